@@ -1,0 +1,60 @@
+"""Builds the C core with cffi in API mode; run by setuptools at `pip install`, never at run time.
+
+The declarations that cffi needs are read from include/*.h, so a function is declared in one place only.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+from pathlib import Path
+
+import cffi
+from setuptools.command.build_ext import build_ext
+
+HERE = Path(__file__).resolve().parent
+HEADERS = ("status.h", "arena.h", "doorbell.h", "channel.h", "mpmc.h", "column.h", "jumbo.h", "kernels.h")
+SOURCES = ("arena.c", "channel.c", "doorbell.c", "mpmc.c", "jumbo.c", "kernels.c")
+CFLAGS = ("-std=gnu11", "-O3", "-Wall", "-Wextra", "-Werror", "-fno-strict-aliasing", "-fvisibility=hidden")
+
+
+def declarations(header: str) -> str:
+    """The part of a header between its `cffi: begin` and `cffi: end` comments, without preprocessor lines."""
+    text = (HERE / "include" / header).read_text()
+    parts = re.findall(r"/\* cffi: begin \*/(.*?)/\* cffi: end \*/", text, re.DOTALL)
+    return "\n".join(re.sub(r"^\s*#.*$", "", part, flags=re.MULTILINE) for part in parts)
+
+
+def builder(root: Path) -> cffi.FFI:
+    """An FFI that knows every public declaration; source paths are relative to `root`."""
+    ffi = cffi.FFI()
+    for header in HEADERS:
+        ffi.cdef(declarations(header))
+    extra = os.environ.get("ACTORSTREAM_CFLAGS", "").split()
+    ffi.set_source(
+        "actorstream.native._core",
+        "\n".join(f'#include "{header}"' for header in HEADERS),
+        sources=[os.path.relpath(HERE / "src" / name, root) for name in SOURCES],
+        include_dirs=[os.path.relpath(HERE / "include", root)],
+        depends=[os.path.relpath(HERE / "include" / name, root) for name in HEADERS],
+        # cffi's own generated wrappers have unused parameters, which -Wextra reports
+        extra_compile_args=[*CFLAGS, "-Wno-unused-parameter", *extra],
+        extra_link_args=["-pthread", *extra],
+    )
+    return ffi
+
+
+class BuildExt(build_ext):
+    """Replaces the empty extension of pyproject.toml by the one that cffi generates."""
+
+    def finalize_options(self) -> None:
+        root = Path.cwd()
+        extension = builder(root).distutils_extension(tmpdir=str(root / "build" / "cffi"), verbose=False)
+        extension.sources = [os.path.relpath(source, root) for source in extension.sources]
+        self.distribution.ext_modules = [extension]
+        super().finalize_options()
+
+
+if __name__ == "__main__":
+    sys.exit("this module is run by `pip install`, not by hand")

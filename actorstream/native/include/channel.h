@@ -1,0 +1,110 @@
+/*
+ * Channel: one SPSC ring of references between one producer and one consumer, its return ring and its frontier words,
+ * in shared control memory. Never MPMC: a process that dies between claim and publish would block such a ring for good.
+ *
+ *   0    constants: magic u32, version u32, slots u32, returns u32, frontiers u32, plan fingerprint u64, ...
+ *   64   producer line: committed index u64 (release; partner: consumer's acquire), producer epoch u32
+ *   128  consumer line: consumed index u64 (release; partner: producer's acquire), consumer epoch u32,
+ *                       consumer closed u32
+ *   192  return ring, consumer side: returned index u64 (release; partner: producer's acquire)
+ *   256  return ring, producer side: reaped index u64
+ *   320  flags: producer waits for credit u32 (seq_cst, Dekker with consumed/returned)
+ *   384  frontier words: i64 each, monotone, initially INT64_MIN (release; partner: acquire)
+ *   ...  entries: slots x 128 bytes
+ *   ...  return slots: u32 loan number each, `returns` of them
+ *
+ * The committed index is the only publication point. Order of the producer: entry, committed (release), frontier
+ * (release), doorbell. Order of the consumer: frontier (acquire), committed (acquire), drain up to that index, and
+ * only then use the frontier.
+ *
+ * The producer keeps, in private memory, the hold behind every loan that is out: a loan's use is released when its
+ * number comes back on the return ring. The return ring has a slot for every loan that can be out, so returning never
+ * waits. Budgets are in bytes: as_channel_send answers AS_AGAIN while (bytes sent and not yet consumed) + bytes >
+ * budget, unless nothing is unconsumed (one jumbo tuple larger than the budget is admitted alone).
+ * Loans that the consumer keeps after consuming do not count against the budget; when `returns` loans are out the
+ * channel is full.
+ */
+#ifndef ACTORSTREAM_CHANNEL_H
+#define ACTORSTREAM_CHANNEL_H
+#include "arena.h"
+#include "doorbell.h"
+/* cffi: begin */
+typedef struct as_producer as_producer;   /* private handle of the sending end */
+typedef struct as_consumer as_consumer;   /* private handle of the receiving end */
+
+/* One entry of the ring, and the header of a frame on a network: 128 bytes, little endian, no pointers.
+   struct format: "<IHHIIQQQIIQQIIqqqqqqQ" ; python: actorstream.native.channel.ENTRY */
+typedef struct as_entry {
+    uint32_t magic;          /*   0 AS_ENTRY_MAGIC */
+    uint16_t version;        /*   4 layout version */
+    uint16_t kind;           /*   6 1 data, 2 heartbeat, 3 barrier, 4 end */
+    uint32_t flags;          /*   8 */
+    uint32_t epoch;          /*  12 attempt of the producer */
+    uint64_t schema;         /*  16 schema fingerprint */
+    uint64_t sequence;       /*  24 channel sequence */
+    uint64_t serial;         /*  32 serial number, or barrier id for a barrier */
+    uint32_t piece;          /*  40 */
+    uint32_t pieces;         /*  44 */
+    uint64_t offset;         /*  48 block payload's offset in its arena; 0: no block */
+    uint64_t bytes;          /*  56 weight against the budget */
+    uint32_t arena;          /*  64 arena id */
+    uint32_t generation;     /*  68 block generation */
+    int64_t first;           /*  72 first row of the block that belongs to this jumbo tuple */
+    int64_t rows;            /*  80 */
+    int64_t min_time;        /*  88 event time, INT64_MAX if none */
+    int64_t max_time;        /*  96 event time, INT64_MIN if none */
+    int64_t min_entry;       /* 104 monotonic ns at which the oldest contributing tuple entered; 0 if unknown */
+    int64_t max_entry;       /* 112 the same of the latest */
+    uint32_t producer;       /* 120 producer replica */
+    uint32_t loan;           /* 124 number of the loan; filled by send */
+} as_entry;
+
+/* Bytes of control memory for a channel; slots and returns are powers of two, returns >= slots. */
+uint64_t as_channel_size(uint32_t slots, uint32_t returns, uint32_t frontiers);
+/* Lays out zeroed memory. Call once, before either end opens it. */
+int as_channel_init(void *memory, uint32_t slots, uint32_t returns, uint32_t frontiers, uint64_t plan);
+
+/* --- producer: one thread at a time --- */
+/* `peer`/`peer_bit`: the consumer process's doorbell and this channel's bit in it; NULL: no doorbell. */
+as_producer *as_producer_open(void *memory, uint64_t plan, uint64_t budget, as_doorbell *peer, uint32_t peer_bit);
+/* Releases private memory and every hold still out (call when the consumer is gone or has returned all). */
+void as_producer_close(as_producer *producer);
+/* Publishes `entry` (its loan, arena, offset and generation fields are filled from `hold`), retains `hold` (may be
+   NULL) and rings the consumer. AS_AGAIN: ring or budget full, and the wish for credit is noted, so that the consumer
+   will ring us; nothing else was changed. Wait-free. */
+int as_channel_send(as_producer *producer, as_entry *entry, as_hold *hold);
+/* Releases the holds of returned loans; answers how many. Wait-free. */
+uint32_t as_channel_reap(as_producer *producer);
+/* Whether an entry of `bytes` would be admitted now: AS_OK, or AS_AGAIN with the wish for credit noted. */
+int as_channel_admits(as_producer *producer, uint64_t bytes);
+/* Raises frontier word `word` to `value` (never lowers it); rings the consumer iff `ring` and it rose. */
+void as_frontier_advance(as_producer *producer, uint32_t word, int64_t value, int ring);
+int as_channel_is_empty(const as_producer *producer);       /* all entries consumed */
+int as_channel_consumer_closed(const as_producer *producer);
+/* out: sent entries, unconsumed entries, unconsumed bytes, loans out, peak unconsumed bytes */
+void as_producer_statistics(const as_producer *producer, uint64_t out[5]);
+
+/* --- consumer: one thread at a time, except as_hold_release of borrowed holds (any thread) --- */
+/* `peer`/`peer_bit`: the producer process's doorbell and the bit that means "credit on this channel". */
+as_consumer *as_consumer_open(void *memory, uint64_t plan, as_doorbell *peer, uint32_t peer_bit);
+/* Marks the end closed (the producer's sends then answer AS_E_CLOSED) and frees private memory. Outstanding borrowed
+   holds stay valid until released. */
+void as_consumer_close(as_consumer *consumer);
+/* Copies the entry `ahead` places behind the head without consuming it. AS_AGAIN: none. AS_E_CORRUPT / AS_E_STALE. */
+int as_channel_peek(as_consumer *consumer, uint32_t ahead, as_entry *out);
+/* Entries that wait. */
+uint64_t as_channel_waiting(as_consumer *consumer);
+/* Makes a hold of one use for the loan of `entry`, whose block lies in `arena` (mapped here). Call at most once an
+   entry, before or after consuming it. NULL with errno ESTALE if magic or generation differ. */
+as_hold *as_channel_borrow(as_consumer *consumer, const as_entry *entry, as_arena *arena);
+/* Moves the head by `count`: gives credit to the producer, rings it if it waits. An entry with a block that was never
+   borrowed must be handed back with as_channel_return. */
+void as_channel_consume(as_consumer *consumer, uint32_t count);
+void as_channel_return(as_consumer *consumer, uint32_t loan);
+int64_t as_frontier_load(const as_consumer *consumer, uint32_t word);
+/* out: consumed entries, waiting entries, loans borrowed and not returned */
+void as_consumer_statistics(as_consumer *consumer, uint64_t out[3]);
+/* cffi: end */
+#define AS_ENTRY_MAGIC 0x4a544153u /* "SATJ" */
+#define AS_ENTRY_VERSION 1
+#endif
