@@ -1,0 +1,1 @@
+"""The C core and its thin wrappers: one module per structure, no policy and no asyncio."""

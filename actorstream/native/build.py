@@ -16,6 +16,13 @@ from setuptools.command.build_ext import build_ext
 HERE = Path(__file__).resolve().parent
 HEADERS = ("status.h", "arena.h", "doorbell.h", "channel.h", "mpmc.h", "column.h", "jumbo.h", "kernels.h")
 SOURCES = ("arena.c", "channel.c", "doorbell.c", "mpmc.c", "jumbo.c", "kernels.c")
+# until every source is written: leave out the declarations of the ones that are not
+SOURCES = tuple(name for name in SOURCES if (HERE / "src" / name).exists())
+HEADERS = tuple(
+    name
+    for name in HEADERS
+    if name in ("status.h", "column.h") or name.replace(".h", ".c") in SOURCES
+)
 CFLAGS = ("-std=gnu11", "-O3", "-Wall", "-Wextra", "-Werror", "-fno-strict-aliasing", "-fvisibility=hidden")
 
 
