@@ -1,0 +1,189 @@
+"""Actor: what users subclass. Hooks and their context; how they are called is the runtime's and the system's business.
+
+An actor is an operator of a dataflow (it gets events or batches) or a control actor (it gets messages); it may be both.
+"""
+
+from __future__ import annotations
+
+import inspect
+import typing
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol
+
+if TYPE_CHECKING:
+    from actorstream.errors import Problem
+    from actorstream.events.event import Event
+    from actorstream.events.schema import Schema
+
+
+class ActorContext(Protocol):
+    """What a running actor may ask of its surroundings; given by the runtime or by a System."""
+
+    name: str
+    replica: int
+    replicas: int
+    input: str
+
+    def emit(self, item: Any, to: str) -> None: ...
+    def set_timer(self, name: str, after: float, every: float | None) -> None: ...
+    def cancel_timer(self, name: str) -> None: ...
+    def ref(self, name: str) -> Any: ...
+
+
+class Actor:
+    """Base class of operators and control actors.
+
+    Define `on_event(self, event)` (per event) or `on_batch(self, batch)` (per jumbo tuple, as columns), or `on_NAME`
+    for one named input. A hook yields or returns output events (or batches), or calls `emit`. Any hook may be
+    `async def` where it does I/O. Constructor keywords are the keys of the actor's table in the topology, checked
+    against their annotations. A subclass need not call `super().__init__()`.
+
+    Class attributes:
+        outputs: output name -> Event class, where the hook's return annotation does not say it.
+        stateless: True if a batch may be split and parts of it processed again (`on_error` then finds the bad row).
+        role: "operator", "source" or "sink"; set by the base classes.
+    """
+
+    outputs: ClassVar[dict[str, Any]] = {}
+    stateless: ClassVar[bool] = False
+    role: ClassVar[str] = "operator"
+
+    _context: ActorContext | None = None
+    state: Any = None
+    """What is checkpointed (D.2 of dgs-flumina): any value that msgpack can carry."""
+
+    # -- life cycle; every hook is optional ---------------------------------------------------------------------------
+
+    def on_start(self) -> Any:
+        """Before the first event or message, in the worker that runs this replica."""
+
+    def on_timer(self, name: str) -> Any:
+        """A timer set by `set_timer` fired. May yield or return events."""
+
+    def on_heartbeat(self, frontier: int) -> Any:
+        """The input's frontier rose to `frontier` (event time in the source's unit): nothing below it will follow.
+
+        May yield or return events."""
+
+    def on_end(self) -> Any:
+        """The input has ended. May yield or return last events."""
+
+    def on_stop(self) -> Any:
+        """After the last event or message, also after a failure; for closing what `on_start` opened."""
+
+    def on_failure(self, error: BaseException) -> Any:
+        """A hook raised and the error has no one to go to."""
+
+    def snapshot(self) -> Any:
+        """The state to write into a checkpoint; `self.state` unless overridden."""
+        return self.state
+
+    def restore(self, snapshot: Any) -> None:
+        """Takes back what `snapshot` returned, before the first event."""
+        self.state = snapshot
+
+    # -- what an actor may do -----------------------------------------------------------------------------------------
+
+    @property
+    def context(self) -> ActorContext:
+        if self._context is None:
+            raise RuntimeError(f"{type(self).__name__} is not running: it has a context only from on_start to on_stop")
+        return self._context
+
+    @property
+    def name(self) -> str:
+        """The actor's name in its topology or system."""
+        return self.context.name
+
+    @property
+    def replica(self) -> int:
+        """Which replica of the actor this is, from 0."""
+        return self.context.replica
+
+    @property
+    def replicas(self) -> int:
+        return self.context.replicas
+
+    @property
+    def input(self) -> str:
+        """The name of the input that the current event or batch came in by."""
+        return self.context.input
+
+    def emit(self, item: Any, to: str = "default") -> None:
+        """Sends an event or a batch to one of this actor's outputs."""
+        self.context.emit(item, to)
+
+    def set_timer(self, name: str, *, after: float = 0.0, every: float | None = None) -> None:
+        """Calls `on_timer(name)` after `after` seconds, then every `every` seconds. Replaces a timer of that name."""
+        self.context.set_timer(name, after, every)
+
+    def cancel_timer(self, name: str) -> None:
+        self.context.cancel_timer(name)
+
+    def ref(self, name: str) -> Any:
+        """An `ActorRef` of another actor (`"name"` or `"name/replica"`)."""
+        return self.context.ref(name)
+
+    def _bind(self, context: ActorContext | None) -> None:
+        self._context = context
+
+    # -- what the topology asks of a class ------------------------------------------------------------------------------
+
+    @classmethod
+    def output_types(cls, keys: dict[str, Any], inputs: list[Schema]) -> dict[str, Schema | type[Event]]:
+        """Output name -> type. From `outputs`, else from the return annotations of the event hooks.
+
+        A batch hook without a declared type passes its input's schema on."""
+        declared: dict[str, Any] = dict(cls.outputs)
+        if "default" not in declared:
+            found = annotated_output(cls)
+            if found is not None:
+                declared["default"] = found
+            elif inputs and cls.role == "operator" and (takes_batches(cls) or not declared):
+                declared["default"] = inputs[0]
+        return declared
+
+    @classmethod
+    def check(cls, keys: dict[str, Any], inputs: list[Schema], base: Path) -> list[Problem]:
+        """Problems that only this type can know (a missing file, a field the schema lacks); `base`: folder of paths."""
+        return []
+
+
+def event_hooks(cls: type[Actor]) -> dict[str, Callable[..., Any]]:
+    """The hooks of `cls` that take input: "event", "batch", and on_NAME methods by NAME."""
+    known = {"start", "timer", "heartbeat", "end", "stop", "failure", "message"}
+    return {
+        name[3:]: hook
+        for name, hook in inspect.getmembers(cls, inspect.isfunction)
+        if name.startswith("on_") and name[3:] not in known
+    }
+
+
+def takes_batches(cls: type[Actor]) -> bool:
+    return "on_batch" in dir(cls)
+
+
+def annotated_output(cls: type[Actor]) -> type[Event] | None:
+    """The Event class in the return annotation of an input hook: `-> E`, `E | None`, `list[E]`, `Iterator[E]`, ..."""
+    from actorstream.events.event import Event
+
+    for hook in event_hooks(cls).values():
+        try:
+            annotation = typing.get_type_hints(hook).get("return")
+        except (NameError, TypeError):
+            continue
+        found = _event_in(annotation, Event)
+        if found is not None:
+            return found
+    return None
+
+
+def _event_in(annotation: Any, base: type) -> Any:
+    if inspect.isclass(annotation) and issubclass(annotation, base):
+        return annotation
+    for part in typing.get_args(annotation):
+        found = _event_in(part, base)
+        if found is not None:
+            return found
+    return None

@@ -1,0 +1,93 @@
+"""Counters in shared memory: one row of 64-bit words a replica, written by its worker, read by everybody.
+
+Writers add to their own row only, so no atomics are needed; a reader may see a row in the middle of a turn.
+The live table, the report, RLAS and the dashboard read the same memory.
+"""
+
+from __future__ import annotations
+
+import mmap
+import os
+from enum import IntEnum
+
+import numpy as np
+
+LATENCY_OCTAVES = 40
+LATENCY_STEPS = 16
+
+
+class Counter(IntEnum):
+    """Columns of the table. Times are nanoseconds, sizes bytes, the rest rows or events."""
+
+    EVENTS_IN = 0
+    EVENTS_OUT = 1
+    JUMBO_IN = 2
+    JUMBO_OUT = 3
+    EXECUTE_NS = 4
+    TRANSFER_NS = 5
+    WAIT_IN_NS = 6
+    WAIT_OUT_NS = 7
+    QUEUE_MAX_BYTES = 8
+    STATE_BYTES = 9
+    KEPT_BLOCKS = 10
+    LATE = 11
+    DEAD = 12
+    BYTES_DONE = 13
+    BYTES_TOTAL = 14
+    RESTARTS = 15
+    BARRIERS = 16
+    ENDED = 17
+
+
+HISTOGRAM_WORDS = LATENCY_OCTAVES * LATENCY_STEPS
+ROW_WORDS = 32 + 2 * HISTOGRAM_WORDS  # counters, then the latency and the processing histogram
+
+
+def bucket_of(ns: int) -> int:
+    """The histogram bucket of a duration: 16 steps an octave, at most 6.25% wide."""
+    if ns < LATENCY_STEPS:
+        return max(ns, 0)
+    octave = ns.bit_length() - 5
+    bucket = (octave + 1) * LATENCY_STEPS + ((ns >> octave) - LATENCY_STEPS)
+    return min(bucket, HISTOGRAM_WORDS - 1)
+
+
+def bucket_upper(bucket: int) -> int:
+    """The largest duration (ns) that falls into `bucket`."""
+    if bucket < LATENCY_STEPS:
+        return bucket
+    octave, step = divmod(bucket, LATENCY_STEPS)
+    return ((LATENCY_STEPS + step + 1) << (octave - 1)) - 1
+
+
+class CounterTable:
+    """The shared table of `rows` replicas. Create before fork; every process then sees the same words."""
+
+    def __init__(self, rows: int) -> None:
+        self.rows = rows
+        self.fd = os.memfd_create("actorstream-counters", os.MFD_CLOEXEC)
+        size = max(rows, 1) * ROW_WORDS * 8
+        os.posix_fallocate(self.fd, 0, size)
+        self._map = mmap.mmap(self.fd, size)
+        self.words = np.frombuffer(self._map, np.int64).reshape(max(rows, 1), ROW_WORDS)
+
+    def row(self, replica: int) -> np.ndarray:
+        """The words of one replica: counters at `Counter`, from 32 on the latency histogram, then the processing."""
+        return self.words[replica]
+
+    def value(self, replica: int, counter: Counter) -> int:
+        return int(self.words[replica, counter])
+
+    def histogram(self, replica: int, *, processing: bool = False) -> np.ndarray:
+        """Counts per bucket of one replica's latencies, shape (HISTOGRAM_WORDS,)."""
+        start = 32 + (HISTOGRAM_WORDS if processing else 0)
+        return self.words[replica, start : start + HISTOGRAM_WORDS]
+
+
+def quantiles(counts: np.ndarray, at: tuple[float, ...]) -> list[float]:
+    """The durations (ns) at the given quantiles of a histogram, 0.0 where it is empty. `1.0` is the maximum."""
+    total = int(counts.sum())
+    if total == 0:
+        return [0.0] * len(at)
+    cumulative = np.cumsum(counts)
+    return [float(bucket_upper(int(np.searchsorted(cumulative, max(1, int(np.ceil(q * total))))))) for q in at]

@@ -1,0 +1,251 @@
+"""What a transport is: it moves jumbo tuples and promises between workers, and knows nothing of actors or rows.
+
+A transport has two parts. The `Fabric` is what exists before the workers do (memory, sockets), sized by the plan and
+inherited by them; a network transport whose ranks start on their own makes its fabric in each rank. The `Transport` is
+one worker's end of it. Rules that every transport keeps, and that `actorstream.testing.check_transport` checks:
+
+* FIFO per channel; what `send_nowait` accepted arrives exactly once, unless the other side is lost (`BrokenError`).
+* Budgets are bytes: `send_nowait` answers False while the channel's unconsumed bytes would pass its budget, unless
+  nothing is unconsumed (one jumbo tuple larger than the budget is admitted alone). Nothing is changed then, and the
+  sender's `credit` bit rings when there is room again.
+* A frontier word only rises, and never overtakes the frames sent before it. A full channel cannot delay it.
+* Arrivals, frontiers and credit ring the worker's doorbell: bit `channel.receive_bit` at the receiving worker, bit
+  `channel.send_bit` at the sending one.
+* A channel ends by an END frame that the receiver consumes, never by the close of a socket.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from enum import IntEnum
+from typing import TYPE_CHECKING, Any, ClassVar
+
+if TYPE_CHECKING:
+    from actorstream.native.arena import Arena
+    from actorstream.native.doorbell import Doorbell
+
+NO_TIME_MIN = 2**63 - 1
+NO_TIME_MAX = -(2**63)
+FRONTIER_MIN = -(2**63)
+FRONTIER_END = 2**63 - 1
+
+
+class FrameKind(IntEnum):
+    DATA = 1
+    HEARTBEAT = 2
+    BARRIER = 3
+    END = 4
+
+
+class Frame:
+    """One hand-over on a channel: a jumbo tuple with what belongs to this hand-over, or a barrier or end mark.
+
+    `payload` is what `kind == DATA` carries: between processes a `JumboTuple` (encoded bytes in a block), inside a
+    process whatever the two ends agree on (the runtime hands over `Batch` objects as they are).
+    Times are event time; entry times are monotonic ns at which contributing tuples entered the system, 0 if unknown.
+    """
+
+    __slots__ = (
+        "barrier",
+        "first",
+        "kind",
+        "max_entry",
+        "max_time",
+        "min_entry",
+        "min_time",
+        "nbytes",
+        "payload",
+        "piece",
+        "pieces",
+        "producer",
+        "rows",
+        "schema",
+        "sequence",
+        "serial",
+    )
+
+    def __init__(
+        self,
+        kind: int,
+        payload: Any = None,
+        *,
+        rows: int = 0,
+        first: int = 0,
+        nbytes: int = 0,
+        schema: int = 0,
+        producer: int = 0,
+        sequence: int = 0,
+        serial: int = 0,
+        piece: int = 0,
+        pieces: int = 1,
+        barrier: int = 0,
+        min_time: int = NO_TIME_MIN,
+        max_time: int = NO_TIME_MAX,
+        min_entry: int = 0,
+        max_entry: int = 0,
+    ) -> None:
+        self.kind = kind
+        self.payload = payload
+        self.rows = rows
+        self.first = first
+        self.nbytes = nbytes
+        self.schema = schema
+        self.producer = producer
+        self.sequence = sequence
+        self.serial = serial
+        self.piece = piece
+        self.pieces = pieces
+        self.barrier = barrier
+        self.min_time = min_time
+        self.max_time = max_time
+        self.min_entry = min_entry
+        self.max_entry = max_entry
+
+    def __repr__(self) -> str:
+        return f"<Frame {FrameKind(self.kind).name} rows={self.rows} sequence={self.sequence}>"
+
+
+@dataclass(frozen=True, slots=True)
+class Channel:
+    """One directed channel of the plan between two replicas, with the doorbell bits of its two ends."""
+
+    id: int
+    sender: int
+    """Worker of the producer."""
+    receiver: int
+    """Worker of the consumer."""
+    send_bit: int
+    """Bit in the sender's doorbell that means "credit again"."""
+    receive_bit: int
+    """Bit in the receiver's doorbell that means "something arrived, or a frontier rose"."""
+    slots: int = 256
+    budget: int = 4 << 20
+    frontiers: int = 1
+    """Frontier words: 0 is event time, 1 (serial edges) the serial number, further ones implementation tags."""
+
+
+class SendChannel(ABC):
+    """The producer's end. One owner: the worker's loop thread."""
+
+    channel: Channel
+
+    @abstractmethod
+    def send_nowait(self, frame: Frame) -> bool:
+        """Accepts the frame, or answers False: no credit, nothing changed. BrokenError: the receiver is lost;
+        ClosedError: this end was closed."""
+
+    @abstractmethod
+    def advance(self, word: int, value: int, *, ring: bool = True) -> None:
+        """Raises frontier word `word` to `value`; a lower value changes nothing."""
+
+    @abstractmethod
+    def admits(self, nbytes: int) -> bool:
+        """Whether a frame of `nbytes` would be accepted now; if not, credit will ring `send_bit`."""
+
+    @abstractmethod
+    def is_empty(self) -> bool:
+        """Whether the receiver has consumed everything (natural batching flushes then)."""
+
+    def poll(self) -> None:
+        """Takes back what the receiver returned; called once a turn."""
+
+    @abstractmethod
+    def statistics(self) -> dict[str, int]:
+        """sent, waiting, waiting_bytes, loans, peak_bytes."""
+
+    @abstractmethod
+    def close(self) -> None: ...
+
+
+class ReceiveChannel(ABC):
+    """The consumer's end. One owner: the worker's loop thread."""
+
+    channel: Channel
+
+    @abstractmethod
+    def peek(self, ahead: int = 0) -> Frame | None:
+        """The frame `ahead` places behind the head, without consuming it; None: not there yet.
+
+        The same object is answered until it is consumed. BrokenError: the sender is lost or sent what it must not."""
+
+    @abstractmethod
+    def consume(self) -> None:
+        """Takes the head away and gives its bytes back as credit. Views of it stay valid for as long as they live."""
+
+    @abstractmethod
+    def frontier(self, word: int = 0) -> int:
+        """The promise as of now. Read it, then drain `waiting` frames, and only then act on it."""
+
+    @abstractmethod
+    def waiting(self) -> int:
+        """Frames that can be peeked now."""
+
+    @abstractmethod
+    def statistics(self) -> dict[str, int]:
+        """received, waiting, kept (jumbo tuples consumed whose memory is still in use)."""
+
+    @abstractmethod
+    def close(self) -> None: ...
+
+
+class Fabric(ABC):
+    """What all workers of a run share; made before they start, inherited by them."""
+
+    @abstractmethod
+    def close(self) -> None:
+        """Frees this process's hold on it. Memory lives until its last user has left, whatever way he left."""
+
+
+class Transport(ABC):
+    """One worker's end of the fabric."""
+
+    name: ClassVar[str]
+    crosses_processes: ClassVar[bool] = True
+    """False: all workers of the plan run in one process and payloads are handed over as objects."""
+
+    @classmethod
+    @abstractmethod
+    def fabric(cls, workers: int, channels: list[Channel], plan: int, **options: Any) -> Fabric:
+        """Makes what has to exist before the workers. `plan`: fingerprint of the execution plan, checked by every
+        handshake. Raises ResourceError when the machine's limits are too small."""
+
+    @abstractmethod
+    def __init__(self, fabric: Fabric, worker: int) -> None:
+        """Called in the worker (after fork where the transport forks)."""
+
+    @abstractmethod
+    async def start(self) -> None:
+        """Connects and checks the plan's fingerprint with every peer; ConfigurationError if it differs."""
+
+    @property
+    @abstractmethod
+    def doorbell(self) -> Doorbell:
+        """This worker's doorbell."""
+
+    @property
+    @abstractmethod
+    def arena(self) -> Arena | None:
+        """Where outgoing jumbo tuples are to be built, if this transport hands over memory."""
+
+    @abstractmethod
+    def sender(self, channel: Channel) -> SendChannel: ...
+
+    @abstractmethod
+    def receiver(self, channel: Channel) -> ReceiveChannel: ...
+
+    async def listen(self, receive_bit: int, *, slots: int = 256, budget: int = 4 << 20) -> str:
+        """Opens a channel for a producer that is not part of the plan; answers the token to give it."""
+        raise NotImplementedError(f"transport {self.name!r} has no channels for outside producers")
+
+    @classmethod
+    async def attach(cls, token: str) -> SendChannel:
+        """Joins a channel that another process opened with `listen`, from any process of this user and host."""
+        raise NotImplementedError(f"transport {cls.name!r} has no channels for outside producers")
+
+    async def accept(self, token: str) -> ReceiveChannel:
+        """The receiving end of a `listen`ed channel, once its producer has attached."""
+        raise NotImplementedError(f"transport {self.name!r} has no channels for outside producers")
+
+    @abstractmethod
+    async def close(self) -> None: ...
