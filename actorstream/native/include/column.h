@@ -13,4 +13,5 @@ typedef struct as_column {
     const void *offsets;     /* 32 variable only: first + rows + 1 offsets into data (need not start at 0) */
 } as_column;                 /* 40 bytes; python writes it with struct "<IIqQQQ" */
 /* cffi: end */
+_Static_assert(sizeof(as_column) == 40, "python writes this layout");
 #endif
