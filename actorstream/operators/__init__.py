@@ -1,0 +1,6 @@
+"""Built-in operators, one file each. A new one is its file and one row of `BUILTIN`."""
+
+from __future__ import annotations
+
+BUILTIN: dict[str, str] = {}
+"""Name in a topology -> "module:Class"; nothing is imported before it is used."""

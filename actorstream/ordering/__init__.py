@@ -1,0 +1,8 @@
+"""How an actor sees its input. One file a value; a new ordering is one file and one row of `ORDERINGS`."""
+
+from __future__ import annotations
+
+ORDERINGS: dict[str, str] = {
+    "none": "actorstream.ordering.none:NoOrder",
+}
+"""Name in a topology -> class. The others of docs/architecture.md come with their capabilities."""

@@ -1,0 +1,135 @@
+"""`actorstream launch`: runs a topology under a deployment. Parses and shows; what runs is `launch.run`."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+from cyclopts import Parameter
+
+if TYPE_CHECKING:
+    from actorstream.launch.run import RunResult
+
+
+def launch(
+    topology: Path,
+    /,
+    *,
+    deploy: Path | None = None,
+    plan: Path | None = None,
+    set: Annotated[list[str] | None, Parameter(negative=())] = None,
+    workers: int | None = None,
+    transport: str | None = None,
+    report: Path | None = None,
+    resume: Annotated[bool, Parameter(negative=())] = False,
+    quiet: Annotated[bool, Parameter(name=["--quiet", "-q"], negative=())] = False,
+    json_: Annotated[bool, Parameter(name="--json", negative=())] = False,
+) -> int:
+    """Run a topology to the end of its input.
+
+    The first Ctrl-C (or SIGTERM) ends the sources and commits what has been read; the second stops at once and commits
+    nothing. Exit status: 0 done, 1 the run failed, 2 the input is wrong, 130 interrupted.
+
+    Parameters
+    ----------
+    topology
+        The topology file (TOML): what runs.
+    deploy
+        The deployment file (TOML): how and where.
+    plan
+        An execution plan written by `actorstream plan --json`, to be used as it is.
+    set
+        Overrides one key: actors.ACTOR.KEY=VALUE or deploy.KEY=VALUE; may be given several times.
+    workers
+        Worker processes; short for --set deploy.workers=N.
+    transport
+        How bytes move between them; short for --set deploy.transport=T.
+    report
+        Writes the report of the run to this file, as one JSON object.
+    resume
+        Goes on from the last checkpoint.
+    quiet
+        Shows no progress.
+    json_
+        Prints the report to stdout.
+    """
+    from actorstream.errors import ConfigurationError, Problem
+    from actorstream.launch.progress import Progress
+    from actorstream.launch.run import run_job
+    from actorstream.runtime.compile import compile_job
+    from actorstream.topology.load import load_deploy, load_topology
+
+    started = time.monotonic() - since_process_start()
+    sets = set or []
+    spec = load_topology(topology, sets)
+    deployment = load_deploy(deploy, sets, workers=workers, transport=transport)
+    if resume and deployment.checkpoint is None:
+        raise ConfigurationError(
+            Problem("--resume", "the deployment has no [checkpoint], so there is nothing to go on from", "", "")
+        )
+    given = None
+    if plan is not None:
+        from actorstream.topology.plan import load_plan
+
+        given = load_plan(plan)
+    job = compile_job(spec, deployment, given)
+    shown: list[Progress] = []
+
+    def on_start(launcher: Any, sampler: Any) -> Any:
+        if quiet:
+            return None
+        shown.append(Progress(job, sampler))
+        return shown[0].tick
+
+    try:
+        result = run_job(job, started=started, memory=report is not None or json_, on_start=on_start)
+    finally:
+        for progress in shown:
+            progress.stop()
+    if report is not None:
+        write_report(report, result.report)
+    if json_:
+        print(json.dumps(result.report, indent=2))
+    if not quiet:
+        summary(result)
+    return 130 if result.interrupted is not None else 0
+
+
+def write_report(path: Path, report: dict[str, Any]) -> None:
+    """Writes the report whole or not at all."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    partial = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    partial.write_text(json.dumps(report, indent=2) + "\n")
+    partial.replace(path)
+
+
+def summary(result: RunResult) -> None:
+    """One line on stderr about what happened."""
+    report = result.report
+    read = sum(rows[0] for rows in _sources(report))
+    ending = "interrupted, committed what was read" if result.interrupted is not None else "done"
+    dead = f", {report['dead']:,} dead letters" if report["dead"] else ""
+    print(
+        f"{report['topology']}: {ending}: {read:,} events in {report['elapsed_s']:.2f} s on {report['workers']} "
+        f"worker{'s' if report['workers'] > 1 else ''} ({report['transport']}){dead}",
+        file=sys.stderr,
+    )
+
+
+def _sources(report: dict[str, Any]) -> list[tuple[int]]:
+    rows = [(sum(row["out"] for row in replicas), sum(row["in"] for row in replicas)) for replicas in report["actors"].values()]
+    return [(out,) for out, taken in rows if not taken]
+
+
+def since_process_start() -> float:
+    """Seconds since this process was started; 0 where /proc does not say."""
+    try:
+        fields = Path("/proc/self/stat").read_text().rpartition(")")[2].split()
+        ticks = int(fields[19])
+        return max(0.0, time.clock_gettime(time.CLOCK_BOOTTIME) - ticks / os.sysconf("SC_CLK_TCK"))
+    except (OSError, ValueError, IndexError):
+        return 0.0

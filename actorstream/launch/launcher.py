@@ -1,0 +1,220 @@
+"""Starts the workers of a run, watches them, relays ends and failures. It is not on the data path and holds no data."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import selectors
+import signal
+import threading
+from collections.abc import Callable
+from time import monotonic
+from typing import TYPE_CHECKING, Any
+
+from actorstream.errors import RunError, WorkerDiedError
+from actorstream.launch.process import WorkerProcess, fork_worker
+from actorstream.runtime.control import (
+    Abort,
+    Barrier,
+    Collected,
+    Commit,
+    Drain,
+    Failed,
+    Finished,
+    Message,
+    Prepared,
+    Snapshot,
+    Started,
+    reported_error,
+)
+
+if TYPE_CHECKING:
+    from actorstream.runtime.compile import Job
+    from actorstream.runtime.report import Sampler
+    from actorstream.transports.base import Fabric
+
+GRACE_S = 0.5
+"""After a failure or abort, how long workers may take to let go before they are killed."""
+TICK_S = 0.05
+
+
+class Interrupted(RunError):
+    """The user stopped the run. `drained`: everything read so far was committed."""
+
+    def __init__(self, drained: bool) -> None:
+        super().__init__("interrupted: sources ended early, sinks committed" if drained else "aborted: nothing committed")
+        self.drained = drained
+
+
+class Launcher:
+    """Runs a job in forked worker processes.
+
+    Args:
+        job: the compiled topology.
+        sampler: reads the counters from time to time, for the report and the progress display.
+        on_tick: called about 20 times a second.
+    """
+
+    def __init__(self, job: Job, sampler: Sampler, on_tick: Callable[[], None] | None = None) -> None:
+        self.job, self.sampler, self.on_tick = job, sampler, on_tick
+        self.workers: list[WorkerProcess] = []
+        self.collected: dict[str, list[bytes]] = {}
+        self.snapshots: dict[int, dict[int, Snapshot]] = {}
+        self.interrupts = 0
+        self._fabric: Fabric | None = None
+        self._selector = selectors.DefaultSelector()
+        self._failure: BaseException | None = None
+        self._suspect: tuple[float, BaseException] | None = None
+        self._deadline: float | None = None
+        self._wake_read, self._wake_write = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
+        self._barriers: list[int] = []
+
+    def run(self) -> None:
+        """Returns when every worker has committed and ended. Raises RunError, OperatorError, Interrupted, ..."""
+        handlers = self._install_signals()
+        try:
+            self._fabric = self.job.make_fabric()
+            for process in range(self.job.processes):
+                self.workers.append(fork_worker(self.job, process, self._fabric, self.workers))
+            self._watch()
+        finally:
+            self._end()
+            for number, handler in handlers.items():
+                signal.signal(number, handler)
+        if self._failure is not None:
+            raise self._failure
+        if self.interrupts:
+            raise Interrupted(drained=True)
+
+    # -- what others may ask, from any thread ---------------------------------------------------------------------------
+
+    def interrupt(self) -> None:
+        """First: sources end and sinks commit. Second: everything stops and nothing is committed."""
+        self.interrupts += 1
+        self._wake()
+
+    def start_barrier(self, barrier: int) -> None:
+        """Asks all sources to start `barrier` (> 0)."""
+        self._barriers.append(barrier)
+        self._wake()
+
+    def _wake(self) -> None:
+        with contextlib.suppress(BlockingIOError):
+            os.write(self._wake_write, b"x")
+
+    # -- watching -------------------------------------------------------------------------------------------------------
+
+    def _install_signals(self) -> dict[int, Any]:
+        if threading.current_thread() is not threading.main_thread():
+            return {}
+        return {
+            number: signal.signal(number, lambda *_: self.interrupt()) for number in (signal.SIGINT, signal.SIGTERM)
+        }
+
+    def _watch(self) -> None:
+        selector = self._selector
+        selector.register(self._wake_read, selectors.EVENT_READ, None)
+        for worker in self.workers:
+            selector.register(worker.control.sock, selectors.EVENT_READ, worker)
+            selector.register(worker.pidfd, selectors.EVENT_READ, worker)
+        handled = 0
+        next_tick = 0.0
+        while any(worker.exit_status is None for worker in self.workers):
+            now = monotonic()
+            if now >= next_tick:
+                next_tick = now + TICK_S
+                self.sampler.sample()
+                if self.on_tick is not None:
+                    self.on_tick()
+            if self._suspect is not None and now > self._suspect[0]:
+                self._fail(self._suspect[1])
+            if self._deadline is not None and now > self._deadline:
+                for worker in self.workers:
+                    worker.kill()
+            for key, _ in selector.select(max(0.0, next_tick - monotonic())):
+                if key.data is None:
+                    os.read(self._wake_read, 4096)
+                else:
+                    self._heard(key.data, key.fd)
+            if self.interrupts > handled:
+                handled = self._interrupted()
+            while self._barriers:
+                self._send_all(Barrier(self._barriers.pop(0)))
+        self.sampler.sample()
+
+    def _heard(self, worker: WorkerProcess, fd: int) -> None:
+        for message in worker.control.receive():
+            self._message(worker, message)
+        if fd == worker.pidfd and worker.reap():
+            self._selector.unregister(worker.pidfd)
+            for message in worker.control.receive():
+                self._message(worker, message)
+            if not worker.finished and self._failure is None:
+                self._died(worker)
+        elif worker.control.closed and fd != worker.pidfd:
+            with contextlib.suppress(KeyError):
+                self._selector.unregister(worker.control.sock)
+
+    def _died(self, worker: WorkerProcess) -> None:
+        actors = ", ".join(self.job.actors_of(worker.process)) or "none"
+        error = WorkerDiedError(
+            f"worker {worker.process} (pid {worker.pid}, actors: {actors}) {worker.describe_end()}; "
+            "without checkpoints a lost worker ends the run, and nothing was committed"
+        )
+        # a peer may be about to say what really happened
+        if self._suspect is None:
+            self._suspect = (monotonic() + 0.05, error)
+
+    def _message(self, worker: WorkerProcess, message: Message) -> None:
+        match message:
+            case Started():
+                worker.started = True
+            case Failed():
+                self._fail(reported_error(message))
+            case Prepared():
+                worker.prepared = True
+                if all(each.prepared for each in self.workers):
+                    self._send_all(Commit(0))
+            case Finished():
+                worker.finished = True
+            case Collected(_, actor, data):
+                self.collected.setdefault(actor, []).append(data)
+            case Snapshot(_, replica, barrier, _, _):
+                taken = self.snapshots.setdefault(barrier, {})
+                taken[replica] = message
+                if len(taken) == len(self.job.plan.replicas):
+                    self._send_all(Commit(barrier))
+
+    def _interrupted(self) -> int:
+        if self.interrupts == 1:
+            self._send_all(Drain())
+        elif self._failure is None:
+            self._fail(Interrupted(drained=False))
+        return self.interrupts
+
+    def _fail(self, error: BaseException) -> None:
+        self._suspect = None
+        if self._failure is None:
+            self._failure = error
+            self._deadline = monotonic() + GRACE_S
+            self._send_all(Abort())
+
+    def _send_all(self, message: Message) -> None:
+        for worker in self.workers:
+            if worker.exit_status is None:
+                worker.control.send(message)
+
+    def _end(self) -> None:
+        """No process survives this, whatever happened."""
+        for worker in self.workers:
+            if worker.exit_status is None:
+                worker.kill()
+                _, worker.exit_status, usage = os.wait4(worker.pid, 0)
+                worker.cpu_s = usage.ru_utime + usage.ru_stime
+            worker.close()
+        self._selector.close()
+        os.close(self._wake_read)
+        os.close(self._wake_write)
+        if self._fabric is not None:
+            self._fabric.close()
+

@@ -1,0 +1,134 @@
+"""Runs a topology to its end and answers the report: the one way in for the command line, notebooks and tests."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import resource
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from time import monotonic
+from typing import TYPE_CHECKING, Any
+
+from actorstream.launch.launcher import Interrupted, Launcher
+from actorstream.launch.process import new_event_loop, run_worker
+from actorstream.runtime.compile import Job, compile_job
+from actorstream.runtime.report import Sampler, build_report
+
+if TYPE_CHECKING:
+    from actorstream.events.event import Event
+    from actorstream.topology.builder import Topology
+    from actorstream.topology.deploy import DeploySpec
+    from actorstream.topology.plan import ExecutionPlan
+    from actorstream.topology.spec import TopologySpec
+
+
+@dataclass
+class RunResult:
+    """What a run leaves behind: the report, and the events of the in-memory sinks by actor name."""
+
+    report: dict[str, Any]
+    collected: dict[str, list[Event]] = field(default_factory=dict)
+    interrupted: Interrupted | None = None
+
+    def __getitem__(self, sink: str) -> list[Event]:
+        return self.collected[sink]
+
+
+def run_job(
+    job: Job,
+    *,
+    started: float | None = None,
+    memory: bool = False,
+    on_start: Callable[[Launcher, Sampler], Callable[[], None] | None] | None = None,
+) -> RunResult:
+    """Runs a compiled job in forked workers. `on_start` may answer a function to be called at every tick."""
+    started = monotonic() if started is None else started
+    sampler = Sampler(job, started, memory=memory)
+    launcher = Launcher(job, sampler)
+    if on_start is not None:
+        launcher.on_tick = on_start(launcher, sampler)
+    interrupted = None
+    try:
+        launcher.run()
+    except Interrupted as error:
+        if not error.drained:
+            raise
+        interrupted = error
+    own = resource.getrusage(resource.RUSAGE_SELF)
+    cpu_s = own.ru_utime + own.ru_stime + sum(worker.cpu_s for worker in launcher.workers)
+    report = build_report(job, sampler, elapsed_s=monotonic() - started, cpu_s=cpu_s)
+    collected = {name: job.decode_collected(name, launcher.collected.get(name, [])) for name in job.collecting()}
+    return RunResult(report, collected, interrupted)
+
+
+async def run_embedded(job: Job, *, started: float | None = None) -> RunResult:
+    """Runs a job of one process inside the running loop."""
+    started = monotonic() if started is None else started
+    sampler = Sampler(job, started)
+    sampler.sample()
+    before = os.times()
+    worker = await run_worker(job, 0, job.make_fabric(), None)
+    sampler.sample()
+    after = os.times()
+    cpu_s = (after.user - before.user) + (after.system - before.system)
+    report = build_report(job, sampler, elapsed_s=monotonic() - started, cpu_s=cpu_s)
+    collected: dict[str, list[Event]] = {}
+    for name in job.collecting():
+        parts = [part for replica in worker.replicas(name) for part in replica.actor.collected()]  # type: ignore[attr-defined]
+        collected[name] = job.decode_collected(name, parts)
+    return RunResult(report, collected)
+
+
+def run_spec(
+    spec: TopologySpec, deploy: DeploySpec, plan: ExecutionPlan | None = None, **options: Any
+) -> RunResult:
+    """Compiles and runs. ConfigurationError lists everything that is wrong; RunError and its kin if the run fails."""
+    job = compile_job(spec, deploy, plan)
+    if job.processes > 1 or options.pop("fork", False):
+        return run_job(job, **options)
+    return _run_in_own_loop(run_embedded(job, started=options.get("started")))
+
+
+def _run_in_own_loop(coroutine: Any) -> RunResult:
+    """Runs a coroutine to its end, in another thread if this one already has a running loop (a notebook)."""
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        with asyncio.Runner(loop_factory=new_event_loop) as runner:
+            return runner.run(coroutine)
+    box: list[Any] = []
+
+    def target() -> None:
+        try:
+            with asyncio.Runner(loop_factory=new_event_loop) as runner:
+                box.append(runner.run(coroutine))
+        except BaseException as error:
+            box.append(error)
+
+    thread = threading.Thread(target=target, name="actorstream-run")
+    thread.start()
+    thread.join()
+    if isinstance(box[0], BaseException):
+        raise box[0]
+    return box[0]
+
+
+def run_topology(topology: Topology, **deploy: Any) -> RunResult:
+    """`Topology.run(workers=2, transport="shm", ...)`: local and in this process unless said otherwise."""
+    return run_spec(topology.spec(), _deployment(deploy))
+
+
+async def run_topology_async(topology: Topology, **deploy: Any) -> RunResult:
+    """`await Topology.run_async(...)`: in this loop if one process is enough, else workers are forked from a thread."""
+    job = compile_job(topology.spec(), _deployment(deploy))
+    if job.processes == 1:
+        return await run_embedded(job)
+    return await asyncio.to_thread(run_job, job)
+
+
+def _deployment(settings: dict[str, Any]) -> DeploySpec:
+    from actorstream.topology.load import load_deploy
+
+    return load_deploy(None, (), **{"transport": "local", "workers": 1, **settings})

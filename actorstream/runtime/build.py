@@ -1,0 +1,190 @@
+"""Builds a worker's units from the job: instances, channels, gates, edges. Runs once, before the first event."""
+
+from __future__ import annotations
+
+import importlib
+from collections import defaultdict
+from typing import TYPE_CHECKING, Any
+
+from actorstream.errors import OperatorError
+from actorstream.events.batch import Batch
+from actorstream.ordering import ORDERINGS
+from actorstream.runtime.output import ChannelEdge, DirectEdge, OutLane
+from actorstream.runtime.replica import Replica
+from actorstream.runtime.routing import make_router
+from actorstream.runtime.source_unit import SourceUnit
+from actorstream.runtime.unit import InLane, OperatorUnit, Unit
+from actorstream.transports.local import local_channel
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from actorstream.runtime.compile import Job, Link
+    from actorstream.runtime.worker import Worker
+    from actorstream.topology.graph import Edge
+    from actorstream.topology.plan import PlannedReplica
+    from actorstream.transports.base import Frame, ReceiveChannel, SendChannel
+
+
+def build_units(worker: Worker) -> list[Unit]:
+    """The units of this worker's process, in topological order of their heads; fills `worker.by_bit`."""
+    return _Builder(worker).build()
+
+
+class _Builder:
+    def __init__(self, worker: Worker) -> None:
+        self.worker = worker
+        self.job: Job = worker.job
+        self.replicas: dict[int, Replica] = {}
+        self.units: dict[int, Unit] = {}
+        self.senders: dict[int, SendChannel] = {}
+        self.receivers: dict[int, ReceiveChannel] = {}
+
+    def build(self) -> list[Unit]:
+        job = self.job
+        mine = [each for each in job.plan.replicas if job.process_of(each) == self.worker.process]
+        for planned in mine:
+            self.replicas[planned.id] = self._replica(planned)
+        self._open_channels()
+        incoming: dict[int, list[Link]] = defaultdict(list)
+        for link in job.links:
+            incoming[link.consumer].append(link)
+        for planned in mine:
+            if planned.id not in job.fused:
+                self.units[planned.id] = self._unit(planned, incoming[planned.id])
+        for planned in mine:
+            if planned.id in job.fused:
+                self._head_unit(planned.id).add(self.replicas[planned.id])
+        for planned in mine:
+            self._edges(planned)
+        return list(self.units.values())
+
+    def _head_unit(self, replica: int) -> Unit:
+        while replica in self.job.fused:
+            replica = self.job.fused[replica][0]
+        return self.units[replica]
+
+    def _replica(self, planned: PlannedReplica) -> Replica:
+        node = self.job.graph.actors[planned.actor]
+        try:
+            actor = node.make()
+        except Exception as error:
+            raise OperatorError(node.name, planned.index, f"its constructor raised {type(error).__name__}: {error}") from error
+        return Replica(
+            actor,
+            id=planned.id,
+            name=node.name,
+            replica=planned.index,
+            replicas=node.replicas,
+            inputs=[edge.name for edge in node.inputs],
+            outputs=node.outputs,
+            on_error=node.on_error,
+            row=self.job.counters.row(planned.id),
+        )
+
+    def _open_channels(self) -> None:
+        worker, transport = self.worker, self.worker.transport
+        here = worker.process
+        for link in self.job.links:
+            channel = link.channel
+            if not link.remote:
+                if channel.sender == here:
+                    ends = local_channel(channel, worker, worker)
+                    self.senders[channel.id], self.receivers[channel.id] = ends
+            elif transport is not None:
+                if channel.sender == here:
+                    self.senders[channel.id] = transport.sender(channel)
+                if channel.receiver == here:
+                    self.receivers[channel.id] = transport.receiver(channel)
+
+    def _unit(self, planned: PlannedReplica, links: list[Link]) -> Unit:
+        job, head = self.job, self.replicas[planned.id]
+        node = job.graph.actors[planned.actor]
+        if node.role == "source":
+            return self._source_unit(head, planned, node.keys)
+        lanes = []
+        for index, link in enumerate(links):
+            decode = self._decoder(link)
+            lanes.append(InLane(index, link.edge.name, self.receivers[link.channel.id], decode))
+        orders = {link.edge.order for link in links}
+        gate = _load(ORDERINGS[orders.pop() if len(orders) == 1 else "none"])(lanes)
+        unit = OperatorUnit(self.worker, head, lanes, gate)
+        unit.follow_frontier = node.name in job.listens
+        for link in links:
+            self.worker.by_bit[link.channel.receive_bit] = unit
+        return unit
+
+    def _source_unit(self, head: Replica, planned: PlannedReplica, keys: dict[str, Any]) -> SourceUnit:
+        job, source = self.job, head.actor
+        node = job.graph.actors[planned.actor]
+        partitions = source.partitions()  # type: ignore[attr-defined]
+        share = [name for number, name in enumerate(partitions) if number % node.replicas == planned.index]
+        source.on_error = node.on_error  # type: ignore[attr-defined]
+        source.open(share)  # type: ignore[attr-defined]
+        active = min(node.replicas, max(len(partitions), 1))
+        rate = float(keys.get("rate") or 0.0) / active
+        return SourceUnit(
+            self.worker,
+            head,
+            source,  # type: ignore[arg-type]
+            batch_size=job.deploy.batch_size,
+            rate=rate,
+            promises=node.name in job.listens,
+        )
+
+    def _decoder(self, link: Link) -> Callable[[Frame], Batch]:
+        schema = self.job.graph.schema(link.edge)
+        if link.remote:
+            return lambda frame: Batch.from_jumbo(schema, frame.payload, frame.first, frame.rows)
+        return _payload
+
+    def _edges(self, planned: PlannedReplica) -> None:
+        job, replica = self.job, self.replicas[planned.id]
+        node = job.graph.actors[planned.actor]
+        unit = replica.unit
+        assert unit is not None
+        for edge in job.graph.consumers(node.name):
+            direct = [down for down, (up, via) in job.fused.items() if up == planned.id and via is edge]
+            if direct:
+                replica.edges[edge.output].append(DirectEdge(self.replicas[direct[0]], edge.name))
+                continue
+            links = [link for link in job.links if link.edge is edge and link.producer == planned.id]
+            lanes = [self._lane(link, unit) for link in links]
+            for link in links:
+                self.worker.by_bit[link.channel.send_bit] = unit
+            replica.edges[edge.output].append(ChannelEdge(self._router(edge, planned, len(links)), lanes))
+
+    def _lane(self, link: Link, unit: Unit) -> OutLane:
+        transport = self.worker.transport
+        arena = transport.arena if link.remote and transport is not None else None
+        return OutLane(
+            self.senders[link.channel.id],
+            arena,
+            schema=self.job.graph.schema(link.edge).fingerprint,
+            plan=self.job.fingerprint,
+            producer=link.producer,
+            batch_size=self.job.deploy.batch_size,
+            on_blocked=unit.on_blocked,
+        )
+
+    def _router(self, edge: Edge, planned: PlannedReplica, lanes: int) -> Any:
+        if lanes == 1:
+            return lambda batch: ((0, batch),)
+        return make_router(
+            edge.route,
+            edge.key,
+            planned.index,
+            self.job.graph.actors[edge.consumer].replicas,
+            key_groups=self.job.deploy.key_groups,
+            batch_size=self.job.deploy.batch_size,
+            bounds=edge.bounds,
+        )
+
+
+def _payload(frame: Frame) -> Batch:
+    return frame.payload
+
+
+def _load(name: str) -> Any:
+    module, _, attribute = name.partition(":")
+    return getattr(importlib.import_module(module), attribute)

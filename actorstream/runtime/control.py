@@ -1,0 +1,170 @@
+"""Control messages between the launcher and a worker, and the pipe that carries them. Nothing on the data path uses it."""
+
+from __future__ import annotations
+
+import socket
+import struct
+import traceback
+from typing import Any
+
+import msgspec
+
+from actorstream.errors import ActorstreamError, BrokenError, OperatorError, RunError
+
+MAX_MESSAGE = 1 << 30
+_LENGTH = struct.Struct("<I")
+
+
+class Message(msgspec.Struct, tag=True, frozen=True):
+    """Base of all control messages."""
+
+
+class Started(Message):
+    """Worker: every replica's on_start is through."""
+
+    worker: int
+
+
+class Failed(Message):
+    """Worker: the run cannot go on. `kind` is the error's class; the worker ends after it."""
+
+    worker: int
+    kind: str
+    text: str
+    operator: tuple[str, int, str, str, str] | None = None
+    """actor, replica, error, event, traceback of an OperatorError."""
+
+
+class Snapshot(Message):
+    """Worker: a replica passed a barrier; `state` is what it wants kept, `token` what its sink prepared."""
+
+    worker: int
+    replica: int
+    barrier: int
+    state: bytes
+    token: bytes | None
+
+
+class Prepared(Message):
+    """Worker: all input has ended and every sink has prepared."""
+
+    worker: int
+
+
+class Collected(Message):
+    """Worker: a part of what an in-memory sink received."""
+
+    worker: int
+    actor: str
+    data: bytes
+
+
+class Finished(Message):
+    """Worker: committed (or aborted) and stopped."""
+
+    worker: int
+
+
+class Barrier(Message):
+    """Launcher: sources start barrier `barrier`."""
+
+    barrier: int
+
+
+class Drain(Message):
+    """Launcher: sources end now; the rest runs to the orderly end."""
+
+
+class Commit(Message):
+    """Launcher: every worker has prepared `barrier`."""
+
+    barrier: int
+
+
+class Abort(Message):
+    """Launcher: stop at once, commit nothing."""
+
+
+AnyMessage = (
+    Started | Failed | Snapshot | Prepared | Collected | Finished | Barrier | Drain | Commit | Abort
+)
+_decoder = msgspec.msgpack.Decoder(AnyMessage)
+_encoder = msgspec.msgpack.Encoder()
+
+
+def failed_message(worker: int, error: BaseException) -> Failed:
+    """What the launcher is told of an error."""
+    kind = type(error).__name__
+    if isinstance(error, OperatorError):
+        details = (error.actor, error.replica, error.error, error.event, error.traceback)
+        return Failed(worker, kind, str(error), details)
+    if isinstance(error, ActorstreamError):
+        return Failed(worker, kind, str(error))
+    lines = "".join(traceback.format_exception(error))
+    return Failed(worker, kind, f"worker {worker} failed: {kind}: {error}\n{lines}")
+
+
+def reported_error(message: Failed) -> RunError:
+    """The error that a worker reported, as far as it can be made again here."""
+    if message.operator is not None:
+        return OperatorError(*message.operator)
+    return RunError(message.text)
+
+
+class ControlPipe:
+    """One end of a stream socket that carries control messages; non-blocking to read, blocking to write."""
+
+    def __init__(self, sock: socket.socket) -> None:
+        self.sock = sock
+        self._received = bytearray()
+        self.closed = False
+
+    @staticmethod
+    def pair() -> tuple[ControlPipe, ControlPipe]:
+        left, right = socket.socketpair()
+        return ControlPipe(left), ControlPipe(right)
+
+    def fileno(self) -> int:
+        return self.sock.fileno()
+
+    def send(self, message: Message) -> None:
+        """Writes one message; a peer that is gone is not an error here, its end is seen elsewhere."""
+        data = _encoder.encode(message)
+        try:
+            self.sock.sendall(_LENGTH.pack(len(data)) + data)
+        except OSError:
+            self.closed = True
+
+    def receive(self) -> list[Any]:
+        """All messages that have arrived; sets `closed` at the peer's end. BrokenError on malformed bytes."""
+        while not self.closed:
+            try:
+                data = self.sock.recv(1 << 18, socket.MSG_DONTWAIT)
+            except BlockingIOError:
+                break
+            except OSError:
+                data = b""
+            if not data:
+                self.closed = True
+                break
+            self._received += data
+        return list(self._messages())
+
+    def _messages(self) -> Any:
+        buffer = self._received
+        while len(buffer) >= _LENGTH.size:
+            (length,) = _LENGTH.unpack_from(buffer)
+            if length > MAX_MESSAGE:
+                raise BrokenError(f"a control message of {length} bytes; at most {MAX_MESSAGE} are allowed")
+            if len(buffer) < _LENGTH.size + length:
+                return
+            data = bytes(buffer[_LENGTH.size : _LENGTH.size + length])
+            del buffer[: _LENGTH.size + length]
+            try:
+                yield _decoder.decode(data)
+            except msgspec.DecodeError as error:
+                raise BrokenError(f"a control message cannot be decoded: {error}") from error
+
+    def close(self) -> None:
+        self.closed = True
+        self.sock.close()

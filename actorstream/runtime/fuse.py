@@ -1,0 +1,31 @@
+"""Which neighbours are called directly instead of through a queue (pipelining, AIR section 3.4). Pure decisions."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from actorstream.actors.actor import event_hooks
+from actorstream.runtime.hooks import is_async
+
+if TYPE_CHECKING:
+    from actorstream.topology.graph import Edge, Graph, GraphActor
+
+
+def fusible(graph: Graph, edge: Edge) -> bool:
+    """Whether the consumer of `edge` may be called directly by its producer's replicas.
+
+    It must have this input only, in no particular order, routed forward between equal numbers of replicas; none of its
+    input hooks may await, since its producer would have to wait with it."""
+    producer, consumer = graph.actors[edge.producer], graph.actors[edge.consumer]
+    return (
+        edge.route == "forward"
+        and edge.order == "none"
+        and len(consumer.inputs) == 1
+        and producer.replicas == consumer.replicas
+        and not awaits(consumer)
+    )
+
+
+def awaits(actor: GraphActor) -> bool:
+    """Whether an input hook of the actor's class is async."""
+    return any(is_async(hook) for hook in event_hooks(actor.cls).values())

@@ -1,0 +1,304 @@
+"""Calls an actor's input hooks for whole batches: the only place where Python runs once an event.
+
+Knows nothing of channels or turns: events or a batch in, outputs appended to an `Outbox`, errors decided by `on_error`.
+The loops are driven from C (`map`, `filter`, `chain`), so that an event costs its hook and little more.
+"""
+
+from __future__ import annotations
+
+import inspect
+import traceback
+import typing
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator
+from difflib import get_close_matches
+from itertools import chain
+from typing import Any
+
+from actorstream.actors.actor import Actor
+from actorstream.errors import ActorstreamError, OperatorError
+from actorstream.events.batch import Batch
+from actorstream.events.event import Event
+
+EVENT_PREVIEW = 2000
+
+
+class Outbox:
+    """What one call of a hook produced, by output name; event lists are filled from C, batches come in order."""
+
+    __slots__ = ("actor", "batches", "events")
+
+    def __init__(self, outputs: Iterable[str], actor: str) -> None:
+        self.actor = actor
+        self.events: dict[str, list[Any]] = {name: [] for name in ("default", *outputs)}
+        self.batches: list[tuple[str, Any]] = []  # a batch, or a list of events that came before one
+
+    def emit(self, item: Any, to: str) -> None:
+        """Takes one event, or a batch, for output `to`."""
+        events = self.events.get(to)
+        if events is None:
+            near = get_close_matches(to, self.events, 1)
+            raise ActorstreamError(
+                f"actor {self.actor!r} emitted to output {to!r}, which it does not have; its outputs are "
+                f"{', '.join(map(repr, sorted(self.events)))}" + (f" (did you mean {near[0]!r}?)" if near else "")
+                + "; declare it in the class attribute `outputs`"
+            )
+        if isinstance(item, Batch):
+            self._settle(to)
+            self.batches.append((to, item))
+        else:
+            events.append(item)
+
+    def _settle(self, to: str) -> None:
+        """Keeps the order of events and batches emitted to the same output."""
+        events = self.events[to]
+        if events:
+            self.batches.append((to, events))
+            self.events[to] = []
+
+    def mark(self) -> tuple[int, dict[str, int]]:
+        """A point to go back to with `rollback`."""
+        return len(self.batches), {to: len(events) for to, events in self.events.items()}
+
+    def rollback(self, mark: tuple[int, dict[str, int]]) -> None:
+        """Forgets what was emitted since `mark` (a stateless batch hook is then called again with parts of it)."""
+        batches, lengths = mark
+        for to, item in self.batches[batches:]:
+            if isinstance(item, list):
+                self.events[to] = item
+        del self.batches[batches:]
+        for to, events in self.events.items():
+            del events[lengths.get(to, 0) :]
+
+    def take(self, to_batch: Callable[[str, list[Any]], Batch]) -> list[tuple[str, Batch]]:
+        """Everything produced, as (output, batch) in order, and empties the box."""
+        out: list[tuple[str, Batch]] = []
+        if self.batches:
+            for to, item in self.batches:
+                out.append((to, to_batch(to, item) if isinstance(item, list) else item))
+            self.batches.clear()
+        for to, events in self.events.items():
+            if events:
+                out.append((to, to_batch(to, events)))
+                self.events[to] = []
+        return out
+
+
+class Failures:
+    """`on_error` of one actor: raise, count and skip, or make dead letters."""
+
+    __slots__ = ("actor", "dead", "mode", "outbox", "replica")
+
+    def __init__(self, actor: str, replica: int, mode: str, outbox: Outbox) -> None:
+        self.actor, self.replica, self.mode, self.outbox = actor, replica, mode, outbox
+        self.dead = 0
+
+    def failed(self, what: Any, error: Exception) -> None:
+        """Decides about one event (or batch) that made a hook raise; OperatorError under `on_error = "fail"`."""
+        if self.mode == "fail":
+            raise operator_error(self.actor, self.replica, what, error) from error
+        self.dead += what.rows if isinstance(what, Batch) else 1
+        if self.mode == "dead-letter":
+            letters = what.events() if isinstance(what, Batch) else [what]
+            text = f"{type(error).__name__}: {error}"
+            for event in letters:
+                self.outbox.emit(DeadLetter(preview(event), text, self.actor), "dead")
+
+
+class DeadLetter(Event):
+    """A row of every actor's `.dead` output: the event as text, the error, the operator that raised."""
+
+    event: str
+    error: str
+    operator: str
+
+
+def preview(item: Any) -> str:
+    """An event or batch as text of bounded length."""
+    if item is None:
+        return ""
+    if isinstance(item, Batch) and item.rows:
+        text = f"a batch of {item.rows} rows, the first {item.slice(0, 1).events()[0]!r}"
+    else:
+        text = repr(item)
+    return text if len(text) <= EVENT_PREVIEW else f"{text[:EVENT_PREVIEW]}... ({len(text)} characters)"
+
+
+def operator_error(actor: str, replica: int, what: Any, error: BaseException) -> OperatorError:
+    """The typed error of a hook that raised, with the traceback from the user's code on."""
+    if isinstance(error, OperatorError):
+        return error
+    frames = traceback.extract_tb(error.__traceback__)
+    own = [frame for frame in frames if "/actorstream/runtime/" not in frame.filename]
+    lines = traceback.format_list(own or frames) + traceback.format_exception_only(error)
+    title = str(error) if isinstance(error, ActorstreamError) else f"{type(error).__name__}: {error}"
+    return OperatorError(actor, replica, title, preview(what), "".join(lines))
+
+
+def hook_for(actor: Actor, input_name: str) -> tuple[Callable[..., Any], bool]:
+    """The hook that takes `input_name`, and whether it takes batches: on_NAME, else on_batch, else on_event."""
+    plain = input_name.replace(".", "_").replace("-", "_")
+    for name in (f"on_{plain}", f"on_{plain.removesuffix('_default')}"):
+        hook = getattr(actor, name, None)
+        if hook is not None and name not in ("on_batch", "on_event"):
+            return hook, _wants_batch(hook)
+    if hasattr(actor, "on_batch"):
+        return actor.on_batch, True
+    if hasattr(actor, "on_event"):
+        return actor.on_event, False
+    raise OperatorError(
+        type(actor).__name__, 0, f"has no hook for input {input_name!r}; define on_event, on_batch or on_{plain}"
+    )
+
+
+def _wants_batch(hook: Callable[..., Any]) -> bool:
+    try:
+        hints = typing.get_type_hints(hook)
+    except (NameError, TypeError):
+        return False
+    return any(hint is Batch for name, hint in hints.items() if name != "return")
+
+
+def is_async(hook: Callable[..., Any]) -> bool:
+    return inspect.iscoroutinefunction(hook) or inspect.isasyncgenfunction(hook)
+
+
+def collector(hook: Callable[..., Any]) -> Callable[[list[Any], Iterator[Any]], None]:
+    """How the results of a sync event hook are gathered into a list: single, many, or decided by looking at them."""
+    if inspect.isgeneratorfunction(hook):
+        return lambda out, events: out.extend(chain.from_iterable(map(hook, events)))
+    shape = _annotated_shape(hook)
+    if shape == "single":
+        return lambda out, events: out.extend(filter(None, map(hook, events)))
+    if shape == "many":
+        return lambda out, events: out.extend(chain.from_iterable(filter(None, map(hook, events))))
+    if shape == "nothing":
+        return lambda out, events: out.extend(filter(None, map(hook, events)))
+    return lambda out, events: out.extend(_flatten(map(hook, events)))
+
+
+def _annotated_shape(hook: Callable[..., Any]) -> str:
+    try:
+        annotation = typing.get_type_hints(hook).get("return", Any)
+    except (NameError, TypeError):
+        return ""
+    if annotation is type(None):
+        return "nothing"
+    options = typing.get_args(annotation) if _is_union(annotation) else (annotation,)
+    options = tuple(option for option in options if option is not type(None))
+    if all(inspect.isclass(option) and issubclass(option, Event) and _is_truthy(option) for option in options):
+        return "single"
+    if all(typing.get_origin(option) in (list, tuple, Iterable, Iterator) or _is_iterable(option) for option in options):
+        return "many"
+    return ""
+
+
+def _is_union(annotation: Any) -> bool:
+    import types
+
+    return typing.get_origin(annotation) in (typing.Union, types.UnionType)
+
+
+def _is_truthy(event_class: type) -> bool:
+    return not any(hasattr(event_class, name) for name in ("__bool__", "__len__"))
+
+
+def _is_iterable(option: Any) -> bool:
+    origin = typing.get_origin(option)
+    return inspect.isclass(origin) and issubclass(origin, Iterable)
+
+
+def _flatten(results: Iterable[Any]) -> Iterator[Any]:
+    for result in results:
+        if result is None:
+            continue
+        if isinstance(result, (list, tuple)) or inspect.isgenerator(result):
+            yield from result
+        else:
+            yield result
+
+
+class EventCall:
+    """A per-event hook over lists of events."""
+
+    takes_batch = False
+
+    def __init__(self, hook: Callable[..., Any], outbox: Outbox, failures: Failures) -> None:
+        self.hook, self.outbox, self.failures = hook, outbox, failures
+        self.is_async = is_async(hook)
+        self.collect = collector(hook)
+
+    def run(self, events: list[Any]) -> None:
+        """Calls the hook for each event, in order. A hook that raises costs the others nothing."""
+        out = self.outbox.events["default"]
+        rest = iter(events)
+        while True:
+            try:
+                self.collect(out, rest)
+                return
+            except Exception as error:
+                at = len(events) - rest.__length_hint__() - 1  # type: ignore[attr-defined]
+                self.failures.failed(events[at], error)
+                out = self.outbox.events["default"]
+
+    async def run_async(self, events: list[Any]) -> None:
+        """The same for a hook that awaits; one event at a time, in order."""
+        emit = self.outbox.emit
+        for event in events:
+            try:
+                result = self.hook(event)
+                if isinstance(result, AsyncIterator):
+                    async for item in result:
+                        emit(item, "default")
+                    continue
+                result = await result
+                for item in _flatten((result,)):
+                    emit(item, "default")
+            except Exception as error:
+                self.failures.failed(event, error)
+
+
+class BatchCall:
+    """A per-batch hook; an actor that says it is `stateless` has a failing batch split until the row is found."""
+
+    takes_batch = True
+
+    def __init__(self, hook: Callable[..., Any], outbox: Outbox, failures: Failures, stateless: bool) -> None:
+        self.hook, self.outbox, self.failures, self.stateless = hook, outbox, failures, stateless
+        self.is_async = is_async(hook)
+
+    def run(self, batch: Batch) -> None:
+        mark = self.outbox.mark() if self.stateless else None
+        try:
+            self._gather(self.hook(batch))
+        except Exception as error:
+            if mark is not None and batch.rows > 1:
+                self.outbox.rollback(mark)
+                self._split(batch)
+            else:
+                self.failures.failed(batch.events()[0] if batch.rows == 1 else batch, error)
+
+    def _split(self, batch: Batch) -> None:
+        half = batch.rows // 2
+        self.run(batch.slice(0, half))
+        self.run(batch.slice(half, batch.rows - half))
+
+    def _gather(self, result: Any) -> None:
+        if result is None:
+            return
+        if isinstance(result, Batch):
+            self.outbox.emit(result, "default")
+            return
+        for item in result:
+            if item is not None:
+                self.outbox.emit(item, "default")
+
+    async def run_async(self, batch: Batch) -> None:
+        try:
+            result = self.hook(batch)
+            if isinstance(result, AsyncIterator):
+                async for item in result:
+                    self.outbox.emit(item, "default")
+            else:
+                self._gather(await result)
+        except Exception as error:
+            self.failures.failed(batch, error)

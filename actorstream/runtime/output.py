@@ -1,0 +1,234 @@
+"""The sending side of a replica: edges, and per consumer the rows that wait to be sent (natural batching).
+
+Rows are gathered by reference until a jumbo tuple is worth sending and are encoded at most once, straight into the
+arena. Control marks (barrier, end) queue behind the rows before them, so nothing overtakes anything on a channel.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Protocol
+
+from actorstream.events.batch import Batch
+from actorstream.events.jumbo import encode
+from actorstream.transports.base import Frame, FrameKind, SendChannel
+
+if TYPE_CHECKING:
+    from actorstream.native.arena import Arena
+    from actorstream.runtime.replica import Replica
+    from actorstream.runtime.routing import Router
+
+
+class Edge(Protocol):
+    """Where one output of one replica leads: to a consumer's replicas by channels, or directly to its neighbour."""
+
+    def push(self, batch: Batch) -> None: ...
+    def flush(self) -> None: ...
+    def control(self, kind: FrameKind, barrier: int) -> None: ...
+    def advance(self, frontier: int) -> None: ...
+
+
+class OutLane:
+    """Rows that wait for one replica of one consumer, in order, and the channel to it.
+
+    Args:
+        channel: the sending end.
+        arena: where jumbo tuples are built; None: the channel hands batches over as they are (inside a process).
+        batch_size: rows a jumbo tuple at most has.
+        on_blocked: called with this lane when the channel has no credit.
+    """
+
+    __slots__ = (
+        "_encoded",
+        "arena",
+        "batch_size",
+        "blocked",
+        "byte_limit",
+        "channel",
+        "frontier",
+        "jumbo_out",
+        "on_blocked",
+        "pending",
+        "plan",
+        "producer",
+        "rows",
+        "schema",
+        "sequence",
+    )
+
+    def __init__(
+        self,
+        channel: SendChannel,
+        arena: Arena | None,
+        *,
+        schema: int,
+        plan: int,
+        producer: int,
+        batch_size: int,
+        on_blocked: Callable[[OutLane], None],
+    ) -> None:
+        self.channel, self.arena = channel, arena
+        self.schema, self.plan, self.producer, self.batch_size = schema, plan, producer, batch_size
+        self.byte_limit = max(channel.channel.budget // 4, 4096)
+        self.on_blocked = on_blocked
+        self.pending: deque[Any] = deque()  # of Batch, or Frame for barrier and end
+        self.rows = 0
+        self.blocked = False
+        self.sequence = 0
+        self.jumbo_out = 0
+        self.frontier: int | None = None  # promise that waits until the rows before it are sent
+        self._encoded: Frame | None = None
+
+    def push(self, batch: Batch) -> None:
+        """Queues rows; sends at once when a jumbo tuple is full or the consumer has nothing to do."""
+        self.pending.append(batch)
+        self.rows += batch.rows
+        if not self.blocked and (self.rows >= self.batch_size or self.channel.is_empty()):
+            self.flush()
+
+    def control(self, kind: FrameKind, barrier: int) -> None:
+        """Queues a barrier or end mark behind everything pushed so far, and sends what can be sent."""
+        self.pending.append(Frame(kind, producer=self.producer, barrier=barrier))
+        if not self.blocked:
+            self.flush()
+
+    def advance(self, frontier: int) -> None:
+        """Promises `frontier` to the consumer, as soon as the rows before the promise are sent."""
+        if self.pending or self._encoded is not None:
+            self.frontier = frontier
+        else:
+            self.channel.advance(0, frontier)
+
+    def flush(self) -> bool:
+        """Sends all that waits. False: the channel has no credit; `on_blocked` was called and the rest still waits."""
+        while self._encoded is not None or self.pending:
+            frame = self._encoded or self._next_frame()
+            if frame is None or not self.channel.send_nowait(frame):
+                self._encoded = frame
+                self.blocked = True
+                self.on_blocked(self)
+                return False
+            self._encoded = None
+            self.sequence += 1
+            if frame.kind == FrameKind.DATA:
+                self.jumbo_out += 1
+        self.blocked = False
+        if self.frontier is not None:
+            self.channel.advance(0, self.frontier)
+            self.frontier = None
+        return True
+
+    def _next_frame(self) -> Frame | None:
+        """Takes the next jumbo tuple, or control mark, off the queue; None if the channel would not admit it."""
+        head = self.pending[0]
+        if isinstance(head, Frame):
+            self.pending.popleft()
+            head.sequence = self.sequence
+            return head
+        limit = self.batch_size
+        if head.nbytes > self.byte_limit:
+            limit = max(1, min(limit, head.rows * self.byte_limit // head.nbytes))
+        if head.rows >= limit:
+            parts, rows = [head], min(limit, head.rows)
+            nbytes = head.nbytes * rows // head.rows if head.rows else head.nbytes
+        else:
+            parts, rows, nbytes = self._gather(limit)
+        if not self.channel.admits(nbytes):
+            return None
+        if len(parts) == 1 and rows < head.rows:
+            parts = [head.slice(0, rows)]
+            self.pending[0] = head.slice(rows, head.rows - rows)
+        else:
+            for _ in parts:
+                self.pending.popleft()
+        self.rows -= rows
+        return self._frame(parts, rows, nbytes)
+
+    def _gather(self, limit: int) -> tuple[list[Batch], int, int]:
+        parts: list[Batch] = []
+        rows = nbytes = 0
+        for item in self.pending:
+            if isinstance(item, Frame) or rows + item.rows > limit or (parts and nbytes + item.nbytes > self.byte_limit):
+                break
+            parts.append(item)
+            rows += item.rows
+            nbytes += item.nbytes
+        return parts, rows, nbytes
+
+    def _frame(self, parts: list[Batch], rows: int, nbytes: int) -> Frame:
+        first = parts[0]
+        min_entry, max_entry = first.entry_min, first.entry_max
+        for part in parts[1:]:
+            min_entry, max_entry = min(min_entry, part.entry_min), max(max_entry, part.entry_max)
+        frame = Frame(
+            FrameKind.DATA,
+            rows=rows,
+            schema=self.schema,
+            producer=self.producer,
+            sequence=self.sequence,
+            min_entry=min_entry,
+            max_entry=max_entry,
+        )
+        if self.arena is None:
+            frame.payload = first if len(parts) == 1 else Batch.concat(parts)
+            frame.nbytes = nbytes
+            return frame
+        found = first.shared_jumbo(self.arena) if len(parts) == 1 else None
+        if found is not None:
+            frame.payload, frame.first = found
+            frame.nbytes = nbytes
+        else:
+            frame.payload = jumbo = encode(parts, self.arena, self.schema, self.plan)
+            frame.nbytes = jumbo.nbytes
+        return frame
+
+
+class ChannelEdge:
+    """An edge whose consumer's replicas are reached by channels."""
+
+    __slots__ = ("lanes", "router")
+
+    def __init__(self, router: Router, lanes: list[OutLane]) -> None:
+        self.router, self.lanes = router, lanes
+
+    def push(self, batch: Batch) -> None:
+        lanes = self.lanes
+        for consumer, part in self.router(batch):
+            lanes[consumer].push(part)
+
+    def flush(self) -> None:
+        for lane in self.lanes:
+            if lane.pending and not lane.blocked:
+                lane.flush()
+
+    def control(self, kind: FrameKind, barrier: int) -> None:
+        for lane in self.lanes:
+            lane.control(kind, barrier)
+
+    def advance(self, frontier: int) -> None:
+        for lane in self.lanes:
+            lane.advance(frontier)
+
+
+class DirectEdge:
+    """A forward edge inside one process: the neighbour is called with no queue between (AIR section 3.4).
+
+    Ends and barriers go through the unit that runs both, see `Unit`."""
+
+    __slots__ = ("consumer", "input")
+
+    def __init__(self, consumer: Replica, input_name: str) -> None:
+        self.consumer, self.input = consumer, input_name
+
+    def push(self, batch: Batch) -> None:
+        self.consumer.accept(batch, self.input)
+
+    def flush(self) -> None:
+        """Nothing waits here; the neighbour's own edges are flushed by the unit."""
+
+    def control(self, kind: FrameKind, barrier: int) -> None:
+        """The unit walks its replicas itself."""
+
+    def advance(self, frontier: int) -> None:
+        self.consumer.advance(frontier)

@@ -1,0 +1,211 @@
+"""One replica of an actor inside a worker: its instance, hooks, outputs and counters. It never waits and has no queue.
+
+`accept` runs the hook on a batch and pushes what it produced; the unit that owns the replica decides when.
+"""
+
+from __future__ import annotations
+
+import inspect
+from time import monotonic_ns
+from typing import TYPE_CHECKING, Any
+
+from actorstream.actors.actor import Actor
+from actorstream.errors import OperatorError, SchemaError
+from actorstream.events.batch import Batch
+from actorstream.metrics.counters import Counter, bucket_of
+from actorstream.runtime.hooks import BatchCall, EventCall, Failures, Outbox, hook_for, is_async, operator_error
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from actorstream.events.schema import Schema
+    from actorstream.runtime.output import Edge
+    from actorstream.runtime.unit import Unit
+
+FRONTIER_MIN = -(2**63)
+
+
+class Replica:
+    """An actor instance with everything it needs to turn input batches into output batches.
+
+    Args:
+        id: number of the replica in the plan; the row of its counters.
+        name, replica, replicas: the actor's name, which replica this is, and of how many.
+        outputs: output name -> schema, for every output the actor may emit to.
+        row: its row of the counter table, int64.
+    """
+
+    def __init__(
+        self,
+        actor: Actor,
+        *,
+        id: int,
+        name: str,
+        replica: int,
+        replicas: int,
+        inputs: list[str],
+        outputs: dict[str, Schema],
+        on_error: str,
+        row: np.ndarray,
+    ) -> None:
+        self.actor, self.id, self.name, self.replica, self.replicas = actor, id, name, replica, replicas
+        self.input = ""
+        self.schemas = outputs
+        self.outbox = Outbox(outputs, name)
+        self.failures = Failures(name, replica, on_error, self.outbox)
+        self.edges: dict[str, list[Edge]] = {output: [] for output in outputs}
+        self.calls: dict[str, EventCall | BatchCall] = {}
+        for source in inputs:
+            hook, batched = hook_for(actor, source)
+            if batched:
+                self.calls[source] = BatchCall(hook, self.outbox, self.failures, type(actor).stateless)
+            else:
+                self.calls[source] = EventCall(hook, self.outbox, self.failures)
+        self.row = row
+        self.unit: Unit | None = None
+        self.is_sink = type(actor).role == "sink"
+        self.wants_frontier = type(actor).on_heartbeat is not Actor.on_heartbeat
+        self.frontier = FRONTIER_MIN
+        self.entry_min = self.entry_max = 0
+        self.events_in = self.events_out = self.jumbo_in = self.execute_ns = 0
+        self._latency = row[32:]
+        actor._bind(self)
+
+    @property
+    def is_async(self) -> bool:
+        """Whether any input hook awaits; such a replica is never called directly by its neighbour."""
+        return any(call.is_async for call in self.calls.values())
+
+    # -- ActorContext ------------------------------------------------------------------------------------------------
+
+    def emit(self, item: Any, to: str) -> None:
+        self.outbox.emit(item, to)
+
+    def set_timer(self, name: str, after: float, every: float | None) -> None:
+        assert self.unit is not None
+        self.unit.set_timer(self, name, after, every)
+
+    def cancel_timer(self, name: str) -> None:
+        assert self.unit is not None
+        self.unit.cancel_timer(self, name)
+
+    def ref(self, name: str) -> Any:
+        assert self.unit is not None
+        return self.unit.worker.ref(name)
+
+    # -- input -------------------------------------------------------------------------------------------------------
+
+    def accept(self, batch: Batch, source: str) -> None:
+        """Runs the hook of input `source` on a batch and pushes what it produced. OperatorError under on_error=fail."""
+        call = self.calls[source]
+        self.begin(batch, source)
+        started = monotonic_ns()
+        call.run(batch if call.takes_batch else batch.events())  # type: ignore[arg-type]
+        self.execute_ns += monotonic_ns() - started
+        self.finish(batch.rows)
+
+    def begin(self, batch: Batch, source: str) -> None:
+        """Notes what comes in, before the hook runs on it."""
+        self.input = source
+        self.entry_min, self.entry_max = batch.entry_min, batch.entry_max
+        self.events_in += batch.rows
+        self.jumbo_in += 1
+
+    def finish(self, rows: int) -> None:
+        """Pushes what the hook produced; a sink records how long these `rows` took to get here."""
+        if self.is_sink and self.entry_max:
+            self._latency[bucket_of(monotonic_ns() - self.entry_max)] += rows
+        self.dispatch()
+
+    def dispatch(self) -> None:
+        """Pushes everything in the outbox along the edges of its outputs."""
+        produced = self.outbox.take(self._batch_of)
+        for output, batch in produced:
+            schema = self.schemas[output]
+            if batch.schema is not schema:
+                batch = self._conforming(batch, schema, output)
+            if not batch.rows:
+                continue
+            batch.entry_min, batch.entry_max = self.entry_min, self.entry_max
+            self.events_out += batch.rows
+            for edge in self.edges[output]:
+                edge.push(batch)
+
+    def _batch_of(self, output: str, events: list[Any]) -> Batch:
+        return Batch.of_events(self.schemas[output], events)
+
+    def _conforming(self, batch: Batch, schema: Schema, output: str) -> Batch:
+        try:
+            return batch.cast(schema)
+        except SchemaError as error:
+            raise OperatorError(
+                self.name, self.replica, f"emitted a batch to output {output!r} that does not fit its type: {error}"
+            ) from error
+
+    def advance(self, frontier: int) -> None:
+        """The input's frontier rose: tells the actor if it listens, then promises the same on every output."""
+        if frontier <= self.frontier:
+            return
+        self.frontier = frontier
+        if self.wants_frontier:
+            self.call("on_heartbeat", frontier)
+        for edges in self.edges.values():
+            for edge in edges:
+                edge.advance(frontier)
+
+    # -- other hooks -------------------------------------------------------------------------------------------------
+
+    def call(self, hook: str, *arguments: Any) -> Any:
+        """Calls a hook that may return or yield events; answers a coroutine that does if the hook is async."""
+        method = getattr(self.actor, hook)
+        if is_async(method):
+            return self._call_async(method, arguments)
+        try:
+            result = method(*arguments)
+            if inspect.iscoroutine(result):
+                return self._await(result)
+            self._take(result)
+        except Exception as error:
+            raise operator_error(self.name, self.replica, None, error) from error
+        self.dispatch()
+        return None
+
+    async def _call_async(self, method: Any, arguments: tuple[Any, ...]) -> None:
+        try:
+            result = method(*arguments)
+            if inspect.isasyncgen(result):
+                async for item in result:
+                    self._take(item)
+            else:
+                self._take(await result)
+        except Exception as error:
+            raise operator_error(self.name, self.replica, None, error) from error
+        self.dispatch()
+
+    async def _await(self, coroutine: Any) -> None:
+        try:
+            self._take(await coroutine)
+        except Exception as error:
+            raise operator_error(self.name, self.replica, None, error) from error
+        self.dispatch()
+
+    def _take(self, result: Any) -> None:
+        if result is None:
+            return
+        if isinstance(result, (list, tuple)) or inspect.isgenerator(result):
+            for item in result:
+                self._take(item)
+        else:
+            self.outbox.emit(result, "default")
+
+    # -- counters ----------------------------------------------------------------------------------------------------
+
+    def publish(self) -> None:
+        """Writes the counters to shared memory; once a turn."""
+        row = self.row
+        row[Counter.EVENTS_IN] = self.events_in
+        row[Counter.EVENTS_OUT] = self.events_out
+        row[Counter.JUMBO_IN] = self.jumbo_in
+        row[Counter.EXECUTE_NS] = self.execute_ns
+        if self.failures.dead:
+            row[Counter.DEAD] = self.failures.dead

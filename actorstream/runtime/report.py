@@ -1,0 +1,143 @@
+"""Reads a run's counters: samples over time for throughput and progress, and the report at the end. Writes none."""
+
+from __future__ import annotations
+
+import os
+from collections import defaultdict
+from pathlib import Path
+from time import monotonic
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from actorstream.metrics.counters import Counter, CounterTable, quantiles
+
+if TYPE_CHECKING:
+    from actorstream.runtime.compile import Job
+
+MIN_STEADY_S = 2.0
+PSS_EVERY_S = 0.25
+
+
+class Sampler:
+    """Samples what the sources have sent, against time.
+
+    Args:
+        job: what runs. started: monotonic seconds at which the command started.
+        memory: whether to sample the memory of the processes too (it costs a few ms each time).
+    """
+
+    def __init__(self, job: Job, started: float, *, memory: bool = False) -> None:
+        self.job, self.started, self.memory = job, started, memory
+        self.times: list[float] = []
+        self.events: list[int] = []
+        self.peak_pss = 0
+        self.pids: list[int] = []
+        self._next_pss = 0.0
+        names = {replica.id: replica.actor for replica in job.plan.replicas}
+        self.sources = [number for number, name in names.items() if job.role(name) == "source"]
+
+    def sample(self) -> None:
+        """One look at the counters."""
+        now = monotonic()
+        self.times.append(now)
+        self.events.append(self.source_events())
+        if self.memory and now >= self._next_pss:
+            self._next_pss = now + PSS_EVERY_S
+            self.peak_pss = max(self.peak_pss, sum(pss_bytes(pid) for pid in [*self.pids, os.getpid()]))
+
+    def source_events(self) -> int:
+        table = self.job.counters
+        return sum(table.value(number, Counter.EVENTS_OUT) for number in self.sources)
+
+    def progress(self) -> tuple[int, int]:
+        """Bytes of input done and in all; (0, 0) where a source does not know."""
+        table = self.job.counters
+        done = sum(table.value(number, Counter.BYTES_DONE) for number in self.sources)
+        total = sum(table.value(number, Counter.BYTES_TOTAL) for number in self.sources)
+        return done, total
+
+    def throughput(self) -> tuple[float, bool]:
+        """Events/s over the 20th to 80th percentile of source events; the whole run, and False, if under 2 s."""
+        times, events = np.array(self.times), np.array(self.events, dtype=float)
+        if len(times) < 2 or events[-1] == 0:
+            return 0.0, False
+        first = int(np.argmax(events > 0))
+        last = int(np.argmax(events >= events[-1]))
+        begin, end = times[max(first - 1, 0)], times[last]
+        if end - begin < MIN_STEADY_S:
+            return float(events[-1] / max(end - begin, 1e-9)), False
+        low, high = 0.2 * events[-1], 0.8 * events[-1]
+        from_s, to_s = np.interp(low, events[: last + 1], times[: last + 1]), np.interp(high, events[: last + 1], times[: last + 1])
+        return float((high - low) / max(to_s - from_s, 1e-9)), True
+
+
+def pss_bytes(pid: int) -> int:
+    """Proportional set size of a process; 0 if it is gone."""
+    try:
+        for line in Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines():
+            if line.startswith("Pss:"):
+                return int(line.split()[1]) * 1024
+    except (OSError, ValueError):
+        pass
+    return 0
+
+
+def build_report(job: Job, sampler: Sampler, *, elapsed_s: float, cpu_s: float) -> dict[str, Any]:
+    """The report of a run, with the fields of docs/topology.md. Durations of `latency_ms` in milliseconds."""
+    table = job.counters
+    throughput, steady = sampler.throughput()
+    by_actor: dict[str, list[int]] = defaultdict(list)
+    for replica in job.plan.replicas:
+        by_actor[replica.actor].append(replica.id)
+
+    def total(counter: Counter) -> dict[str, int]:
+        return {name: sum(table.value(each, counter) for each in ids) for name, ids in by_actor.items()}
+
+    sinks = [each for name, ids in by_actor.items() if job.role(name) == "sink" for each in ids]
+    return {
+        "topology": job.graph.name,
+        "plan": job.plan.fingerprint,
+        "transport": job.deploy.transport,
+        "workers": job.deploy.workers,
+        "elapsed_s": round(elapsed_s, 6),
+        "cpu_s": round(cpu_s, 6),
+        "peak_pss_mb": round(sampler.peak_pss / 2**20, 1),
+        "events_in": total(Counter.EVENTS_IN),
+        "events_out": total(Counter.EVENTS_OUT),
+        "throughput_eps": round(throughput, 1),
+        "steady": steady,
+        "latency_ms": _latency(table, sinks, processing=False),
+        "processing_ms": _latency(table, sinks, processing=True),
+        "late": sum(total(Counter.LATE).values()),
+        "dead": sum(total(Counter.DEAD).values()),
+        "restarts": sum(total(Counter.RESTARTS).values()),
+        "checkpoints": 0,
+        "actors": {
+            name: [_replica_row(table, index, each) for index, each in enumerate(ids)] for name, ids in by_actor.items()
+        },
+    }
+
+
+def _latency(table: CounterTable, sinks: list[int], *, processing: bool) -> dict[str, float]:
+    counts = sum((table.histogram(each, processing=processing) for each in sinks), np.zeros(1, np.int64))
+    values = quantiles(np.atleast_1d(counts), (0.5, 0.9, 0.99, 0.999, 1.0))
+    return {name: round(value / 1e6, 6) for name, value in zip(("p50", "p90", "p99", "p999", "max"), values)}
+
+
+def _replica_row(table: CounterTable, index: int, number: int) -> dict[str, Any]:
+    def seconds(counter: Counter) -> float:
+        return round(table.value(number, counter) / 1e9, 6)
+
+    return {
+        "replica": index,
+        "in": table.value(number, Counter.EVENTS_IN),
+        "out": table.value(number, Counter.EVENTS_OUT),
+        "execute_s": seconds(Counter.EXECUTE_NS),
+        "transfer_s": seconds(Counter.TRANSFER_NS),
+        "wait_in_s": seconds(Counter.WAIT_IN_NS),
+        "wait_out_s": seconds(Counter.WAIT_OUT_NS),
+        "queue_max_bytes": table.value(number, Counter.QUEUE_MAX_BYTES),
+        "state_bytes": table.value(number, Counter.STATE_BYTES),
+        "kept_blocks": table.value(number, Counter.KEPT_BLOCKS),
+    }

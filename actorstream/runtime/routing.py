@@ -1,0 +1,162 @@
+"""Routes: which replica of the consumer gets which rows of a batch (AIR section 3.3).
+
+A router answers (consumer index, batch) pairs; whole batches go on by reference, selections stay unmaterialised until
+they are written. Routers are pure but for a round-robin position.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import numpy as np
+
+from actorstream.errors import ConfigurationError, Problem
+from actorstream.events.batch import Batch
+from actorstream.native import kernels
+
+Parts = Iterable[tuple[int, Batch]]
+Router = Callable[[Batch], Parts]
+
+
+def make_router(
+    route: str,
+    key: tuple[str, ...],
+    producer: int,
+    consumers: int,
+    *,
+    key_groups: int,
+    batch_size: int,
+    bounds: tuple[Any, ...] = (),
+) -> Router:
+    """The router of one producer replica for an edge.
+
+    Args:
+        route: forward | shuffle | key | range | broadcast | global | "package.module:function".
+        key: the fields of a key or range route.
+        producer: index of this replica of the producer.
+        consumers: replicas of the consumer.
+        bounds: the inner boundaries of a range route.
+    """
+    if route == "broadcast":
+        return lambda batch: [(consumer, batch) for consumer in range(consumers)]
+    if consumers == 1 or route == "global":
+        return lambda batch: ((0, batch),)
+    if route == "forward":
+        mine = producer % consumers
+        return lambda batch: ((mine, batch),)
+    if route == "shuffle":
+        return Shuffle(producer, consumers, batch_size)
+    if route == "key":
+        return ByKey(key, consumers, key_groups)
+    if route == "range":
+        return ByRange(key[0], bounds, consumers)
+    return ByFunction(route, consumers)
+
+
+class Shuffle:
+    """Round robin; a batch larger than the batch size is cut, so that replicas share a large one."""
+
+    def __init__(self, start: int, consumers: int, batch_size: int) -> None:
+        self.next, self.consumers, self.batch_size = start % consumers, consumers, batch_size
+
+    def __call__(self, batch: Batch) -> Parts:
+        if batch.rows <= self.batch_size:
+            at = self.next
+            self.next = (at + 1) % self.consumers
+            return ((at, batch),)
+        parts = []
+        for first in range(0, batch.rows, self.batch_size):
+            parts.append((self.next, batch.slice(first, min(self.batch_size, batch.rows - first))))
+            self.next = (self.next + 1) % self.consumers
+        return parts
+
+
+def group_owners(key_groups: int, consumers: int) -> np.ndarray:
+    """Replica of each key group: contiguous runs of groups, so that rescaling moves few. Shape (key_groups,) uint32."""
+    return (np.arange(key_groups, dtype=np.uint64) * consumers // key_groups).astype(np.uint32)
+
+
+class ByKey:
+    """Equal keys go to one replica: stable hash -> key group -> replica."""
+
+    def __init__(self, key: tuple[str, ...], consumers: int, key_groups: int) -> None:
+        self.key, self.consumers = key, consumers
+        self.owners = group_owners(key_groups, consumers)
+
+    def __call__(self, batch: Batch) -> Parts:
+        columns = [batch.column(name) for name in self.key]
+        return selections(batch, *kernels.partition_keys(columns, batch.rows, self.owners, self.consumers))
+
+
+class ByRange:
+    """Neighbouring key values go to one replica: range i is bounds[i-1] <= key < bounds[i], ranges to replicas in order.
+
+    `bounds` are written at the input (`route = "range", key = "price", bounds = [10, 100]`), so the same row goes to
+    the same range in every run."""
+
+    def __init__(self, key: str, bounds: tuple[Any, ...], consumers: int) -> None:
+        self.key, self.consumers = key, consumers
+        values = sorted(bounds)
+        self.bounds = np.array(values, dtype=object if values and isinstance(values[0], str) else None)
+        ranges = len(values) + 1
+        self.owners = (np.arange(ranges) * consumers // ranges).astype(np.uint32)
+
+    def __call__(self, batch: Batch) -> Parts:
+        column = batch.column(self.key)
+        values = np.array(column.tolist(), dtype=object) if self.bounds.dtype == object else np.asarray(column.numpy())
+        owner = self.owners[np.searchsorted(self.bounds, values, side="right")]
+        return selections(batch, *kernels.partition_rows(owner, self.consumers))
+
+
+class ByFunction:
+    """A user's function on columns: `function(batch, consumers) -> array of consumer numbers, one a row`."""
+
+    def __init__(self, name: str, consumers: int) -> None:
+        self.name, self.consumers = name, consumers
+        self.function = resolve_function(name)
+
+    def __call__(self, batch: Batch) -> Parts:
+        chosen = np.ascontiguousarray(self.function(batch, self.consumers))
+        if chosen.shape != (batch.rows,) or chosen.dtype.kind not in "iub":
+            raise ConfigurationError(
+                Problem(
+                    "route",
+                    f"function {self.name!r} answered an array of shape {chosen.shape} and type {chosen.dtype}",
+                    f"{batch.rows} integers, one a row",
+                )
+            )
+        if batch.rows and (int(chosen.min()) < 0 or int(chosen.max()) >= self.consumers):
+            raise ConfigurationError(
+                Problem(
+                    "route",
+                    f"function {self.name!r} chose replica {int(chosen.min())} or {int(chosen.max())}",
+                    f"0 to {self.consumers - 1}",
+                )
+            )
+        return selections(batch, *kernels.partition_rows(chosen.astype(np.uint32, copy=False), self.consumers))
+
+
+def selections(batch: Batch, index: np.ndarray, counts: np.ndarray) -> Parts:
+    """The non-empty selections of a partition: `index` holds row numbers grouped by consumer, `counts` how many each."""
+    parts = []
+    start = 0
+    for consumer, count in enumerate(counts.tolist()):
+        if count == batch.rows:
+            return ((consumer, batch),)
+        if count:
+            parts.append((consumer, batch.take(index[start : start + count])))
+            start += count
+    return parts
+
+
+def resolve_function(name: str) -> Callable[..., Any]:
+    """Imports "package.module:function"."""
+    module, _, attribute = name.partition(":")
+    try:
+        return getattr(importlib.import_module(module), attribute)
+    except (ImportError, AttributeError) as error:
+        raise ConfigurationError(
+            Problem("route", f"{name!r} cannot be imported: {error}", "a route name or package.module:function")
+        ) from None

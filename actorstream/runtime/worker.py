@@ -1,0 +1,337 @@
+"""A worker process: builds its replicas from the plan, runs them in turns on one loop, ends orderly or says why not.
+
+No worker is special and none asks anybody on the data path (AIR section 3.3). The launcher only starts workers, hears of
+failures, and relays that all have prepared.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+from collections import deque
+from time import monotonic_ns
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from actorstream.errors import ActorstreamError, RunError
+from actorstream.runtime.build import build_units
+from actorstream.runtime.control import (
+    Abort,
+    Barrier,
+    Collected,
+    Commit,
+    ControlPipe,
+    Drain,
+    Finished,
+    Prepared,
+    Snapshot,
+    Started,
+)
+from actorstream.runtime.source_unit import SourceUnit
+from actorstream.runtime.unit import Status, Unit
+
+if TYPE_CHECKING:
+    from actorstream.native.doorbell import Doorbell
+    from actorstream.runtime.compile import Job
+    from actorstream.runtime.replica import Replica
+    from actorstream.transports.base import Transport
+
+LOOP_NS = 5_000_000
+"""Longest time between two looks at the event loop."""
+SPIN_NS = 20_000
+"""How long a worker looks for work before it parks, where every worker has a core of its own."""
+END_BARRIER = 0
+"""The barrier number under which sinks prepare at the end of input."""
+
+
+class Aborted(RunError):
+    """The launcher said stop, or is gone."""
+
+
+class Worker:
+    """Runs the replicas of one process.
+
+    Args:
+        job: what is run: graph, plan, settings, counters.
+        process: which of the plan's processes this is.
+        transport: this process's end of the transport; None if no channel leaves the process.
+        control: pipe to the launcher; None when embedded (then `drain`, `commit` are called directly).
+    """
+
+    def __init__(self, job: Job, process: int, transport: Transport | None, control: ControlPipe | None) -> None:
+        self.job, self.process, self.transport, self.control = job, process, transport, control
+        self.bell: Doorbell | None = transport.doorbell if transport is not None else None
+        self.units: list[Unit] = []
+        self.by_bit: dict[int, Unit] = {}
+        self.ready: deque[Unit] = deque()
+        self._turning = False
+        self._scheduled = False
+        self._parked = False
+        self._running = 0
+        self._ended = asyncio.Event()
+        self._committed: asyncio.Event | None = None
+        self._error: BaseException | None = None
+        self._tokens: dict[tuple[int, int], Any] = {}
+        self._spin_ns = SPIN_NS if job.spins else 0
+
+    # -- what units ask of their worker ---------------------------------------------------------------------------------
+
+    @property
+    def loop(self) -> asyncio.AbstractEventLoop:
+        return self._loop
+
+    def ring(self, bit: int) -> None:
+        """The doorbell of channels inside this process."""
+        self.mark(self.by_bit[bit])
+
+    def mark(self, unit: Unit) -> None:
+        """Puts a unit into the ready queue."""
+        if not unit.ready and not unit.done:
+            unit.ready = True
+            self.ready.append(unit)
+            if not self._turning and not self._scheduled:
+                self._scheduled = True
+                self._loop.call_soon(self._turns)
+
+    def mark_later(self, unit: Unit, seconds: float) -> None:
+        self._loop.call_later(seconds, self.mark, unit)
+
+    def ref(self, name: str) -> Any:
+        """An ActorRef of another replica of this run, in any worker."""
+        raise ActorstreamError(f"no actor {name!r} can be reached from worker {self.process}")
+
+    def fail(self, error: BaseException) -> None:
+        """Ends the run with `error`."""
+        if self._error is None:
+            self._error = error
+        self._ended.set()
+
+    def unit_done(self, unit: Unit) -> None:
+        self._running -= 1
+        if self._running == 0:
+            self._ended.set()
+
+    def on_snapshot(self, replica: Replica, barrier: int) -> None:
+        """Takes what a replica wants to keep at `barrier`; a sink also prepares what it has written so far."""
+        actor = replica.actor
+        state = {"state": actor.snapshot()}
+        token = None
+        if type(actor).role == "source":
+            state["positions"] = actor.position()  # type: ignore[attr-defined]
+        elif replica.is_sink:
+            prepared = actor.prepare(barrier)  # type: ignore[attr-defined]
+            self._tokens[barrier, replica.id] = prepared
+            token = msgspec.msgpack.encode(prepared)
+        if self.control is not None:
+            data = msgspec.msgpack.encode(state)
+            self.control.send(Snapshot(self.process, replica.id, barrier, data, token))
+
+    # -- turns ----------------------------------------------------------------------------------------------------------
+
+    def _turns(self) -> None:
+        """Runs ready units until none is left or the loop must be looked at; then spins a little, and parks."""
+        self._scheduled = False
+        bell, ready, by_bit = self.bell, self.ready, self.by_bit
+        if self._parked:
+            self._parked = False
+            bell.unpark()  # type: ignore[union-attr]
+        deadline = monotonic_ns() + LOOP_NS
+        self._turning = True
+        try:
+            while True:
+                if bell is not None:
+                    for bit in bell.collect():
+                        unit = by_bit[bit]
+                        if not unit.ready and not unit.done:
+                            unit.ready = True
+                            ready.append(unit)
+                if ready:
+                    unit = ready.popleft()
+                    unit.ready = False
+                    if unit.step() is Status.READY:
+                        unit.ready = True
+                        ready.append(unit)
+                    if monotonic_ns() > deadline:
+                        break
+                elif not self._rest(deadline):
+                    return
+            self._scheduled = True
+            self._loop.call_soon(self._turns)
+        except BaseException as error:
+            self.fail(error)
+        finally:
+            self._turning = False
+
+    def _rest(self, deadline: int) -> bool:
+        """Nothing is ready. Whether to look again (something arrived); else the worker sleeps until told."""
+        bell = self.bell
+        if bell is None:
+            return False
+        if self.job.always_spin:
+            if bell.spin(SPIN_NS):
+                return True
+            self._scheduled = True
+            self._loop.call_soon(self._turns)
+            return False
+        if self._spin_ns and bell.spin(self._spin_ns):
+            return True
+        if bell.park():
+            self._parked = True
+            return False
+        return True
+
+    def _woken(self) -> None:
+        if not self._turning:
+            self._turns()
+
+    # -- the run --------------------------------------------------------------------------------------------------------
+
+    async def run(self) -> None:
+        """From on_start to on_stop. Raises what ended the run early."""
+        self._loop = asyncio.get_running_loop()
+        self._committed = asyncio.Event()
+        control = self.control
+        if control is not None:
+            self._loop.add_reader(control.fileno(), self._on_control)
+        try:
+            await self._start()
+            await self._ended.wait()
+            if self._error is None:
+                await self._commit_at_end()
+        except BaseException as error:
+            self.fail(error)
+        finally:
+            await self._stop()
+            if control is not None:
+                self._loop.remove_reader(control.fileno())
+        if self._error is not None:
+            raise self._error
+        if control is not None:
+            control.send(Finished(self.process))
+
+    async def _start(self) -> None:
+        if self.transport is not None:
+            await self.transport.start()
+        self.units = build_units(self)
+        self._running = len(self.units)
+        if self.bell is not None:
+            self._loop.add_reader(self.bell.eventfd, self._woken)
+        for unit in reversed(self.units):  # consumers are ready before their producers speak
+            for replica in unit.members:
+                coroutine = replica.call("on_start")
+                if coroutine is not None:
+                    await coroutine
+        gc.collect()
+        gc.freeze()  # what was built stays; only what flows is looked at
+        if self.control is not None:
+            self.control.send(Started(self.process))
+        if not self.units:
+            self._ended.set()
+        for unit in self.units:
+            self.mark(unit)
+
+    async def _commit_at_end(self) -> None:
+        """Every sink of this worker prepares; when all workers have, all commit (two phases)."""
+        for replica in self._replicas():
+            if replica.is_sink:
+                self._tokens[END_BARRIER, replica.id] = replica.actor.prepare(END_BARRIER)  # type: ignore[attr-defined]
+        if self.control is not None:
+            self.control.send(Prepared(self.process))
+            assert self._committed is not None
+            await self._committed.wait()
+            if self._error is not None:
+                return
+        self._commit(END_BARRIER)
+        for replica in self._replicas():
+            if replica.is_sink and self.control is not None:
+                for part in replica.actor.collected():  # type: ignore[attr-defined]
+                    self.control.send(Collected(self.process, replica.name, part))
+
+    def _commit(self, barrier: int) -> None:
+        for replica in self._replicas():
+            token = self._tokens.pop((barrier, replica.id), None)
+            if token is not None:
+                replica.actor.commit(token)  # type: ignore[attr-defined]
+
+    async def _stop(self) -> None:
+        """Aborts what was prepared and not committed, calls on_failure and on_stop, and lets go of the transport."""
+        for unit in self.units:
+            unit.stop_timers()
+            if unit.task is not None:
+                unit.task.cancel()
+        for replica in self._replicas():
+            if self._error is not None:
+                self._quietly(replica.actor.on_failure, self._error)
+                if replica.is_sink:
+                    self._quietly(replica.actor.abort, self._tokens.pop((END_BARRIER, replica.id), None))  # type: ignore[attr-defined]
+            result = self._quietly(replica.actor.on_stop)
+            if asyncio.iscoroutine(result):
+                try:
+                    await result
+                except Exception as error:
+                    self._error = self._error or error
+        if self.bell is not None and self.units:
+            self._loop.remove_reader(self.bell.eventfd)
+        if self.transport is not None:
+            await self.transport.close()
+
+    def _quietly(self, hook: Any, *arguments: Any) -> Any:
+        """Calls a hook of the end; its error ends the run only if nothing else did."""
+        try:
+            return hook(*arguments)
+        except Exception as error:
+            self._error = self._error or error
+            return None
+
+    def replicas(self, actor: str) -> list[Replica]:
+        """The replicas of an actor that run here."""
+        return [replica for replica in self._replicas() if replica.name == actor]
+
+    def _replicas(self) -> list[Replica]:
+        return [replica for unit in self.units for replica in unit.members]
+
+    # -- control --------------------------------------------------------------------------------------------------------
+
+    def drain(self) -> None:
+        """Sources end now; the rest runs to its orderly end."""
+        for unit in self.units:
+            if isinstance(unit, SourceUnit):
+                unit.draining = True
+                self.mark(unit)
+
+    def barrier(self, barrier: int) -> None:
+        """Every source of this worker starts `barrier`."""
+        for unit in self.units:
+            if isinstance(unit, SourceUnit):
+                unit.barriers.append(barrier)
+                self.mark(unit)
+
+    def commit(self, barrier: int) -> None:
+        """All workers have prepared `barrier`."""
+        if barrier == END_BARRIER:
+            assert self._committed is not None
+            self._committed.set()
+        else:
+            self._commit(barrier)
+
+    def abort(self, why: str) -> None:
+        self.fail(Aborted(why))
+        if self._committed is not None:
+            self._committed.set()
+
+    def _on_control(self) -> None:
+        assert self.control is not None
+        for message in self.control.receive():
+            match message:
+                case Drain():
+                    self.drain()
+                case Barrier(barrier):
+                    self.barrier(barrier)
+                case Commit(barrier):
+                    self.commit(barrier)
+                case Abort():
+                    self.abort("stopped by the launcher")
+        if self.control.closed:
+            self._loop.remove_reader(self.control.fileno())
+            self.abort("the launcher is gone")
