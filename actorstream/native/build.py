@@ -14,14 +14,16 @@ import cffi
 from setuptools.command.build_ext import build_ext
 
 HERE = Path(__file__).resolve().parent
-HEADERS = ("status.h", "arena.h", "doorbell.h", "channel.h", "mpmc.h", "column.h", "jumbo.h", "kernels.h")
-SOURCES = ("arena.c", "channel.c", "doorbell.c", "mpmc.c", "jumbo.c", "kernels.c")
-# until every source is written: leave out the declarations of the ones that are not
-SOURCES = tuple(name for name in SOURCES if (HERE / "src" / name).exists())
-HEADERS = tuple(
-    name
-    for name in HEADERS
-    if name in ("status.h", "column.h") or name.replace(".h", ".c") in SOURCES
+HEADERS = (
+    "status.h",
+    "memory.h",
+    "arena.h",
+    "doorbell.h",
+    "channel.h",
+    "mpmc.h",
+    "column.h",
+    "jumbo.h",
+    "kernels.h",
 )
 CFLAGS = ("-std=gnu11", "-O3", "-Wall", "-Wextra", "-Werror", "-fno-strict-aliasing", "-fvisibility=hidden")
 
@@ -42,9 +44,9 @@ def builder(root: Path) -> cffi.FFI:
     ffi.set_source(
         "actorstream.native._core",
         "\n".join(f'#include "{header}"' for header in HEADERS),
-        sources=[os.path.relpath(HERE / "src" / name, root) for name in SOURCES],
+        sources=[os.path.relpath(path, root) for path in sorted((HERE / "src").glob("*.c"))],
         include_dirs=[os.path.relpath(HERE / "include", root)],
-        depends=[os.path.relpath(HERE / "include" / name, root) for name in HEADERS],
+        depends=[os.path.relpath(path, root) for path in sorted(HERE.glob("*/*.h"))],
         # cffi's own generated wrappers have unused parameters, which -Wextra reports
         extra_compile_args=[*CFLAGS, "-Wno-unused-parameter", *extra],
         extra_link_args=["-pthread", *extra],

@@ -9,12 +9,14 @@
  *           | 64 bytes       | 64-byte aligned  | 64 bytes       |                  | not yet |
  *           +----------------+------------------+----------------+------------------+--- - - -+
  *           0                64                                                     committed  limit
- *   header  0 magic u32 | 4 generation u32 (odd: in use) | 8 payload bytes u64 | 16 arena id u32 | 20.. zero
+ *   header  0 magic u32 | 4 generation u32 (odd: in use) | 8 payload bytes u64 | 16 arena id u32 | 20.. unused
  *
  * Memory is committed in steps by fallocate, after looking at the free memory of the cgroup; the address range up to
- * `limit` is reserved without memory. Use counts are private to the owner (as_hold), so a peer that dies cannot
- * corrupt them. All functions on one as_arena may be called by any thread of the owning process (a short mutex inside,
- * never held across a system call that waits for another process).
+ * `limit` is reserved without memory: the file is `limit` bytes long but sparse, so that no address of the mapping can
+ * raise SIGBUS. Use counts are private to the owner (as_hold), so a peer that dies cannot corrupt them. All functions on
+ * one as_arena may be called by any thread of the owning process (a short mutex inside, never held across a system call
+ * that waits for another process). Handles belong to the process that opened them: in a fork's child allocating fails
+ * with EPERM, and releasing a hold touches nothing shared.
  */
 #ifndef ACTORSTREAM_ARENA_H
 #define ACTORSTREAM_ARENA_H
@@ -27,12 +29,18 @@ typedef struct as_hold as_hold;
 as_arena *as_arena_create(int fd, uint64_t limit, uint32_t id, uint64_t commit_step);
 /* Reader side: maps `fd` read-only over `limit` bytes. */
 as_arena *as_arena_map(int fd, uint64_t limit, uint32_t id);
-/* Unmaps. The caller guarantees that no hold of this process refers to it any more. */
+/* Gives the handle up. The mapping lives until the last hold of this process that refers to it is released. */
 void as_arena_close(as_arena *arena);
 uint32_t as_arena_id(const as_arena *arena);
 uint64_t as_arena_limit(const as_arena *arena);
 /* Owner side, private counters: committed bytes, bytes in use, blocks in use, peak bytes in use. */
 void as_arena_statistics(as_arena *arena, uint64_t out[4]);
+/* Owner side: tries huge pages for memory that is committed from now on (rounds the step up to 2 MiB). */
+void as_arena_want_huge(as_arena *arena);
+/* Owner side: committed bytes that the kernel has backed with huge pages; 0: none wished or none granted. */
+uint64_t as_arena_huge_bytes(as_arena *arena);
+/* Owner side: sets the next block's generation, for testing its wrap-around. */
+void as_arena_start_generation(as_arena *arena, uint32_t generation);
 
 /*
  * A hold is a counted reference to one block, of the own arena or on loan from another process. It starts with one

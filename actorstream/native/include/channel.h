@@ -2,15 +2,16 @@
  * Channel: one SPSC ring of references between one producer and one consumer, its return ring and its frontier words,
  * in shared control memory. Never MPMC: a process that dies between claim and publish would block such a ring for good.
  *
- *   0    constants: magic u32, version u32, slots u32, returns u32, frontiers u32, plan fingerprint u64, ...
- *   64   producer line: committed index u64 (release; partner: consumer's acquire), producer epoch u32
- *   128  consumer line: consumed index u64 (release; partner: producer's acquire), consumer epoch u32,
- *                       consumer closed u32
- *   192  return ring, consumer side: returned index u64 (release; partner: producer's acquire)
- *   256  return ring, producer side: reaped index u64
- *   320  flags: producer waits for credit u32 (seq_cst, Dekker with consumed/returned)
+ *   0    constants: magic u32, version u32, slots u32, returns u32, frontiers u32, plan fingerprint u64 at 24
+ *   64   producer line: committed index u64 (seq_cst; partner: consumer's load), loans issued u64 (low half: how many;
+ *                       high half: low half of the committed index they are valid from), producer epoch u32
+ *   128  consumer line: consumed index u64 (seq_cst; partner: producer's load), consumer epoch u32
+ *   192  return ring, consumer side: returned index u64 (seq_cst; partner: producer's load)
+ *   256  return ring, producer side: reaped index u64 (release; partner: consumer's acquire)
+ *   320  flags: wish u32 (1: producer waits for credit, 2: for returned loans; seq_cst, Dekker with consumed/returned),
+ *               consumer closed u32, wished index u64 (ring when consumed has reached it)
  *   384  frontier words: i64 each, monotone, initially INT64_MIN (release; partner: acquire)
- *   ...  entries: slots x 128 bytes
+ *   ...  entries: slots x 128 bytes, 64-byte aligned
  *   ...  return slots: u32 loan number each, `returns` of them
  *
  * The committed index is the only publication point. Order of the producer: entry, committed (release), frontier
@@ -22,7 +23,16 @@
  * waits. Budgets are in bytes: as_channel_send answers AS_AGAIN while (bytes sent and not yet consumed) + bytes >
  * budget, unless nothing is unconsumed (one jumbo tuple larger than the budget is admitted alone).
  * Loans that the consumer keeps after consuming do not count against the budget; when `returns` loans are out the
- * channel is full.
+ * channel is full. A producer that waits for credit is rung once half of the ring and half of the budget are free (or all
+ * is consumed), so that a slow consumer does not wake it for every entry.
+ *
+ * Epochs: an end that is opened later bumps its side's epoch; from then on the older end answers AS_E_STALE, or does
+ * nothing where there is no status. A loan's number carries its producer's epoch, so that what comes back to a successor
+ * releases nothing of his. The check comes right before each publication, not with it: whoever replaces an end kills and
+ * reaps the old process first; the epoch is the second line of defence. Handles that a fork copied are stale too.
+ *
+ * Lifetime: the control memory, and the doorbell handle until the end is closed, must outlive the handle; the control
+ * memory also the borrowed holds of a closed consumer.
  */
 #ifndef ACTORSTREAM_CHANNEL_H
 #define ACTORSTREAM_CHANNEL_H
@@ -59,23 +69,31 @@ typedef struct as_entry {
     uint32_t loan;           /* 124 number of the loan; filled by send */
 } as_entry;
 
-/* Bytes of control memory for a channel; slots and returns are powers of two, returns >= slots. */
+/* Bytes of control memory for a channel; slots and returns are powers of two, slots <= returns <= 2^20. */
 uint64_t as_channel_size(uint32_t slots, uint32_t returns, uint32_t frontiers);
 /* Lays out zeroed memory. Call once, before either end opens it. */
 int as_channel_init(void *memory, uint32_t slots, uint32_t returns, uint32_t frontiers, uint64_t plan);
+/* The same with all indices starting at `start`, for testing their wrap-around. */
+int as_channel_init_at(void *memory, uint32_t slots, uint32_t returns, uint32_t frontiers, uint64_t plan,
+                       uint64_t start);
 
 /* --- producer: one thread at a time --- */
-/* `peer`/`peer_bit`: the consumer process's doorbell and this channel's bit in it; NULL: no doorbell. */
+/* `peer`/`peer_bit`: the consumer process's doorbell and this channel's bit in it; NULL: no doorbell.
+   NULL with errno: EINVAL (no channel there), ESTALE (another plan), EBADMSG (indices make no sense), ENOMEM. */
 as_producer *as_producer_open(void *memory, uint64_t plan, uint64_t budget, as_doorbell *peer, uint32_t peer_bit);
 /* Releases private memory and every hold still out (call when the consumer is gone or has returned all). */
 void as_producer_close(as_producer *producer);
-/* Publishes `entry` (its loan, arena, offset and generation fields are filled from `hold`), retains `hold` (may be
-   NULL) and rings the consumer. AS_AGAIN: ring or budget full, and the wish for credit is noted, so that the consumer
-   will ring us; nothing else was changed. Wait-free. */
+/* Publishes `entry` (its magic and version are filled, its loan, arena, offset and generation from `hold`), retains
+   `hold` (may be NULL) and rings the consumer. AS_AGAIN: ring, budget or loans full, and the wish for credit is noted, so
+   that the consumer will ring us; nothing else was changed. AS_E_CLOSED | AS_E_STALE. Wait-free. */
 int as_channel_send(as_producer *producer, as_entry *entry, as_hold *hold);
-/* Releases the holds of returned loans; answers how many. Wait-free. */
+/* Releases the holds of returned loans; answers how many. Waits for nobody but the arena's short mutex. */
 uint32_t as_channel_reap(as_producer *producer);
-/* Whether an entry of `bytes` would be admitted now: AS_OK, or AS_AGAIN with the wish for credit noted. */
+/* AS_OK: loans have come back, reap them. AS_AGAIN: none have, and the next one will ring us. AS_E_STALE. For a producer
+   whose arena is full. */
+int as_channel_await_returns(as_producer *producer);
+/* Whether ring and budget admit an entry of `bytes` now: AS_OK, AS_AGAIN with the wish for credit noted, AS_E_CLOSED or
+   AS_E_STALE. */
 int as_channel_admits(as_producer *producer, uint64_t bytes);
 /* Raises frontier word `word` to `value` (never lowers it); rings the consumer iff `ring` and it rose. */
 void as_frontier_advance(as_producer *producer, uint32_t word, int64_t value, int ring);
@@ -103,8 +121,9 @@ void as_channel_consume(as_consumer *consumer, uint32_t count);
 void as_channel_return(as_consumer *consumer, uint32_t loan);
 int64_t as_frontier_load(const as_consumer *consumer, uint32_t word);
 /* out: consumed entries, waiting entries, loans borrowed and not returned */
-void as_consumer_statistics(as_consumer *consumer, uint64_t out[3]);
+void as_consumer_statistics(const as_consumer *consumer, uint64_t out[3]);
 /* cffi: end */
+#define AS_NO_LOAN 0xffffffffu
 #define AS_ENTRY_MAGIC 0x4a544153u /* "SATJ" */
 #define AS_ENTRY_VERSION 1
 #endif

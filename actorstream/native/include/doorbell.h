@@ -3,13 +3,19 @@
  * with one eventfd. A bit per channel end; a summary bit per 64 of them.
  *
  *   0    magic u32, bits u32
- *   64   parked u32 (seq_cst)
- *   128  summary words: u64[(bits + 4095) / 4096]
+ *   64   parked u32 (seq_cst): 0 awake, else the number of this sleep
+ *   128  summary words: u64[(bits + 4095) / 4096], padded to 64 bytes
  *   ...  bit words: u64[(bits + 63) / 64]
  *
- * No lost wake-up. Ringer: publishes, sets the bit and its summary bit (seq_cst), then reads `parked` (seq_cst) and, if
- * it exchanges it from 1 to 0, writes the eventfd. Sleeper: stores parked = 1 (seq_cst), re-reads the summary
- * (seq_cst), and sleeps only if it is zero. Collecting clears by exchange, before the rings are read.
+ * No lost wake-up. Ringer: publishes (seq_cst), sets the bit, then its summary bit (seq_cst; not written when it reads
+ * them as set, the bit first), then reads `parked` (seq_cst) and, if it is not 0, writes the eventfd and exchanges that
+ * very number for 0. Sleeper: stores its next number in `parked` (seq_cst), re-reads the summary (seq_cst), and sleeps
+ * only if it is zero. Collecting clears by exchange, the summary first, before the rings are read.
+ *
+ * The eventfd is written before `parked` is cleared, so a ringer that is killed in between leaves no sleeper whom others
+ * cannot wake; the price is that two ringers may both write. The number keeps a late ringer from clearing the next
+ * sleep. What a ringer published but was killed before ringing is found at the next wake-up (the death of a peer must be
+ * one: pidfd).
  */
 #ifndef ACTORSTREAM_DOORBELL_H
 #define ACTORSTREAM_DOORBELL_H
@@ -18,6 +24,7 @@
 typedef struct as_doorbell as_doorbell;   /* private handle: mapped memory and the eventfd number in this process */
 uint64_t as_doorbell_size(uint32_t bits);
 int as_doorbell_init(void *memory, uint32_t bits);
+/* NULL with errno: EINVAL (no doorbell there, or an eventfd that would block), EBADF, ENOMEM. eventfd -1: spin only. */
 as_doorbell *as_doorbell_open(void *memory, int eventfd);
 void as_doorbell_close(as_doorbell *bell);     /* frees the handle; memory and eventfd are the caller's */
 /* Any thread, any process. */

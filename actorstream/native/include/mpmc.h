@@ -1,6 +1,8 @@
 /*
  * Bounded MPMC ring of u64 references for the threads of ONE process (pool worklists); never between processes.
- * Slots carry a sequence number (Vyukov's bounded queue). Lock-free for any number of threads; the caller owns memory.
+ * Slots carry a sequence number (Vyukov's bounded queue). Any number of threads may push and pop at once; the caller owns
+ * the memory, 64-byte aligned. Nobody waits for a lock, but it is not lock-free in the strict sense: a thread that is
+ * suspended between claiming a slot and publishing it makes pops answer "empty" at that slot until it goes on.
  */
 #ifndef ACTORSTREAM_MPMC_H
 #define ACTORSTREAM_MPMC_H
