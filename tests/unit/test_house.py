@@ -1,0 +1,71 @@
+"""The house rules that a machine can check."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+MAX_LINES = 420
+SOURCES = [
+    path
+    for folder in ("actorstream", "apps", "benchmarks", "tests")
+    for suffix in ("*.py", "*.c", "*.h")
+    for path in (ROOT / folder).rglob(suffix)
+    if path.name != "_core.c" and ".peers" not in path.parts
+]
+
+
+def test_no_file_is_longer_than_one_can_read_in_a_sitting() -> None:
+    long = {
+        str(path.relative_to(ROOT)): lines
+        for path in SOURCES
+        if (lines := len(path.read_text().splitlines())) > MAX_LINES
+    }
+    assert not long
+
+
+def test_no_room_is_called_utils() -> None:
+    forbidden = {"utils", "helpers", "common", "misc", "util", "helper"}
+    assert not [path for path in SOURCES if forbidden & {part.removesuffix(".py") for part in path.parts}]
+
+
+def test_every_module_says_what_it_is_for() -> None:
+    silent = [
+        str(path.relative_to(ROOT))
+        for path in (ROOT / "actorstream").rglob("*.py")
+        if path.read_text().strip() and not ast.get_docstring(ast.parse(path.read_text()))
+    ]
+    assert not silent
+
+
+def test_nothing_is_pickled() -> None:
+    users = [
+        str(path.relative_to(ROOT))
+        for path in (ROOT / "actorstream").rglob("*.py")
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, (ast.Import, ast.ImportFrom))
+        and {"pickle", "cloudpickle", "marshal"}
+        & {name.split(".")[0] for name in [getattr(node, "module", None) or "", *(each.name for each in node.names)]}
+    ]
+    assert not users
+
+
+@pytest.mark.parametrize("module", ["pyarrow", "rich", "cyclopts", "uvloop"])
+def test_importing_actorstream_does_not_import(module: str) -> None:
+    code = f"import sys, actorstream; sys.exit({module!r} in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+def test_importing_actorstream_makes_no_event_loop() -> None:
+    code = (
+        "import asyncio, sys\n"
+        "def never(*_): raise SystemExit('an event loop was made at import')\n"
+        "asyncio.new_event_loop = never\n"
+        "import actorstream\n"
+    )
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
