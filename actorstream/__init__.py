@@ -1,0 +1,75 @@
+"""actorstream: streaming dataflows as asyncio actors, at the speed of C.
+
+Everything public is imported from here, on first use; importing the package starts nothing and touches no event loop.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+__version__ = "0.1.0"
+
+_PUBLIC = {
+    "Actor": "actors.actor",
+    "ActorRef": "actors.ref",
+    "System": "actors.system",
+    "Batch": "events.batch",
+    "Event": "events.event",
+    "Schema": "events.schema",
+    "Int8": "events.event",
+    "Int16": "events.event",
+    "Int32": "events.event",
+    "Int64": "events.event",
+    "UInt8": "events.event",
+    "UInt16": "events.event",
+    "UInt32": "events.event",
+    "UInt64": "events.event",
+    "Float32": "events.event",
+    "Float64": "events.event",
+    "EventTime": "events.event",
+    "Source": "connectors.source",
+    "Sink": "connectors.sink",
+    "Topology": "topology.builder",
+    "RunResult": "launch.run",
+}
+
+if TYPE_CHECKING:
+    from actorstream.actors.actor import Actor as Actor
+    from actorstream.actors.ref import ActorRef as ActorRef
+    from actorstream.actors.system import System as System
+    from actorstream.connectors.sink import Sink as Sink
+    from actorstream.connectors.source import Source as Source
+    from actorstream.events.batch import Batch as Batch
+    from actorstream.events.event import (
+        Event as Event,
+        EventTime as EventTime,
+        Float32 as Float32,
+        Float64 as Float64,
+        Int8 as Int8,
+        Int16 as Int16,
+        Int32 as Int32,
+        Int64 as Int64,
+        UInt8 as UInt8,
+        UInt16 as UInt16,
+        UInt32 as UInt32,
+        UInt64 as UInt64,
+    )
+    from actorstream.events.schema import Schema as Schema
+    from actorstream.launch.run import RunResult as RunResult
+    from actorstream.topology.builder import Topology as Topology
+
+__all__ = ["__version__", *_PUBLIC]  # noqa: PLE0604
+
+
+def __getattr__(name: str) -> Any:
+    module = _PUBLIC.get(name)
+    if module is None:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = getattr(import_module(f"{__name__}.{module}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_PUBLIC})
