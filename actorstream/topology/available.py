@@ -1,0 +1,60 @@
+"""What this installation can run, of what a topology or deployment may name. Passed in: checks stay pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from actorstream.errors import Problem
+from actorstream.topology.deploy import DeploySpec
+from actorstream.topology.nearest import did_you_mean, listed
+from actorstream.topology.spec import ORDERS
+from actorstream.topology.written import Written
+
+TRANSPORTS = ("local", "shm", "mpi", "zmq")
+SCHEDULES = ("none", "ct", "lp", "et", "qst")
+PLACEMENTS = ("spread", "round-robin", "first-fit", "rlas")
+
+
+@dataclass(frozen=True)
+class Available:
+    """Names that can be used now; others that are promised are "not available in this version"."""
+
+    orders: tuple[str, ...] = ("none",)
+    transports: tuple[str, ...] = ("local", "shm")
+    schedules: tuple[str, ...] = ("none",)
+    placements: tuple[str, ...] = ("spread", "round-robin", "first-fit")
+    checkpoints: bool = False
+
+
+def choice_problem(
+    value: str, known: Iterable[str], available: Iterable[str], path: tuple[str | int, ...], written: Written
+) -> Problem | None:
+    """Why a named choice cannot be used, or None: unknown, or known and not available in this version."""
+    offered = list(available)
+    if value in offered:
+        return None
+    if value in known:
+        return written.problem(path, f"{value!r} is not available in this version", listed(offered))
+    return written.problem(path, f"is {value!r}", listed(offered), did_you_mean(value, [*offered, *known]))
+
+
+def order_problem(
+    value: str, available: Available, path: tuple[str | int, ...], written: Written
+) -> Problem | None:
+    return choice_problem(value, ORDERS, available.orders, path, written)
+
+
+def check_deploy(deploy: DeploySpec, available: Available, written: Written, problems: list[Problem]) -> None:
+    """Adds a problem for each choice of a deployment that this installation does not have."""
+    for key, known, offered in (
+        ("transport", TRANSPORTS, available.transports),
+        ("schedule", SCHEDULES, available.schedules),
+        ("placement", PLACEMENTS, available.placements),
+    ):
+        problem = choice_problem(getattr(deploy, key), known, offered, (key,), written)
+        if problem is not None:
+            problems.append(problem)
+    if deploy.checkpoint is not None and not available.checkpoints:
+        hint = "remove the table; without checkpoints a failure ends the run with an error"
+        problems.append(written.problem(("checkpoint",), "is not available in this version", "", hint))

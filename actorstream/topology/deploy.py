@@ -1,0 +1,64 @@
+"""A deployment as the user wrote it: how and where a topology runs. Data only.
+
+Every key of the contract is here from the first version, so that one of a later version gets an answer.
+"""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Annotated, Literal
+
+import msgspec
+from msgspec import Meta
+
+from actorstream.topology.quantities import DURATION_ALLOWED, SIZE_ALLOWED
+
+Duration = Annotated[timedelta, Meta(description=DURATION_ALLOWED)]
+Bytes = Annotated[int, Meta(ge=1, description=SIZE_ALLOWED, extra={"bytes": True})]
+Count = Annotated[int, Meta(ge=1, description="a whole number of at least 1")]
+Flag = Annotated[bool, Meta(description="true or false")]
+Name = Annotated[str, Meta(min_length=1, description="text")]
+
+
+class CheckpointSpec(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
+    """`[checkpoint]`: where checkpoints go (a directory, made absolute, or an fsspec URL) and how often."""
+
+    path: Name
+    every: Duration
+
+
+class TestingSpec(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
+    """`[testing]`: hand-overs are delayed by up to `delay`, drawn from `seed`, to shake out races."""
+
+    __test__ = False  # not a test class, whatever pytest thinks
+
+    delay: Duration = timedelta(0)
+    seed: Annotated[int, Meta(description="a whole number")] = 0
+
+
+class DeploySpec(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
+    """A whole deployment; the defaults are those of a run without a file."""
+
+    transport: Name = "shm"
+    workers: Annotated[int, Meta(ge=1, le=4096, description="a whole number from 1 to 4096")] = 2
+    """Processes (ranks under MPI); replicas beyond them take turns."""
+    schedule: Name = "none"
+    threads: Annotated[int, Meta(ge=0, le=1024, description="a whole number from 0 to 1024")] = 0
+    """Pool threads per process."""
+    placement: Name = "spread"
+    batch_size: Annotated[int, Meta(ge=1, le=1 << 24, description="a whole number from 1 to 16777216")] = 4096
+    """Rows at which a builder is flushed at the latest."""
+    wait: Annotated[Literal["park", "spin"], Meta(description='"park" or "spin"')] = "park"
+    pipelining: Flag = True
+    """Forward neighbours in one process are called directly."""
+    pre_aggregation: Flag = True
+    heartbeat_every: Duration = timedelta(milliseconds=50)
+    edge_bytes: Bytes = 4 << 20
+    """Budget per consumer input, in bytes, shared by its producers."""
+    reorder_window: Count = 1024
+    """Serial numbers that may be outstanding at a reordering buffer."""
+    slice: Duration = timedelta(milliseconds=2)
+    """Longest turn of an operator before another one gets its thread."""
+    key_groups: Annotated[int, Meta(ge=1, le=32768, description="a whole number from 1 to 32768")] = 128
+    checkpoint: CheckpointSpec | None = None
+    testing: TestingSpec | None = None

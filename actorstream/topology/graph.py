@@ -1,0 +1,181 @@
+"""The graph of a topology: resolved actors with their schemas, and edges. No checks."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from actorstream.events.schema import Schema
+
+
+@dataclass(frozen=True)
+class Edge:
+    """One input of one consumer. `index`: its number in the graph; `input`: its rank at the consumer."""
+
+    index: int
+    producer: str
+    output: str
+    consumer: str
+    input: int
+    name: str
+    """What `self.input` says in the consumer."""
+    route: str
+    """forward | shuffle | key | range | broadcast | global | "package.module:function"; never empty."""
+    key: tuple[str, ...] = ()
+    order: str = "none"
+    bounds: tuple[Any, ...] = ()
+
+    @property
+    def source(self) -> str:
+        """ "actor" or "actor.output", as in the topology."""
+        return self.producer if self.output == "default" else f"{self.producer}.{self.output}"
+
+    @property
+    def how(self) -> str:
+        """Route and order in a few words, for drawings: ``key word``, ``forward``, ``shuffle, serial``."""
+        text = f"{self.route} {', '.join(self.key)}" if self.key else self.route
+        return text if self.order == "none" else f"{text}, {self.order}"
+
+
+@dataclass
+class GraphActor:
+    """One actor with its class found, its keys converted and the schemas of its outputs known."""
+
+    name: str
+    type_name: str
+    cls: type
+    role: str
+    """source | operator | sink"""
+    keys: dict[str, Any]
+    replicas: int
+    auto: bool = False
+    """`replicas = "auto"`: a placement may choose another number."""
+    on_error: str = "fail"
+    outputs: dict[str, Schema] = field(default_factory=dict)
+    """Own outputs, then `late` and `dead`."""
+    inputs: list[Edge] = field(default_factory=list)
+    input_schemas: list[Schema] = field(default_factory=list)
+    file: str = ""
+    line: int = 0
+
+    def make(self) -> Any:
+        """A new instance, from the keys."""
+        return self.cls(**self.keys)
+
+
+@dataclass
+class Graph:
+    """A checked topology. `actors` are in topological order (ties: as written); edges by consumer."""
+
+    name: str
+    actors: dict[str, GraphActor]
+    edges: list[Edge]
+    file: str = ""
+    root: Path = field(default_factory=Path.cwd)
+
+    def consumers(self, actor: str, output: str | None = None) -> list[Edge]:
+        """Edges that leave `actor`, or one of its outputs."""
+        return [edge for edge in self.edges if edge.producer == actor and output in (None, edge.output)]
+
+    def sources(self) -> list[GraphActor]:
+        return [actor for actor in self.actors.values() if actor.role == "source"]
+
+    def sinks(self) -> list[GraphActor]:
+        return [actor for actor in self.actors.values() if actor.role == "sink"]
+
+    def schema(self, edge: Edge) -> Schema:
+        """What the rows of an edge look like."""
+        return self.actors[edge.producer].outputs[edge.output]
+
+    def describe(self) -> dict[str, Any]:
+        """The graph as plain values, without key values and replica numbers: what a plan must fit."""
+        return {
+            "name": self.name,
+            "actors": [
+                {
+                    "name": actor.name,
+                    "type": actor.type_name,
+                    "role": actor.role,
+                    "on_error": actor.on_error,
+                    "outputs": {name: schema.fingerprint for name, schema in actor.outputs.items()},
+                }
+                for actor in self.actors.values()
+            ],
+            "edges": [
+                [
+                    edge.source,
+                    edge.consumer,
+                    edge.input,
+                    edge.name,
+                    edge.route,
+                    edge.key,
+                    edge.order,
+                    edge.bounds,
+                ]
+                for edge in self.edges
+            ],
+        }
+
+    @cached_property
+    def fingerprint(self) -> int:
+        """64 unsigned bits over `describe()`: the same whatever the keys and replica numbers are."""
+        return fingerprint(self.describe())
+
+
+def fingerprint(value: Any) -> int:
+    """64 unsigned bits over the canonical JSON of plain values or Structs; the same in every process."""
+    canonical = msgspec.json.encode(value, order="deterministic", enc_hook=str)
+    return int.from_bytes(hashlib.blake2b(canonical, digest_size=8).digest(), "little")
+
+
+def topological_order(inputs: Mapping[str, Iterable[str]]) -> tuple[list[str], list[list[str]]]:
+    """Names so that each comes after its inputs, else as written; and the cycles that are in the way.
+
+    Args:
+        inputs: name -> names it reads from, in written order; names that are no key are ignored.
+
+    Returns:
+        the order of everything that does not lie on or behind a cycle; each cycle once, as ``[a, b, a]``."""
+    waiting = {name: {each for each in reads if each in inputs} for name, reads in inputs.items()}
+    order: list[str] = []
+    placed: set[str] = set()
+    while True:
+        name = next((name for name, reads in waiting.items() if name not in placed and reads <= placed), None)
+        if name is None:
+            break
+        order.append(name)
+        placed.add(name)
+    left = {name: reads - placed for name, reads in waiting.items() if name not in placed}
+    return order, _cycles(left)
+
+
+def _cycles(inputs: dict[str, set[str]]) -> list[list[str]]:
+    """Cycles without a name in common, along the flow of rows, until none is left."""
+    found: list[list[str]] = []
+    left = dict(inputs)
+    while True:
+        read = set().union(*left.values()) if left else set()
+        core = {
+            name: reads & left.keys() for name, reads in left.items() if name in read and reads & left.keys()
+        }
+        if len(core) < len(left) or core != left:
+            left = core
+            continue
+        if not left:
+            return found
+        walk = [
+            next(iter(left))
+        ]  # against the flow: all that is left reads something left, so this comes back
+        while (step := min(left[walk[-1]], key=list(left).index)) not in walk:
+            walk.append(step)
+        cycle = walk[walk.index(step) :]
+        found.append([step, *reversed(cycle)])
+        left = {name: reads - set(cycle) for name, reads in left.items() if name not in cycle}

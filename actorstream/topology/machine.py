@@ -1,0 +1,120 @@
+"""The machine a plan is made for: cores, memory nodes, CPU quota. Placements take it as an argument.
+
+Only `read_machine` looks at a real one (Linux: affinity, /sys, cgroup); nothing here changes anything.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+
+@dataclass(frozen=True)
+class Core:
+    """One logical CPU that this process may use, and the memory node it belongs to."""
+
+    id: int
+    node: int = 0
+
+
+@dataclass(frozen=True)
+class Node:
+    """One NUMA node: its memory in bytes (0: unknown), and its distance to each node as the firmware says."""
+
+    id: int
+    memory: int = 0
+    distances: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True)
+class Machine:
+    """Cores of the affinity mask in ascending order, nodes, and the cgroup's CPU quota (None: no quota)."""
+
+    cores: tuple[Core, ...]
+    nodes: tuple[Node, ...] = (Node(0),)
+    quota: float | None = None
+
+    @property
+    def parallelism(self) -> int:
+        """How many threads can run at once: cores, cut by the quota; at least 1."""
+        cores = len(self.cores)
+        return max(1, cores if self.quota is None else min(cores, round(self.quota)))
+
+    @classmethod
+    def of_cores(cls, count: int, nodes: int = 1) -> Machine:
+        """A machine of `count` cores dealt evenly to `nodes` nodes, for tests and for planning elsewhere."""
+        cores = tuple(Core(number, number * nodes // count) for number in range(count))
+        return cls(cores, tuple(Node(number) for number in range(nodes)))
+
+
+def read_machine(root: Path = Path("/")) -> Machine:
+    """This machine, as this process may use it. `root` is where /sys is looked for."""
+    mask = (
+        sorted(os.sched_getaffinity(0))
+        if hasattr(os, "sched_getaffinity")
+        else list(range(os.cpu_count() or 1))
+    )
+    folder = root / "sys/devices/system/node"
+    nodes: list[Node] = []
+    owner: dict[int, int] = {}
+    for each in sorted(folder.glob("node[0-9]*"), key=lambda path: int(path.name[4:])):
+        number = int(each.name[4:])
+        owner.update(dict.fromkeys(parse_cpu_list(_text(each / "cpulist")), number))
+        distances = tuple(int(word) for word in _text(each / "distance").split())
+        nodes.append(Node(number, _memory_total(_text(each / "meminfo")), distances))
+    cores = tuple(Core(cpu, owner.get(cpu, 0)) for cpu in mask)
+    return Machine(cores, tuple(nodes) or (Node(0),), cpu_quota(root))
+
+
+def parse_cpu_list(text: str) -> list[int]:
+    """ "0-3,8" as [0, 1, 2, 3, 8]."""
+    found: list[int] = []
+    for part in text.strip().split(","):
+        first, _, last = part.partition("-")
+        if first:
+            found.extend(range(int(first), int(last or first) + 1))
+    return found
+
+
+def cgroup_folders(root: Path = Path("/")) -> list[Path]:
+    """The cgroup (v2) folders whose limits bind this process, the innermost first; none without cgroup v2."""
+    lines = _text(root / "proc/self/cgroup").splitlines()
+    own = next((line[3:] for line in lines if line.startswith("0::")), None)
+    top = root / "sys/fs/cgroup"
+    if own is None or not top.is_dir():
+        return []
+    folder = top / own.lstrip("/")
+    found = []
+    while folder != top and top in folder.parents:
+        found.append(folder)
+        folder = folder.parent
+    return [each for each in [*found, top] if each.is_dir()]
+
+
+def cpu_quota(root: Path = Path("/")) -> float | None:
+    """CPUs that the cgroup grants (quota / period, the tightest of all levels); None: no limit."""
+    quotas = []
+    for folder in cgroup_folders(root):
+        words = _text(folder / "cpu.max").split()
+        if len(words) == 2 and words[0] != "max":
+            quotas.append(int(words[0]) / int(words[1]))
+    old = root / "sys/fs/cgroup/cpu"
+    granted, period = _text(old / "cpu.cfs_quota_us").strip(), _text(old / "cpu.cfs_period_us").strip()
+    if granted and period and int(granted) > 0:
+        quotas.append(int(granted) / int(period))
+    return min(quotas, default=None)
+
+
+def _memory_total(meminfo: str) -> int:
+    for line in meminfo.splitlines():
+        if "MemTotal" in line:
+            return int(line.split()[-2]) * 1024
+    return 0
+
+
+def _text(path: Path) -> str:
+    try:
+        return path.read_text()
+    except OSError:
+        return ""

@@ -1,0 +1,167 @@
+"""The execution plan: which replica runs where, and which channels join them. Data, made before the start.
+
+The same for every worker; its fingerprint is checked at every handshake. Made by a placement, or read back
+from a file (`--plan`).
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import msgspec
+
+from actorstream.errors import ConfigurationError, Problem
+from actorstream.topology.deploy import DeploySpec
+from actorstream.topology.graph import Graph, fingerprint
+
+VERSION = 1
+"""Of the layout of plan files."""
+
+
+class PlannedReplica(msgspec.Struct, kw_only=True, frozen=True):
+    """One replica and its place. `id` is its number in the plan; -1: core or node not known."""
+
+    id: int
+    actor: str
+    index: int
+    worker: int
+    thread: int = 0
+    """0 is the worker's loop thread, 1 and more its pool's."""
+    core: int = -1
+    node: int = -1
+
+    @property
+    def name(self) -> str:
+        return f"{self.actor}/{self.index}"
+
+
+class PlannedChannel(msgspec.Struct, kw_only=True, frozen=True):
+    """One channel between two replicas, for one edge of the graph."""
+
+    id: int
+    edge: int
+    """Number of the edge in the graph."""
+    producer: int
+    """Id of the producing replica."""
+    consumer: int
+    remote: bool
+    """Whether the two ends are in different workers."""
+    slots: int = 0
+    """Entries of its ring."""
+    budget: int = 0
+    """Bytes that may be unconsumed."""
+
+
+class PlannedEdge(msgspec.Struct, kw_only=True, frozen=True):
+    """An edge of the graph by name, so that a plan can be read without its topology."""
+
+    source: str
+    """ "actor" or "actor.output"."""
+    consumer: str
+    how: str
+    """Route, key and order in a few words."""
+
+
+class ExecutionPlan(msgspec.Struct, kw_only=True, frozen=True):
+    """A whole plan. `graph` is the fingerprint of the graph it was made for."""
+
+    name: str
+    graph: int
+    deploy: DeploySpec
+    replicas: list[PlannedReplica]
+    channels: list[PlannedChannel]
+    chains: list[list[int]] = []
+    """Replicas that call each other directly, head first; those that stand alone are not listed."""
+    edges: list[PlannedEdge] = []
+    version: int = VERSION
+
+    @property
+    def fingerprint(self) -> int:
+        """64 unsigned bits over the canonical JSON: equal plans, and only they, have the same."""
+        return fingerprint(self)
+
+    @property
+    def workers(self) -> int:
+        return self.deploy.workers
+
+    def counts(self) -> dict[str, int]:
+        """Replicas by actor."""
+        found: dict[str, int] = {}
+        for replica in self.replicas:
+            found[replica.actor] = found.get(replica.actor, 0) + 1
+        return found
+
+    def of_worker(self, worker: int) -> list[PlannedReplica]:
+        return [replica for replica in self.replicas if replica.worker == worker]
+
+    def to_json(self) -> bytes:
+        """Canonical JSON: keys sorted, no spaces, the same bytes for equal plans."""
+        return msgspec.json.encode(self, order="deterministic")
+
+    def save(self, path: str | Path) -> None:
+        """Writes a file for `--plan`."""
+        Path(path).write_bytes(msgspec.json.format(self.to_json(), indent=1) + b"\n")
+
+
+def planned_edges(graph: Graph) -> list[PlannedEdge]:
+    """The graph's edges as a plan names them."""
+    return [PlannedEdge(source=edge.source, consumer=edge.consumer, how=edge.how) for edge in graph.edges]
+
+
+def load_plan(path: str | Path, graph: Graph | None = None) -> ExecutionPlan:
+    """The plan in a file. ConfigurationError if it is none, is damaged, or was made for another graph."""
+    file = str(path)
+    try:
+        plan = msgspec.json.decode(Path(path).read_bytes(), type=ExecutionPlan)
+    except OSError as error:
+        raise ConfigurationError(
+            Problem("--plan", f"cannot be read: {error.strerror}", "", "", file)
+        ) from error
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        hint = "actorstream plan TOPOLOGY --save FILE writes one"
+        raise ConfigurationError(Problem("--plan", f"is no plan: {error}", "", hint, file)) from error
+    problems = plan_problems(plan, graph)
+    if problems:
+        raise ConfigurationError(
+            [Problem("--plan", message, allowed, "", file) for message, allowed in problems]
+        )
+    return plan
+
+
+def plan_problems(plan: ExecutionPlan, graph: Graph | None = None) -> list[tuple[str, str]]:
+    """What is wrong with a plan, as (message, allowed): numbers that lead nowhere, or another's graph."""
+    found: list[tuple[str, str]] = []
+    if plan.version != VERSION:
+        return [(f"has layout version {plan.version}", f"version {VERSION}, of this actorstream")]
+    if graph is not None and plan.graph != graph.fingerprint:
+        found.append(
+            (f"was made for another topology than {graph.name!r}", "a plan of this topology, made anew")
+        )
+    replicas = range(len(plan.replicas))
+    for number, replica in enumerate(plan.replicas):
+        if replica.id != number:
+            found.append((f"replicas[{number}] has the id {replica.id}", f"{number}"))
+        if not 0 <= replica.worker < plan.deploy.workers:
+            found.append((f"{replica.name} is on worker {replica.worker}", f"0 to {plan.deploy.workers - 1}"))
+    for number, channel in enumerate(plan.channels):
+        if channel.id != number:
+            found.append((f"channels[{number}] has the id {channel.id}", f"{number}"))
+        if channel.producer not in replicas or channel.consumer not in replicas:
+            joined = f"{channel.producer} to {channel.consumer}"
+            found.append((f"channels[{number}] joins the replicas {joined}", f"0 to {len(replicas) - 1}"))
+        elif channel.remote != (
+            plan.replicas[channel.producer].worker != plan.replicas[channel.consumer].worker
+        ):
+            found.append(
+                (
+                    f"channels[{number}] is remote = {channel.remote}".lower(),
+                    "what the workers of its ends say",
+                )
+            )
+    found.extend(
+        (f"a chain has the replica {each}", f"0 to {len(replicas) - 1}")
+        for chain in plan.chains
+        for each in chain
+        if each not in replicas
+    )
+    return found

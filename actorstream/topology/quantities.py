@@ -1,0 +1,79 @@
+"""Durations ("50ms", "1h30m") and sizes in bytes ("4MiB") as topologies and deployments have them. Pure."""
+
+from __future__ import annotations
+
+import re
+from datetime import timedelta
+
+_NANOSECONDS = {
+    "ns": 1,
+    "us": 1_000,
+    "µs": 1_000,
+    "ms": 1_000_000,
+    "s": 1_000_000_000,
+    "m": 60_000_000_000,
+    "min": 60_000_000_000,
+    "h": 3_600_000_000_000,
+    "d": 86_400_000_000_000,
+}
+_BYTES = {"": 1, "b": 1} | {
+    prefix + unit: base**power
+    for power, prefix in enumerate("kmgt", 1)
+    for unit, base in (("b", 1000), ("ib", 1024))
+}
+_DURATION = re.compile(r"(\d+(?:\.\d+)?)\s*(ns|us|µs|ms|min|s|m|h|d)\s*")
+_SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*([A-Za-z]*)")
+
+DURATION_ALLOWED = 'a duration such as "10s", "50ms" or "1h30m" (units d, h, m, s, ms, us)'
+SIZE_ALLOWED = 'bytes, as a number or as text such as "64KiB", "4MiB", "1GB"'
+
+
+def parse_duration(text: str) -> timedelta:
+    """ "10s", "50ms", "1h30m", "0s" as a timedelta (resolution 1 µs); ValueError if it is none."""
+    total, at = 0.0, 0
+    stripped = text.strip()
+    while at < len(stripped):
+        found = _DURATION.match(stripped, at)
+        if found is None:
+            break
+        total += float(found.group(1)) * _NANOSECONDS[found.group(2)]
+        at = found.end()
+    if not stripped or at < len(stripped):
+        raise ValueError(f"{text!r} is not {DURATION_ALLOWED}")
+    try:
+        return timedelta(microseconds=total / 1000)
+    except OverflowError:
+        raise ValueError(f"{text!r} is too long for {DURATION_ALLOWED}") from None
+
+
+def format_duration(duration: timedelta) -> str:
+    """The shortest text that `parse_duration` reads back as `duration` (whole microseconds)."""
+    left = duration // timedelta(microseconds=1)
+    if left == 0:
+        return "0s"
+    text = ""
+    for unit, nanoseconds in (("d", 86_400_000_000_000), ("h", 3_600_000_000_000), ("m", 60_000_000_000)):
+        count, left = divmod(left, nanoseconds // 1000)
+        text += f"{count}{unit}" if count else ""
+    for unit, microseconds in (("s", 1_000_000), ("ms", 1_000), ("us", 1)):
+        if left and left % microseconds == 0:
+            return f"{text}{left // microseconds}{unit}"
+    return text
+
+
+def parse_size(value: int | str) -> int:
+    """Bytes: 4096, "4096", "64KiB" (1024), "1MB" (1000); ValueError if it is none."""
+    if isinstance(value, int) and not isinstance(value, bool):
+        return value
+    found = _SIZE.fullmatch(value.strip()) if isinstance(value, str) else None
+    if found is None or found.group(2).lower() not in _BYTES:
+        raise ValueError(f"{value!r} is not {SIZE_ALLOWED}")
+    return round(float(found.group(1)) * _BYTES[found.group(2).lower()])
+
+
+def format_size(size: int) -> str:
+    """A size as people read it: 4194304 -> "4 MiB"."""
+    for unit, factor in (("GiB", 1 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10)):
+        if size >= factor:
+            return f"{size / factor:.4g} {unit}"
+    return f"{size} B"

@@ -1,0 +1,62 @@
+"""Names of actor types to classes: built-in names passed in, plugins' entry points, "package.module:Class".
+
+It imports only the class that is asked for, and knows no type itself but names that are promised.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from importlib.metadata import entry_points
+from typing import Any
+
+from actorstream.topology.modules import NotFoundError, load_object
+from actorstream.topology.nearest import did_you_mean, listed
+
+GROUP = "actorstream.types"
+ROLES = ("source", "operator", "sink")
+
+STABLE_NAMES = (
+    "text-source", "csv-source", "jsonl-source", "parquet-source", "generator-source", "spark-source",
+    "memory-source",
+    "map", "filter", "split", "union", "static-join", "reduce", "aggregate", "join", "asof-join", "top",
+    "csv-sink", "jsonl-sink", "parquet-sink", "console-sink", "null-sink", "memory-sink",
+)  # fmt: skip
+"""Every built-in name there is or will be; the table in docs/topology.md."""
+
+
+class TypeRegistry:
+    """What `type = …` may say.
+
+    Args:
+        types: built-in name -> "module:Class", or the class itself.
+        plugins: whether entry points of the group "actorstream.types" count too.
+    """
+
+    def __init__(self, types: Mapping[str, str | type], *, plugins: bool = True) -> None:
+        self._types: dict[str, Any] = dict(types)
+        if plugins:
+            for point in entry_points(group=GROUP):
+                self._types.setdefault(point.name, point.value)
+
+    def names(self) -> list[str]:
+        """Names that can be resolved, in name order; besides them, any "package.module:Class"."""
+        return sorted(self._types)
+
+    def resolve(self, name: str | type) -> type:
+        """The class of a type; NotFoundError says what is wrong and which names there are."""
+        if isinstance(name, str):
+            known = self._types.get(name)
+            if known is None and ":" not in name:
+                raise self._unknown(name)
+            found = load_object(known or name, noun="class") if isinstance(known or name, str) else known
+        else:
+            found = name
+        if not isinstance(found, type) or getattr(found, "role", None) not in ROLES:
+            raise NotFoundError(f"{name!r} is {found!r}", "a subclass of actorstream.Actor, Source or Sink")
+        return found
+
+    def _unknown(self, name: str) -> NotFoundError:
+        allowed = f'{listed(self.names())}, or "package.module:Class"'
+        if name in STABLE_NAMES:
+            return NotFoundError(f"type {name!r} is not available in this version", allowed)
+        return NotFoundError(f"there is no type {name!r}", allowed, did_you_mean(name, self.names()))

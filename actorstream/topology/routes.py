@@ -1,0 +1,131 @@
+"""Which route an input takes, and whether its key, bounds and replica numbers allow that. Pure.
+
+Rules: `bounds` imply "range", a key "key"; else "forward" between equal replica numbers; else "shuffle".
+"""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+from actorstream.errors import Problem
+from actorstream.topology.conversion import shown
+from actorstream.topology.modules import NotFoundError, load_object, qualified
+from actorstream.topology.nearest import did_you_mean, listed
+from actorstream.topology.spec import ROUTES, InputSpec
+from actorstream.topology.written import Written
+
+if TYPE_CHECKING:
+    from actorstream.events.schema import Schema
+    from actorstream.topology.graph import GraphActor
+
+KeyPath = tuple[str | int, ...]
+
+
+def default_route(each: InputSpec, producers: int, consumers: int) -> str:
+    """The route of an input that names none."""
+    if each.bounds:
+        return "range"
+    if each.keys:
+        return "key"
+    return "forward" if producers == consumers else "shuffle"
+
+
+def check_route(
+    each: InputSpec,
+    producer: GraphActor | None,
+    consumer: GraphActor,
+    schema: Schema | None,
+    path: KeyPath,
+    written: Written,
+    problems: list[Problem],
+) -> tuple[str, tuple[str, ...]]:
+    """The route and key fields of an input; what is wrong goes to `problems`, as far as it can be known."""
+    found: list[tuple[KeyPath, str, str, str]] = []
+    producers = producer.replicas if producer is not None else consumer.replicas
+    route = each.route or default_route(each, producers, consumer.replicas)
+    if not isinstance(route, str):
+        route = _name_of(route, path, found)
+    elif ":" in route:
+        _function_exists(route, path, found)
+    elif route not in ROUTES:
+        allowed = f'{listed(ROUTES)}, "package.module:function"'
+        found.append(((*path, "route"), f"is {route!r}", allowed, did_you_mean(route, ROUTES)))
+    if route == "forward" and producers != consumer.replicas:
+        message = f"forward joins replica i to replica i, but {each.actor!r} has {producers}"
+        message += f" and {consumer.name!r} has {consumer.replicas}"
+        found.append(((*path, "route"), message, "equal numbers of replicas, or another route", ""))
+    if route in ("key", "range") and not each.keys:
+        fields = listed(schema.names()) if schema is not None else "a field's name"
+        found.append(
+            (path, f'route = "{route}" has no key', f"key = FIELD, FIELD being one of: {fields}", "")
+        )
+    if route in ("forward", "shuffle", "broadcast", "global") and each.keys:
+        message = f'is {shown(each.key)}, but route = "{route}" uses no key'
+        found.append(((*path, "key"), message, 'no key, or route = "key"', ""))
+    if schema is not None:
+        _key_exists(each, schema, path, found)
+    _bounds_fit(each, route, path, found)
+    problems.extend(written.problem(*problem) for problem in found)
+    return route, each.keys
+
+
+def _key_exists(each: InputSpec, schema: Schema, path: KeyPath, found: list[Any]) -> None:
+    for number, name in enumerate(each.keys):
+        if name not in schema.names():
+            where = (*path, "key") if isinstance(each.key, str) else (*path, "key", number)
+            hint = did_you_mean(name, schema.names())
+            found.append((where, f"{each.from_!r} has no field {name!r}", listed(schema.names()), hint))
+
+
+def _bounds_fit(each: InputSpec, route: str, path: KeyPath, found: list[Any]) -> None:
+    where = (*path, "bounds")
+    if route != "range":
+        if each.bounds:
+            found.append((where, f'is given, but route = "{route}" has no bounds', 'route = "range"', ""))
+        return
+    if len(each.keys) > 1:
+        found.append(((*path, "key"), f"is {shown(each.key)}", "one field, for a range", ""))
+    allowed = (
+        "ascending values of one type; bounds = [10, 100] makes three ranges, the middle one 10 <= key < 100"
+    )
+    if not each.bounds:
+        found.append((path, 'route = "range" has no bounds', allowed, ""))
+        return
+    try:
+        ascending = all(low < high for low, high in pairwise(each.bounds))
+    except TypeError:
+        ascending = False
+    if not ascending:
+        found.append((where, f"is {shown(each.bounds)}", allowed, ""))
+
+
+def _function_exists(route: str, path: KeyPath, found: list[Any]) -> None:
+    try:
+        function = load_object(route, noun="function")
+    except NotFoundError as error:
+        found.append(
+            ((*path, "route"), error.message, error.allowed or '"package.module:function"', error.hint)
+        )
+        return
+    if not callable(function):
+        allowed = "a function (batch, replicas) -> one replica number a row"
+        found.append(((*path, "route"), f"{route!r} is {shown(function)}", allowed, ""))
+
+
+def _name_of(function: Any, path: KeyPath, found: list[Any]) -> str:
+    """The importable name of a function given in Python: the plan carries names, never code."""
+    if not callable(function):
+        found.append(((*path, "route"), f"is {shown(function)}", f"{listed(ROUTES)}, or a function", ""))
+        return "shuffle"
+    name = qualified(function)
+    try:
+        same = load_object(name) is function
+    except NotFoundError:
+        same = False
+    if not same:
+        hint = "define it with def at the top of a module"
+        found.append(
+            ((*path, "route"), f"function {name!r} cannot be found by its name", "a module's function", hint)
+        )
+    return name

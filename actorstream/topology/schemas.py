@@ -1,0 +1,75 @@
+"""Schemas through the graph: what an actor's outputs look like, given its inputs; and its own checks."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from actorstream.errors import Problem, SchemaError
+from actorstream.events.schema import Schema
+from actorstream.topology.graph import GraphActor
+from actorstream.topology.modules import NotFoundError, load_object
+from actorstream.topology.spec import ActorSpec
+from actorstream.topology.written import Written
+
+DEAD = {"event": "str", "error": "str", "operator": "str"}
+"""Fields of a dead letter."""
+
+
+def dead_letters() -> Schema:
+    """The schema of every actor's output `dead`."""
+    return Schema.from_dict(DEAD, name="DeadLetter")
+
+
+def output_schemas(
+    spec: ActorSpec, actor: GraphActor, written: Written, problems: list[Problem]
+) -> dict[str, Schema]:
+    """Output -> schema: declared in the topology, else by the class; and `late` and `dead`.
+
+    Raises whatever the class's `output_types` raises (SchemaError, a file that is missing, ...)."""
+    found: dict[str, Schema] = {}
+    for name, kind in actor.cls.output_types(actor.keys, list(actor.input_schemas)).items():  # type: ignore[attr-defined]
+        if name not in spec.outputs:
+            found[name] = Schema.of(kind)
+    for name, declared in spec.outputs.items():
+        try:
+            found[name] = _declared(declared, f"{actor.name}.{name}")
+        except (SchemaError, NotFoundError) as error:
+            allowed = 'an Event class as "package.module:Name", or { field = "type" }'
+            hint = error.hint if isinstance(error, NotFoundError) else ""
+            problems.append(
+                written.problem(("actors", actor.name, "outputs", name), str(error), allowed, hint)
+            )
+    if "late" not in found:
+        late = actor.input_schemas[0] if actor.input_schemas else found.get("default")
+        if late is not None:
+            found["late"] = late
+    found["dead"] = dead_letters()
+    return found
+
+
+def check_class(actor: GraphActor, written: Written, problems: list[Problem]) -> None:
+    """Adds what the actor's class finds wrong with its keys: a missing file, a field it lacks."""
+    check: Any = getattr(actor.cls, "check", None)
+    if check is None:
+        return
+    try:
+        found: list[Problem] = check(actor.keys, list(actor.input_schemas), written.folder)
+    except Exception as error:  # an outside class's code
+        problems.append(written.problem(("actors", actor.name), f"its check raised {error!r}"))
+        return
+    for problem in found:
+        path = _path_of(problem.where, actor.name)
+        own = written.problem(path, problem.message, problem.allowed, problem.hint)
+        problems.append(own)
+
+
+def _path_of(where: str, actor: str) -> tuple[str | int, ...]:
+    """The key path of a problem that a class reports: ``path``, ``window.size`` or ``actors.NAME.path``."""
+    steps = [step for step in where.removeprefix(f"actors.{actor}").split(".") if step]
+    return ("actors", actor, *steps) if steps != [actor] else ("actors", actor)
+
+
+def _declared(kind: Any, name: str) -> Schema:
+    if isinstance(kind, str):
+        return Schema.of(load_object(kind, noun="Event class"))
+    return Schema.from_dict(kind, name=name) if isinstance(kind, dict) else Schema.of(kind)

@@ -1,0 +1,222 @@
+"""Is a topology right? Resolves types, checks keys, follows schemas through the graph, and answers the Graph.
+
+All problems go into one list; what hangs on a part that is wrong already is not reported a second time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from actorstream.errors import ActorstreamError, ConfigurationError, Problem
+from actorstream.events.schema import Schema
+from actorstream.topology.available import Available, order_problem
+from actorstream.topology.conversion import shown
+from actorstream.topology.deploy import DeploySpec
+from actorstream.topology.graph import Edge, Graph, GraphActor, topological_order
+from actorstream.topology.keywords import check_keywords
+from actorstream.topology.modules import NotFoundError, use_modules_of
+from actorstream.topology.nearest import did_you_mean, listed
+from actorstream.topology.registry import TypeRegistry
+from actorstream.topology.routes import check_route
+from actorstream.topology.schemas import check_class, output_schemas
+from actorstream.topology.spec import ActorSpec, TopologySpec
+
+
+def build_graph(
+    spec: TopologySpec,
+    registry: TypeRegistry,
+    deploy: DeploySpec | None = None,
+    available: Available | None = None,
+    *,
+    replicas: Mapping[str, int] | None = None,
+) -> Graph:
+    """The graph of a topology. ConfigurationError lists every problem with file, line and nearest name.
+
+    `replicas`: how many a placement chose for actors with `replicas = "auto"`; without it an operator gets as
+    many as there are workers, a source or sink one."""
+    problems: list[Problem] = []
+    graph = check_graph(
+        spec, registry, deploy or DeploySpec(), available or Available(), problems, replicas or {}
+    )
+    if problems or graph is None:
+        raise ConfigurationError(problems)
+    return graph
+
+
+def check_graph(
+    spec: TopologySpec,
+    registry: TypeRegistry,
+    deploy: DeploySpec,
+    available: Available,
+    problems: list[Problem],
+    replicas: Mapping[str, int] | None = None,
+) -> Graph | None:
+    """As `build_graph`, but adds to `problems`; None if anything is wrong."""
+    before = len(problems)
+    use_modules_of(spec.root)
+    check = _Check(spec, registry, deploy, available, problems, replicas or {})
+    actors = check.run()
+    if len(problems) > before:
+        return None
+    edges = [edge for actor in actors.values() for edge in actor.inputs]
+    return Graph(spec.name, actors, edges, spec.file, spec.root)
+
+
+class _Check:
+    def __init__(
+        self,
+        spec: TopologySpec,
+        registry: TypeRegistry,
+        deploy: DeploySpec,
+        available: Available,
+        problems: list[Problem],
+        replicas: Mapping[str, int],
+    ) -> None:
+        self.spec, self.registry, self.deploy, self.available = spec, registry, deploy, available
+        self.problems, self.chosen = problems, replicas
+        self.written = spec.written
+        self.actors: dict[str, GraphActor] = {}
+        self.enough: set[str] = set()
+        """Actors whose keys suffice to make one."""
+        self.edges = 0
+
+    def run(self) -> dict[str, GraphActor]:
+        for actor in self.spec.actors.values():
+            self.resolve(actor)
+        self.inputs_exist()
+        reads = {actor.name: [each.actor for each in actor.inputs] for actor in self.spec.actors.values()}
+        order, cycles = topological_order(reads)
+        for cycle in cycles:
+            self.cycle(cycle)
+        for name in order:
+            if name in self.actors:
+                self.flow(self.spec.actors[name], self.actors[name])
+        return {name: self.actors[name] for name in order if name in self.actors}
+
+    def problem(self, path: tuple[str | int, ...], message: str, allowed: str = "", hint: str = "") -> None:
+        self.problems.append(self.written.problem(path, message, allowed, hint))
+
+    # -- each actor by itself
+
+    def resolve(self, actor: ActorSpec) -> None:
+        path = ("actors", actor.name)
+        if not actor.type:
+            return  # missing or wrong: reported when it was read
+        try:
+            cls: Any = self.registry.resolve(actor.type)
+        except NotFoundError as error:
+            self.problem((*path, "type"), error.message, error.allowed, error.hint)
+            return
+        keys, enough = check_keywords(actor, cls, self.written, self.problems)
+        file, line = self.written.at(path)
+        self.actors[actor.name] = GraphActor(
+            actor.name,
+            actor.type_name,
+            cls,
+            cls.role,
+            keys,
+            self.replicas(actor, cls.role),
+            auto=actor.replicas == "auto",
+            on_error=actor.on_error,
+            file=file,
+            line=line,
+        )
+        if enough:
+            self.enough.add(actor.name)
+        if cls.role == "source" and actor.inputs:
+            self.problem((*path, "inputs"), f"{actor.type_name!r} is a source", "no inputs")
+        if cls.role != "source" and not actor.inputs and not self.listed_wrong(path):
+            self.problem(
+                path, f"has no inputs, and {actor.type_name!r} is no source", 'inputs = ["actor", …]'
+            )
+        self.input_names(actor)
+
+    def listed_wrong(self, path: tuple[str | int, ...]) -> bool:
+        """Whether the actor's `inputs` could not be read, which is a problem already."""
+        where = ".".join(map(str, (*path, "inputs")))
+        return any(each.where.startswith(where) for each in self.problems)
+
+    def replicas(self, actor: ActorSpec, role: str) -> int:
+        if isinstance(actor.replicas, int):
+            return actor.replicas
+        return self.chosen.get(actor.name, self.deploy.workers if role == "operator" else 1)
+
+    def input_names(self, actor: ActorSpec) -> None:
+        seen: set[str] = set()
+        for number, each in enumerate(actor.inputs):
+            if each.label in seen and each.from_:
+                path = ("actors", actor.name, "inputs", number)
+                hint = 'give one of them a name of its own: { from = "…", name = "…" }'
+                self.problem(path, f"is a second input called {each.label!r}", "one input of a name", hint)
+            seen.add(each.label)
+
+    # -- the graph
+
+    def inputs_exist(self) -> None:
+        for actor in self.spec.actors.values():
+            for number, each in enumerate(actor.inputs):
+                if each.from_ and each.actor not in self.spec.actors:
+                    path = ("actors", actor.name, "inputs", number)
+                    others = [name for name in self.spec.actors if name != actor.name]
+                    hint = did_you_mean(each.actor, others)
+                    self.problem(path, f"there is no actor {each.actor!r}", listed(others), hint)
+
+    def cycle(self, cycle: list[str]) -> None:
+        producer, consumer = cycle[-2], cycle[-1]
+        inputs = self.spec.actors[consumer].inputs
+        number = next(index for index, each in enumerate(inputs) if each.actor == producer)
+        path = ("actors", consumer, "inputs", number)
+        hint = "an actor can keep what it needs again in self.state"
+        self.problem(path, f"closes a cycle: {' -> '.join(cycle)}", "a graph without cycles", hint)
+
+    def flow(self, spec: ActorSpec, actor: GraphActor) -> None:
+        """Edges into an actor, then its outputs; in topological order, so its producers are done."""
+        known = True
+        for number, each in enumerate(spec.inputs):
+            path = ("actors", actor.name, "inputs", number)
+            problem = order_problem(each.order, self.available, (*path, "order"), self.written)
+            if problem is not None:
+                self.problems.append(problem)
+            producer = self.actors.get(each.actor)
+            schema = self.output(producer, each.output, path) if producer is not None else None
+            route, key = check_route(each, producer, actor, schema, path, self.written, self.problems)
+            known = known and schema is not None
+            ends = (self.edges, each.actor, each.output, actor.name, number, each.label)
+            actor.inputs.append(Edge(*ends, route, key, each.order, tuple(each.bounds)))
+            self.edges += 1
+            if schema is not None:
+                actor.input_schemas.append(schema)
+        if not known or (actor.role != "source" and not spec.inputs):
+            return
+        before = len(self.problems)
+        if actor.name in self.enough:
+            check_class(actor, self.written, self.problems)
+        silent = len(self.problems) > before or actor.name not in self.enough
+        try:
+            actor.outputs = output_schemas(spec, actor, self.written, self.problems)
+        except (
+            Exception
+        ) as error:  # user code and files; if a problem is listed already, this is its consequence
+            if not silent:
+                what = str(error) if isinstance(error, (ActorstreamError, OSError)) else repr(error)
+                self.problem(("actors", actor.name), f"has no known output types: {what}")
+
+    def output(self, producer: GraphActor, output: str, path: tuple[str | int, ...]) -> Schema | None:
+        """The schema of a producer's output; None, with a problem unless one explains it already."""
+        if not producer.outputs:  # not determined: reported there
+            return None
+        schema = producer.outputs.get(output)
+        if schema is None:
+            own = [name for name in producer.outputs if name not in ("late", "dead")]
+            hint = did_you_mean(output, producer.outputs)
+            if output == "default" and not own and producer.role == "sink":
+                self.problem(
+                    path, f"{producer.name!r} is a sink", f"{producer.name}.dead or an operator", hint
+                )
+                return None
+            if output == "default" and not hint:
+                hint = "declare `outputs`, or annotate what the hook returns, yields or emits"
+            allowed = listed(f"{producer.name}.{name}" for name in producer.outputs)
+            self.problem(path, f"{producer.name!r} has no output {shown(output)}", allowed, hint)
+        return schema
