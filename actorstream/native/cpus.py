@@ -1,0 +1,53 @@
+"""How many CPUs this process may use: its affinity mask and its cgroup's quota. Decides nothing."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+
+def usable_cpus(root: str = "") -> float:
+    """CPUs that the affinity mask and the cgroup's quota (v1 and v2, every level) leave, e.g. 1.5; above 0.
+
+    `root` is put before all paths, for tests."""
+    return min([float(len(os.sched_getaffinity(0))), *_quotas(root)])
+
+
+def _quotas(root: str) -> list[float]:
+    try:
+        groups = Path(f"{root}/proc/self/cgroup").read_text().splitlines()
+        mounts = Path(f"{root}/proc/self/mountinfo").read_text().splitlines()
+    except OSError:
+        return []
+    found: list[float] = []
+    for line in groups:
+        _, controllers, own = line.split(":", 2)
+        for mount in mounts:
+            fields, _, kind = mount.partition(" - ")
+            system, _, options = kind.split(" ", 2)
+            v2 = system == "cgroup2" and controllers == ""
+            v1 = system == "cgroup" and "cpu" in controllers.split(",") and "cpu" in options.split(",")
+            if v1 or v2:
+                shown, point = fields.split(" ")[3:5]
+                below = own.removeprefix(shown) if own.startswith(shown) else ""
+                found += _levels(Path(f"{root}{point}"), below.strip("/"))
+    return found
+
+
+def _levels(top: Path, below: str) -> list[float]:
+    folders = [top]
+    for part in below.split("/") if below else ():
+        folders.append(folders[-1] / part)
+    return [quota for folder in folders if (quota := _quota(folder)) is not None]
+
+
+def _quota(folder: Path) -> float | None:
+    try:
+        quota, period = (folder / "cpu.max").read_text().split()
+    except (OSError, ValueError):
+        try:
+            quota = (folder / "cpu.cfs_quota_us").read_text().strip()
+            period = (folder / "cpu.cfs_period_us").read_text().strip()
+        except OSError:
+            return None
+    return int(quota) / int(period) if quota.isdigit() and int(period) > 0 else None

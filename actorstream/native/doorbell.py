@@ -1,0 +1,99 @@
+"""How a process is told that something of its was published: a bitmap in shared memory and one eventfd."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+from actorstream.errors import ClosedError
+from actorstream.native._core import ffi, lib
+from actorstream.native.memory import ControlMemory
+from actorstream.native.status import opened, raise_status
+
+_ring = lib.as_doorbell_ring
+_collect = lib.as_doorbell_collect
+_pending = lib.as_doorbell_pending
+_spin = lib.as_doorbell_spin
+_park = lib.as_doorbell_park
+_unpark = lib.as_doorbell_unpark
+
+
+def _close(memory: ControlMemory, handle: Any) -> None:
+    lib.as_doorbell_close(handle)
+
+
+class Doorbell:
+    """One process's doorbell as this process sees it. `ring` is for anyone; the rest is for its owner's loop
+    thread.
+
+    The owner's loop: `collect` the bits that rang, work on them, and when nothing is left `park`; if that
+    answers True, sleep until `eventfd` is readable, then `unpark`."""
+
+    __slots__ = ("_bell", "_most", "_out", "bits", "eventfd")
+
+    @staticmethod
+    def size(bits: int) -> int:
+        """Bytes of control memory that a doorbell of `bits` bits takes."""
+        return int(lib.as_doorbell_size(bits))
+
+    @staticmethod
+    def lay_out(memory: ControlMemory, offset: int, bits: int) -> None:
+        """Makes a doorbell at `offset`. Once, before anyone opens it. ValueError: no bits, or a bad
+        offset."""
+        code = lib.as_doorbell_init(memory.pointer(offset), bits)
+        if code != lib.AS_OK:
+            raise_status(code, f"doorbell of {bits} bits at offset {offset}")
+
+    @classmethod
+    def create(cls, bits: int, eventfd: int) -> Doorbell:
+        """A doorbell in control memory of its own, e.g. for the threads of one process."""
+        memory = ControlMemory(cls.size(bits), name="actorstream-doorbell")
+        memory.close()
+        cls.lay_out(memory, 0, bits)
+        return cls(memory, 0, bits, eventfd)
+
+    def __init__(self, memory: ControlMemory, offset: int, bits: int, eventfd: int) -> None:
+        """Opens the doorbell at `offset`; `eventfd` is the owner's, and stays the caller's to close."""
+        handle = opened(lib.as_doorbell_open(memory.pointer(offset), eventfd), f"doorbell at offset {offset}")
+        self._bell = ffi.gc(handle, partial(_close, memory))
+        self.bits = bits
+        self._most = min(bits, 4096)
+        self._out = ffi.new("uint32_t[]", self._most)
+        self.eventfd = eventfd
+
+    @property
+    def handle(self) -> Any:
+        """What the core's functions take. ClosedError after `close`."""
+        if self._bell is None:
+            raise ClosedError("this doorbell was closed")
+        return self._bell
+
+    def ring(self, bit: int) -> None:
+        """Sets `bit`, and wakes the owner if it sleeps. From any thread and process."""
+        _ring(self._bell or self.handle, bit)
+
+    def collect(self) -> list[int]:
+        """The bits that rang, cleared. Whatever was published before a ring is visible afterwards."""
+        count = _collect(self._bell or self.handle, self._out, self._most)
+        return ffi.unpack(self._out, count) if count else []
+
+    def pending(self) -> bool:
+        """Whether a bit is set."""
+        return bool(_pending(self._bell or self.handle))
+
+    def spin(self, ns: int) -> bool:
+        """Spins for up to `ns` nanoseconds, without the GIL, until a bit is set; answers whether one is."""
+        return bool(_spin(self._bell or self.handle, ns))
+
+    def park(self) -> bool:
+        """True: the next ring will write the eventfd, so sleep on it now. False: something has rung, do
+        not sleep."""
+        return bool(_park(self._bell or self.handle) == 0)
+
+    def unpark(self) -> None:
+        """After waking, for whatever reason: rings need not write the eventfd any more; empties it."""
+        _unpark(self._bell or self.handle)
+
+    def close(self) -> None:
+        """Gives the handle up. Rings over which this doorbell is rung keep it until they are closed."""
+        self._bell = None
