@@ -43,23 +43,45 @@ if TYPE_CHECKING:
     from actorstream.events.batch import Batch as Batch
     from actorstream.events.event import (
         Event as Event,
+    )
+    from actorstream.events.event import (
         EventTime as EventTime,
+    )
+    from actorstream.events.event import (
         Float32 as Float32,
+    )
+    from actorstream.events.event import (
         Float64 as Float64,
+    )
+    from actorstream.events.event import (
         Int8 as Int8,
+    )
+    from actorstream.events.event import (
         Int16 as Int16,
+    )
+    from actorstream.events.event import (
         Int32 as Int32,
+    )
+    from actorstream.events.event import (
         Int64 as Int64,
+    )
+    from actorstream.events.event import (
         UInt8 as UInt8,
+    )
+    from actorstream.events.event import (
         UInt16 as UInt16,
+    )
+    from actorstream.events.event import (
         UInt32 as UInt32,
+    )
+    from actorstream.events.event import (
         UInt64 as UInt64,
     )
     from actorstream.events.schema import Schema as Schema
     from actorstream.launch.run import RunResult as RunResult
     from actorstream.topology.builder import Topology as Topology
 
-__all__ = ["__version__", *_PUBLIC]  # noqa: PLE0604
+__all__ = ["__version__", *_PUBLIC]
 
 
 def __getattr__(name: str) -> Any:

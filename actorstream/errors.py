@@ -7,7 +7,7 @@ an orderly end (`EndOfChannel`), and the machine (`ResourceError`, `NotInstalled
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 
 class ActorstreamError(Exception):
@@ -30,7 +30,9 @@ class Problem:
     line: int = 0
 
     def __str__(self) -> str:
-        place = f"{self.file}:{self.line}: " if self.file and self.line else f"{self.file}: " if self.file else ""
+        place = (
+            f"{self.file}:{self.line}: " if self.file and self.line else f"{self.file}: " if self.file else ""
+        )
         text = f"{place}{self.where}: {self.message}"
         if self.allowed:
             text += f"; allowed: {self.allowed}"
@@ -62,7 +64,9 @@ class DataError(ActorstreamError):
 
     def __init__(self, message: str, *, file: str = "", line: int = 0, column: str = "") -> None:
         place = ", ".join(
-            part for part in (file, f"line {line}" if line else "", f"column {column!r}" if column else "") if part
+            part
+            for part in (file, f"line {line}" if line else "", f"column {column!r}" if column else "")
+            if part
         )
         super().__init__(f"{place}: {message}" if place else message)
         self.message, self.file, self.line, self.column = message, file, line, column
@@ -89,7 +93,13 @@ class OperatorError(RunError):
         if traceback:
             text += "\n" + "\n".join("  " + line for line in traceback.rstrip().splitlines())
         super().__init__(text)
-        self.actor, self.replica, self.error, self.event, self.traceback = actor, replica, error, event, traceback
+        self.actor, self.replica, self.error, self.event, self.traceback = (
+            actor,
+            replica,
+            error,
+            event,
+            traceback,
+        )
 
 
 class WorkerDiedError(RunError):
@@ -123,7 +133,7 @@ class BusyError(ChannelError):
     """Two users at once on an end that has one owner."""
 
 
-class EndOfChannel(ChannelError):  # noqa: N818 - an orderly end, not a failure
+class EndOfChannel(ChannelError):
     """The producer has ended; nothing more will come."""
 
 

@@ -69,14 +69,11 @@ def launch(
     deployment = load_deploy(deploy, sets, workers=workers, transport=transport)
     if resume and deployment.checkpoint is None:
         raise ConfigurationError(
-            Problem("--resume", "the deployment has no [checkpoint], so there is nothing to go on from", "", "")
+            Problem(
+                "--resume", "the deployment has no [checkpoint], so there is nothing to go on from", "", ""
+            )
         )
-    given = None
-    if plan is not None:
-        from actorstream.topology.plan import load_plan
-
-        given = load_plan(plan)
-    job = compile_job(spec, deployment, given)
+    job = compile_job(spec, deployment, plan)
     shown: list[Progress] = []
 
     def on_start(launcher: Any, sampler: Any) -> Any:
@@ -121,7 +118,10 @@ def summary(result: RunResult) -> None:
 
 
 def _sources(report: dict[str, Any]) -> list[tuple[int]]:
-    rows = [(sum(row["out"] for row in replicas), sum(row["in"] for row in replicas)) for replicas in report["actors"].values()]
+    rows = [
+        (sum(row["out"] for row in replicas), sum(row["in"] for row in replicas))
+        for replicas in report["actors"].values()
+    ]
     return [(out,) for out, taken in rows if not taken]
 
 

@@ -36,13 +36,18 @@ if TYPE_CHECKING:
 GRACE_S = 0.5
 """After a failure or abort, how long workers may take to let go before they are killed."""
 TICK_S = 0.05
+SUSPECT_S = 0.1
+"""How long an error that may be another's consequence waits for its cause."""
+CONSEQUENCES = ("BrokenError", "ClosedError")
 
 
 class Interrupted(RunError):
     """The user stopped the run. `drained`: everything read so far was committed."""
 
     def __init__(self, drained: bool) -> None:
-        super().__init__("interrupted: sources ended early, sinks committed" if drained else "aborted: nothing committed")
+        super().__init__(
+            "interrupted: sources ended early, sinks committed" if drained else "aborted: nothing committed"
+        )
         self.drained = drained
 
 
@@ -64,7 +69,7 @@ class Launcher:
         self._fabric: Fabric | None = None
         self._selector = selectors.DefaultSelector()
         self._failure: BaseException | None = None
-        self._suspect: tuple[float, BaseException] | None = None
+        self._suspect: tuple[float, int, BaseException] | None = None
         self._deadline: float | None = None
         self._wake_read, self._wake_write = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
         self._barriers: list[int] = []
@@ -86,7 +91,7 @@ class Launcher:
         if self.interrupts:
             raise Interrupted(drained=True)
 
-    # -- what others may ask, from any thread ---------------------------------------------------------------------------
+    # -- what others may ask, from any thread
 
     def interrupt(self) -> None:
         """First: sources end and sinks commit. Second: everything stops and nothing is committed."""
@@ -102,13 +107,14 @@ class Launcher:
         with contextlib.suppress(BlockingIOError):
             os.write(self._wake_write, b"x")
 
-    # -- watching -------------------------------------------------------------------------------------------------------
+    # -- watching
 
     def _install_signals(self) -> dict[int, Any]:
         if threading.current_thread() is not threading.main_thread():
             return {}
         return {
-            number: signal.signal(number, lambda *_: self.interrupt()) for number in (signal.SIGINT, signal.SIGTERM)
+            number: signal.signal(number, lambda *_: self.interrupt())
+            for number in (signal.SIGINT, signal.SIGTERM)
         }
 
     def _watch(self) -> None:
@@ -127,11 +133,12 @@ class Launcher:
                 if self.on_tick is not None:
                     self.on_tick()
             if self._suspect is not None and now > self._suspect[0]:
-                self._fail(self._suspect[1])
+                self._fail(self._suspect[2])
             if self._deadline is not None and now > self._deadline:
                 for worker in self.workers:
                     worker.kill()
-            for key, _ in selector.select(max(0.0, next_tick - monotonic())):
+            wait = 0.0 if self._suspect is not None else next_tick - monotonic()
+            for key, _ in selector.select(max(0.01, wait)):
                 if key.data is None:
                     os.read(self._wake_read, 4096)
                 else:
@@ -161,16 +168,23 @@ class Launcher:
             f"worker {worker.process} (pid {worker.pid}, actors: {actors}) {worker.describe_end()}; "
             "without checkpoints a lost worker ends the run, and nothing was committed"
         )
-        # a peer may be about to say what really happened
-        if self._suspect is None:
-            self._suspect = (monotonic() + 0.05, error)
+        self._suspected(error, rank=1)
+
+    def _suspected(self, error: BaseException, rank: int) -> None:
+        """Keeps an error that may be the consequence of another; the lowest rank wins after a moment."""
+        if self._suspect is None or rank < self._suspect[1]:
+            deadline = self._suspect[0] if self._suspect is not None else monotonic() + SUSPECT_S
+            self._suspect = (deadline, rank, error)
 
     def _message(self, worker: WorkerProcess, message: Message) -> None:
         match message:
             case Started():
                 worker.started = True
             case Failed():
-                self._fail(reported_error(message))
+                if message.kind in CONSEQUENCES:
+                    self._suspected(reported_error(message), rank=2)
+                else:
+                    self._fail(reported_error(message))
             case Prepared():
                 worker.prepared = True
                 if all(each.prepared for each in self.workers):
@@ -217,4 +231,3 @@ class Launcher:
         os.close(self._wake_write)
         if self._fabric is not None:
             self._fabric.close()
-

@@ -98,7 +98,9 @@ def _child(job: Job, process: int, fabric: Fabric | None, control: ControlPipe, 
     """Runs the worker; answers the exit status. The worker dies with its launcher, whatever way that goes."""
     _die_with_parent(parent, f"actorstream-w{process}")
     signal.set_wakeup_fd(-1)
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the terminal sends Ctrl-C to everybody; the launcher decides
+    signal.signal(
+        signal.SIGINT, signal.SIG_IGN
+    )  # the terminal sends Ctrl-C to everybody; the launcher decides
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
     with contextlib.suppress(RuntimeError):
         asyncio._set_running_loop(None)  # forked from inside a running loop (a notebook): it is not ours

@@ -8,6 +8,7 @@ import resource
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from pathlib import Path
 from time import monotonic
 from typing import TYPE_CHECKING, Any
 
@@ -20,7 +21,6 @@ if TYPE_CHECKING:
     from actorstream.events.event import Event
     from actorstream.topology.builder import Topology
     from actorstream.topology.deploy import DeploySpec
-    from actorstream.topology.plan import ExecutionPlan
     from actorstream.topology.spec import TopologySpec
 
 
@@ -59,7 +59,9 @@ def run_job(
     own = resource.getrusage(resource.RUSAGE_SELF)
     cpu_s = own.ru_utime + own.ru_stime + sum(worker.cpu_s for worker in launcher.workers)
     report = build_report(job, sampler, elapsed_s=monotonic() - started, cpu_s=cpu_s)
-    collected = {name: job.decode_collected(name, launcher.collected.get(name, [])) for name in job.collecting()}
+    collected = {
+        name: job.decode_collected(name, launcher.collected.get(name, [])) for name in job.collecting()
+    }
     return RunResult(report, collected, interrupted)
 
 
@@ -81,9 +83,7 @@ async def run_embedded(job: Job, *, started: float | None = None) -> RunResult:
     return RunResult(report, collected)
 
 
-def run_spec(
-    spec: TopologySpec, deploy: DeploySpec, plan: ExecutionPlan | None = None, **options: Any
-) -> RunResult:
+def run_spec(spec: TopologySpec, deploy: DeploySpec, plan: Path | None = None, **options: Any) -> RunResult:
     """Compiles and runs. ConfigurationError lists everything that is wrong; RunError and its kin if the run fails."""
     job = compile_job(spec, deploy, plan)
     if job.processes > 1 or options.pop("fork", False):

@@ -90,4 +90,6 @@ def quantiles(counts: np.ndarray, at: tuple[float, ...]) -> list[float]:
     if total == 0:
         return [0.0] * len(at)
     cumulative = np.cumsum(counts)
-    return [float(bucket_upper(int(np.searchsorted(cumulative, max(1, int(np.ceil(q * total))))))) for q in at]
+    return [
+        float(bucket_upper(int(np.searchsorted(cumulative, max(1, int(np.ceil(q * total))))))) for q in at
+    ]

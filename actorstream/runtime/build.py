@@ -69,7 +69,9 @@ class _Builder:
         try:
             actor = node.make()
         except Exception as error:
-            raise OperatorError(node.name, planned.index, f"its constructor raised {type(error).__name__}: {error}") from error
+            raise OperatorError(
+                node.name, planned.index, f"its constructor raised {type(error).__name__}: {error}"
+            ) from error
         return Replica(
             actor,
             id=planned.id,

@@ -8,24 +8,48 @@ from __future__ import annotations
 import os
 from collections import defaultdict
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cache, cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from actorstream.actors.actor import Actor
+from actorstream.errors import ConfigurationError, Problem
 from actorstream.metrics.counters import CounterTable
+from actorstream.ordering import ORDERINGS
+from actorstream.placement import PLACEMENTS, place
 from actorstream.runtime.fuse import fusible
+from actorstream.runtime.registry import registry
+from actorstream.topology.available import Available, check_deploy
+from actorstream.topology.machine import Machine, read_machine
+from actorstream.topology.plan import (
+    ExecutionPlan,
+    PlannedChannel,
+    PlannedReplica,
+    load_plan,
+    plan_problems,
+    planned_edges,
+)
+from actorstream.topology.validate import check_graph
 from actorstream.transports.base import Channel, Fabric, Transport
-from actorstream.transports.registry import find_transport
+from actorstream.transports.registry import installed_transports, load_transport
 
 if TYPE_CHECKING:
     from actorstream.topology.deploy import DeploySpec
     from actorstream.topology.graph import Edge, Graph
-    from actorstream.topology.plan import ExecutionPlan, PlannedReplica
     from actorstream.topology.spec import TopologySpec
 
 SLOTS = 256
 MIN_SLOTS = 16
 RING_ENTRIES = 1 << 16
 """Ring entries of one process's inputs in all; many channels get fewer slots each."""
+
+
+@cache
+def available() -> Available:
+    """What this installation can run, of what a topology or deployment may name."""
+    return Available(
+        orders=tuple(ORDERINGS), transports=tuple(installed_transports()), placements=tuple(PLACEMENTS)
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +71,6 @@ class Job:
     `processes` is 1 where the transport does not cross processes: all workers of the plan then take turns in it."""
 
     graph: Graph
-    deploy: DeploySpec
     plan: ExecutionPlan
     transport: type[Transport]
     counters: CounterTable
@@ -58,6 +81,21 @@ class Job:
     listens: frozenset[str] = frozenset()
     """Actors whose frontier matters to themselves or to somebody downstream."""
 
+    @classmethod
+    def of(cls, graph: Graph, plan: ExecutionPlan) -> Job:
+        """The job that runs a plan for its graph."""
+        transport = load_transport(plan.deploy.transport)
+        processes = plan.deploy.workers if transport.crosses_processes else 1
+        job = cls(graph, plan, transport, CounterTable(len(plan.replicas)), processes)
+        job.fused = _fused_of(job)
+        job.links = _links(job)
+        job.listens = _listeners(graph)
+        return job
+
+    @property
+    def deploy(self) -> DeploySpec:
+        return self.plan.deploy
+
     def process_of(self, replica: PlannedReplica) -> int:
         return replica.worker if self.processes > 1 else 0
 
@@ -65,7 +103,9 @@ class Job:
         return self.graph.actors[actor].role
 
     def actors_of(self, process: int) -> list[str]:
-        return sorted({replica.actor for replica in self.plan.replicas if self.process_of(replica) == process})
+        return sorted(
+            {replica.actor for replica in self.plan.replicas if self.process_of(replica) == process}
+        )
 
     @property
     def always_spin(self) -> bool:
@@ -83,7 +123,7 @@ class Job:
 
     @cached_property
     def fingerprint(self) -> int:
-        return int(self.plan.fingerprint, 16) if isinstance(self.plan.fingerprint, str) else self.plan.fingerprint
+        return self.plan.fingerprint
 
     def make_fabric(self) -> Fabric | None:
         """What the processes share; None if no channel leaves a process. ResourceError if limits are too small."""
@@ -101,58 +141,111 @@ class Job:
         return self.graph.actors[actor].cls.decode_collected(self.graph.actors[actor].input_schemas[0], parts)
 
 
-def compile_job(spec: TopologySpec, deploy: DeploySpec, plan: ExecutionPlan | None = None) -> Job:
-    """Checks and plans a topology. ConfigurationError lists everything that is wrong."""
-    from actorstream.runtime.registry import registry
-    from actorstream.topology.validate import build_graph
+def compile_job(spec: TopologySpec, deploy: DeploySpec, plan_file: Path | None = None) -> Job:
+    """Checks and plans a topology. ConfigurationError lists everything that is wrong.
 
-    graph = build_graph(spec, registry(), deploy)
-    return plan_job(graph, deploy, plan)
+    `plan_file`: a plan to be used as it is, instead of making one."""
+    problems: list[Problem] = []
+    check_deploy(deploy, available(), spec.written, problems)
+    planned = load_plan(plan_file) if plan_file is not None else None
+    chosen = planned.counts() if planned is not None else None
+    graph = check_graph(spec, registry(), deploy, available(), problems, chosen)
+    if problems or graph is None:
+        raise ConfigurationError(problems)
+    if planned is None:
+        return Job.of(graph, make_plan(graph, deploy))
+    wrong = plan_problems(planned, graph)
+    if wrong:
+        raise ConfigurationError(
+            [Problem("--plan", what, allowed, "", str(plan_file)) for what, allowed in wrong]
+        )
+    return Job.of(graph, planned)
 
 
-def plan_job(graph: Graph, deploy: DeploySpec, plan: ExecutionPlan | None = None) -> Job:
-    """Places a checked graph (unless `plan` says where things go) and lays out its channels."""
-    from actorstream.placement import place
-
-    transport = find_transport(deploy.transport)
-    plan = plan or place(graph, deploy)
-    processes = deploy.workers if transport.crosses_processes else 1
-    job = Job(graph, deploy, plan, transport, CounterTable(len(plan.replicas)), processes)
+def make_plan(graph: Graph, deploy: DeploySpec, machine: Machine | None = None) -> ExecutionPlan:
+    """Places the replicas of a checked graph and lays out their channels. The same input gives the same plan."""
+    placed = place(graph, deploy, machine or read_machine())
     replicas: dict[str, list[PlannedReplica]] = defaultdict(list)
-    for replica in plan.replicas:
+    for replica in placed:
         replicas[replica.actor].append(replica)
-    job.fused = _fused(job, replicas)
-    job.links = _links(job, replicas)
-    job.listens = _listeners(graph)
-    return job
+    fused = _fused(graph, deploy, replicas)
+    return ExecutionPlan(
+        name=graph.name,
+        graph=graph.fingerprint,
+        deploy=deploy,
+        replicas=placed,
+        channels=_channels(graph, deploy, replicas, fused),
+        chains=_chains(placed, fused),
+        edges=planned_edges(graph),
+    )
 
 
-def _fused(job: Job, replicas: dict[str, list[PlannedReplica]]) -> dict[int, tuple[int, Edge]]:
+def _fused(
+    graph: Graph, deploy: DeploySpec, replicas: dict[str, list[PlannedReplica]]
+) -> dict[int, tuple[int, Edge]]:
+    """Replica -> who calls it directly, and by which edge."""
     fused = {}
-    if job.deploy.pipelining:
-        for edge in job.graph.edges:
-            if not fusible(job.graph, edge):
-                continue
+    if deploy.pipelining:
+        for edge in graph.edges:
             pairs = list(zip(replicas[edge.producer], replicas[edge.consumer]))
-            if all(job.process_of(up) == job.process_of(down) for up, down in pairs):
+            if fusible(graph, edge) and all(up.worker == down.worker for up, down in pairs):
                 fused.update({down.id: (up.id, edge) for up, down in pairs})
     return fused
 
 
-def _links(job: Job, replicas: dict[str, list[PlannedReplica]]) -> list[Link]:
+def _chains(placed: list[PlannedReplica], fused: dict[int, tuple[int, Edge]]) -> list[list[int]]:
+    chains: dict[int, list[int]] = {}
+    for replica in placed:  # in topological order, so a caller comes before those it calls
+        head = replica.id
+        while head in fused:
+            head = fused[head][0]
+        chains.setdefault(head, []).append(replica.id)
+    return [chain for chain in chains.values() if len(chain) > 1]
+
+
+def _channels(
+    graph: Graph,
+    deploy: DeploySpec,
+    replicas: dict[str, list[PlannedReplica]],
+    fused: dict[int, tuple[int, Edge]],
+) -> list[PlannedChannel]:
     pairs = [
         (edge, up, down)
-        for edge in job.graph.edges
+        for edge in graph.edges
         for up in replicas[edge.producer]
         for down in replicas[edge.consumer]
-        if not (down.id in job.fused and job.fused[down.id][1] is edge)
+        if not (down.id in fused and fused[down.id][1] is edge)
         and not (edge.route == "forward" and down.index != up.index % len(replicas[edge.consumer]))
     ]
     producers: dict[tuple[int, int], int] = defaultdict(int)
     inputs: dict[int, int] = defaultdict(int)
     for edge, _, down in pairs:
         producers[edge.index, down.id] += 1
-        inputs[job.process_of(down)] += 1
+        inputs[down.worker] += 1
+    found = []
+    for number, (edge, up, down) in enumerate(pairs):
+        slots = SLOTS
+        while slots > MIN_SLOTS and slots * inputs[down.worker] > RING_ENTRIES:
+            slots //= 2
+        budget = max(deploy.edge_bytes // producers[edge.index, down.id], 1)
+        found.append(
+            PlannedChannel(
+                id=number,
+                edge=edge.index,
+                producer=up.id,
+                consumer=down.id,
+                remote=up.worker != down.worker,
+                slots=slots,
+                budget=budget,
+            )
+        )
+    return found
+
+
+def _links(job: Job) -> list[Link]:
+    """The plan's channels with the doorbell bits of their ends, and whether they leave the process."""
+    replicas = job.plan.replicas
+    edges = {edge.index: edge for edge in job.graph.edges}
     bits: dict[int, int] = defaultdict(int)
 
     def next_bit(process: int) -> int:
@@ -160,32 +253,43 @@ def _links(job: Job, replicas: dict[str, list[PlannedReplica]]) -> list[Link]:
         return bits[process] - 1
 
     links = []
-    for number, (edge, up, down) in enumerate(pairs):
-        sender, receiver = job.process_of(up), job.process_of(down)
-        slots = SLOTS
-        while slots > MIN_SLOTS and slots * inputs[receiver] > RING_ENTRIES:
-            slots //= 2
+    for planned in job.plan.channels:
+        sender = job.process_of(replicas[planned.producer])
+        receiver = job.process_of(replicas[planned.consumer])
         channel = Channel(
-            id=number,
+            id=planned.id,
             sender=sender,
             receiver=receiver,
             send_bit=next_bit(sender),
             receive_bit=next_bit(receiver),
-            slots=slots,
-            budget=max(job.deploy.edge_bytes // producers[edge.index, down.id], 1),
+            slots=planned.slots,
+            budget=planned.budget,
         )
-        links.append(Link(channel, edge, up.id, down.id, sender != receiver))
+        links.append(
+            Link(channel, edges[planned.edge], planned.producer, planned.consumer, sender != receiver)
+        )
     return links
+
+
+def _fused_of(job: Job) -> dict[int, tuple[int, Edge]]:
+    """What calls what directly, as the plan's chains say."""
+    chain_of = {replica: number for number, chain in enumerate(job.plan.chains) for replica in chain}
+    ids = {(replica.actor, replica.index): replica.id for replica in job.plan.replicas}
+    fused = {}
+    for edge in job.graph.edges:
+        if fusible(job.graph, edge):
+            for index in range(job.graph.actors[edge.consumer].replicas):
+                up, down = ids[edge.producer, index], ids[edge.consumer, index]
+                if up in chain_of and chain_of[up] == chain_of.get(down):
+                    fused[down] = (up, edge)
+    return fused
 
 
 def _listeners(graph: Graph) -> frozenset[str]:
     """Actors that listen to heartbeats, and everything upstream of them."""
-    from actorstream.actors.actor import Actor
-
     listening: set[str] = set()
     for actor in reversed(list(graph.actors.values())):
         own = actor.cls.on_heartbeat is not Actor.on_heartbeat or getattr(actor.cls, "uses_event_time", False)
         if own or any(edge.consumer in listening for edge in graph.consumers(actor.name)):
             listening.add(actor.name)
     return frozenset(listening)
-

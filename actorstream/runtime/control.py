@@ -85,9 +85,7 @@ class Abort(Message):
     """Launcher: stop at once, commit nothing."""
 
 
-AnyMessage = (
-    Started | Failed | Snapshot | Prepared | Collected | Finished | Barrier | Drain | Commit | Abort
-)
+AnyMessage = Started | Failed | Snapshot | Prepared | Collected | Finished | Barrier | Drain | Commit | Abort
 _decoder = msgspec.msgpack.Decoder(AnyMessage)
 _encoder = msgspec.msgpack.Encoder()
 

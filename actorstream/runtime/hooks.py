@@ -39,7 +39,8 @@ class Outbox:
             near = get_close_matches(to, self.events, 1)
             raise ActorstreamError(
                 f"actor {self.actor!r} emitted to output {to!r}, which it does not have; its outputs are "
-                f"{', '.join(map(repr, sorted(self.events)))}" + (f" (did you mean {near[0]!r}?)" if near else "")
+                f"{', '.join(map(repr, sorted(self.events)))}"
+                + (f" (did you mean {near[0]!r}?)" if near else "")
                 + "; declare it in the class attribute `outputs`"
             )
         if isinstance(item, Batch):
@@ -146,7 +147,9 @@ def hook_for(actor: Actor, input_name: str) -> tuple[Callable[..., Any], bool]:
     if hasattr(actor, "on_event"):
         return actor.on_event, False
     raise OperatorError(
-        type(actor).__name__, 0, f"has no hook for input {input_name!r}; define on_event, on_batch or on_{plain}"
+        type(actor).__name__,
+        0,
+        f"has no hook for input {input_name!r}; define on_event, on_batch or on_{plain}",
     )
 
 
@@ -185,9 +188,14 @@ def _annotated_shape(hook: Callable[..., Any]) -> str:
         return "nothing"
     options = typing.get_args(annotation) if _is_union(annotation) else (annotation,)
     options = tuple(option for option in options if option is not type(None))
-    if all(inspect.isclass(option) and issubclass(option, Event) and _is_truthy(option) for option in options):
+    if all(
+        inspect.isclass(option) and issubclass(option, Event) and _is_truthy(option) for option in options
+    ):
         return "single"
-    if all(typing.get_origin(option) in (list, tuple, Iterable, Iterator) or _is_iterable(option) for option in options):
+    if all(
+        typing.get_origin(option) in (list, tuple, Iterable, Iterator) or _is_iterable(option)
+        for option in options
+    ):
         return "many"
     return ""
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable
+from time import monotonic_ns
 from typing import TYPE_CHECKING, Any, Protocol
 
 from actorstream.events.batch import Batch
@@ -55,6 +56,7 @@ class OutLane:
         "rows",
         "schema",
         "sequence",
+        "transfer_ns",
     )
 
     def __init__(
@@ -77,6 +79,7 @@ class OutLane:
         self.blocked = False
         self.sequence = 0
         self.jumbo_out = 0
+        self.transfer_ns = 0
         self.frontier: int | None = None  # promise that waits until the rows before it are sent
         self._encoded: Frame | None = None
 
@@ -102,18 +105,21 @@ class OutLane:
 
     def flush(self) -> bool:
         """Sends all that waits. False: the channel has no credit; `on_blocked` was called and the rest still waits."""
+        started = monotonic_ns()
+        self.channel.poll()
         while self._encoded is not None or self.pending:
             frame = self._encoded or self._next_frame()
             if frame is None or not self.channel.send_nowait(frame):
                 self._encoded = frame
                 self.blocked = True
+                self.transfer_ns += monotonic_ns() - started
                 self.on_blocked(self)
                 return False
             self._encoded = None
             self.sequence += 1
-            if frame.kind == FrameKind.DATA:
-                self.jumbo_out += 1
+            self.jumbo_out += 1
         self.blocked = False
+        self.transfer_ns += monotonic_ns() - started
         if self.frontier is not None:
             self.channel.advance(0, self.frontier)
             self.frontier = None
@@ -149,7 +155,11 @@ class OutLane:
         parts: list[Batch] = []
         rows = nbytes = 0
         for item in self.pending:
-            if isinstance(item, Frame) or rows + item.rows > limit or (parts and nbytes + item.nbytes > self.byte_limit):
+            if (
+                isinstance(item, Frame)
+                or rows + item.rows > limit
+                or (parts and nbytes + item.nbytes > self.byte_limit)
+            ):
                 break
             parts.append(item)
             rows += item.rows

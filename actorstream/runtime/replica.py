@@ -13,7 +13,15 @@ from actorstream.actors.actor import Actor
 from actorstream.errors import OperatorError, SchemaError
 from actorstream.events.batch import Batch
 from actorstream.metrics.counters import Counter, bucket_of
-from actorstream.runtime.hooks import BatchCall, EventCall, Failures, Outbox, hook_for, is_async, operator_error
+from actorstream.runtime.hooks import (
+    BatchCall,
+    EventCall,
+    Failures,
+    Outbox,
+    hook_for,
+    is_async,
+    operator_error,
+)
 
 if TYPE_CHECKING:
     import numpy as np
@@ -76,7 +84,7 @@ class Replica:
         """Whether any input hook awaits; such a replica is never called directly by its neighbour."""
         return any(call.is_async for call in self.calls.values())
 
-    # -- ActorContext ------------------------------------------------------------------------------------------------
+    # -- ActorContext
 
     def emit(self, item: Any, to: str) -> None:
         self.outbox.emit(item, to)
@@ -93,7 +101,7 @@ class Replica:
         assert self.unit is not None
         return self.unit.worker.ref(name)
 
-    # -- input -------------------------------------------------------------------------------------------------------
+    # -- input
 
     def accept(self, batch: Batch, source: str) -> None:
         """Runs the hook of input `source` on a batch and pushes what it produced. OperatorError under on_error=fail."""
@@ -139,7 +147,9 @@ class Replica:
             return batch.cast(schema)
         except SchemaError as error:
             raise OperatorError(
-                self.name, self.replica, f"emitted a batch to output {output!r} that does not fit its type: {error}"
+                self.name,
+                self.replica,
+                f"emitted a batch to output {output!r} that does not fit its type: {error}",
             ) from error
 
     def advance(self, frontier: int) -> None:
@@ -153,7 +163,7 @@ class Replica:
             for edge in edges:
                 edge.advance(frontier)
 
-    # -- other hooks -------------------------------------------------------------------------------------------------
+    # -- other hooks
 
     def call(self, hook: str, *arguments: Any) -> Any:
         """Calls a hook that may return or yield events; answers a coroutine that does if the hook is async."""
@@ -198,7 +208,7 @@ class Replica:
         else:
             self.outbox.emit(result, "default")
 
-    # -- counters ----------------------------------------------------------------------------------------------------
+    # -- counters
 
     def publish(self) -> None:
         """Writes the counters to shared memory; once a turn."""

@@ -68,7 +68,10 @@ class Sampler:
         if end - begin < MIN_STEADY_S:
             return float(events[-1] / max(end - begin, 1e-9)), False
         low, high = 0.2 * events[-1], 0.8 * events[-1]
-        from_s, to_s = np.interp(low, events[: last + 1], times[: last + 1]), np.interp(high, events[: last + 1], times[: last + 1])
+        from_s, to_s = (
+            np.interp(low, events[: last + 1], times[: last + 1]),
+            np.interp(high, events[: last + 1], times[: last + 1]),
+        )
         return float((high - low) / max(to_s - from_s, 1e-9)), True
 
 
@@ -114,7 +117,8 @@ def build_report(job: Job, sampler: Sampler, *, elapsed_s: float, cpu_s: float) 
         "restarts": sum(total(Counter.RESTARTS).values()),
         "checkpoints": 0,
         "actors": {
-            name: [_replica_row(table, index, each) for index, each in enumerate(ids)] for name, ids in by_actor.items()
+            name: [_replica_row(table, index, each) for index, each in enumerate(ids)]
+            for name, ids in by_actor.items()
         },
     }
 

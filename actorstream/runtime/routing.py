@@ -14,7 +14,9 @@ import numpy as np
 
 from actorstream.errors import ConfigurationError, Problem
 from actorstream.events.batch import Batch
-from actorstream.native import kernels
+from actorstream.events.fields import FLOATS, Kind
+from actorstream.native.kernels import BYTES, FLOAT, SIGNED, UNSIGNED, Partitioner
+from actorstream.native.pieces import ColumnTable
 
 Parts = Iterable[tuple[int, Batch]]
 Router = Callable[[Batch], Parts]
@@ -82,12 +84,27 @@ class ByKey:
     """Equal keys go to one replica: stable hash -> key group -> replica."""
 
     def __init__(self, key: tuple[str, ...], consumers: int, key_groups: int) -> None:
-        self.key, self.consumers = key, consumers
-        self.owners = group_owners(key_groups, consumers)
+        self.key = key
+        self.partitioner = Partitioner(group_owners(key_groups, consumers).tolist(), consumers)
+        self.table = ColumnTable(len(key))
+        self._hows: list[tuple[int, int]] | None = None
 
     def __call__(self, batch: Batch) -> Parts:
         columns = [batch.column(name) for name in self.key]
-        return selections(batch, *kernels.partition_keys(columns, batch.rows, self.owners, self.consumers))
+        if self._hows is None:
+            self._hows = [(number, hash_kind(column.field.kind)) for number, column in enumerate(columns)]
+        self.table.fill([column.descriptor for column in columns])
+        index, counts = self.partitioner.by_key(self.table, self._hows, batch.rows)
+        return selections(batch, index, counts)
+
+
+def hash_kind(kind: Kind) -> int:
+    """How the values of a key are hashed: equal values alike, whatever their width."""
+    if kind in FLOATS:
+        return FLOAT
+    if kind in (Kind.STRING, Kind.BYTES, Kind.MSGPACK):
+        return BYTES
+    return UNSIGNED if kind.value.startswith("uint") else SIGNED
 
 
 class ByRange:
@@ -100,14 +117,19 @@ class ByRange:
         self.key, self.consumers = key, consumers
         values = sorted(bounds)
         self.bounds = np.array(values, dtype=object if values and isinstance(values[0], str) else None)
+        self.partitioner = Partitioner([0], consumers)
         ranges = len(values) + 1
         self.owners = (np.arange(ranges) * consumers // ranges).astype(np.uint32)
 
     def __call__(self, batch: Batch) -> Parts:
         column = batch.column(self.key)
-        values = np.array(column.tolist(), dtype=object) if self.bounds.dtype == object else np.asarray(column.numpy())
+        values = (
+            np.array(column.tolist(), dtype=object)
+            if self.bounds.dtype == object
+            else np.asarray(column.numpy())
+        )
         owner = self.owners[np.searchsorted(self.bounds, values, side="right")]
-        return selections(batch, *kernels.partition_rows(owner, self.consumers))
+        return selections(batch, *self.partitioner.by_rows(owner))
 
 
 class ByFunction:
@@ -115,7 +137,8 @@ class ByFunction:
 
     def __init__(self, name: str, consumers: int) -> None:
         self.name, self.consumers = name, consumers
-        self.function = resolve_function(name)
+        self.function = resolve_function(name) if isinstance(name, str) else name
+        self.partitioner = Partitioner([0], consumers)
 
     def __call__(self, batch: Batch) -> Parts:
         chosen = np.ascontiguousarray(self.function(batch, self.consumers))
@@ -135,18 +158,19 @@ class ByFunction:
                     f"0 to {self.consumers - 1}",
                 )
             )
-        return selections(batch, *kernels.partition_rows(chosen.astype(np.uint32, copy=False), self.consumers))
+        return selections(batch, *self.partitioner.by_rows(chosen.astype(np.uint32, copy=False)))
 
 
-def selections(batch: Batch, index: np.ndarray, counts: np.ndarray) -> Parts:
-    """The non-empty selections of a partition: `index` holds row numbers grouped by consumer, `counts` how many each."""
+def selections(batch: Batch, index: np.ndarray, counts: list[int]) -> Parts:
+    """The non-empty selections of a partition: `index` holds row numbers grouped by consumer (copied), `counts` how
+    many each has."""
     parts = []
     start = 0
-    for consumer, count in enumerate(counts.tolist()):
+    for consumer, count in enumerate(counts):
         if count == batch.rows:
             return ((consumer, batch),)
         if count:
-            parts.append((consumer, batch.take(index[start : start + count])))
+            parts.append((consumer, batch.selection(index[start : start + count].copy())))
             start += count
     return parts
 
@@ -158,5 +182,7 @@ def resolve_function(name: str) -> Callable[..., Any]:
         return getattr(importlib.import_module(module), attribute)
     except (ImportError, AttributeError) as error:
         raise ConfigurationError(
-            Problem("route", f"{name!r} cannot be imported: {error}", "a route name or package.module:function")
+            Problem(
+                "route", f"{name!r} cannot be imported: {error}", "a route name or package.module:function"
+            )
         ) from None

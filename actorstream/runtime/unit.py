@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 TURN_FRAMES = 64
 TURN_NS = 2_000_000
 CHUNK_NS = 1_000_000
+PUBLISH_NS = 10_000_000
+"""How often counters are published while a unit works."""
 
 
 class Status(IntEnum):
@@ -49,7 +51,9 @@ class InLane:
 
     __slots__ = ("channel", "decode", "ended", "held", "index", "input")
 
-    def __init__(self, index: int, input_name: str, channel: ReceiveChannel, decode: Callable[[Frame], Batch]) -> None:
+    def __init__(
+        self, index: int, input_name: str, channel: ReceiveChannel, decode: Callable[[Frame], Batch]
+    ) -> None:
         self.index, self.input, self.channel, self.decode = index, input_name, channel, decode
         self.ended = False
         self.held = False
@@ -76,6 +80,11 @@ class Unit:
         self.ending = False
         self._timers: dict[tuple[int, str], asyncio.TimerHandle] = {}
         self._fired: list[tuple[Replica, str]] = []
+        self._rests = Status.READY
+        self._since = 0
+        self.published = 0
+        self.dirty = False
+        """Whether counters have changed since they were published."""
         self.add(head)
 
     def add(self, replica: Replica) -> None:
@@ -83,7 +92,7 @@ class Unit:
         replica.unit = self
         self.members.append(replica)
 
-    # -- outputs -----------------------------------------------------------------------------------------------------
+    # -- outputs
 
     def on_blocked(self, lane: OutLane) -> None:
         if lane not in self.blocked:
@@ -112,11 +121,21 @@ class Unit:
                     yield from getattr(edge, "lanes", ())
 
     def publish(self) -> None:
-        """Writes the members' counters to shared memory; once a turn."""
+        """Writes the members' counters to shared memory, and takes back what consumers have returned."""
+        self.published = monotonic_ns()
+        self.dirty = False
         for replica in self.members:
             replica.publish()
+        peak = transfer = 0
+        for lane in self.lanes():
+            lane.channel.poll()
+            peak = max(peak, lane.channel.statistics()["peak_bytes"])
+            transfer += lane.transfer_ns
+        row = self.head.row
+        row[Counter.TRANSFER_NS] = transfer
+        row[Counter.QUEUE_MAX_BYTES] = peak
 
-    # -- turns -------------------------------------------------------------------------------------------------------
+    # -- turns
 
     def step(self) -> Status:
         """One turn. Raises OperatorError where a hook failed under on_error = "fail"."""
@@ -124,6 +143,7 @@ class Unit:
             return Status.DONE
         if self.task is not None:
             return Status.BUSY
+        self._waited(monotonic_ns())
         if self.ending:
             return self._end()
         if self._fired:
@@ -135,8 +155,23 @@ class Unit:
             self.flush()
             if self.blocked:
                 status = Status.BLOCKED
-        self.publish()
+        now = monotonic_ns()
+        if now - self.published > PUBLISH_NS:
+            self.publish()
+        else:
+            self.dirty = True
+        if status is not Status.READY:
+            self._rests = status
+            self._since = now
         return status
+
+    def _waited(self, now: int) -> None:
+        """Counts the time since the last turn as waiting for input or for credit."""
+        if self._rests is Status.IDLE:
+            self.head.row[Counter.WAIT_IN_NS] += now - self._since
+        elif self._rests is Status.BLOCKED:
+            self.head.row[Counter.WAIT_OUT_NS] += now - self._since
+        self._rests = Status.READY
 
     def work(self) -> Status:
         """The turn itself, once nothing is blocked."""
@@ -159,7 +194,7 @@ class Unit:
             self.publish()
             self.worker.mark(self)
 
-    # -- timers ------------------------------------------------------------------------------------------------------
+    # -- timers
 
     def set_timer(self, replica: Replica, name: str, after: float, every: float | None) -> None:
         self.cancel_timer(replica, name)
@@ -177,7 +212,9 @@ class Unit:
             return
         self._fired.append((replica, name))
         if every is not None:
-            self._timers[replica.id, name] = self.worker.loop.call_later(every, self._fire, replica, name, every)
+            self._timers[replica.id, name] = self.worker.loop.call_later(
+                every, self._fire, replica, name, every
+            )
         self.worker.mark(self)
 
     def _run_timers(self) -> None:
@@ -192,7 +229,7 @@ class Unit:
             handle.cancel()
         self._timers.clear()
 
-    # -- ends and barriers -------------------------------------------------------------------------------------------
+    # -- ends and barriers
 
     async def finish(self) -> None:
         """The input has ended: on_end of each member in order, last rows, then end marks behind them."""
@@ -316,6 +353,10 @@ class OperatorUnit(Unit):
         head.execute_ns += monotonic_ns() - started
         head.finish(batch.rows)
         lane.channel.consume()
+
+    def publish(self) -> None:
+        super().publish()
+        self.head.row[Counter.KEPT_BLOCKS] = sum(lane.channel.statistics()["kept"] for lane in self.in_lanes)
 
     def _follow(self) -> None:
         """Reads the lanes' promises; what all of them promise is the head's frontier."""

@@ -41,6 +41,7 @@ LOOP_NS = 5_000_000
 """Longest time between two looks at the event loop."""
 SPIN_NS = 20_000
 """How long a worker looks for work before it parks, where every worker has a core of its own."""
+PUBLISH_S = 0.02
 END_BARRIER = 0
 """The barrier number under which sinks prepare at the end of input."""
 
@@ -59,7 +60,9 @@ class Worker:
         control: pipe to the launcher; None when embedded (then `drain`, `commit` are called directly).
     """
 
-    def __init__(self, job: Job, process: int, transport: Transport | None, control: ControlPipe | None) -> None:
+    def __init__(
+        self, job: Job, process: int, transport: Transport | None, control: ControlPipe | None
+    ) -> None:
         self.job, self.process, self.transport, self.control = job, process, transport, control
         self.bell: Doorbell | None = transport.doorbell if transport is not None else None
         self.units: list[Unit] = []
@@ -68,6 +71,7 @@ class Worker:
         self._turning = False
         self._scheduled = False
         self._parked = False
+        self._publishing = False
         self._running = 0
         self._ended = asyncio.Event()
         self._committed: asyncio.Event | None = None
@@ -75,7 +79,7 @@ class Worker:
         self._tokens: dict[tuple[int, int], Any] = {}
         self._spin_ns = SPIN_NS if job.spins else 0
 
-    # -- what units ask of their worker ---------------------------------------------------------------------------------
+    # -- what units ask of their worker
 
     @property
     def loop(self) -> asyncio.AbstractEventLoop:
@@ -127,7 +131,7 @@ class Worker:
             data = msgspec.msgpack.encode(state)
             self.control.send(Snapshot(self.process, replica.id, barrier, data, token))
 
-    # -- turns ----------------------------------------------------------------------------------------------------------
+    # -- turns
 
     def _turns(self) -> None:
         """Runs ready units until none is left or the loop must be looked at; then spins a little, and parks."""
@@ -165,6 +169,7 @@ class Worker:
 
     def _rest(self, deadline: int) -> bool:
         """Nothing is ready. Whether to look again (something arrived); else the worker sleeps until told."""
+        self._publish_soon()
         bell = self.bell
         if bell is None:
             return False
@@ -181,11 +186,23 @@ class Worker:
             return False
         return True
 
+    def _publish_soon(self) -> None:
+        if not self._publishing:
+            self._publishing = True
+            self._loop.call_later(PUBLISH_S, self._publish)
+
+    def _publish(self) -> None:
+        """Publishes what changed and was not published by a turn, so that a resting worker shows no old figures."""
+        self._publishing = False
+        for unit in self.units:
+            if unit.dirty and not unit.done:
+                unit.publish()
+
     def _woken(self) -> None:
         if not self._turning:
             self._turns()
 
-    # -- the run --------------------------------------------------------------------------------------------------------
+    # -- the run
 
     async def run(self) -> None:
         """From on_start to on_stop. Raises what ended the run early."""
@@ -291,7 +308,7 @@ class Worker:
     def _replicas(self) -> list[Replica]:
         return [replica for unit in self.units for replica in unit.members]
 
-    # -- control --------------------------------------------------------------------------------------------------------
+    # -- control
 
     def drain(self) -> None:
         """Sources end now; the rest runs to its orderly end."""

@@ -6,12 +6,16 @@ one worker's end of it. Rules that every transport keeps, and that `actorstream.
 
 * FIFO per channel; what `send_nowait` accepted arrives exactly once, unless the other side is lost (`BrokenError`).
 * Budgets are bytes: `send_nowait` answers False while the channel's unconsumed bytes would pass its budget, unless
-  nothing is unconsumed (one jumbo tuple larger than the budget is admitted alone). Nothing is changed then, and the
-  sender's `credit` bit rings when there is room again.
+  nothing is unconsumed (one jumbo tuple larger than the budget is admitted alone), or while all slots are taken.
+  Nothing is changed then, and the sender's `credit` bit rings when there is room again: at the latest when all is
+  consumed, so that a slow consumer need not wake its producer for every frame.
 * A frontier word only rises, and never overtakes the frames sent before it. A full channel cannot delay it.
 * Arrivals, frontiers and credit ring the worker's doorbell: bit `channel.receive_bit` at the receiving worker, bit
   `channel.send_bit` at the sending one.
-* A channel ends by an END frame that the receiver consumes, never by the close of a socket.
+* A channel ends by an END frame that the receiver consumes, never by the close of a socket. A sender that closes or is
+  lost before it sent one makes the receiver's `peek` raise BrokenError once it has drained what arrived; a receiver
+  that closes or is lost makes `send_nowait` raise it. Both ring the other side's bit, so that nobody waits for ever.
+* A ring may come for nothing; an arrival, a risen frontier, wished credit or a loss never comes without one.
 """
 
 from __future__ import annotations
@@ -158,10 +162,31 @@ class SendChannel(ABC):
     def close(self) -> None: ...
 
 
+class OutsideChannel(SendChannel):
+    """The producer's end of a channel that `Transport.listen` opened, in a process that is no worker of the plan."""
+
+    @property
+    @abstractmethod
+    def doorbell(self) -> Doorbell:
+        """Rings `channel.send_bit` when there is credit again."""
+
+    @property
+    @abstractmethod
+    def arena(self) -> Arena | None:
+        """Where outgoing jumbo tuples are to be built, if this transport hands over memory."""
+
+    @abstractmethod
+    async def send(self, frame: Frame) -> None:
+        """Waits for credit, then sends. BrokenError: the receiver is lost; ClosedError: this end was closed."""
+
+
 class ReceiveChannel(ABC):
     """The consumer's end. One owner: the worker's loop thread."""
 
     channel: Channel
+    forwardable: bool = True
+    """False: a received payload cannot be sent on as it is (`send_nowait` copies it), because its memory belongs to a
+    producer outside the plan that other workers do not know."""
 
     @abstractmethod
     def peek(self, ahead: int = 0) -> Frame | None:
@@ -239,8 +264,11 @@ class Transport(ABC):
         raise NotImplementedError(f"transport {self.name!r} has no channels for outside producers")
 
     @classmethod
-    async def attach(cls, token: str) -> SendChannel:
-        """Joins a channel that another process opened with `listen`, from any process of this user and host."""
+    async def attach(cls, token: str) -> OutsideChannel:
+        """Joins a channel that another process opened with `listen`, from any process of this user and host.
+
+        ConfigurationError: the token is no token, or of another version; BrokenError: nobody listens under it any
+        more, or somebody has attached already."""
         raise NotImplementedError(f"transport {cls.name!r} has no channels for outside producers")
 
     async def accept(self, token: str) -> ReceiveChannel:

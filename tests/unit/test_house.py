@@ -50,7 +50,10 @@ def test_nothing_is_pickled() -> None:
         for node in ast.walk(ast.parse(path.read_text()))
         if isinstance(node, (ast.Import, ast.ImportFrom))
         and {"pickle", "cloudpickle", "marshal"}
-        & {name.split(".")[0] for name in [getattr(node, "module", None) or "", *(each.name for each in node.names)]}
+        & {
+            name.split(".")[0]
+            for name in [getattr(node, "module", None) or "", *(each.name for each in node.names)]
+        }
     ]
     assert not users
 
