@@ -1,0 +1,1 @@
+"""Word count: how often each word of a text occurs."""

@@ -1,0 +1,143 @@
+"""Builds kernel.c through cffi at first use and wraps its three functions. No actors here.
+
+The module is compiled once for each source text, interpreter and machine into
+``$XDG_CACHE_HOME/actorstream/word_count/`` (``~/.cache/...`` unless set), never into the repository.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import importlib.util
+import os
+import shutil
+import sys
+import sysconfig
+import tempfile
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+SOURCE = Path(__file__).with_name("kernel.c")
+
+
+class KernelError(Exception):
+    """The kernel cannot be built, or ran out of memory."""
+
+
+def cache_folder() -> Path:
+    root = os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")
+    return Path(root) / "actorstream" / "word_count"
+
+
+@cache
+def kernel() -> Any:
+    """The compiled module (`.lib`, `.ffi`); KernelError without a C compiler, or if it refuses the source."""
+    source = SOURCE.read_text()
+    identity = hashlib.sha256(f"{source}{sys.version}{os.uname()}".encode()).hexdigest()[:16]
+    name = f"_word_count_{identity}"
+    folder = cache_folder()
+    folder.mkdir(parents=True, exist_ok=True)
+    target = folder / f"{name}{sysconfig.get_config_var('EXT_SUFFIX')}"
+    with (folder / "lock").open("w") as lock:  # workers start together; one of them compiles
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not target.exists():
+            compile_to(target, name, source)
+    spec = importlib.util.spec_from_file_location(name, target)
+    if spec is None or spec.loader is None:
+        raise KernelError(f"{target} is not a Python module; remove it and start again")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def compile_to(target: Path, name: str, source: str) -> None:
+    from cffi import FFI, VerificationError
+
+    ffi = FFI()
+    ffi.cdef(source.split("/* cdef */")[1].split("/* end */")[0])
+    ffi.set_source(name, source, extra_compile_args=["-O3", "-march=native", "-std=gnu11"])
+    with tempfile.TemporaryDirectory(dir=target.parent) as folder:
+        try:
+            made = ffi.compile(tmpdir=folder)
+        except VerificationError as error:
+            raise KernelError(
+                f"{SOURCE} cannot be compiled ({error}); install a C compiler such as gcc"
+            ) from error
+        shutil.move(made, target)
+
+
+def split_lines(lines: pa.Array) -> tuple[pa.Array, np.ndarray]:
+    """The words of a string array, and how many words come before each line (int64, one more than lines)."""
+    module = kernel()
+    offsets, data, size = strings(lines, module.ffi)
+    word_data = np.empty(size + 1, np.uint8)
+    word_offsets = np.empty((size + len(lines)) // 2 + 2, np.int32)
+    before = np.empty(len(lines) + 1, np.int64)
+    words = module.lib.wc_split(
+        len(lines),
+        offsets,
+        data,
+        module.ffi.from_buffer("int32_t[]", word_offsets),
+        module.ffi.from_buffer("uint8_t[]", word_data),
+        module.ffi.from_buffer("int64_t[]", before),
+    )
+    return string_array(words, word_offsets, word_data), before
+
+
+class Table:
+    """Word -> count, in C."""
+
+    def __init__(self) -> None:
+        self.module = kernel()
+        made = self.module.lib.wc_table_new()
+        if made == self.module.ffi.NULL:
+            raise KernelError("no memory for the table of words")
+        self.table = self.module.ffi.gc(made, self.module.lib.wc_table_free)
+
+    def count(self, words: pa.Array) -> np.ndarray:
+        """Counts the words of a string array; each one's count so far, itself included (int64)."""
+        counts = np.empty(len(words), np.int64)
+        offsets, data, _ = strings(words, self.module.ffi)
+        failed = self.module.lib.wc_count(
+            self.table, len(words), offsets, data, self.module.ffi.from_buffer("int64_t[]", counts)
+        )
+        if failed:
+            raise KernelError(f"no memory for more than {self.module.lib.wc_table_words(self.table):,} words")
+        return counts
+
+    def read(self) -> tuple[pa.Array, np.ndarray]:
+        """All words and their counts, in no particular order."""
+        rows = self.module.lib.wc_table_words(self.table)
+        offsets = np.empty(rows + 1, np.int32)
+        data = np.empty(self.module.lib.wc_table_bytes(self.table), np.uint8)
+        counts = np.empty(rows, np.int64)
+        self.module.lib.wc_table_read(
+            self.table,
+            self.module.ffi.from_buffer("int32_t[]", offsets),
+            self.module.ffi.from_buffer("uint8_t[]", data),
+            self.module.ffi.from_buffer("int64_t[]", counts),
+        )
+        return string_array(rows, offsets, data), counts
+
+    def add(self, word: str, count: int) -> None:
+        """Adds `count` to one word's count."""
+        encoded = word.encode()
+        if self.module.lib.wc_table_add(self.table, encoded, len(encoded), count):
+            raise KernelError("no memory for the table of words")
+
+
+def strings(array: pa.Array, ffi: Any) -> tuple[Any, Any, int]:
+    """Pointers to the first row's offset and to the bytes of a string array, and the bytes of its rows."""
+    if len(array) == 0:
+        return ffi.NULL, ffi.NULL, 0
+    _, offsets, data = array.buffers()
+    first = ffi.cast("int32_t *", offsets.address) + array.offset
+    return first, ffi.cast("uint8_t *", data.address if data is not None else 0), first[len(array)] - first[0]
+
+
+def string_array(rows: int, offsets: np.ndarray, data: np.ndarray) -> pa.Array:
+    return pa.StringArray.from_buffers(rows, pa.py_buffer(offsets), pa.py_buffer(data))

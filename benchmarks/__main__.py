@@ -1,0 +1,69 @@
+"""`python -m benchmarks SUITE... [--peers NAME,...] [--quick] --json F`: measure, print, write, draw."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from functools import partial
+from pathlib import Path
+
+from benchmarks import environments, registry
+from benchmarks.harness import run_suite
+from benchmarks.machine import facts
+from benchmarks.plots import bars, lines
+from benchmarks.record import Record, write_records
+from benchmarks.suite import Settings
+from benchmarks.table import facts_table, records_table
+
+RESULTS = Path(__file__).parent / "results"
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Exit code 0 if everything was measured, 2 if a name is unknown or a peer cannot be installed."""
+    from rich.console import Console
+
+    options = parser().parse_args(arguments)
+    settings = Settings(quick=options.quick, peers=tuple(name for name in options.peers.split(",") if name))
+    console, errors = Console(), Console(stderr=True)
+    try:
+        for name in settings.peers:
+            environments.peer(name)
+        for name in settings.peers:
+            errors.print(f"peer {name}: installing unless it is there")
+            environments.install(name)
+        suites = [registry.load(name, settings) for name in dict.fromkeys(options.suites)]
+    except (registry.UnknownNameError, environments.PeerError) as error:
+        errors.print(str(error), style="red", markup=False)
+        return 2
+    console.print(facts_table(facts()))
+    found: list[Record] = []
+    for suite in suites:
+        records = run_suite(suite, settings, progress=partial(errors.print, style="dim", markup=False))
+        console.print(records_table(suite.name, records))
+        for note in suite.notes:
+            console.print(f"  {note}", markup=False)
+        draw(suite.name, bars(suite.name, records))
+        if suite.curves is not None:
+            draw(f"{suite.name}-lines", lines(suite.name, suite.curves()))
+        found += records
+        if options.json is not None:
+            write_records(options.json, found)
+    return 0
+
+
+def draw(name: str, picture: str) -> None:
+    RESULTS.mkdir(exist_ok=True)
+    (RESULTS / f"{name}.svg").write_text(picture)
+
+
+def parser() -> argparse.ArgumentParser:
+    made = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
+    made.add_argument("suites", nargs="+", metavar="SUITE", help=f"one of {', '.join(registry.SUITES)}")
+    made.add_argument("--peers", default="", metavar="NAME,...", help=f"of {', '.join(environments.PEERS)}")
+    made.add_argument("--quick", action="store_true", help="at most about 30 s a suite")
+    made.add_argument("--json", type=Path, metavar="F", help="write the records here")
+    return made
+
+
+if __name__ == "__main__":
+    sys.exit(main())

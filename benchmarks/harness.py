@@ -1,0 +1,101 @@
+"""The harness: runs the probes of a suite in alternating rounds and takes medians. Knows no suite, no
+engine."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from statistics import median
+
+from benchmarks.record import Record
+from benchmarks.suite import Case, Probe, Settings, Suite
+
+MOST_ROUNDS = 7
+FEWEST_ROUNDS = 3
+PEER_ROUNDS = 3
+QUICK_PEER_ROUNDS = 1
+
+
+class MeasureError(Exception):
+    """A suite or a probe is wrong: two cases of one name, an unknown `against`, a run without its values."""
+
+
+def run_suite(
+    suite: Suite,
+    settings: Settings,
+    *,
+    clock: Callable[[], float] = time.monotonic,
+    progress: Callable[[str], None] = lambda line: None,
+) -> list[Record]:
+    """Runs rounds A B C, A B C, ... so that drift of the machine meets every case, until the time is spent.
+
+    A round is only begun if one like the longest so far still fits, but at least FEWEST_ROUNDS are run (one
+    under --quick). The time of peers is not counted, and they take part in the first rounds only.
+    """
+    check(suite)
+    values: dict[str, list[float]] = {case.name: [] for case in cases(suite)}
+    spent = longest = 0.0
+    fewest = 1 if settings.quick else FEWEST_ROUNDS
+    most = FEWEST_ROUNDS if settings.quick else MOST_ROUNDS
+    peer_rounds = QUICK_PEER_ROUNDS if settings.quick else PEER_ROUNDS
+    done = 0
+    while done < most and (done < fewest or spent + longest <= settings.seconds):
+        of_round = 0.0
+        for probe in suite.probes:
+            if probe.peer is not None and done >= peer_rounds:
+                continue
+            begun = clock()
+            for case, value in measure(suite, probe):
+                values[case.name].append(value)
+                progress(f"{suite.name} {case.name}: round {done + 1}, {value:,.6g} {case.unit}")
+            if probe.peer is None:
+                of_round += clock() - begun
+        spent += of_round
+        longest = max(longest, of_round)
+        done += 1
+    return records(suite, values)
+
+
+def measure(suite: Suite, probe: Probe) -> list[tuple[Case, float]]:
+    """One run of a probe."""
+    found = probe.run()
+    if len(found) != len(probe.cases):
+        names = ", ".join(case.name for case in probe.cases)
+        raise MeasureError(f"suite {suite.name!r}: a run gave {len(found)} values for the cases {names}")
+    return [(case, float(value)) for case, value in zip(probe.cases, found)]
+
+
+def records(suite: Suite, values: dict[str, list[float]]) -> list[Record]:
+    """Medians and ratios of the values by case."""
+    medians = {name: median(found) for name, found in values.items()}
+    return [
+        Record(
+            suite=suite.name,
+            case=case.name,
+            value=medians[case.name],
+            unit=case.unit,
+            runs=len(values[case.name]),
+            min=min(values[case.name]),
+            max=max(values[case.name]),
+            against=case.against,
+            ratio=medians[case.name] / medians[case.against] if case.against is not None else None,
+        )
+        for case in cases(suite)
+    ]
+
+
+def cases(suite: Suite) -> list[Case]:
+    return [case for probe in suite.probes for case in probe.cases]
+
+
+def check(suite: Suite) -> None:
+    """MeasureError unless names are unique and every `against` is a case of the suite."""
+    names = [case.name for case in cases(suite)]
+    twice = sorted({name for name in names if names.count(name) > 1})
+    if twice:
+        raise MeasureError(f"suite {suite.name!r}: more than one case is called {', '.join(twice)}")
+    for case in cases(suite):
+        if case.against is not None and case.against not in names:
+            raise MeasureError(
+                f"suite {suite.name!r}: case {case.name} is against {case.against}, not one of its cases"
+            )

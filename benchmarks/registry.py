@@ -1,0 +1,35 @@
+"""The table of suites: one row a suite, one file in suites/ with `def suite(settings) -> Suite`."""
+
+from __future__ import annotations
+
+import difflib
+from importlib import import_module
+
+from benchmarks.suite import Settings, Suite
+
+SUITES = {
+    "ipc": "benchmarks.suites.ipc",
+    "exchange": "benchmarks.suites.exchange",
+    "actors": "benchmarks.suites.actors",
+    "connectors": "benchmarks.suites.connectors",
+    "python-map": "benchmarks.suites.python_map",
+    "word-count": "benchmarks.suites.word_count",
+    "latency": "benchmarks.suites.latency",
+}
+
+
+class UnknownNameError(Exception):
+    """A suite or peer that does not exist was asked for."""
+
+    def __init__(self, what: str, name: str, known: list[str]) -> None:
+        near = difflib.get_close_matches(name, known, 1)
+        hint = f"; did you mean {near[0]!r}?" if near else ""
+        super().__init__(f"unknown {what} {name!r}; there are {', '.join(known)}{hint}")
+
+
+def load(name: str, settings: Settings) -> Suite:
+    """The suite of that name; UnknownNameError."""
+    if name not in SUITES:
+        raise UnknownNameError("suite", name, list(SUITES))
+    found: Suite = import_module(SUITES[name]).suite(settings)
+    return found

@@ -1,0 +1,64 @@
+"""The app's C kernel against plain Python: the same words, the same counts, for any text in any slices."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from apps.word_count import kernel
+from apps.word_count.words import words
+
+texts = st.lists(st.text(alphabet=st.sampled_from("abYZ019 '\u212aé■\n"), max_size=60), max_size=12)
+any_words = st.lists(
+    st.text(max_size=40) | st.sampled_from(["", "a", "a" * 16, "a" * 17, "b" * 17]), max_size=80
+)
+
+
+@given(texts, st.integers(0, 3))
+def test_a_column_splits_into_the_words_of_each_line(lines: list[str], skip: int) -> None:
+    found, before = kernel.split_lines(pa.array(lines, pa.string()).slice(skip))
+    by_line = [words(line) for line in lines[skip:]]
+    assert found.to_pylist() == [word for line in by_line for word in line]
+    assert before.tolist() == [sum(map(len, by_line[:line])) for line in range(len(by_line) + 1)]
+
+
+@given(st.lists(any_words, max_size=4))
+def test_every_word_gets_its_count_so_far(columns: list[list[str]]) -> None:
+    table, counts = kernel.Table(), Counter[str]()
+    for column in columns:
+        expected = []
+        for word in column:
+            counts[word] += 1
+            expected.append(counts[word])
+        assert table.count(pa.array(column, pa.string())).tolist() == expected
+    found, totals = table.read()
+    assert dict(zip(found.to_pylist(), totals.tolist())) == counts
+
+
+@settings(max_examples=5)
+@given(st.integers(20_000, 60_000))
+def test_a_table_grows_past_its_first_slots(number: int) -> None:
+    column = [f"word{index}" if index % 2 else f"a much longer word {index}" for index in range(number)]
+    table = kernel.Table()
+    assert table.count(pa.array(column)).tolist() == [1] * number
+    assert table.count(pa.array(column)).tolist() == [2] * number
+    assert sorted(table.read()[0].to_pylist()) == sorted(column)
+
+
+def test_added_counts_are_counted_on() -> None:
+    table = kernel.Table()
+    table.add("the", 41)
+    table.add("supercalifragilisticexpialidocious", 1)
+    column = pa.array(["the", "supercalifragilisticexpialidocious", "a"])
+    assert table.count(column).tolist() == [42, 2, 1]
+
+
+def test_a_kernel_that_does_not_compile_says_what_is_missing(tmp_path: Path) -> None:
+    source = "/* cdef */\nint f(void);\n/* end */\nint f(void) { return }"
+    with pytest.raises(kernel.KernelError, match="install a C compiler"):
+        kernel.compile_to(tmp_path / "broken.so", "_broken", source)

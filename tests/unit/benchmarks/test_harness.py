@@ -1,0 +1,107 @@
+"""The harness takes alternating rounds within its time and gives medians and ratios."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from benchmarks.harness import FEWEST_ROUNDS, MOST_ROUNDS, MeasureError, run_suite
+from benchmarks.suite import Case, Probe, Settings, Suite, probe
+
+
+class Clock:
+    """Time that only passes when a probe says so."""
+
+    def __init__(self) -> None:
+        self.now = 0.0
+
+    def __call__(self) -> float:
+        return self.now
+
+    def taking(
+        self, seconds: float, value: float, log: list[str] | None = None, name: str = ""
+    ) -> Callable[[], float]:
+        def run() -> float:
+            self.now += seconds
+            if log is not None:
+                log.append(name)
+            return value
+
+        return run
+
+
+def test_probes_alternate_within_each_round() -> None:
+    clock, log = Clock(), []
+    suite = Suite(
+        "s",
+        (probe("a", "x/s", clock.taking(1, 2, log, "a")), probe("b", "x/s", clock.taking(1, 4, log, "b"))),
+    )
+    run_suite(suite, Settings(), clock=clock)
+    assert log == ["a", "b"] * MOST_ROUNDS
+
+
+def test_rounds_stop_when_another_would_not_fit() -> None:
+    clock, log = Clock(), []
+    run_suite(Suite("s", (probe("a", "x/s", clock.taking(40, 1, log)),)), Settings(), clock=clock)
+    assert len(log) == FEWEST_ROUNDS
+    clock, log = Clock(), []
+    run_suite(Suite("s", (probe("a", "x/s", clock.taking(20, 1, log)),)), Settings(quick=True), clock=clock)
+    assert len(log) == 1
+
+
+def test_the_value_is_the_median_and_the_ratio_that_of_medians() -> None:
+    fast, slow = iter([6.0, 8.0, 100.0]), iter([2.0, 1.0, 4.0])
+    suite = Suite(
+        "s",
+        (probe("fast", "x/s", lambda: next(fast), against="slow"), probe("slow", "x/s", lambda: next(slow))),
+    )
+    first, second = run_suite(suite, Settings(quick=True), clock=Clock())
+    assert (first.value, first.min, first.max, first.runs) == (8.0, 6.0, 100.0, 3)
+    assert (first.against, first.ratio) == ("slow", 4.0)
+    assert (second.value, second.against, second.ratio) == (2.0, None, None)
+
+
+def test_the_time_of_peers_is_not_charged_to_the_suite() -> None:
+    clock, log = Clock(), []
+    suite = Suite(
+        "s",
+        (
+            probe("ours", "x/s", clock.taking(1, 1, log, "ours")),
+            probe("peer-1", "x/s", clock.taking(500, 1, log, "peer"), peer="peer"),
+        ),
+    )
+    records = run_suite(suite, Settings(peers=("peer",)), clock=clock)
+    assert [record.runs for record in records] == [MOST_ROUNDS, log.count("peer")]
+    assert log[:4] == ["ours", "peer", "ours", "peer"]
+
+
+def test_one_run_may_give_the_values_of_several_cases() -> None:
+    suite = Suite("s", (Probe((Case("p50", "µs"), Case("p99", "µs")), lambda: (1.0, 9.0)),))
+    assert [
+        (record.case, record.value) for record in run_suite(suite, Settings(quick=True), clock=Clock())
+    ] == [
+        ("p50", 1.0),
+        ("p99", 9.0),
+    ]
+
+
+def test_a_run_without_all_its_values_is_an_error() -> None:
+    suite = Suite("s", (Probe((Case("p50", "µs"), Case("p99", "µs")), lambda: (1.0,)),))
+    with pytest.raises(MeasureError, match="1 values for the cases p50, p99"):
+        run_suite(suite, Settings())
+
+
+@pytest.mark.parametrize(
+    ("suite", "message"),
+    [
+        (
+            Suite("s", (probe("a", "x", lambda: 1.0), probe("a", "x", lambda: 1.0))),
+            "more than one case is called a",
+        ),
+        (Suite("s", (probe("a", "x", lambda: 1.0, against="b"),)), "against b, not one of its cases"),
+    ],
+)
+def test_a_suite_that_contradicts_itself_is_refused_before_it_runs(suite: Suite, message: str) -> None:
+    with pytest.raises(MeasureError, match=message):
+        run_suite(suite, Settings())

@@ -1,0 +1,45 @@
+"""Every registered suite loads and has the case names that stay."""
+
+from __future__ import annotations
+
+import pytest
+
+from benchmarks.harness import check
+from benchmarks.registry import SUITES, UnknownNameError, load
+from benchmarks.suite import Settings, Suite
+
+NAMES = {
+    "ipc": "hand-over-filled hand-over-reference numpy-sum c-ring",
+    "exchange": "keyed-2to2",
+    "actors": "tell ask ask-p99",
+    "connectors": "csv-read jsonl-read parquet-read csv-write",
+    "python-map": "event-3-fields-return event-3-fields-yield event-3-fields-same"
+    " bare-loop-return bare-loop-yield bare-loop-same event-int batch-numpy",
+    "word-count": "per-event-1 per-event-2 batch-1 batch-2 native-2",
+    "latency": "parked-p50 parked-p99 spin-p50 spin-p99 word-count-half-load-p99",
+}
+
+
+def names(suite: Suite) -> list[str]:
+    return [case.name for probe in suite.probes for case in probe.cases]
+
+
+@pytest.mark.parametrize("name", SUITES)
+def test_a_suite_has_the_cases_that_stay(name: str) -> None:
+    suite = load(name, Settings())
+    check(suite)
+    assert suite.name == name
+    assert set(NAMES[name].split()) <= set(names(suite))
+
+
+@pytest.mark.parametrize("name", SUITES)
+def test_peers_take_part_only_when_named(name: str) -> None:
+    assert not any(probe.peer for probe in load(name, Settings()).probes)
+    peers = ("bytewax", "spark", "flink")
+    assert {probe.peer for probe in load(name, Settings(peers=peers)).probes} <= {None, *peers}
+    check(load(name, Settings(peers=peers)))
+
+
+def test_a_misspelt_suite_is_answered_with_the_nearest() -> None:
+    with pytest.raises(UnknownNameError, match="did you mean 'latency'"):
+        load("latncy", Settings())
