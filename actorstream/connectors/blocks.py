@@ -1,0 +1,128 @@
+"""Blocks: a file as large pieces that end between two records, decompressed while reading.
+
+Knows bytes and record ends only; what a record means is the format's business. Never holds more than one
+block.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from actorstream.errors import DataError
+
+BLOCK_BYTES = 1 << 19
+"""Bytes read at once. Text on 2 cores: 256 KiB 700 MB/s, 512 KiB 850, 1 MiB 500, 2 MiB 350 (past the L2
+cache, and malloc gives such blocks back to the system each time); csv: 410, 500, 550, 515."""
+MAX_RECORD_BYTES = 1 << 30
+"""A longer line or record is refused (Arrow counts the bytes of a column in 31 bits)."""
+CODECS = {".gz": "gzip", ".bz2": "bz2", ".zst": "zstd", ".lz4": "lz4"}
+"""File name ending -> Arrow's name of the compression."""
+BOM = b"\xef\xbb\xbf"
+
+Boundary = Callable[[bytes, int], int]
+"""(data, start) -> index just after the last record end at or after `start`, 0 if none; `data` starts a
+record."""
+
+
+class Block(NamedTuple):
+    """Whole records of a file.
+
+    data: their bytes, decompressed; starts at a record and ends at one (or at the end of the file).
+    lines: newlines in the file before the block.
+    done: bytes of the file, as it lies on disk, that were read to get here.
+    """
+
+    data: bytes
+    lines: int
+    done: int
+
+
+def last_newline(data: bytes, start: int) -> int:
+    """The boundary of formats whose records are lines."""
+    return data.rfind(b"\n", start) + 1
+
+
+class BlockReader:
+    """Reads one file block by block. Not thread-safe: one caller at a time.
+
+    Args:
+        path: the file; its ending says whether it is compressed (`CODECS`).
+        boundary: finds where a block can be cut.
+        block_bytes: how much is read at once; a longer record is read whole, by doubling.
+
+    DataError: the file cannot be opened, its compression is broken, or a record exceeds `MAX_RECORD_BYTES`.
+    """
+
+    def __init__(self, path: str, boundary: Boundary = last_newline, block_bytes: int = BLOCK_BYTES) -> None:
+        self.path, self._boundary, self._block_bytes = path, boundary, block_bytes
+        self._carry = b""
+        self._lines = 0
+        self._started = self._ended = False
+        try:
+            self._raw: Any = Path(path).open("rb", buffering=0)
+        except OSError as error:
+            raise DataError(f"cannot be opened: {error.strerror}", file=path) from error
+        self._file = self._raw
+        codec = CODECS.get(Path(path).suffix.lower())
+        if codec is not None:
+            import pyarrow as pa
+
+            self._raw.close()
+            self._raw = pa.OSFile(path, "rb")
+            # a file of no bytes is a valid empty input, though not a valid compressed stream
+            self._file = pa.CompressedInputStream(self._raw, codec) if self._raw.size() else self._raw
+
+    def next(self) -> Block | None:
+        """The next block, or None at the end of the file."""
+        if self._ended:
+            return None
+        data, step = self._carry, self._block_bytes
+        while True:
+            more = self._read(step)
+            if not more:
+                self._ended, self._carry = True, b""
+                return self._block(data) if data else None
+            searched = len(data)
+            data = data + more if data else more
+            end = self._boundary(data, searched)
+            if end:
+                self._carry = data[end:]
+                return self._block(data[:end] if self._carry else data)
+            if len(data) > MAX_RECORD_BYTES:
+                raise DataError(
+                    f"a record is longer than {MAX_RECORD_BYTES >> 20} MiB, the limit; check the line ends"
+                    " and, in csv, the quotes",
+                    file=self.path,
+                    line=self._lines + 1,
+                )
+            step = len(data)
+
+    def close(self) -> None:
+        self._ended, self._carry = True, b""
+        self._file.close()
+        self._raw.close()
+
+    def _read(self, size: int) -> bytes:
+        try:
+            more: bytes = self._file.read(size)
+            if not self._started and more:
+                self._started = True
+                while len(more) < len(BOM) and BOM.startswith(more):
+                    rest = self._file.read(size)
+                    if not rest:
+                        break
+                    more += rest
+                more = more.removeprefix(BOM) or self._file.read(size)
+        except (OSError, ValueError) as error:
+            raise DataError(f"cannot be read: {error}", file=self.path, line=self._lines + 1) from error
+        return more
+
+    def _block(self, data: bytes) -> Block:
+        block = Block(data, self._lines, self._raw.tell())
+        # 0.1 ms for 1 MiB; bytes.count takes 0.5
+        self._lines += int(np.count_nonzero(np.frombuffer(data, np.uint8) == 10))
+        return block

@@ -1,0 +1,60 @@
+"""Checks: what can be wrong with the keys that all sources share. Opens no files."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from actorstream.connectors.declared import declared_schema
+from actorstream.errors import ConfigurationError, Problem
+from actorstream.topology.nearest import did_you_mean
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from actorstream.events.schema import Schema
+
+TIME_UNITS = ("s", "ms", "us", "ns")
+
+
+def common_problems(keys: Mapping[str, Any]) -> list[Problem]:
+    """Problems of the keys of `Source`, as far as they can be told without the input."""
+    problems = []
+    unit = keys.get("time_unit")
+    if unit is not None and unit not in TIME_UNITS:
+        problems.append(Problem("time_unit", f"is {unit!r}", ", ".join(TIME_UNITS)))
+    for name, least, allowed in (("repeat", 0, "0 (without end) or more"), ("count", 0, "0 or more")):
+        value = keys.get(name)
+        if isinstance(value, int) and value < least:
+            problems.append(Problem(name, f"is {value}", allowed))
+    rate = keys.get("rate")
+    if isinstance(rate, int | float) and not rate > 0:
+        problems.append(
+            Problem("rate", f"is {rate}", "more than 0 events per second", "leave it out for full speed")
+        )
+    for name in ("max_out_of_orderness", "idle_timeout"):
+        value = keys.get(name)
+        if value is not None and value.total_seconds() < 0:
+            problems.append(Problem(name, f"is {value}", "0s or more"))
+    if keys.get("streams") and not keys.get("stream"):
+        problems.append(
+            Problem("streams", "is given without `stream`", "together with `stream`, the field it lists")
+        )
+    if not problems:
+        try:
+            schema = declared_schema(keys)
+        except ConfigurationError as error:
+            problems.extend(error.problems)
+        else:
+            if schema is not None:
+                problems.extend(field_problems(keys, schema))
+    return problems
+
+
+def field_problems(keys: Mapping[str, Any], schema: Schema) -> list[Problem]:
+    """Keys that name a field which `schema` lacks."""
+    stream = keys.get("stream")
+    if stream is None or stream in schema:
+        return []
+    names = list(schema.names())
+    message = f"{schema.name} has no field {stream!r}"
+    return [Problem("stream", message, ", ".join(names), did_you_mean(stream, names))]

@@ -1,0 +1,242 @@
+"""FileSource: what all sources that read files share: partitions, positions, passes, limits, and bad rows.
+
+A subclass says how one file is opened as a `Partition`, and which schema files have that name no event class.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from datetime import timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from actorstream.connectors.checks import field_problems
+from actorstream.connectors.dead_rows import DeadRows
+from actorstream.connectors.declared import declared_schema, with_time
+from actorstream.connectors.files import list_files, total_bytes
+from actorstream.connectors.reading import Reading
+from actorstream.connectors.source import NO_MORE, Source
+from actorstream.errors import ActorstreamError, ConfigurationError, Problem
+from actorstream.events.event import Event
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from actorstream.connectors.dead_rows import BadRow
+    from actorstream.connectors.partition import Partition
+    from actorstream.events.batch import Batch
+    from actorstream.events.schema import Schema
+
+EVERYTHING = 2**62
+"""More records than any file has."""
+
+
+class FileSource(Source):
+    """Reads files one after the other, in name order. One file is one partition; its name is its path.
+
+    Args:
+        path: a file, a directory, or a glob; `.gz`, `.bz2`, `.zst` and `.lz4` files are decompressed while
+        reading. event: the class of the rows; or
+        schema: field name -> type ("int", "float32", "str?", ...; "?" allows nulls); or neither: the file
+        says it. repeat: how often each file is read, 0: without end. count: rows in all, in the order of
+        the input, whatever
+            the number of replicas; rows that do not parse are counted.
+    The other keys are those of `Source`.
+    """
+
+    def __init__(
+        self,
+        path: Path,
+        *,
+        event: type[Event] | None = None,
+        schema: dict[str, str] | None = None,
+        event_time: str | None = None,
+        time_unit: str | None = None,
+        max_out_of_orderness: timedelta | None = None,
+        idle_timeout: timedelta | None = None,
+        stream: str | None = None,
+        streams: list[str] | None = None,
+        rate: float | None = None,
+        repeat: int = 1,
+        count: int | None = None,
+    ) -> None:
+        super().__init__(
+            event=event,
+            schema=schema,
+            event_time=event_time,
+            time_unit=time_unit,
+            max_out_of_orderness=max_out_of_orderness,
+            idle_timeout=idle_timeout,
+            stream=stream,
+            streams=streams,
+            rate=rate,
+            repeat=repeat,
+            count=count,
+        )
+        self.path = Path(path)
+        self._files: list[str] | None = None
+        self._turn: deque[str] = deque()
+        self._wanted: dict[str, int] = {}
+        self._done_rows: dict[str, int] = {}
+        self._done_bytes = self._total_bytes = 0
+        self._latest: dict[str, int] = {}
+        self._bound: int | None = None
+        self._current: Reading | None = None
+        self._name = ""
+
+    # -- what a format says -------------------------------------------------------------------------------
+
+    def open_file(self, path: str) -> Partition:
+        """One file, to be read from its beginning. Raises DataError, SchemaError."""
+        raise NotImplementedError
+
+    @classmethod
+    def file_schema(cls, path: str, keys: Mapping[str, Any]) -> Schema:
+        """The schema of a file that nobody has declared one for. Raises DataError, SchemaError."""
+        raise NotImplementedError
+
+    @classmethod
+    def check_file(cls, path: str, schema: Schema, keys: Mapping[str, Any]) -> None:
+        """Raises DataError or SchemaError if it can be seen without reading all of it that `path` cannot
+        be read."""
+
+    # -- schema and checks --------------------------------------------------------------------------------
+
+    @classmethod
+    def output_types(cls, keys: dict[str, Any], inputs: list[Schema]) -> dict[str, Schema | type[Event]]:
+        """Declared by `event` or `schema`, else by the first file in name order."""
+        found = declared_schema(keys)
+        if found is None:
+            found, problems = with_time(cls.file_schema(list_files(keys["path"])[0], keys), keys)
+            if problems:
+                raise ConfigurationError(problems)
+        return {**cls.outputs, "default": found}
+
+    @classmethod
+    def check(cls, keys: dict[str, Any], inputs: list[Schema], base: Path) -> list[Problem]:
+        problems = super().check(keys, inputs, base)
+        if "path" not in keys or problems:
+            return problems
+        keys = {**keys, "path": base / keys["path"]}
+        try:
+            files = list_files(keys["path"])
+            schema = cls.output_types(keys, inputs)["default"]
+            for file in files:
+                cls.check_file(file, schema, keys)  # type: ignore[arg-type]
+            problems.extend(field_problems(keys, schema))  # type: ignore[arg-type]
+        except ConfigurationError as error:
+            problems.extend(error.problems)
+        except ActorstreamError as error:
+            problems.append(Problem("path", str(error)))
+        return problems
+
+    # -- the source protocol ------------------------------------------------------------------------------
+
+    def partitions(self) -> list[str]:
+        if self._files is None:
+            self._files = list_files(self.path)
+        return self._files
+
+    def open(self, partitions: list[str]) -> None:
+        super().open(partitions)
+        self._total_bytes = total_bytes(partitions) * max(self.repeat, 1)
+        self._wanted = self._shares(partitions)
+        self._dead = DeadRows(self._context.name if self._context is not None else type(self).__name__)
+        self.seek({})
+
+    def seek(self, positions: dict[str, int]) -> None:
+        self.on_stop()
+        self._done_bytes = 0
+        self._latest.clear()
+        self._bound = None
+        self._turn = deque(self._opened or [])
+        self._done_rows = {name: positions.get(name, 0) for name in self._turn}
+
+    def read(self, max_rows: int) -> Batch | None:
+        while True:
+            if self._current is None:
+                if not self._turn:
+                    self._bound = NO_MORE
+                    return None
+                self._current = self._start(self._turn.popleft())
+            found = self._current.rows(max_rows)
+            if found is not None:
+                self.row, batch = found
+                self._promise(batch)
+                return batch
+            self._done_rows[self._name] = self._current.position
+            self._done_bytes += Path(self._name).stat().st_size * max(self.repeat, 1)
+            self._latest[self._name] = NO_MORE
+            self._current.close()
+            self._current = None
+
+    def position(self) -> dict[str, int]:
+        positions = dict(self._done_rows)
+        if self._current is not None:
+            positions[self._name] = self._current.position
+        return positions
+
+    def lower_bound(self, now_ns: int) -> int | None:
+        """A partition promises its greatest event time so far - `max_out_of_orderness`; the source the
+        least of them."""
+        return self._bound
+
+    def progress(self) -> tuple[int, int]:
+        current = self._current.done if self._current is not None else 0
+        return min(self._done_bytes + current, self._total_bytes), self._total_bytes
+
+    def on_stop(self) -> Any:
+        if self._current is not None:
+            self._current.close()
+            self._current = None
+
+    # -- inside -------------------------------------------------------------------------------------------
+
+    def _start(self, name: str) -> Reading:
+        self._name = name
+        self.origin = self.partitions().index(name) if name in self.partitions() else 0
+        return Reading(
+            lambda: self.open_file(name),
+            Path(name).stat().st_size,
+            start=self._done_rows[name],
+            repeat=self.repeat,
+            wanted=self._wanted.get(name, EVERYTHING),
+            on_bad=self._drop,
+        )
+
+    def _shares(self, partitions: list[str]) -> dict[str, int]:
+        """Partition -> rows of it that are among the first `count` of the whole input."""
+        if self.count is None:
+            return {}
+        shares, left = {}, self.count
+        for name in self.partitions():
+            if name in partitions:
+                shares[name] = left
+            if len(shares) == len(partitions):
+                break
+            file = self.open_file(name) if left else None
+            if file is not None:
+                try:
+                    found = file.skip(left if self.repeat == 1 else EVERYTHING)
+                finally:
+                    file.close()
+                left -= min(left, left if self.repeat == 0 and found else found * self.repeat)
+        return shares
+
+    def _drop(self, bad: BadRow) -> None:
+        if self.on_bad_row == "fail":
+            raise bad.raised(self._name)
+        self.bad_rows += 1
+        if self.on_bad_row == "dead-letter" and self._dead is not None:
+            self._dead.add(self._name, bad)
+
+    def _promise(self, batch: Batch) -> None:
+        times = batch.time_range() if batch.schema.event_time is not None else None
+        if times is None:
+            return
+        self._latest[self._name] = max(times[1], self._latest.get(self._name, times[1]))
+        if len(self._latest) == len(self._opened or []):
+            slack = self.max_out_of_orderness or timedelta(0)
+            units = slack // timedelta(microseconds=1) * 1000 // batch.schema.time_unit_ns
+            least = min(self._latest.values())
+            self._bound = least if least == NO_MORE else least - units

@@ -1,0 +1,65 @@
+"""Files: which files a `path` means, in which order. Looks at names only, never inside."""
+
+from __future__ import annotations
+
+import glob
+from pathlib import Path
+
+from actorstream.errors import ConfigurationError, Problem
+from actorstream.topology.nearest import did_you_mean
+
+_PATTERN = frozenset("*?[")
+
+
+def list_files(path: str | Path, where: str = "path") -> list[str]:
+    """The files that `path` means, in name order: a file itself, the files of a directory, or those a glob
+    matches.
+
+    Files whose name starts with "." or "_" are passed over in directories (temporary files, marks of other
+    tools). ConfigurationError with the nearest name if there is none; `where` is the key it names.
+    """
+    text = str(path)
+    given = Path(text)
+    if given.is_dir():
+        found = [
+            entry for entry in given.iterdir() if entry.is_file() and not entry.name.startswith((".", "_"))
+        ]
+        if not found:
+            raise ConfigurationError(
+                Problem(where, f"the directory {text!r} has no files", "a directory with at least one file")
+            )
+        return sorted(str(entry) for entry in found)
+    if given.exists():
+        return [text]
+    if _PATTERN & set(text):
+        matched = sorted(each for each in glob.glob(text, recursive=True) if Path(each).is_file())
+        if not matched:
+            raise ConfigurationError(
+                Problem(
+                    where, f"no file matches {text!r}", "a file, a directory, or a glob that matches a file"
+                )
+            )
+        return matched
+    raise ConfigurationError(
+        Problem(where, f"{text!r} does not exist", "a file, a directory, or a glob", _nearest_file(given))
+    )
+
+
+def _nearest_file(missing: Path) -> str:
+    """A hint at what the user may have meant: the nearest existing name where the path goes astray."""
+    astray = missing
+    while not astray.parent.exists() and astray.parent != astray:
+        astray = astray.parent
+    try:
+        names = [entry.name for entry in astray.parent.iterdir()]
+    except OSError:
+        return ""
+    hint = did_you_mean(astray.name, names)
+    if not hint and astray != missing:
+        return f"the directory {str(astray)!r} does not exist"
+    return hint
+
+
+def total_bytes(files: list[str]) -> int:
+    """Bytes of the files as they lie on disk."""
+    return sum(Path(each).stat().st_size for each in files)

@@ -1,0 +1,276 @@
+"""Source: the base class of what brings rows into a dataflow. Knows nothing of files, and nothing of the
+runtime."""
+
+from __future__ import annotations
+
+import inspect
+import typing
+from datetime import timedelta
+from itertools import islice
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from actorstream.actors.actor import Actor, _event_in
+from actorstream.connectors.dead_rows import DeadRows
+from actorstream.connectors.declared import declared_schema
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Coroutine, Iterator
+    from pathlib import Path
+
+    from actorstream.connectors.live import Pump
+    from actorstream.errors import Problem
+    from actorstream.events.batch import Batch
+    from actorstream.events.event import Event
+    from actorstream.events.schema import Schema
+
+NO_MORE = 2**63 - 1
+"""The event-time promise of a source that has ended: nothing will follow."""
+ONLY = "0"
+"""The name of the one partition of a source that has no others."""
+
+
+class Source(Actor):
+    """Base class of sources. The least that one needs is a way to get at rows, in one of three forms::
+
+        class Sensors(Source):
+            def events(self) -> Iterator[Reading]:          # plain: one event after the other
+                for value in measure():
+                    yield Reading(value)
+
+        class Feed(Source):
+            async def events(self) -> AsyncIterator[Tick]:  # live: waits without holding up the worker
+                async for message in connect(self.url):
+                    yield Tick(message.price)
+
+        class Table(Source):
+            outputs = {"default": Row}
+            def read(self, max_rows: int) -> Batch | None:  # fast: many rows at once, as columns
+                ...                                         # None when there is no more
+
+    The class of the rows comes from the return annotation, from `outputs`, or from the keys `event` or
+    `schema`.
+
+    A source that is split over replicas overrides `partitions` and `open`; one that can go back to where
+    it was after a failure overrides `position` and `seek` (with `events`, going back means to start again
+    and to pass over what was read before, which is right if the same events come again). `on_start` and
+    `on_stop` are called in the worker before the first and after the last read.
+
+    Keys that every source has unless its own constructor says otherwise: `event` ("module:Class") or
+    `schema` (field name -> type); `event_time` (the field that is the event time) and `time_unit` (s, ms,
+    us, ns); the runtime's `rate` (events/s), `max_out_of_orderness`, `idle_timeout`; `stream` and
+    `streams` (the field that tells the input streams of a DGS program apart, and its values); `repeat`
+    (passes over the input; 0: without end), `count` (at most so many rows in all).
+
+    Attributes that the runtime reads after each `read`:
+        origin: index in `partitions()` of the partition that the rows came from.
+        row: position in that partition of the first of the rows; the others follow without a gap.
+    And one that it sets before `open`:
+        on_bad_row: "fail", "skip" or "dead-letter", what to do with a row that does not parse.
+    """
+
+    role: ClassVar[str] = "source"
+
+    event: Any = None
+    schema: Any = None
+    event_time: str | None = None
+    time_unit: str | None = None
+    max_out_of_orderness: timedelta | None = None
+    idle_timeout: timedelta | None = None
+    stream: str | None = None
+    streams: list[str] | None = None
+    rate: float | None = None
+    repeat: int = 1
+    count: int | None = None
+
+    origin: int = 0
+    row: int = 0
+    on_bad_row: str = "fail"
+    bad_rows: int = 0
+    """Rows that did not parse and were dropped so far."""
+
+    _opened: list[str] | None = None
+    _iterator: Iterator[Event] | Pump | None = None
+    _read_rows: int = 0
+    _to_skip: int = 0
+    _made_schema: Schema | None = None
+    _dead: DeadRows | None = None
+
+    def __init__(
+        self,
+        *,
+        event: type | str | None = None,
+        schema: dict[str, Any] | None = None,
+        event_time: str | None = None,
+        time_unit: str | None = None,
+        max_out_of_orderness: timedelta | None = None,
+        idle_timeout: timedelta | None = None,
+        stream: str | None = None,
+        streams: list[str] | None = None,
+        rate: float | None = None,
+        repeat: int = 1,
+        count: int | None = None,
+    ) -> None:
+        self.event, self.schema = event, schema
+        self.event_time, self.time_unit = event_time, time_unit
+        self.max_out_of_orderness, self.idle_timeout = max_out_of_orderness, idle_timeout
+        self.stream, self.streams = stream, streams
+        self.rate, self.repeat, self.count = rate, repeat, count
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        if "events" in vars(cls) and "read" not in vars(cls):
+            # the runtime tells live sources by `read` being a coroutine function
+            live = inspect.isasyncgenfunction(cls.events)
+            cls.read = Source._read_live if live else Source._read_events  # type: ignore[method-assign]
+
+    # -- what a source of rows offers; override what does not fit -----------------------------------------
+
+    def events(self) -> Iterator[Event] | AsyncIterator[Event]:
+        """The events, one after the other, from the beginning; `async def` for a live source."""
+        raise NotImplementedError(f"{type(self).__name__} defines neither events() nor read()")
+
+    def partitions(self) -> list[str]:
+        """Names of the parts that replicas share out among themselves, in the order of the input; always
+        the same for the same input. Called for planning and in each worker, before `open`."""
+        return [ONLY]
+
+    def open(self, partitions: list[str]) -> None:
+        """The partitions that this replica reads; none if there are fewer than replicas. Before the first
+        `read`."""
+        self._opened = list(partitions)
+
+    def read(self, max_rows: int) -> Batch | Coroutine[Any, Any, Batch | None] | None:
+        """The next rows of one partition, at least one and at most `max_rows`; None when all have ended. A
+        live source may be `async def`, and may then answer an empty batch for "nothing yet"."""
+        return self._read_events(max_rows)
+
+    def position(self) -> dict[str, int]:
+        """How far each partition was read: rows, those that did not parse included. What `seek` takes."""
+        return dict.fromkeys(self._opened or [], self._read_rows)
+
+    def seek(self, positions: dict[str, int]) -> None:
+        """Goes on after the row at which `position` answered `positions`. Before the first `read`, after
+        `open`."""
+        self._to_skip = max((positions.get(name, 0) for name in self._opened or []), default=0)
+        self._iterator, self._read_rows = None, 0
+
+    def lower_bound(self, now_ns: int) -> int | None:
+        """The event-time promise at wall-clock time `now_ns`, in the schema's unit: no row below it will
+        follow. None: nothing can be promised yet. `NO_MORE` once the input has ended."""
+        return None
+
+    def progress(self) -> tuple[int, int]:
+        """(bytes read, bytes in all) of the input as it is stored; (0, 0): unknown."""
+        return (0, 0)
+
+    def take_dead(self) -> Batch | None:
+        """The rows that did not parse since the last call, as dead letters (event, error, operator); None:
+        none."""
+        return self._dead.take() if self._dead is not None else None
+
+    def on_stop(self) -> Any:
+        self._close_events()
+
+    # -- the class of the rows ----------------------------------------------------------------------------
+
+    def row_schema(self) -> Schema:
+        """The schema of the rows that this source makes."""
+        if self._made_schema is None:
+            from actorstream.events.schema import Schema
+
+            keys = {"event": self.event, "schema": self.schema}
+            keys |= {"event_time": self.event_time, "time_unit": self.time_unit}
+            self._made_schema = Schema.of(type(self).output_types(keys, [])["default"])
+        return self._made_schema
+
+    @classmethod
+    def output_types(cls, keys: dict[str, Any], inputs: list[Schema]) -> dict[str, Schema | type[Event]]:
+        """From the keys `event` or `schema`, else `outputs`, else the return annotation of `events` or
+        `read`."""
+        found: dict[str, Any] = dict(cls.outputs)
+        declared = declared_schema(keys)
+        if declared is None and "default" not in found:
+            for hook in (cls.events, cls.read):
+                annotated = _annotated_rows(hook)
+                if annotated is not None:
+                    found["default"] = annotated
+                    break
+        if declared is not None:
+            found["default"] = declared
+        elif "default" in found and (keys.get("event_time") or keys.get("time_unit")):
+            found["default"] = declared_schema({**keys, "event": found["default"]})
+        return found
+
+    @classmethod
+    def check(cls, keys: dict[str, Any], inputs: list[Schema], base: Path) -> list[Problem]:
+        from actorstream.connectors.checks import common_problems
+
+        return common_problems(keys)
+
+    # -- rows from events() -------------------------------------------------------------------------------
+
+    def _read_events(self, max_rows: int) -> Batch | None:
+        """`read` of a source that defines a plain `events`."""
+        from actorstream.events.batch import Batch
+
+        wanted = self._still_wanted(max_rows)
+        if self._iterator is None:
+            self._iterator = islice(self._passes(), self._to_skip, None)
+            self._read_rows = self._to_skip
+            wanted = self._still_wanted(max_rows)
+        made = list(islice(typing.cast("Iterator[Event]", self._iterator), wanted))
+        if not made:
+            return None
+        self.row = self._read_rows
+        self._read_rows += len(made)
+        return Batch.of_events(self.row_schema(), made)
+
+    async def _read_live(self, max_rows: int) -> Batch | None:
+        """`read` of a source whose `events` is async: waits for one event, then takes what is there."""
+        from actorstream.connectors.live import Pump
+        from actorstream.events.batch import Batch
+
+        if self._iterator is None:
+            self._iterator = Pump(typing.cast("AsyncIterator[Event]", self.events()), self._to_skip)
+            self._read_rows = self._to_skip
+        wanted = self._still_wanted(max_rows)
+        made = await typing.cast("Pump", self._iterator).take(wanted) if wanted else []
+        if not made:
+            self._close_events()
+            return None
+        self.row = self._read_rows
+        self._read_rows += len(made)
+        return Batch.of_events(self.row_schema(), made)
+
+    def _passes(self) -> Iterator[Event]:
+        done = 0
+        while self._opened != [] and (self.repeat == 0 or done < self.repeat):
+            some = False
+            for event in typing.cast("Iterator[Event]", self.events()):
+                some = True
+                yield event
+            if not some:
+                return
+            done += 1
+
+    def _still_wanted(self, max_rows: int) -> int:
+        if self._opened == []:
+            return 0
+        return max_rows if self.count is None else min(max_rows, self.count - self._read_rows)
+
+    def _close_events(self) -> None:
+        from actorstream.connectors.live import Pump
+
+        if isinstance(self._iterator, Pump):
+            self._iterator.close()
+
+
+def _annotated_rows(hook: Any) -> type[Event] | None:
+    from actorstream.events.event import Event
+
+    try:
+        annotation = typing.get_type_hints(hook).get("return")
+    except (NameError, TypeError):
+        return None
+    found: type[Event] | None = _event_in(annotation, Event)
+    return None if found is Event else found
