@@ -41,7 +41,7 @@ def main(arguments: list[str] | None = None) -> int:
         records = run_suite(suite, settings, progress=partial(errors.print, style="dim", markup=False))
         console.print(records_table(suite.name, records))
         for note in suite.notes:
-            console.print(f"  {note}", markup=False)
+            console.print(f"  {note if isinstance(note, str) else note()}", markup=False)
         draw(suite.name, bars(suite.name, records))
         if suite.curves is not None:
             draw(f"{suite.name}-lines", lines(suite.name, suite.curves()))

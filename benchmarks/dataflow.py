@@ -45,6 +45,7 @@ class Ran:
         return found
 
 
+COMMAND = Path(sys.executable).with_name("actorstream")
 INTO = "{into}"
 """Stands for the folder of notes in the value of a key."""
 
@@ -56,7 +57,7 @@ def launch(name: str, actors: dict[str, dict[str, Any]], **deploy: Any) -> Ran:
         into.mkdir()
         topology, report = Path(folder) / f"{name}.toml", Path(folder) / "report.json"
         topology.write_text(toml(name, actors).replace(INTO, str(into)))
-        command = [sys.executable, "-m", "actorstream", "launch", str(topology), "--report", str(report)]
+        command = [str(COMMAND), "launch", str(topology), "--report", str(report)]
         for key, value in deploy.items():
             command += ["--set", f"deploy.{key}={inline(value)}"]
         try:

@@ -48,8 +48,8 @@ class Suite:
 
     name: str
     probes: tuple[Probe, ...]
-    notes: tuple[str, ...] = ()
-    """Lines printed beside the figures."""
+    notes: tuple[str | Callable[[], str], ...] = ()
+    """Lines printed beside the figures; what has to be measured for one is measured after the last round."""
     curves: Callable[[], Sequence[Curve]] | None = None
     """What to draw as lines, called after the last round."""
 

@@ -70,7 +70,7 @@ class Referring(Filling):
 
 
 def topology(source: type[Filling], seconds: float, rows: int, add: str = "") -> dict[str, dict[str, object]]:
-    """One source in one process, one meter in the other."""
+    """A source and a meter; placement "round-robin" puts each into a process of its own."""
     return {
         "rows": {"type": f"benchmarks.suites.ipc:{source.__name__}", "seconds": seconds, "rows": rows},
         "meter": {
@@ -85,7 +85,12 @@ def topology(source: type[Filling], seconds: float, rows: int, add: str = "") ->
 def run(source: type[Filling], seconds: float, rows: int = ROWS, add: str = "") -> tuple[float, float]:
     """Tuples and jumbo tuples a second."""
     ran = launch(
-        "ipc", topology(source, seconds, rows, add), transport="shm", workers=2, batch_size=max(rows, ROWS)
+        "ipc",
+        topology(source, seconds, rows, add),
+        transport="shm",
+        workers=2,
+        placement="round-robin",
+        batch_size=max(rows, ROWS),
     )
     return ran.rate(), ran.batch_rate()
 
@@ -115,7 +120,7 @@ def suite(settings: Settings) -> Suite:
             probe("hand-over-reference", "jumbo tuples/s", reference),
         ),
         notes=(
-            f"cache-line round trip: {machine.round_trip()}",
+            lambda: f"cache-line round trip: {machine.round_trip()}",
             f"filled, sum and c-ring: {ROWS} rows of 5 int64 columns in each jumbo tuple, written in place",
             f"by reference: the least of jumbo tuples of {', '.join(map(str, SIZES))} rows",
         ),

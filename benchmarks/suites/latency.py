@@ -51,7 +51,7 @@ class Pings(Source):
         if now >= self.ends:
             return None
         self.sent += 1
-        return Batch.of_events(self.schema, [Ping(monotonic_ns())])
+        return Batch.of_events(Ping, [Ping(monotonic_ns())])
 
     def position(self) -> dict[str, int]:
         return {"pings": self.sent}
@@ -83,7 +83,9 @@ def hop(wait: str, seconds: float) -> Sequence[float]:
             "into": INTO,
         },
     }
-    found = launch("latency", actors, transport="shm", workers=2, wait=wait).of("arrivals")
+    found = launch("latency", actors, transport="shm", workers=2, placement="round-robin", wait=wait).of(
+        "arrivals"
+    )
     return found["p50"], found["p99"]
 
 

@@ -1,0 +1,129 @@
+"""Word count through the real command line: every deployment gives what a shell pipeline and the reference give."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import itertools
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from apps.word_count import reference
+
+ROOT = Path(__file__).parents[2]
+APP = ROOT / "apps" / "word_count"
+BOOK = APP / "data" / "book.txt"
+DEPLOYMENTS = list(itertools.product((1, 2, 4), ("local", "shm"), (1, 7, 4096)))
+
+
+def launch(topology: str, out: Path, *options: str, path: Path | None = None) -> list[tuple[str, int]]:
+    """Runs a topology of the app and reads the file that it writes."""
+    command = [str(Path(sys.executable).with_name("actorstream")), "launch", str(APP / topology)]
+    command += ["--set", f"actors.counts.path={out}", *options]
+    if path is not None:
+        command += ["--set", f"actors.lines.path={path}"]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr
+    return rows(out)
+
+
+def rows(path: Path) -> list[tuple[str, int]]:
+    with path.open(newline="") as file:
+        header, *found = csv.reader(file)
+    assert header == ["word", "count"]
+    return [(word, int(count)) for word, count in found]
+
+
+def by_shell(path: Path) -> dict[str, int]:
+    """The counts of a pipeline that shares nothing with this project."""
+    pipeline = "LC_ALL=C tr -cs 'A-Za-z' '\\n' < \"$BOOK\" | LC_ALL=C tr 'A-Z' 'a-z' | grep . | LC_ALL=C sort | uniq -c"
+    done = subprocess.run(
+        ["sh", "-c", pipeline],
+        env={**os.environ, "BOOK": str(path)},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    pairs = (line.split() for line in done.stdout.splitlines())
+    return {word: int(count) for count, word in pairs}
+
+
+@pytest.fixture(scope="module")
+def expected() -> dict[str, int]:
+    return by_shell(BOOK)
+
+
+@pytest.fixture(scope="module")
+def few_lines(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The first 300 lines of the book, for the deployments that send every line alone."""
+    path = tmp_path_factory.mktemp("book") / "few.txt"
+    path.write_text("".join(BOOK.open(encoding="utf-8").readlines()[:300]), encoding="utf-8")
+    return path
+
+
+def test_the_reference_agrees_with_a_shell_pipeline(expected: dict[str, int]) -> None:
+    assert reference.final_counts(BOOK) == expected
+    assert sum(expected.values()) == 82939
+
+
+@pytest.mark.parametrize(("workers", "transport", "batch_size"), DEPLOYMENTS)
+def test_counts_are_the_same_under_every_deployment(
+    workers: int, transport: str, batch_size: int, tmp_path: Path, expected: dict[str, int]
+) -> None:
+    options = (
+        "--workers",
+        str(workers),
+        "--transport",
+        transport,
+        "--set",
+        f"deploy.batch_size={batch_size}",
+    )
+    found = launch("topology.toml", tmp_path / "counts.csv", *options)
+    assert len(found) == len(expected)
+    assert dict(found) == expected
+
+
+@pytest.mark.parametrize("topology", ["batch.toml", "native.toml"])
+@pytest.mark.parametrize(("workers", "batch_size"), [(1, 4096), (2, 7), (4, 4096)])
+def test_faster_operators_count_the_same(
+    topology: str, workers: int, batch_size: int, tmp_path: Path, expected: dict[str, int]
+) -> None:
+    options = ("--workers", str(workers), "--transport", "shm", "--set", f"deploy.batch_size={batch_size}")
+    found = launch(topology, tmp_path / "counts.csv", *options)
+    assert len(found) == len(expected)
+    assert dict(found) == expected
+
+
+@pytest.mark.parametrize(
+    ("workers", "transport", "batch_size"), [(1, "local", 4096), (2, "shm", 4096), (4, "shm", 7)]
+)
+def test_running_counts_come_in_the_order_of_the_book(
+    workers: int, transport: str, batch_size: int, tmp_path: Path, few_lines: Path
+) -> None:
+    options = (
+        "--workers",
+        str(workers),
+        "--transport",
+        transport,
+        "--set",
+        f"deploy.batch_size={batch_size}",
+    )
+    found = launch("running.toml", tmp_path / "running.csv", *options, path=few_lines)
+    assert found == list(reference.running_counts(few_lines))
+
+
+def test_a_compressed_input_is_read_as_it_is(tmp_path: Path, few_lines: Path) -> None:
+    with few_lines.open("rb") as plain, gzip.open(tmp_path / "few.txt.gz", "wb") as packed:
+        shutil.copyfileobj(plain, packed)
+    found = launch("topology.toml", tmp_path / "counts.csv", path=tmp_path / "few.txt.gz")
+    assert dict(found) == by_shell(few_lines)
+
+
+def test_an_empty_input_gives_a_header_and_no_rows(tmp_path: Path) -> None:
+    (tmp_path / "empty.txt").touch()
+    assert launch("topology.toml", tmp_path / "counts.csv", path=tmp_path / "empty.txt") == []
