@@ -1,4 +1,5 @@
-/* Reading and writing Arrow validity bitmaps at any bit offset. Private to the kernels; never reads past the last byte. */
+/* Reading and writing Arrow validity bitmaps at any bit offset. Private to the kernels; never reads past the
+ * last byte. */
 #ifndef ACTORSTREAM_BITS_H
 #define ACTORSTREAM_BITS_H
 #include <stdint.h>
@@ -9,8 +10,8 @@
 #endif
 #define AS_INLINE static inline __attribute__((always_inline, unused))
 
-/* Values of a column may lie at any address (a NumPy view, a slice of a message): these types say so to the compiler,
-   which then still vectorises. */
+/* Values of a column may lie at any address (a NumPy view, a slice of a message): these types say so to the
+   compiler, which then still vectorises. */
 typedef uint16_t u16_any __attribute__((aligned(1), may_alias));
 typedef uint32_t u32_any __attribute__((aligned(1), may_alias));
 typedef uint64_t u64_any __attribute__((aligned(1), may_alias));
@@ -19,7 +20,9 @@ typedef int32_t i32_any __attribute__((aligned(1), may_alias));
 typedef int64_t i64_any __attribute__((aligned(1), may_alias));
 typedef float f32_any __attribute__((aligned(1), may_alias));
 typedef double f64_any __attribute__((aligned(1), may_alias));
-typedef struct u128_any { u64_any low, high; } u128_any;
+typedef struct u128_any {
+    u64_any low, high;
+} u128_any;
 
 AS_INLINE int bit_at(const uint8_t *bits, int64_t at)
 {

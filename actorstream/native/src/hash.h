@@ -70,14 +70,15 @@ AS_INLINE uint64_t bytes_before_mix(const uint8_t *data, uint64_t bytes)
     return hash ^ word_exact(data, bytes);
 }
 
-#define EACH_ROW(type, expression)                                                                                     \
-    do {                                                                                                               \
-        const type *from = (const type *)data;                                                                         \
-        for (int64_t i = 0; i < rows; i++)                                                                             \
-            hash[i] = mix((uint64_t)(expression) ^ R2);                                                                \
+#define EACH_ROW(type, expression)                                                                           \
+    do {                                                                                                     \
+        const type *from = (const type *)data;                                                               \
+        for (int64_t i = 0; i < rows; i++)                                                                   \
+            hash[i] = mix((uint64_t)(expression) ^ R2);                                                      \
     } while (0)
 
-AS_INLINE void hash_integers_body(const void *data, uint32_t width, bool is_signed, int64_t rows, uint64_t *hash)
+AS_INLINE void hash_integers_body(const void *data, uint32_t width, bool is_signed, int64_t rows,
+                                  uint64_t *hash)
 {
     switch (width) {
     case 1:
@@ -125,7 +126,8 @@ AS_INLINE void combine_all_body(uint64_t *hash, const uint64_t *next, int64_t ro
 
 AS_VERSIONS(hash_integers, (const void *data, uint32_t width, bool is_signed, int64_t rows, uint64_t *hash),
             (data, width, is_signed, rows, hash))
-AS_VERSIONS(hash_floats, (const void *data, uint32_t width, int64_t rows, uint64_t *hash), (data, width, rows, hash))
+AS_VERSIONS(hash_floats, (const void *data, uint32_t width, int64_t rows, uint64_t *hash),
+            (data, width, rows, hash))
 AS_VERSIONS(mix_all, (uint64_t *hash, int64_t rows), (hash, rows))
 AS_VERSIONS(combine_all, (uint64_t *hash, const uint64_t *next, int64_t rows), (hash, next, rows))
 
@@ -134,10 +136,10 @@ AS_INLINE int64_t start_at(const void *offsets, bool wide, int64_t at)
     return wide ? ((const i64_any *)offsets)[at] : (int64_t)((const i32_any *)offsets)[at];
 }
 
-/* Values of 1 .. 16 bytes take no branch on their length where 16 bytes are readable: short words are the usual key,
-   and their lengths are what a branch predictor cannot guess. */
-AS_INLINE void premix_strings(const uint8_t *data, const void *offsets, bool wide, int64_t start, int64_t rows,
-                              uint64_t *hash)
+/* Values of 1 .. 16 bytes take no branch on their length where 16 bytes are readable: short words are the
+   usual key, and their lengths are what a branch predictor cannot guess. */
+AS_INLINE void premix_strings(const uint8_t *data, const void *offsets, bool wide, int64_t start,
+                              int64_t rows, uint64_t *hash)
 {
     const int64_t readable = start_at(offsets, wide, start + rows);
     for (int64_t i = 0; i < rows; i++) {
@@ -146,7 +148,8 @@ AS_INLINE void premix_strings(const uint8_t *data, const void *offsets, bool wid
         if (__builtin_expect(bytes - 1 < 16 && from + 16 <= readable, 1)) {
             const uint64_t low = *(const u64_any *)(data + from), high = *(const u64_any *)(data + from + 8);
             const uint64_t begun = R3 ^ (bytes * R11), two = bytes > 8 ? ~UINT64_C(0) : 0;
-            const uint64_t last = (two & high) | (~two & low), state = (two & fold(begun ^ low)) | (~two & begun);
+            const uint64_t last = (two & high) | (~two & low),
+                           state = (two & fold(begun ^ low)) | (~two & begun);
             hash[i] = state ^ (last & (~UINT64_C(0) >> (-8 * bytes & 63))); /* the last word's 1 .. 8 bytes */
         } else {
             hash[i] = bytes_before_mix(data + from, bytes);
@@ -178,8 +181,8 @@ static void hash_rows(const as_column *column, uint32_t how, int64_t row, int64_
     else if (how == AS_HASH_FLOAT)
         hash_floats((const uint8_t *)column->data + start * column->width, column->width, rows, hash);
     else
-        hash_integers((const uint8_t *)column->data + start * column->width, column->width, how == AS_HASH_SIGNED,
-                      rows, hash);
+        hash_integers((const uint8_t *)column->data + start * column->width, column->width,
+                      how == AS_HASH_SIGNED, rows, hash);
     if (column->validity == NULL)
         return;
     for (int64_t at = 0; at < rows; at += 64) {

@@ -121,8 +121,14 @@ uint64_t as_jumbo_measure(const as_piece *pieces, uint32_t count, uint32_t colum
 static void write_header(uint8_t *out, uint64_t bytes, const slot *slots, uint32_t columns, int64_t rows,
                          uint64_t schema, uint64_t plan)
 {
-    const header head = {.magic = AS_JUMBO_MAGIC, .version = AS_JUMBO_VERSION, .columns = (uint16_t)columns,
-                         .schema = schema, .rows = rows, .bytes = bytes, .plan = plan, .table = sizeof(header)};
+    const header head = {.magic = AS_JUMBO_MAGIC,
+                         .version = AS_JUMBO_VERSION,
+                         .columns = (uint16_t)columns,
+                         .schema = schema,
+                         .rows = rows,
+                         .bytes = bytes,
+                         .plan = plan,
+                         .table = sizeof(header)};
     const size_t used = sizeof(header) + columns * sizeof(slot);
     memcpy(out, &head, sizeof head);
     if (columns)
@@ -162,8 +168,11 @@ static bool write_column(uint8_t *out, const slot *slot, uint64_t end, const as_
         return false;
     bit_writer bits = {.out = out + slot->validity};
     uint8_t *fixed = out + slot->data;
-    variable_writer writer = {.base = out + slot->data, .next = out + slot->data, .end = out + end,
-                              .offsets = out + slot->offsets, .wide = slot->wide != 0};
+    variable_writer writer = {.base = out + slot->data,
+                              .next = out + slot->data,
+                              .end = out + end,
+                              .offsets = out + slot->offsets,
+                              .wide = slot->wide != 0};
     if (slot->offsets)
         put_offset(writer.offsets, writer.wide, 0, 0);
     for (uint32_t p = 0; p < count; p++) {
@@ -210,8 +219,8 @@ int as_jumbo_write(uint8_t *out, uint64_t bytes, const void *table, const as_pie
     return AS_OK;
 }
 
-uint64_t as_jumbo_prepare(uint8_t *out, uint64_t bytes, const uint32_t *widths, uint32_t columns, int64_t rows,
-                          uint64_t schema, uint64_t plan)
+uint64_t as_jumbo_prepare(uint8_t *out, uint64_t bytes, const uint32_t *widths, uint32_t columns,
+                          int64_t rows, uint64_t schema, uint64_t plan)
 {
     if (rows < 0 || columns > UINT16_MAX || (columns && widths == NULL) || (uintptr_t)out % 8)
         return failed(EINVAL);
@@ -239,7 +248,8 @@ uint64_t as_jumbo_prepare(uint8_t *out, uint64_t bytes, const uint32_t *widths, 
     return end;
 }
 
-/* Checks one slot against the block and fills its descriptor. Sizes are compared by division: `rows` is hostile. */
+/* Checks one slot against the block and fills its descriptor. Sizes are compared by division: `rows` is
+ * hostile. */
 static bool open_column(const uint8_t *block, uint64_t bytes, uint64_t start, const slot *slot, uint64_t rows,
                         as_column *out)
 {
@@ -254,7 +264,8 @@ static bool open_column(const uint8_t *block, uint64_t bytes, uint64_t start, co
     if (slot->width)
         return slot->offsets == 0 && slot->wide == 0 && rows <= (bytes - slot->data) / slot->width;
     const uint64_t width = slot->wide ? 8 : 4;
-    if (slot->wide > 1 || slot->offsets < start || slot->offsets > bytes || rows >= (bytes - slot->offsets) / width)
+    if (slot->wide > 1 || slot->offsets < start || slot->offsets > bytes ||
+        rows >= (bytes - slot->offsets) / width)
         return false;
     out->offsets = block + slot->offsets;
     int64_t last = offset_at(out->offsets, slot->wide, (int64_t)rows);
@@ -270,8 +281,8 @@ int as_jumbo_open(const uint8_t *block, uint64_t bytes, uint64_t schema, uint32_
     if (bytes < sizeof head)
         return AS_E_CORRUPT;
     memcpy(&head, block, sizeof head);
-    if (head.magic != AS_JUMBO_MAGIC || head.version != AS_JUMBO_VERSION || head.bytes > bytes || head.rows < 0 ||
-        head.flags != 0 || head.table != sizeof head || head.bytes % ALIGNMENT ||
+    if (head.magic != AS_JUMBO_MAGIC || head.version != AS_JUMBO_VERSION || head.bytes > bytes ||
+        head.rows < 0 || head.flags != 0 || head.table != sizeof head || head.bytes % ALIGNMENT ||
         head.bytes < first_buffer(head.columns))
         return AS_E_CORRUPT;
     if (head.schema != schema)

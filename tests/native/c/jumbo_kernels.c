@@ -1,6 +1,7 @@
 /*
- * Hashes, partitions and masks of random key columns against the plainest code that could be right. Every buffer has
- * exactly its size, so that AddressSanitizer sees an access of one byte too many. Usage: jumbo_kernels SEED ROUNDS
+ * Hashes, partitions and masks of random key columns against the plainest code that could be right. Every
+ * buffer has exactly its size, so that AddressSanitizer sees an access of one byte too many. Usage:
+ * jumbo_kernels SEED ROUNDS
  */
 #include <stdbool.h>
 #include <stdio.h>
@@ -8,12 +9,13 @@
 #include <string.h>
 #include "kernels.h"
 
-#define CHECK(condition)                                                                                               \
-    do {                                                                                                               \
-        if (!(condition)) {                                                                                            \
-            fprintf(stderr, "%s:%d: seed %llu: %s\n", __FILE__, __LINE__, (unsigned long long)seed, #condition);       \
-            exit(1);                                                                                                   \
-        }                                                                                                              \
+#define CHECK(condition)                                                                                     \
+    do {                                                                                                     \
+        if (!(condition)) {                                                                                  \
+            fprintf(stderr, "%s:%d: seed %llu: %s\n", __FILE__, __LINE__, (unsigned long long)seed,          \
+                    #condition);                                                                             \
+            exit(1);                                                                                         \
+        }                                                                                                    \
     } while (0)
 
 static unsigned long long seed;
@@ -40,7 +42,9 @@ static as_column random_key(uint32_t how, int64_t rows)
     static const uint32_t integers[] = {1, 2, 4, 8}, bytes[] = {0, 0, 0, 3, 16};
     as_column key = {.first = (int64_t)below(70)};
     const size_t values = (size_t)(key.first + rows);
-    key.width = how == AS_HASH_BYTES ? bytes[below(5)] : how == AS_HASH_FLOAT ? 4u << below(2) : integers[below(4)];
+    key.width = how == AS_HASH_BYTES   ? bytes[below(5)]
+                : how == AS_HASH_FLOAT ? 4u << below(2)
+                                       : integers[below(4)];
     if (below(2))
         key.validity = random_bytes((values + 7) / 8);
     size_t data = values * key.width;
@@ -71,7 +75,8 @@ static uint64_t plain_hash(const as_column *key, uint32_t how, int64_t row)
         return as_hash_bytes(value, key->width);
     if (how == AS_HASH_BYTES) {
         int64_t from = key->wide ? ((const int64_t *)key->offsets)[at] : ((const int32_t *)key->offsets)[at];
-        int64_t to = key->wide ? ((const int64_t *)key->offsets)[at + 1] : ((const int32_t *)key->offsets)[at + 1];
+        int64_t to =
+            key->wide ? ((const int64_t *)key->offsets)[at + 1] : ((const int32_t *)key->offsets)[at + 1];
         return as_hash_bytes((const uint8_t *)key->data + from, (uint64_t)(to - from));
     }
     if (how == AS_HASH_FLOAT) {
@@ -89,8 +94,8 @@ static uint64_t plain_hash(const as_column *key, uint32_t how, int64_t row)
     return as_hash_int64((int64_t)number);
 }
 
-static void check_partition(const uint32_t *destination, int64_t rows, uint32_t destinations, const uint32_t *index,
-                            const int64_t *counts)
+static void check_partition(const uint32_t *destination, int64_t rows, uint32_t destinations,
+                            const uint32_t *index, const int64_t *counts)
 {
     int64_t at = 0;
     for (uint32_t d = 0; d < destinations; d++) {
@@ -111,7 +116,8 @@ static void one_round(void)
     const uint32_t destinations = 1 + (uint32_t)below(below(3) ? 8 : 40);
     as_column key = random_key(how, rows);
     uint64_t *hash = malloc((size_t)rows * 8), *combined = malloc((size_t)rows * 8);
-    uint32_t *table = malloc(groups * 4), *index = malloc((size_t)rows * 4), *expected = malloc((size_t)rows * 4);
+    uint32_t *table = malloc(groups * 4), *index = malloc((size_t)rows * 4),
+             *expected = malloc((size_t)rows * 4);
     uint32_t *group = malloc((size_t)rows * 4);
     int64_t *counts = malloc(destinations * 8);
     for (uint32_t g = 0; g < groups; g++)
@@ -168,7 +174,8 @@ int main(int count, char **arguments)
         return 2;
     seed = strtoull(arguments[1], NULL, 10);
     state = seed * 2 + 1;
-    CHECK(as_hash_int64(0) == UINT64_C(0xfbe18f9e65e57173) && as_hash_bytes("actor", 5) == UINT64_C(0x9d99d346a79534d9));
+    CHECK(as_hash_int64(0) == UINT64_C(0xfbe18f9e65e57173) &&
+          as_hash_bytes("actor", 5) == UINT64_C(0x9d99d346a79534d9));
     for (long rounds = atol(arguments[2]); rounds > 0; rounds--)
         one_round();
     puts("ok");

@@ -1,7 +1,7 @@
 /*
- * Random batches cut into random pieces, written, opened and compared row by row with the columns they came from;
- * then the block's bytes are damaged and opened again. Every buffer has exactly its size, so that AddressSanitizer
- * sees a read or write of one byte too many. Usage: jumbo_pieces SEED ROUNDS
+ * Random batches cut into random pieces, written, opened and compared row by row with the columns they came
+ * from; then the block's bytes are damaged and opened again. Every buffer has exactly its size, so that
+ * AddressSanitizer sees a read or write of one byte too many. Usage: jumbo_pieces SEED ROUNDS
  */
 #include <errno.h>
 #include <stdbool.h>
@@ -12,12 +12,13 @@
 
 #define MAX_COLUMNS 6
 #define MAX_PIECES 4
-#define CHECK(condition)                                                                                               \
-    do {                                                                                                               \
-        if (!(condition)) {                                                                                            \
-            fprintf(stderr, "%s:%d: seed %llu: %s\n", __FILE__, __LINE__, (unsigned long long)seed, #condition);       \
-            exit(1);                                                                                                   \
-        }                                                                                                              \
+#define CHECK(condition)                                                                                     \
+    do {                                                                                                     \
+        if (!(condition)) {                                                                                  \
+            fprintf(stderr, "%s:%d: seed %llu: %s\n", __FILE__, __LINE__, (unsigned long long)seed,          \
+                    #condition);                                                                             \
+            exit(1);                                                                                         \
+        }                                                                                                    \
     } while (0)
 
 static unsigned long long seed;
@@ -99,8 +100,10 @@ static const uint8_t *value_at(const as_column *column, int64_t row, size_t *byt
         *bytes = column->width;
         return data + (size_t)at * column->width;
     }
-    int64_t from = column->wide ? ((const int64_t *)column->offsets)[at] : ((const int32_t *)column->offsets)[at];
-    int64_t to = column->wide ? ((const int64_t *)column->offsets)[at + 1] : ((const int32_t *)column->offsets)[at + 1];
+    int64_t from =
+        column->wide ? ((const int64_t *)column->offsets)[at] : ((const int32_t *)column->offsets)[at];
+    int64_t to = column->wide ? ((const int64_t *)column->offsets)[at + 1]
+                              : ((const int32_t *)column->offsets)[at + 1];
     *bytes = (size_t)(to - from);
     return data + from;
 }
@@ -123,7 +126,8 @@ static as_piece random_piece(const batch *from)
     return piece;
 }
 
-static void compare(const as_column *opened, int64_t rows, const as_piece *pieces, uint32_t count, uint32_t columns)
+static void compare(const as_column *opened, int64_t rows, const as_piece *pieces, uint32_t count,
+                    uint32_t columns)
 {
     int64_t row = 0;
     for (uint32_t p = 0; p < count; p++) {
@@ -165,7 +169,8 @@ static void damage(const uint8_t *block, uint64_t bytes, uint32_t columns, const
         uint8_t *copy = aligned_alloc(64, bytes);
         memcpy(copy, block, bytes);
         for (uint64_t hits = 1 + below(3); hits; hits--) {
-            static const uint64_t nasty[] = {0, 1, 63, 64, INT32_MAX, UINT32_MAX, INT64_MAX, UINT64_MAX, UINT64_C(1) << 63};
+            static const uint64_t nasty[] = {
+                0, 1, 63, 64, INT32_MAX, UINT32_MAX, INT64_MAX, UINT64_MAX, UINT64_C(1) << 63};
             uint64_t at = below(3) ? below(64 + 32 * columns) & ~UINT64_C(7) : below(bytes - 8);
             uint64_t value = below(2) ? nasty[below(sizeof nasty / sizeof *nasty)] : random64() >> below(64);
             memcpy(copy + at, &value, below(2) ? 8 : 1 + below(4));
