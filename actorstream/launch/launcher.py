@@ -11,6 +11,7 @@ from collections.abc import Callable
 from time import monotonic
 from typing import TYPE_CHECKING, Any
 
+from actorstream.connectors.sink import END
 from actorstream.errors import RunError, WorkerDiedError
 from actorstream.launch.process import WorkerProcess, fork_worker
 from actorstream.runtime.control import (
@@ -188,7 +189,7 @@ class Launcher:
             case Prepared():
                 worker.prepared = True
                 if all(each.prepared for each in self.workers):
-                    self._send_all(Commit(0))
+                    self._send_all(Commit(END))
             case Finished():
                 worker.finished = True
             case Collected(_, actor, data):

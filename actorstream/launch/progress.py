@@ -1,10 +1,12 @@
-"""Shows how a run gets on, on stderr: a live table on a terminal, plain lines otherwise. Reads counters, nothing else."""
+"""Shows on stderr how a run gets on: a live table on a terminal, plain lines otherwise. Reads counters only."""
 
 from __future__ import annotations
 
 import sys
 from time import monotonic
 from typing import TYPE_CHECKING, Any, TextIO
+
+import numpy as np
 
 from actorstream.metrics.counters import Counter, quantiles
 
@@ -87,7 +89,7 @@ class Progress:
             values = {counter: sum(counters.value(each, counter) for each in ids) for counter in Counter}
             moved = values[Counter.EVENTS_IN] or values[Counter.EVENTS_OUT]
             rate, busy = self._rate(name, now, moved, values[Counter.EXECUTE_NS])
-            histogram = sum(counters.histogram(each) for each in ids)
+            histogram = np.sum([counters.histogram(each) for each in ids], axis=0)
             p99 = quantiles(histogram, (0.99,))[0] / 1e6
             table.add_row(
                 name,

@@ -121,7 +121,7 @@ class _Builder:
         node = job.graph.actors[planned.actor]
         partitions = source.partitions()  # type: ignore[attr-defined]
         share = [name for number, name in enumerate(partitions) if number % node.replicas == planned.index]
-        source.on_error = node.on_error  # type: ignore[attr-defined]
+        source.on_bad_row = node.on_error  # type: ignore[attr-defined]
         source.open(share)  # type: ignore[attr-defined]
         active = min(node.replicas, max(len(partitions), 1))
         rate = float(keys.get("rate") or 0.0) / active

@@ -21,14 +21,7 @@ from actorstream.runtime.fuse import fusible
 from actorstream.runtime.registry import registry
 from actorstream.topology.available import Available, check_deploy
 from actorstream.topology.machine import Machine, read_machine
-from actorstream.topology.plan import (
-    ExecutionPlan,
-    PlannedChannel,
-    PlannedReplica,
-    load_plan,
-    plan_problems,
-    planned_edges,
-)
+from actorstream.topology.plan import ExecutionPlan, PlannedReplica, load_plan, plan_problems
 from actorstream.topology.validate import check_graph
 from actorstream.transports.base import Channel, Fabric, Transport
 from actorstream.transports.registry import installed_transports, load_transport
@@ -163,88 +156,18 @@ def compile_job(spec: TopologySpec, deploy: DeploySpec, plan_file: Path | None =
 
 
 def make_plan(graph: Graph, deploy: DeploySpec, machine: Machine | None = None) -> ExecutionPlan:
-    """Places the replicas of a checked graph and lays out their channels. The same input gives the same plan."""
-    placed = place(graph, deploy, machine or read_machine())
-    replicas: dict[str, list[PlannedReplica]] = defaultdict(list)
-    for replica in placed:
-        replicas[replica.actor].append(replica)
-    fused = _fused(graph, deploy, replicas)
-    return ExecutionPlan(
-        name=graph.name,
-        graph=graph.fingerprint,
-        deploy=deploy,
-        replicas=placed,
-        channels=_channels(graph, deploy, replicas, fused),
-        chains=_chains(placed, fused),
-        edges=planned_edges(graph),
-    )
+    """Places the replicas of a checked graph on a machine (this one unless given) and lays out their channels.
 
-
-def _fused(
-    graph: Graph, deploy: DeploySpec, replicas: dict[str, list[PlannedReplica]]
-) -> dict[int, tuple[int, Edge]]:
-    """Replica -> who calls it directly, and by which edge."""
-    fused = {}
-    if deploy.pipelining:
-        for edge in graph.edges:
-            pairs = list(zip(replicas[edge.producer], replicas[edge.consumer]))
-            if fusible(graph, edge) and all(up.worker == down.worker for up, down in pairs):
-                fused.update({down.id: (up.id, edge) for up, down in pairs})
-    return fused
-
-
-def _chains(placed: list[PlannedReplica], fused: dict[int, tuple[int, Edge]]) -> list[list[int]]:
-    chains: dict[int, list[int]] = {}
-    for replica in placed:  # in topological order, so a caller comes before those it calls
-        head = replica.id
-        while head in fused:
-            head = fused[head][0]
-        chains.setdefault(head, []).append(replica.id)
-    return [chain for chain in chains.values() if len(chain) > 1]
-
-
-def _channels(
-    graph: Graph,
-    deploy: DeploySpec,
-    replicas: dict[str, list[PlannedReplica]],
-    fused: dict[int, tuple[int, Edge]],
-) -> list[PlannedChannel]:
-    pairs = [
-        (edge, up, down)
-        for edge in graph.edges
-        for up in replicas[edge.producer]
-        for down in replicas[edge.consumer]
-        if not (down.id in fused and fused[down.id][1] is edge)
-        and not (edge.route == "forward" and down.index != up.index % len(replicas[edge.consumer]))
-    ]
-    producers: dict[tuple[int, int], int] = defaultdict(int)
-    inputs: dict[int, int] = defaultdict(int)
-    for edge, _, down in pairs:
-        producers[edge.index, down.id] += 1
-        inputs[down.worker] += 1
-    found = []
-    for number, (edge, up, down) in enumerate(pairs):
-        slots = SLOTS
-        while slots > MIN_SLOTS and slots * inputs[down.worker] > RING_ENTRIES:
-            slots //= 2
-        budget = max(deploy.edge_bytes // producers[edge.index, down.id], 1)
-        found.append(
-            PlannedChannel(
-                id=number,
-                edge=edge.index,
-                producer=up.id,
-                consumer=down.id,
-                remote=up.worker != down.worker,
-                slots=slots,
-                budget=budget,
-            )
-        )
-    return found
+    The same input gives the same plan."""
+    return place(graph, deploy, machine or read_machine(), direct=fusible)
 
 
 def _links(job: Job) -> list[Link]:
     """The plan's channels with the doorbell bits of their ends, and whether they leave the process."""
     replicas = job.plan.replicas
+    inputs: dict[int, int] = defaultdict(int)
+    for planned in job.plan.channels:
+        inputs[job.process_of(replicas[planned.consumer])] += 1
     edges = {edge.index: edge for edge in job.graph.edges}
     bits: dict[int, int] = defaultdict(int)
 
@@ -262,13 +185,21 @@ def _links(job: Job) -> list[Link]:
             receiver=receiver,
             send_bit=next_bit(sender),
             receive_bit=next_bit(receiver),
-            slots=planned.slots,
+            slots=planned.slots or slots_for(inputs[receiver]),
             budget=planned.budget,
         )
         links.append(
             Link(channel, edges[planned.edge], planned.producer, planned.consumer, sender != receiver)
         )
     return links
+
+
+def slots_for(inputs: int) -> int:
+    """Ring entries of a channel into a process that has so many of them."""
+    slots = SLOTS
+    while slots > MIN_SLOTS and slots * inputs > RING_ENTRIES:
+        slots //= 2
+    return slots
 
 
 def _fused_of(job: Job) -> dict[int, tuple[int, Edge]]:

@@ -1,4 +1,4 @@
-"""Control messages between the launcher and a worker, and the pipe that carries them. Nothing on the data path uses it."""
+"""Control messages between launcher and workers, and the pipe that carries them. The data path does not use it."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ MAX_MESSAGE = 1 << 30
 _LENGTH = struct.Struct("<I")
 
 
-class Message(msgspec.Struct, tag=True, frozen=True):
+class Message(msgspec.Struct, tag=True):
     """Base of all control messages."""
 
 

@@ -108,7 +108,7 @@ def hash_kind(kind: Kind) -> int:
 
 
 class ByRange:
-    """Neighbouring key values go to one replica: range i is bounds[i-1] <= key < bounds[i], ranges to replicas in order.
+    """Neighbouring key values go to one replica: range i is bounds[i-1] <= key < bounds[i].
 
     `bounds` are written at the input (`route = "range", key = "price", bounds = [10, 100]`), so the same row goes to
     the same range in every run."""
@@ -170,7 +170,7 @@ def selections(batch: Batch, index: np.ndarray, counts: list[int]) -> Parts:
         if count == batch.rows:
             return ((consumer, batch),)
         if count:
-            parts.append((consumer, batch.selection(index[start : start + count].copy())))
+            parts.append((consumer, batch.gather(index[start : start + count].copy())))
             start += count
     return parts
 

@@ -82,7 +82,7 @@ class SourceUnit(Unit):
             if self._is_async:
                 return self.spawn(self._read_async(rows))
             try:
-                batch = self.source.read(rows)
+                batch: Any = self.source.read(rows)
             except Exception as error:
                 raise operator_error(self.head.name, self.head.replica, None, error) from error
             if batch is None:

@@ -1,7 +1,7 @@
 """A worker process: builds its replicas from the plan, runs them in turns on one loop, ends orderly or says why not.
 
-No worker is special and none asks anybody on the data path (AIR section 3.3). The launcher only starts workers, hears of
-failures, and relays that all have prepared.
+No worker is special and none asks anybody on the data path (AIR section 3.3). The launcher only starts workers,
+hears of failures, and relays that all have prepared.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from actorstream.connectors.sink import END
 from actorstream.errors import ActorstreamError, RunError
 from actorstream.runtime.build import build_units
 from actorstream.runtime.control import (
@@ -42,8 +43,6 @@ LOOP_NS = 5_000_000
 SPIN_NS = 20_000
 """How long a worker looks for work before it parks, where every worker has a core of its own."""
 PUBLISH_S = 0.02
-END_BARRIER = 0
-"""The barrier number under which sinks prepare at the end of input."""
 
 
 class Aborted(RunError):
@@ -252,14 +251,14 @@ class Worker:
         """Every sink of this worker prepares; when all workers have, all commit (two phases)."""
         for replica in self._replicas():
             if replica.is_sink:
-                self._tokens[END_BARRIER, replica.id] = replica.actor.prepare(END_BARRIER)  # type: ignore[attr-defined]
+                self._tokens[END, replica.id] = replica.actor.prepare(END)  # type: ignore[attr-defined]
         if self.control is not None:
             self.control.send(Prepared(self.process))
             assert self._committed is not None
             await self._committed.wait()
             if self._error is not None:
                 return
-        self._commit(END_BARRIER)
+        self._commit(END)
         for replica in self._replicas():
             if replica.is_sink and self.control is not None:
                 for part in replica.actor.collected():  # type: ignore[attr-defined]
@@ -281,7 +280,7 @@ class Worker:
             if self._error is not None:
                 self._quietly(replica.actor.on_failure, self._error)
                 if replica.is_sink:
-                    self._quietly(replica.actor.abort, self._tokens.pop((END_BARRIER, replica.id), None))  # type: ignore[attr-defined]
+                    self._quietly(replica.actor.abort, self._tokens.pop((END, replica.id), None))  # type: ignore[attr-defined]
             result = self._quietly(replica.actor.on_stop)
             if asyncio.iscoroutine(result):
                 try:
@@ -326,7 +325,7 @@ class Worker:
 
     def commit(self, barrier: int) -> None:
         """All workers have prepared `barrier`."""
-        if barrier == END_BARRIER:
+        if barrier == END:
             assert self._committed is not None
             self._committed.set()
         else:
