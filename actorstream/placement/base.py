@@ -1,7 +1,7 @@
 """What a placement is: a pure function from graph, deployment and machine to a worker for each replica.
 
-No I/O, no clock, no randomness: the same input gives the same plan. A new placement is one file and one row of
-PLACEMENTS.
+No I/O, no clock, no randomness: the same input gives the same plan. A new one is one file and one row of the
+table PLACEMENTS.
 """
 
 from __future__ import annotations
@@ -49,10 +49,10 @@ def place(
     """The execution plan: for each replica its worker, thread, core and memory node.
 
     Args:
-        machine: gives its cores to the workers in turn (more workers than cores share); without it the plan names
-            no cores.
-        direct: whether an edge's consumer may be called by its producer. With it the plan also says which replicas
-            call each other and which channels join the others.
+        machine: gives its cores to the workers in turn (more workers than cores share); without it the plan
+            names no cores.
+        direct: whether an edge's consumer may be called by its producer. With it the plan also says which
+            replicas call each other and which channels join the others.
     """
     assignment = find_placement(deploy.placement)(graph, deploy, machine or Machine(()))
     replicas = []

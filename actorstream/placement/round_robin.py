@@ -1,7 +1,7 @@
 """round-robin: replicas dealt to the workers one by one in topological order.
 
-Balances numbers and ignores neighbours: even a forward chain becomes a pipeline between workers. The heuristic that
-briskstream-rlas section 7 finds insufficient on machines with several memory nodes.
+Balances numbers and ignores neighbours: even a forward chain becomes a pipeline between workers. The
+heuristic that briskstream-rlas section 7 finds insufficient on machines with several memory nodes.
 """
 
 from __future__ import annotations

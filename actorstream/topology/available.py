@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from importlib.metadata import entry_points
 
 from actorstream.errors import Problem
 from actorstream.topology.deploy import DeploySpec
@@ -25,6 +26,17 @@ class Available:
     schedules: tuple[str, ...] = ("none",)
     placements: tuple[str, ...] = ("spread", "round-robin", "first-fit")
     checkpoints: bool = False
+
+    @classmethod
+    def installed(
+        cls,
+        *,
+        orders: Iterable[str] = ("none",),
+        placements: Iterable[str] = ("spread", "round-robin", "first-fit"),
+    ) -> Available:
+        """The transports that installed packages register, and what the tables of orders and placements have."""
+        transports = sorted({point.name for point in entry_points(group="actorstream.transports")})
+        return cls(orders=tuple(orders), transports=tuple(transports), placements=tuple(placements))
 
 
 def choice_problem(

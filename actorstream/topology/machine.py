@@ -1,6 +1,6 @@
 """The machine a plan is made for: cores, memory nodes, CPU quota. Placements take it as an argument.
 
-Only `read_machine` looks at a real one (Linux: affinity, /sys, cgroup); nothing here changes anything.
+Only `read_machine` looks at a real one (affinity, /sys, cgroup); nothing here changes anything.
 """
 
 from __future__ import annotations
@@ -8,6 +8,8 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass
 from pathlib import Path
+
+from actorstream.native.cpus import usable_cpus
 
 
 @dataclass(frozen=True)
@@ -49,7 +51,7 @@ class Machine:
 
 
 def read_machine(root: Path = Path("/")) -> Machine:
-    """This machine, as this process may use it. `root` is where /sys is looked for."""
+    """This machine, as this process may use it. `root`: where /sys and /proc are looked for."""
     mask = (
         sorted(os.sched_getaffinity(0))
         if hasattr(os, "sched_getaffinity")
@@ -64,7 +66,8 @@ def read_machine(root: Path = Path("/")) -> Machine:
         distances = tuple(int(word) for word in _text(each / "distance").split())
         nodes.append(Node(number, _memory_total(_text(each / "meminfo")), distances))
     cores = tuple(Core(cpu, owner.get(cpu, 0)) for cpu in mask)
-    return Machine(cores, tuple(nodes) or (Node(0),), cpu_quota(root))
+    usable = usable_cpus(str(root).rstrip("/"))
+    return Machine(cores, tuple(nodes) or (Node(0),), usable if usable < len(cores) else None)
 
 
 def parse_cpu_list(text: str) -> list[int]:
@@ -75,35 +78,6 @@ def parse_cpu_list(text: str) -> list[int]:
         if first:
             found.extend(range(int(first), int(last or first) + 1))
     return found
-
-
-def cgroup_folders(root: Path = Path("/")) -> list[Path]:
-    """The cgroup (v2) folders whose limits bind this process, the innermost first; none without cgroup v2."""
-    lines = _text(root / "proc/self/cgroup").splitlines()
-    own = next((line[3:] for line in lines if line.startswith("0::")), None)
-    top = root / "sys/fs/cgroup"
-    if own is None or not top.is_dir():
-        return []
-    folder = top / own.lstrip("/")
-    found = []
-    while folder != top and top in folder.parents:
-        found.append(folder)
-        folder = folder.parent
-    return [each for each in [*found, top] if each.is_dir()]
-
-
-def cpu_quota(root: Path = Path("/")) -> float | None:
-    """CPUs that the cgroup grants (quota / period, the tightest of all levels); None: no limit."""
-    quotas = []
-    for folder in cgroup_folders(root):
-        words = _text(folder / "cpu.max").split()
-        if len(words) == 2 and words[0] != "max":
-            quotas.append(int(words[0]) / int(words[1]))
-    old = root / "sys/fs/cgroup/cpu"
-    granted, period = _text(old / "cpu.cfs_quota_us").strip(), _text(old / "cpu.cfs_period_us").strip()
-    if granted and period and int(granted) > 0:
-        quotas.append(int(granted) / int(period))
-    return min(quotas, default=None)
 
 
 def _memory_total(meminfo: str) -> int:

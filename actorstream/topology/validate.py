@@ -10,7 +10,7 @@ from typing import Any
 
 from actorstream.errors import ActorstreamError, ConfigurationError, Problem
 from actorstream.events.schema import Schema
-from actorstream.topology.available import Available, order_problem
+from actorstream.topology.available import Available, check_deploy, order_problem
 from actorstream.topology.conversion import shown
 from actorstream.topology.deploy import DeploySpec
 from actorstream.topology.graph import Edge, Graph, GraphActor, topological_order
@@ -21,6 +21,7 @@ from actorstream.topology.registry import TypeRegistry
 from actorstream.topology.routes import check_route
 from actorstream.topology.schemas import check_class, output_schemas
 from actorstream.topology.spec import ActorSpec, TopologySpec
+from actorstream.topology.written import Written
 
 
 def build_graph(
@@ -36,9 +37,9 @@ def build_graph(
     `replicas`: how many a placement chose for actors with `replicas = "auto"`; without it an operator gets as
     many as there are workers, a source or sink one."""
     problems: list[Problem] = []
-    graph = check_graph(
-        spec, registry, deploy or DeploySpec(), available or Available(), problems, replicas or {}
-    )
+    deploy, available = deploy or DeploySpec(), available or Available.installed()
+    check_deploy(deploy, available, Written(), problems)
+    graph = check_graph(spec, registry, deploy, available, problems, replicas)
     if problems or graph is None:
         raise ConfigurationError(problems)
     return graph

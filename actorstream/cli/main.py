@@ -1,0 +1,109 @@
+"""The command `actorstream`: which subcommands there are, and what an error becomes. Imports a command on first use."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from cyclopts import App
+
+COMMANDS = {
+    "launch": ("actorstream.cli.launch:launch", "Run a topology to the end of its input."),
+    "check": ("actorstream.cli.check:check", "List everything that is wrong with a topology."),
+    "plan": ("actorstream.cli.plan:plan", "Show the graph of a topology and where its replicas run."),
+    "doctor": (
+        "actorstream.cli.doctor:doctor",
+        "Look at this machine: cores, memory and limits, what is installed.",
+    ),
+    "new": ("actorstream.cli.new:new", "Start an app: a topology, operators, data and a test that passes."),
+}
+"""Name -> (where its function is, one line of help)."""
+
+DONE, FAILED, WRONG, INTERRUPTED = 0, 1, 2, 130
+"""Exit codes: done; the run failed; the input is wrong; interrupted."""
+
+
+def make_app(tokens: Sequence[str] = ()) -> App:
+    """The command line. A command that `tokens` name shows its own docstring as help, the others one line."""
+    from cyclopts import App
+
+    from actorstream import __version__
+
+    app = App(
+        name="actorstream", help="Streaming dataflows as actors, at the speed of C.", version=__version__
+    )
+    for name, (function, line) in COMMANDS.items():
+        app.command(function, name=name, help=None if tokens and tokens[0] == name else line)
+    return app
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Runs a command line and answers the exit code. Our own errors are a message on stderr, never a traceback."""
+    from cyclopts import CycloptsError
+
+    tokens = list(sys.argv[1:] if arguments is None else arguments)
+    if tokens and not tokens[0].startswith("-") and tokens[0] not in COMMANDS:
+        return _unknown(tokens[0])
+    try:
+        result: Any = make_app(tokens)(
+            tokens, result_action="return_value", exit_on_error=False, print_error=False
+        )
+        sys.stdout.flush()
+    except CycloptsError as error:
+        return _say(str(error), WRONG, f"see actorstream {_command(tokens)}--help")
+    except KeyboardInterrupt:
+        return _say("interrupted", INTERRUPTED)
+    except (
+        BrokenPipeError
+    ):  # whoever read our output has left; nothing more to say, not even by the interpreter's end
+        sys.stdout = None  # type: ignore[assignment]
+        return FAILED
+    except Exception as error:
+        code = exit_code(error)
+        if code is None:
+            raise
+        return _say(str(error), code)
+    return result if isinstance(result, int) else DONE
+
+
+def exit_code(error: BaseException) -> int | None:
+    """The exit code of one of our own errors; None for an exception that is a defect and deserves its traceback."""
+    from actorstream.errors import (
+        ActorstreamError,
+        ConfigurationError,
+        NotInstalledError,
+        ResourceError,
+        RunError,
+        SchemaError,
+    )
+
+    if isinstance(error, RunError):
+        from actorstream.launch.launcher import Interrupted
+
+        return INTERRUPTED if isinstance(error, Interrupted) else FAILED
+    if isinstance(error, (ConfigurationError, ResourceError, NotInstalledError, SchemaError)):
+        return WRONG
+    return FAILED if isinstance(error, ActorstreamError) else None
+
+
+def _say(message: str, code: int, hint: str = "") -> int:
+    print(f"actorstream: {message}" + (f"\n{hint}" if hint else ""), file=sys.stderr)
+    return code
+
+
+def _unknown(command: str) -> int:
+    from actorstream.topology.nearest import did_you_mean, listed
+
+    hint = did_you_mean(command, COMMANDS) or f"commands: {listed(COMMANDS)}"
+    return _say(f"there is no command {command!r}", WRONG, hint)
+
+
+def _command(tokens: Sequence[str]) -> str:
+    return f"{tokens[0]} " if tokens and tokens[0] in COMMANDS else ""
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,136 @@
+"""`actorstream plan`: the graph of a topology and the execution plan, as text, JSON, Mermaid or SVG; runs nothing."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import msgspec
+from cyclopts import Parameter
+
+if TYPE_CHECKING:
+    from actorstream.topology.graph import Graph
+    from actorstream.topology.picture import Picture
+    from actorstream.topology.plan import ExecutionPlan
+
+
+def plan(
+    topology: Path,
+    /,
+    *,
+    deploy: Path | None = None,
+    plan: Path | None = None,
+    set: Annotated[list[str] | None, Parameter(negative=())] = None,
+    workers: int | None = None,
+    transport: str | None = None,
+    json_: Annotated[bool, Parameter(name="--json", negative=())] = False,
+    mermaid: Annotated[bool, Parameter(negative=())] = False,
+    svg: Path | None = None,
+    graph: Annotated[bool, Parameter(negative=())] = False,
+    save: Path | None = None,
+) -> int:
+    """Show the graph of a topology and where its replicas run.
+
+    The logical graph shows actors, routes and schemas; the execution plan shows which replica runs on which worker, and
+    which neighbours call each other directly. Exit status: 0 done, 2 the input is wrong.
+
+    Parameters
+    ----------
+    topology
+        The topology file (TOML).
+    deploy
+        The deployment file (TOML).
+    plan
+        An execution plan to show instead of making one.
+    set
+        Overrides one key: actors.ACTOR.KEY=VALUE or deploy.KEY=VALUE; may be given several times.
+    workers
+        Worker processes; short for --set deploy.workers=N.
+    transport
+        How bytes move between them; short for --set deploy.transport=T.
+    json_
+        Prints graph and plan as one JSON object.
+    mermaid
+        Prints them as Mermaid flowcharts.
+    svg
+        Draws the logical graph into this file, and the execution plan into NAME.plan.svg beside it.
+    graph
+        Shows the logical graph only.
+    save
+        Writes the execution plan to this file, for `launch --plan`.
+    """
+    from actorstream.cli.choices import available
+    from actorstream.placement import place
+    from actorstream.runtime.fuse import fusible
+    from actorstream.runtime.registry import registry
+    from actorstream.topology.inputs import read_inputs
+    from actorstream.topology.machine import read_machine
+    from actorstream.topology.plan import load_plan
+
+    found = read_inputs(
+        topology,
+        deploy,
+        set or [],
+        registry=registry(),
+        available=available(),
+        workers=workers,
+        transport=transport,
+    )
+    if plan is not None:
+        made = load_plan(plan, found.graph)
+    else:
+        made = place(found.graph, found.deploy, read_machine(), direct=fusible)
+    if save is not None:
+        made.save(save)
+    if json_:
+        print(json.dumps(as_json(found.graph, None if graph else made), indent=2))
+    elif mermaid:
+        sys.stdout.write(as_mermaid(found.graph, None if graph else made))
+    elif svg is None:
+        sys.stdout.write(as_text(found.graph, None if graph else made))
+    if svg is not None:
+        write_svg(svg, found.graph, None if graph else made)
+    return 0
+
+
+def as_text(graph: Graph, plan: ExecutionPlan | None) -> str:
+    from actorstream.topology.draw import graph_text, plan_text
+
+    return graph_text(graph) + (f"\n{plan_text(plan)}" if plan is not None else "")
+
+
+def as_json(graph: Graph, plan: ExecutionPlan | None) -> dict[str, object]:
+    """`{"graph": {…}, "plan": {…, "fingerprint": "…"}}`."""
+    from actorstream.topology.draw import graph_json
+
+    found: dict[str, object] = {"graph": graph_json(graph)}
+    if plan is not None:
+        found["plan"] = {"fingerprint": f"{plan.fingerprint:016x}", **msgspec.to_builtins(plan)}
+    return found
+
+
+def as_mermaid(graph: Graph, plan: ExecutionPlan | None) -> str:
+    from actorstream.topology.draw import mermaid
+
+    return "\n".join(mermaid(picture) for picture in pictures(graph, plan))
+
+
+def write_svg(path: Path, graph: Graph, plan: ExecutionPlan | None) -> None:
+    """Writes the drawings and says where."""
+    from actorstream.topology.svg import svg
+
+    paths = [path, path.with_suffix(f".plan{path.suffix}")]
+    for file, picture in zip(paths, pictures(graph, plan)):
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(svg(picture))
+        print(f"wrote {file}", file=sys.stderr)
+
+
+def pictures(graph: Graph, plan: ExecutionPlan | None) -> list[Picture]:
+    from actorstream.topology.picture import picture_of_graph, picture_of_plan
+
+    roles = {actor.name: actor.role for actor in graph.actors.values()}
+    plans = [picture_of_plan(plan, roles)] if plan is not None else []
+    return [picture_of_graph(graph), *plans]

@@ -1,0 +1,58 @@
+"""Everything a run or a check starts from: topology, deployment and graph, read and judged in one go.
+
+One listing names what is wrong in all of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from actorstream.errors import ConfigurationError, Problem
+from actorstream.topology.available import Available, check_deploy
+from actorstream.topology.deploy import DeploySpec
+from actorstream.topology.graph import Graph
+from actorstream.topology.load import read_deploy, read_topology
+from actorstream.topology.registry import TypeRegistry
+from actorstream.topology.spec import TopologySpec
+from actorstream.topology.validate import check_graph
+
+
+@dataclass(frozen=True)
+class Inputs:
+    """A topology that is right, and how it is to be run."""
+
+    spec: TopologySpec
+    deploy: DeploySpec
+    graph: Graph
+
+
+def read_inputs(
+    topology: str | Path,
+    deploy: str | Path | None = None,
+    sets: Iterable[str] = (),
+    *,
+    registry: TypeRegistry,
+    available: Available | None = None,
+    **keys: Any,
+) -> Inputs:
+    """Reads a topology and a deployment file, lays `sets` and then `keys` (of the deployment; None: not given) over
+    them, and checks the graph. ConfigurationError lists every problem of all three, those of one file by line."""
+    available = available or Available.installed()
+    problems: list[Problem] = []
+    spec = read_topology(topology, sets, problems)
+    deployment, written = read_deploy(deploy, sets, problems, **keys)
+    check_deploy(deployment, available, written, problems)
+    graph = check_graph(spec, registry, deployment, available, problems) if spec is not None else None
+    if problems or spec is None or graph is None:
+        raise ConfigurationError(in_order(problems))
+    return Inputs(spec, deployment, graph)
+
+
+def in_order(problems: list[Problem]) -> list[Problem]:
+    """Problems of a file together and by line, files in the order of their first problem; each problem once."""
+    files = list(dict.fromkeys(problem.file for problem in problems))
+    unique = dict.fromkeys(problems)
+    return sorted(unique, key=lambda problem: (files.index(problem.file), problem.line))
