@@ -1,0 +1,303 @@
+"""Representation: how the rows of a batch are held, and how one form becomes another when it is asked for.
+
+Columns, bytes of a jumbo tuple, a list of events, or a selection of another batch's rows. Each column is converted
+once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from actorstream.errors import SchemaError
+from actorstream.events.column import Column, address_of
+from actorstream.events.fields import Field, Kind
+from actorstream.events.rows import rows_of
+from actorstream.events.schema import Schema
+from actorstream.native.pieces import ColumnTable
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from actorstream.events.event import Event
+    from actorstream.events.jumbo import JumboTuple
+    from actorstream.native.arena import Arena
+
+_TIME = Field("_time", Kind.INT64)
+_NO_LINEAGE: dict[str, Column] = {}
+
+
+class Representation:
+    """The rows of a `Batch`, its only subclass family. What it answers is documented there."""
+
+    __slots__ = (
+        "_columns",
+        "_events",
+        "_first",
+        "_index",
+        "_jumbo",
+        "_lineage",
+        "_parent",
+        "_system",
+        "_table",
+        "_times",
+        "_wire",
+        "entry_max",
+        "entry_min",
+        "rows",
+        "schema",
+    )
+
+    def __init__(
+        self,
+        schema: Schema,
+        rows: int,
+        columns: list[Column | None] | None = None,
+        events: list[Event] | None = None,
+    ) -> None:
+        self.schema = schema
+        self.rows = rows
+        self._columns: list[Column | None] = [None] * len(schema.fields) if columns is None else columns
+        self._events = events
+        self._jumbo: JumboTuple | None = None
+        self._wire: Schema | None = None
+        self._parent: Representation | None = None
+        self._index: np.ndarray | None = None
+        self._first = 0
+        self._lineage: Representation | np.ndarray | None = None
+        self._system: dict[str, Column] | None = None
+        self._times: tuple[int, int] | None = None
+        self._table: tuple[Schema, ColumnTable] | None = None
+        self.entry_min = 0
+        self.entry_max = 0
+
+    # -- columns ----
+
+    def __getitem__(self, name: str) -> Any:
+        return self.column(name).view()
+
+    def column(self, name: str) -> Column:
+        """The column of a field, or of a system column that is present."""
+        position = self.schema._index.get(name)
+        if position is None:
+            if name in self.system:
+                return self.system[name]
+            position = self.schema.index(name)
+        found = self._columns[position]
+        if found is None:
+            found = self._columns[position] = self._load(position)
+        return found
+
+    def _column(self, position: int) -> Column:
+        found = self._columns[position]
+        if found is None:
+            found = self._columns[position] = self._load(position)
+        return found
+
+    def _load(self, position: int) -> Column:
+        if self._jumbo is not None:
+            assert self._wire is not None
+            return self._jumbo.column(self._wire, position, self._first, self.rows)
+        if self._parent is not None:
+            return self._of_parent(self._parent.column(self.schema.fields[position].name))
+        assert self._events is not None
+        return rows_of(self.schema).column(self._events, position)
+
+    def _of_parent(self, column: Column) -> Column:
+        if self._index is not None:
+            return column.take(self._index)
+        assert self._parent is not None
+        return column if self.rows == self._parent.rows else column.slice(self._first, self.rows)
+
+    def columns(self) -> list[Column]:
+        """All user columns, in the schema's order."""
+        return [self._column(position) for position in range(len(self._columns))]
+
+    @property
+    def system(self) -> dict[str, Column]:
+        """The system columns that the rows carry: `_time`, `_origin`, `_position`, `_ordinal0`, ..."""
+        if self._system is None:
+            self._system = self._find_system()
+        return self._system
+
+    def _find_system(self) -> dict[str, Column]:
+        if self._wire is not None:
+            assert self._jumbo is not None
+            start = len(self.schema.fields)
+            return {
+                name: self._jumbo.column(self._wire, start + number, self._first, self.rows)
+                for number, name in enumerate(self._wire.system)
+            }
+        if isinstance(self._lineage, Representation):
+            return self._handed_down(self._lineage)
+        if self._parent is not None:
+            handed = self._handed_down(self._parent)
+            return {name: self._of_parent(column) for name, column in handed.items()}
+        return _NO_LINEAGE
+
+    def _handed_down(self, source: Representation) -> dict[str, Column]:
+        """The system columns of `source` as rows of this batch have them: its event time becomes `_time` if the rows
+        have none of their own."""
+        found = {name: column for name, column in source.system.items() if name != "_time"}
+        if self.schema.event_time is None:
+            if source.schema.event_time is not None:
+                found["_time"] = source.column(source.schema.event_time).renamed(_TIME)
+            elif "_time" in source.system:
+                found["_time"] = source.system["_time"]
+        return found
+
+    def arrow(self) -> pa.RecordBatch:
+        """The user fields as an Arrow RecordBatch, zero-copy (bool as the extension type `arrow.bool8`)."""
+        import pyarrow as pa
+
+        arrays = [column.arrow() for column in self.columns()]
+        schema = self.schema.arrow()
+        if any(array.type != field.type for array, field in zip(arrays, schema)):  # large offsets
+            pairs = zip(arrays, schema)
+            schema = pa.schema([pa.field(field.name, array.type, field.nullable) for array, field in pairs])
+        if not arrays:
+            return pa.RecordBatch.from_struct_array(pa.array([{}] * self.rows, pa.struct([])))
+        return pa.RecordBatch.from_arrays(arrays, schema=schema)
+
+    # -- events ----
+
+    def events(self) -> list[Event]:
+        """The rows as events, made in bulk on first use. Do not change the list."""
+        if self._events is None:
+            self._events = self._make_events()
+        return self._events
+
+    def _make_events(self) -> list[Event]:
+        parent = self._viewed()
+        if parent is not self and parent._events is not None:
+            events = parent._events
+            if self._index is not None:
+                return [events[row] for row in self._index.tolist()]
+            return events[self._first : self._first + self.rows]
+        if self.rows == 1 and self._jumbo is not None and self.schema.fixed:
+            assert self._wire is not None
+            return [self._jumbo.event(self._wire, self._first)]
+        values = [self._column(position).tolist() for position in range(len(self._columns))]
+        return rows_of(self.schema).build(values, self.rows)
+
+    def __iter__(self) -> Iterator[Event]:
+        return iter(self.events())
+
+    def __len__(self) -> int:
+        return self.rows
+
+    def _viewed(self) -> Representation:
+        """The batch whose rows this one is a mere run or selection of; itself if it has something of its own."""
+        parent = self._parent
+        if parent is None or self._lineage is not None or (self._index is None and self.rows == parent.rows):
+            return self
+        return parent
+
+    # -- what the runtime asks ----
+
+    def event_times(self) -> np.ndarray | None:
+        """The event time of each row in the schema's unit (the event-time field, else `_time`); None: there is none."""
+        name = self.schema.event_time
+        if name is not None:
+            return self.column(name).data
+        time = self.system.get("_time")
+        return None if time is None else time.data
+
+    def time_range(self) -> tuple[int, int] | None:
+        """(least, greatest) event time; None for no rows or no event time."""
+        if self._times is None:
+            times = self.event_times()
+            if times is None or len(times) == 0:
+                return None
+            self._times = (int(times.min()), int(times.max()))
+        return self._times
+
+    def piece(self, wire: Schema) -> tuple[ColumnTable, int, int, int]:
+        """The rows for native code: (descriptors of the columns of `wire`, address of uint32 row numbers or 0, first
+        row, rows). Good for as long as the batch lives. SchemaError: a system column is missing, another schema."""
+        source = self._viewed()
+        if source is self:
+            table, first = self._described(wire)
+            return table, 0, first, self.rows
+        table, _, first, _ = source.piece(wire)
+        if self._index is not None:
+            return table, address_of(self._index), first, self.rows
+        return table, 0, first + self._first, self.rows
+
+    def _described(self, wire: Schema) -> tuple[ColumnTable, int]:
+        jumbo = self._sealed()._jumbo
+        if jumbo is not None and (self._wire is wire or self._wire == wire):
+            return jumbo.table(wire), self._first
+        if self._table is not None and self._table[0] is wire:
+            return self._table[1], 0
+        if wire.user is not self.schema and wire.user != self.schema:
+            raise SchemaError(
+                f"rows of {self.schema!r} for an edge of {wire.user!r}; allowed: cast(...) them first"
+            )
+        columns = self.columns()
+        for name in wire.system:
+            column = self.system.get(name)
+            if column is None:
+                raise SchemaError(
+                    f"rows of {self.schema.name} carry no {name}: an operator dropped their lineage, which an ordered "
+                    "edge downstream needs; use batch.take(...), batch.with_columns(...) or Batch.of(..., origin=rows)"
+                )
+            columns.append(column)
+        table = ColumnTable(len(columns))
+        table.fill([column.descriptor for column in columns])
+        self._table = (wire, table)
+        return table, 0
+
+    def shared_jumbo(
+        self, arena: Arena | None, schema: Schema | None = None, *, borrowed: bool = True
+    ) -> tuple[JumboTuple, int] | None:
+        """(jumbo tuple, first row) if the rows can be sent by reference: they are a run of a jumbo tuple of `schema`
+        (unless given, the batch's own without system columns) that lies in `arena`, or, with `borrowed`, is on loan
+        from another process. A run of less than a quarter is not worth keeping the rest for: None."""
+        jumbo, wire = self._sealed()._jumbo, self._wire
+        if (
+            jumbo is None
+            or wire is None
+            or arena is None
+            or wire != (self.schema if schema is None else schema)
+        ):
+            return None
+        owner = getattr(jumbo.block, "arena_id", None)
+        if owner is None or not (borrowed or owner == arena.id) or self.rows * 4 < jumbo.rows:
+            return None
+        return jumbo, self._first
+
+    def _sealed(self) -> Representation:
+        """Before the rows are handed on: a writable batch ends being writable."""
+        return self
+
+    @property
+    def nbytes(self) -> int:
+        """About the bytes the rows take in a jumbo tuple; never converts anything to find out."""
+        if self._jumbo is not None:
+            return self._jumbo.nbytes * self.rows // max(self._jumbo.rows, 1)
+        if self._events is not None:
+            return _events_nbytes(self.schema, self._events)
+        own = sum(column.nbytes for column in self._columns if column is not None)
+        if self._parent is None or None not in self._columns:
+            return own
+        return self._parent.nbytes * self.rows // max(self._parent.rows, 1) + own
+
+
+def _events_nbytes(schema: Schema, events: list[Event]) -> int:
+    """Estimate: fixed widths, and the variable fields of up to 16 events spread over the list."""
+    fixed = len(events) * schema.row_bytes
+    variable = [
+        field.name for field in schema.fields if field.kind in (Kind.STRING, Kind.BYTES, Kind.MSGPACK)
+    ]
+    if not variable or not events:
+        return fixed
+    sample = events[:: max(1, len(events) // 16)]
+    spread = 0
+    for event in sample:
+        for name in variable:
+            value = getattr(event, name, None)
+            spread += len(value) if isinstance(value, str | bytes) else 64
+    return fixed + spread * len(events) // len(sample)

@@ -1,0 +1,80 @@
+"""Writable batches: columns that are written in place, in the memory they will be sent in."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from actorstream.errors import SchemaError
+from actorstream.events.batch import Batch
+from actorstream.events.jumbo import HeapBlock, JumboTuple, layout_of
+from actorstream.events.schema import Schema
+
+if TYPE_CHECKING:
+    from actorstream.events.event import Event
+    from actorstream.native.arena import Arena
+
+
+class WritableBatch(Batch):
+    """A batch of fixed-width fields whose arrays may be written until it is sealed, which emitting does.
+
+    ``batch["price"][:] = ...`` writes into the arena; the values are undefined before. Do not write through arrays that
+    were made from the columns (`batch["price"][10:]`) after the batch was emitted: others read it then.
+    """
+
+    __slots__ = ("_open",)
+
+    _open: dict[str, np.ndarray] | None
+
+    def __getitem__(self, name: str) -> Any:
+        open_columns = self._open
+        if open_columns is None:
+            return self.column(name).view()
+        try:
+            return open_columns[name]
+        except KeyError:
+            self.schema.index(name)
+            raise
+
+    def seal(self, rows: int | None = None) -> Batch:
+        """Makes the arrays read-only; answers the batch of the first `rows` rows (all of them unless given)."""
+        if self._open is not None:
+            for array in self._open.values():
+                array.setflags(write=False)
+            self._open = None
+        return self if rows is None else self.slice(0, rows)
+
+    def _sealed(self) -> Batch:
+        return self.seal()
+
+
+def allocate(
+    schema: Schema | type[Event], rows: int, arena: Arena | None = None, plan: int = 0
+) -> WritableBatch:
+    """A batch of `rows` rows with undefined values, laid out as a jumbo tuple in `arena` (None: on the heap).
+
+    SchemaError if a field has no fixed width or may be null. ResourceError if the arena is full.
+    """
+    schema = Schema.of(schema)
+    if not schema.fixed:
+        field = next(field for field in schema.fields if not field.plain)
+        raise SchemaError(
+            f"rows of {schema.name} cannot be written in place: field {field}; allowed: fixed-width fields without "
+            "nulls (build other batches with Batch.of)"
+        )
+    if rows < 0:
+        raise ValueError(f"allocate: {rows} rows; allowed: 0 or more")
+    layout = layout_of(schema)
+    places, total = layout.offsets(rows)
+    block: Any = HeapBlock.allocate(total) if arena is None else arena.allocate(total)
+    root = block.view()
+    head = layout.head(rows, plan)
+    root[: len(head)] = np.frombuffer(head, np.uint8)
+    batch = WritableBatch(schema.user, rows)
+    batch._jumbo, batch._wire = JumboTuple(block, rows), schema
+    batch._open = {
+        field.name: root[place : place + rows * field.width].view(field.dtype)
+        for field, place in zip(schema.fields, places)
+    }
+    return batch
