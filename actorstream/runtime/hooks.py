@@ -117,10 +117,13 @@ def preview(item: Any) -> str:
     """An event or batch as text of bounded length."""
     if item is None:
         return ""
-    if isinstance(item, Batch) and item.rows:
-        text = f"a batch of {item.rows} rows, the first {item.slice(0, 1).events()[0]!r}"
-    else:
-        text = repr(item)
+    try:
+        if isinstance(item, Batch) and item.rows:
+            text = f"a batch of {item.rows} rows, the first {item.slice(0, 1).events()[0]!r}"
+        else:
+            text = repr(item)
+    except Exception as error:
+        text = f"a {type(item).__name__} that cannot be shown: {error}"
     return text if len(text) <= EVENT_PREVIEW else f"{text[:EVENT_PREVIEW]}... ({len(text)} characters)"
 
 

@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any
 from actorstream.actors.actor import Actor
 from actorstream.errors import OperatorError, SchemaError
 from actorstream.events.batch import Batch
+from actorstream.events.schema import Schema
+from actorstream.events.writable import allocate
 from actorstream.metrics.counters import Counter, bucket_of
 from actorstream.runtime.hooks import (
     BatchCall,
@@ -26,7 +28,7 @@ from actorstream.runtime.hooks import (
 if TYPE_CHECKING:
     import numpy as np
 
-    from actorstream.events.schema import Schema
+    from actorstream.native.arena import Arena
     from actorstream.runtime.output import Edge
     from actorstream.runtime.unit import Unit
 
@@ -71,6 +73,8 @@ class Replica:
                 self.calls[source] = EventCall(hook, self.outbox, self.failures)
         self.row = row
         self.unit: Unit | None = None
+        self.arena: Arena | None = None
+        """Where batches that are written in place lie; None: on the heap, since none of them leaves the process."""
         self.is_sink = type(actor).role == "sink"
         self.wants_frontier = type(actor).on_heartbeat is not Actor.on_heartbeat
         self.frontier = FRONTIER_MIN
@@ -88,6 +92,14 @@ class Replica:
 
     def emit(self, item: Any, to: str) -> None:
         self.outbox.emit(item, to)
+
+    def allocate(self, event: Any, rows: int) -> Batch:
+        schema = Schema.of(event)
+        for output in self.schemas.values():
+            if output == schema:
+                schema = output
+                break
+        return allocate(schema, rows, self.arena)
 
     def set_timer(self, name: str, after: float, every: float | None) -> None:
         assert self.unit is not None

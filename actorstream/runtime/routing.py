@@ -170,7 +170,7 @@ def selections(batch: Batch, index: np.ndarray, counts: list[int]) -> Parts:
         if count == batch.rows:
             return ((consumer, batch),)
         if count:
-            parts.append((consumer, batch.gather(index[start : start + count].copy())))
+            parts.append((consumer, batch.selection(index[start : start + count].copy())))
             start += count
     return parts
 
