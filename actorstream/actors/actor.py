@@ -11,6 +11,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
+from actorstream.errors import ActorError
+
 if TYPE_CHECKING:
     from actorstream.errors import Problem
     from actorstream.events.event import Event
@@ -26,9 +28,29 @@ class ActorContext(Protocol):
     input: str
 
     def emit(self, item: Any, to: str) -> None: ...
+    def allocate(self, event: Any, rows: int) -> Any: ...
     def set_timer(self, name: str, after: float, every: float | None) -> None: ...
     def cancel_timer(self, name: str) -> None: ...
     def ref(self, name: str) -> Any: ...
+
+
+class ControlActorContext(ActorContext, Protocol):
+    """What a `System` gives beyond that; a dataflow's context need not."""
+
+    @property
+    def actor_ref(self) -> Any: ...
+    async def spawn(
+        self,
+        actor: Callable[..., Actor],
+        name: str | None,
+        supervision: Any,
+        mailbox_bytes: int | None,
+        grouping: Any,
+        keywords: dict[str, Any],
+    ) -> Any: ...
+    def stop(self) -> None: ...
+    def watch(self, ref: Any) -> None: ...
+    def unwatch(self, ref: Any) -> None: ...
 
 
 class Actor:
@@ -53,7 +75,7 @@ class Actor:
     state: Any = None
     """What is checkpointed (D.2 of dgs-flumina): any value that msgpack can carry."""
 
-    # -- life cycle; every hook is optional ---------------------------------------------------------------------------
+    # -- life cycle; every hook is optional
 
     def on_start(self) -> Any:
         """Before the first event or message, in the worker that runs this replica."""
@@ -83,12 +105,14 @@ class Actor:
         """Takes back what `snapshot` returned, before the first event."""
         self.state = snapshot
 
-    # -- what an actor may do -----------------------------------------------------------------------------------------
+    # -- what an actor may do
 
     @property
     def context(self) -> ActorContext:
         if self._context is None:
-            raise RuntimeError(f"{type(self).__name__} is not running: it has a context only from on_start to on_stop")
+            raise RuntimeError(
+                f"{type(self).__name__} is not running: it has a context only from on_start to on_stop"
+            )
         return self._context
 
     @property
@@ -114,6 +138,13 @@ class Actor:
         """Sends an event or a batch to one of this actor's outputs."""
         self.context.emit(item, to)
 
+    def allocate(self, event: Any, rows: int) -> Any:
+        """A batch of `rows` rows of class `event` with undefined values, to be written in place and emitted.
+
+        It lies in the memory it will be sent in: `batch["price"][:] = ...` is the only copy. Emitting seals it.
+        SchemaError: the class has a field without a fixed width, or one that may be null."""
+        return self.context.allocate(event, rows)
+
     def set_timer(self, name: str, *, after: float = 0.0, every: float | None = None) -> None:
         """Calls `on_timer(name)` after `after` seconds, then every `every` seconds. Replaces a timer of that name."""
         self.context.set_timer(name, after, every)
@@ -125,10 +156,53 @@ class Actor:
         """An `ActorRef` of another actor (`"name"` or `"name/replica"`)."""
         return self.context.ref(name)
 
+    # -- what only an actor of a System may do ------------------------------------------------------------------------
+
+    @property
+    def actor_ref(self) -> Any:
+        """This actor's own `ActorRef`, to give to others."""
+        return self._control("actor_ref").actor_ref
+
+    async def spawn(
+        self,
+        actor: Callable[..., Actor],
+        /,
+        *,
+        name: str | None = None,
+        supervision: Any = None,
+        mailbox_bytes: int | None = None,
+        grouping: Any = "one_for_one",
+        **keywords: Any,
+    ) -> Any:
+        """Spawns a child, named `"parent/name"`, as `System.spawn` does. This actor supervises it, and takes it along
+        when it stops or restarts."""
+        context = self._control("spawn")
+        return await context.spawn(actor, name, supervision, mailbox_bytes, grouping, keywords)
+
+    def stop(self) -> None:
+        """Stops this actor after the messages that are in its mailbox now."""
+        self._control("stop").stop()
+
+    def watch(self, ref: Any) -> None:
+        """Has `Terminated(name, reason)` delivered as a message, once, when the actor behind `ref` dies or is lost."""
+        self._control("watch").watch(ref)
+
+    def unwatch(self, ref: Any) -> None:
+        """No `Terminated` of it is delivered from now on, also none that waits in the mailbox already."""
+        self._control("unwatch").unwatch(ref)
+
+    def _control(self, what: str) -> ControlActorContext:
+        context: Any = self.context
+        if not hasattr(context, "actor_ref"):
+            raise ActorError(
+                f"actor {context.name!r}: {what} is for actors of a System, and this one is an operator"
+            )
+        return context  # type: ignore[no-any-return]
+
     def _bind(self, context: ActorContext | None) -> None:
         self._context = context
 
-    # -- what the topology asks of a class ------------------------------------------------------------------------------
+    # -- what the topology asks of a class
 
     @classmethod
     def output_types(cls, keys: dict[str, Any], inputs: list[Schema]) -> dict[str, Schema | type[Event]]:

@@ -1,0 +1,137 @@
+"""Where a system listens, as text: "unix:/path", "unix:@abstract", "tcp:host:port"; and the sockets for it."""
+
+from __future__ import annotations
+
+import os
+import socket
+import stat
+import struct
+from pathlib import Path
+
+import msgspec
+
+from actorstream.errors import BrokenError, ConfigurationError, Problem
+
+BACKLOG = 128
+UNIX_PATH_BYTES = 107
+
+
+class Address(msgspec.Struct, frozen=True):
+    """family: "unix" or "tcp". For unix `host` is the path, beginning with "@" in the abstract namespace."""
+
+    family: str
+    host: str
+    port: int = 0
+
+    @classmethod
+    def parse(cls, text: str) -> Address:
+        family, _, rest = text.partition(":")
+        if family == "unix" and rest and rest != "@" and len(os.fsencode(rest)) <= UNIX_PATH_BYTES:
+            return cls("unix", rest)
+        host, _, port = rest.rpartition(":")
+        if family == "tcp" and host and port.isdigit() and int(port) <= 65535:
+            return cls("tcp", host.strip("[]"), int(port))
+        raise ConfigurationError(
+            Problem(
+                "address",
+                f"is {text!r}",
+                f"unix:/path or unix:@name (at most {UNIX_PATH_BYTES} bytes), tcp:host:port (port 0: any free one)",
+            )
+        )
+
+    def __str__(self) -> str:
+        if self.family == "unix":
+            return f"unix:{self.host}"
+        host = f"[{self.host}]" if ":" in self.host else self.host
+        return f"tcp:{host}:{self.port}"
+
+    @property
+    def unix_path(self) -> str:
+        """As the socket calls take it."""
+        return "\0" + self.host[1:] if self.host.startswith("@") else self.host
+
+
+def listening_socket(address: Address) -> tuple[socket.socket, Address]:
+    """A socket that listens, and its real address. A socket file that nobody listens on any more is replaced."""
+    try:
+        if address.family == "unix":
+            return _listen_unix(address), address
+        sock = socket.create_server(
+            (address.host, address.port),
+            family=socket.AF_INET6 if ":" in address.host else socket.AF_INET,
+            backlog=BACKLOG,
+        )
+        sock.setblocking(False)
+        return sock, Address("tcp", address.host, sock.getsockname()[1])
+    except OSError as error:
+        raise BrokenError(
+            f"cannot listen on {address}: {error.strerror or error}; choose another address"
+        ) from error
+
+
+def _listen_unix(address: Address) -> socket.socket:
+    sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    try:
+        if not address.host.startswith("@"):
+            _remove_stale(Path(address.host))
+        sock.bind(address.unix_path)
+        if not address.host.startswith("@"):
+            Path(address.host).chmod(0o600)
+        sock.listen(BACKLOG)
+        sock.setblocking(False)
+    except BaseException:
+        sock.close()
+        raise
+    return sock
+
+
+def _remove_stale(path: Path) -> None:
+    if not path.exists() or not stat.S_ISSOCK(path.stat().st_mode):
+        return
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as probe:
+        try:
+            probe.connect(str(path))
+        except ConnectionRefusedError:
+            path.unlink()
+
+
+async def connected_socket(address: Address) -> socket.socket:
+    """A connected, non-blocking socket. Raises BrokenError."""
+    import asyncio
+
+    loop = asyncio.get_running_loop()
+    try:
+        if address.family == "unix":
+            target: object = address.unix_path
+            family = socket.AF_UNIX
+        else:
+            found = await loop.getaddrinfo(address.host, address.port, type=socket.SOCK_STREAM)
+            family, _, _, _, target = found[0]
+        sock = socket.socket(family, socket.SOCK_STREAM)
+        sock.setblocking(False)
+        try:
+            await loop.sock_connect(sock, target)  # type: ignore[arg-type]
+        except BaseException:
+            sock.close()
+            raise
+        return sock
+    except OSError as error:
+        raise BrokenError(
+            f"cannot connect to {address}: {error.strerror or error}; is a System listening there?"
+        ) from error
+
+
+def tune(sock: socket.socket) -> None:
+    """Small frames go at once, and a lost host is noticed in the end."""
+    if sock.family in (socket.AF_INET, socket.AF_INET6):
+        sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        sock.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+
+
+def stranger(sock: socket.socket) -> str:
+    """Who is on the other end of a unix socket, if neither this process's user nor root; else empty."""
+    if sock.family != socket.AF_UNIX:
+        return ""
+    size = struct.calcsize("3i")
+    _, uid, _ = struct.unpack("3i", sock.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, size))
+    return "" if uid in (0, os.getuid()) else f"user {uid}"
