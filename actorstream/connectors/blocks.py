@@ -34,11 +34,13 @@ class Block(NamedTuple):
     data: their bytes, decompressed; starts at a record and ends at one (or at the end of the file).
     lines: newlines in the file before the block.
     done: bytes of the file, as it lies on disk, that were read to get here.
+    final: the end of the file was reached, not the end of a record.
     """
 
     data: bytes
     lines: int
     done: int
+    final: bool
 
 
 def last_newline(data: bytes, start: int) -> int:
@@ -63,7 +65,7 @@ class BlockReader:
         self._lines = 0
         self._started = self._ended = False
         try:
-            self._raw: Any = Path(path).open("rb", buffering=0)
+            self._raw: Any = Path(path).open("rb", buffering=0)  # noqa: SIM115 - closed by close()
         except OSError as error:
             raise DataError(f"cannot be opened: {error.strerror}", file=path) from error
         self._file = self._raw
@@ -85,13 +87,13 @@ class BlockReader:
             more = self._read(step)
             if not more:
                 self._ended, self._carry = True, b""
-                return self._block(data) if data else None
+                return self._block(data, True) if data else None
             searched = len(data)
             data = data + more if data else more
             end = self._boundary(data, searched)
             if end:
                 self._carry = data[end:]
-                return self._block(data[:end] if self._carry else data)
+                return self._block(data[:end] if self._carry else data, False)
             if len(data) > MAX_RECORD_BYTES:
                 raise DataError(
                     f"a record is longer than {MAX_RECORD_BYTES >> 20} MiB, the limit; check the line ends"
@@ -121,8 +123,19 @@ class BlockReader:
             raise DataError(f"cannot be read: {error}", file=self.path, line=self._lines + 1) from error
         return more
 
-    def _block(self, data: bytes) -> Block:
-        block = Block(data, self._lines, self._raw.tell())
-        # 0.1 ms for 1 MiB; bytes.count takes 0.5
-        self._lines += int(np.count_nonzero(np.frombuffer(data, np.uint8) == 10))
+    def _block(self, data: bytes, final: bool) -> Block:
+        block = Block(data, self._lines, self._raw.tell(), final)
+        self._lines += occurrences(data, b"\n")
         return block
+
+
+def occurrences(data: bytes | memoryview, byte: bytes) -> int:
+    """How often `byte` occurs. 0.1 ms for 1 MiB; bytes.count takes 0.5 where there are many."""
+    return int(np.count_nonzero(np.frombuffer(data, np.uint8) == byte[0]))
+
+
+def count_lines(data: bytes) -> int:
+    """How many lines are not empty."""
+    ends = np.frombuffer(data, np.uint8) == 10
+    empty = int(np.count_nonzero(ends[1:] & ends[:-1])) + (data[:1] == b"\n")
+    return int(np.count_nonzero(ends)) + (data[-1:] not in (b"", b"\n")) - empty

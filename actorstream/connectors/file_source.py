@@ -190,6 +190,9 @@ class FileSource(Source):
             self._current.close()
             self._current = None
 
+    def keys(self) -> dict[str, Any]:
+        return {**super().keys(), "path": self.path}
+
     # -- inside -------------------------------------------------------------------------------------------
 
     def _start(self, name: str) -> Reading:

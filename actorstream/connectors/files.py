@@ -32,7 +32,8 @@ def list_files(path: str | Path, where: str = "path") -> list[str]:
     if given.exists():
         return [text]
     if _PATTERN & set(text):
-        matched = sorted(each for each in glob.glob(text, recursive=True) if Path(each).is_file())
+        paths = glob.glob(text, recursive=True)  # noqa: PTH207 - Path.glob takes no absolute patterns
+        matched = sorted(each for each in paths if Path(each).is_file())
         if not matched:
             raise ConfigurationError(
                 Problem(

@@ -11,7 +11,7 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
 
-from actorstream.connectors.blocks import BLOCK_BYTES, Block, BlockReader, Boundary, last_newline
+from actorstream.connectors.blocks import Block
 from actorstream.connectors.read_ahead import ReadAhead
 
 if TYPE_CHECKING:
@@ -51,6 +51,29 @@ class Partition(ABC):
         """Lets go of the input."""
 
 
+class Blocks(Protocol):
+    """What `BlockReader` is to others."""
+
+    def next(self) -> Block | None: ...
+    def close(self) -> None: ...
+
+
+class Preceded:
+    """Blocks with one before them."""
+
+    def __init__(self, first: Block, rest: Blocks) -> None:
+        self._first: Block | None = first
+        self._rest = rest
+
+    def next(self) -> Block | None:
+        first, self._first = self._first, None
+        return first or self._rest.next()
+
+    def close(self) -> None:
+        self._first = None
+        self._rest.close()
+
+
 class Format(Protocol):
     """What the blocks of one file mean."""
 
@@ -69,7 +92,7 @@ class BlockPartition(Partition):
         format: what its blocks mean.
     """
 
-    def __init__(self, blocks: BlockReader, format: Format) -> None:
+    def __init__(self, blocks: Blocks, format: Format) -> None:
         self._blocks, self._format = blocks, format
         self._first: Piece | None = None
         self._ahead: ReadAhead[Piece] = ReadAhead(blocks.next, format.parse, blocks.close)
@@ -101,8 +124,3 @@ class BlockPartition(Partition):
 
     def close(self) -> None:
         self._ahead.close()
-
-
-def open_blocks(path: str, boundary: Boundary = last_newline, block_bytes: int = 0) -> BlockReader:
-    """The blocks of a file; `block_bytes` 0: as many as is best."""
-    return BlockReader(path, boundary, block_bytes or BLOCK_BYTES)

@@ -178,10 +178,13 @@ class Source(Actor):
         if self._made_schema is None:
             from actorstream.events.schema import Schema
 
-            keys = {"event": self.event, "schema": self.schema}
-            keys |= {"event_time": self.event_time, "time_unit": self.time_unit}
-            self._made_schema = Schema.of(type(self).output_types(keys, [])["default"])
+            self._made_schema = Schema.of(type(self).output_types(self.keys(), [])["default"])
         return self._made_schema
+
+    def keys(self) -> dict[str, Any]:
+        """The keys that `output_types` needs to tell the class of the rows."""
+        names = ("event", "schema", "event_time", "time_unit")
+        return {name: getattr(self, name) for name in names}
 
     @classmethod
     def output_types(cls, keys: dict[str, Any], inputs: list[Schema]) -> dict[str, Schema | type[Event]]:

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from actorstream.connectors.blocks import Block
+from actorstream.connectors.blocks import Block, BlockReader, occurrences
 from actorstream.connectors.dead_rows import BadRow
 from actorstream.connectors.file_source import FileSource
-from actorstream.connectors.partition import BlockPartition, Partition, Piece, open_blocks
+from actorstream.connectors.partition import BlockPartition, Partition, Piece
 from actorstream.events.event import Event
 
 if TYPE_CHECKING:
@@ -61,15 +61,14 @@ class TextSource(FileSource):
         return Schema.of(Line)
 
     def open_file(self, path: str) -> Partition:
-        return BlockPartition(open_blocks(path), TextFormat())
+        return BlockPartition(BlockReader(path), TextFormat())
 
 
 class TextFormat:
     """Blocks of text as batches of lines."""
 
     def count(self, block: Block) -> int:
-        ends = int(np.count_nonzero(np.frombuffer(block.data, np.uint8) == 10))
-        return ends + (not block.data.endswith(b"\n"))
+        return occurrences(block.data, b"\n") + (not block.data.endswith(b"\n"))
 
     def parse(self, block: Block) -> Piece:
         from actorstream.events.batch import Batch

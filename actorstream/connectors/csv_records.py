@@ -1,0 +1,109 @@
+"""Records of csv text: where they end, how many fields they have. Knows quotes and line ends, not types.
+
+The rules are those of Arrow's reader: a quote opens a quoted field only at the field's start, doubled
+quotes stand for one, and whatever follows the closing quote up to the delimiter belongs to the field as it
+is.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from actorstream.connectors.blocks import occurrences
+
+QUOTE = b'"'
+
+
+class Record(NamedTuple):
+    """data[start:end] is a record without its line end; `line`: newlines of the data before it."""
+
+    start: int
+    end: int
+    line: int
+    fields: int
+    closed: bool
+    """False: a quote is opened and never closed, so the record is all the rest."""
+
+
+class CsvRecords:
+    """Finds records in csv text with this delimiter (one byte)."""
+
+    def __init__(self, delimiter: str) -> None:
+        mark = re.escape(delimiter.encode())
+        # one field and what ends it; possessive, so that it never goes back
+        self._field = re.compile(
+            rb'(?:"(?P<quoted>(?:[^"]++|"")*+)(?P<closed>"?+)[^' + mark + rb"\r\n]*+|[^" + mark + rb'"\r\n]'
+            rb"[^" + mark + rb"\r\n]*+|)(?P<end>" + mark + rb"|\r\n|\r|\n|\Z)"
+        )
+        self._delimiter = delimiter.encode()
+
+    def boundary(self, data: bytes, start: int) -> int:
+        """Just after the last line end of `data` that is not inside quotes, 0 if there is none; `data`
+        starts a record, and there is none before `start`.
+
+        By the parity of quotes, which is exact unless a field has quotes without starting with one. Where
+        the parity is odd at the last line end, that may be why, so it is looked at, and if need be all
+        records are."""
+        end = data.rfind(b"\n", start) + 1
+        if not end or not occurrences(memoryview(data)[:end], QUOTE) % 2:
+            return end
+        if not self._well_formed(data):
+            ends = [record.end for record in self.scan(data) if record.closed]
+            ends = [end for end in ends if data[end : end + 2].lstrip(b"\r")[:1] == b"\n"]
+            return data.find(b"\n", ends[-1]) + 1 if ends else 0
+        odd = 1
+        while odd:
+            quote = data.rfind(QUOTE, 0, end)
+            before = data.rfind(b"\n", 0, quote) + 1
+            if not before:
+                return 0
+            odd = (odd + data.count(QUOTE, before, end)) % 2
+            end = before
+        return end
+
+    def _well_formed(self, data: bytes) -> bool:
+        """Whether every quote opens a field, closes one, or is one of two. 1 ms for 1 MiB with 50,000
+        quotes."""
+        import numpy as np
+
+        padded = np.frombuffer(b"\n" + data + b"\n", np.uint8)
+        quotes = np.flatnonzero(padded == QUOTE[0])
+        beside = np.zeros(256, np.bool_)
+        beside[list(self._delimiter + b'\r\n"')] = True
+        return bool(beside[padded[quotes[::2] - 1]].all() and beside[padded[quotes[1::2] + 1]].all())
+
+    def scan(self, data: bytes, blank: bool = False) -> list[Record]:
+        """The records of `data`; without empty lines unless `blank`. About 20 MB/s: for what is not the
+        usual."""
+        return list(self._scan(data, blank))
+
+    def first_end(self, data: bytes) -> int:
+        """Just after the line end of the first record that is not an empty line."""
+        for record in self._scan(data, False):
+            end = record.end
+            return end + (2 if data[end : end + 2] == b"\r\n" else 1)
+        return len(data)
+
+    def _scan(self, data: bytes, blank: bool) -> Iterator[Record]:
+        start = fields = line = 0
+        closed = True
+        size = len(data)
+        match = self._field.match
+        position = 0
+        while True:
+            found = match(data, position)
+            assert found is not None  # the pattern has an empty alternative
+            fields += 1
+            closed = closed and not (found["quoted"] is not None and not found["closed"])
+            position = found.end()
+            if found["end"] == self._delimiter:
+                continue
+            end = found.start("end")
+            if end > start or (blank and end < size):
+                yield Record(start, end, line, fields, closed)
+            if position >= size:
+                return
+            line += data.count(b"\n", start, position)
+            start, fields, closed = position, 0, True
