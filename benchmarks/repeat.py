@@ -1,30 +1,34 @@
-"""The source that benchmarks read from: batches that lie in memory, again and again until a time is over."""
+"""The source that benchmarks read from: columns that lie in memory, again and again until a time is over."""
 
 from __future__ import annotations
 
 from abc import abstractmethod
 from time import monotonic
+from typing import Any
 
 from actorstream import Batch, Source
 
 
 class Repeat(Source):
-    """Emits the batches of `make` in turn for `seconds`; each replica has a partition of its own.
+    """Emits the rows of `make` in turn for `seconds`; each replica has a partition of its own.
+
+    A batch is made anew each time it is emitted, so that nothing converted before is found again.
 
     Args:
         seconds: how long, from the first read on.
         shards: partitions, as many as replicas.
+        rate: rows a second; as fast as possible unless given.
     """
 
-    def __init__(self, seconds: float, shards: int = 1) -> None:
-        self.seconds, self.shards = seconds, shards
-        self.batches: list[Batch] = []
+    def __init__(self, seconds: float, shards: int = 1, rate: float | None = None) -> None:
+        self.seconds, self.shards, self.rate = seconds, shards, rate
+        self.parts: list[dict[str, Any]] = []
         self.ends = 0.0
         self.read_batches = 0
 
     @abstractmethod
-    def make(self, shard: int, rows: int) -> list[Batch]:
-        """The batches of one shard, of at most `rows` rows each."""
+    def make(self, shard: int, rows: int) -> list[dict[str, Any]]:
+        """The columns of each batch of one shard, of at most `rows` rows."""
 
     def partitions(self) -> list[str]:
         return [f"shard-{shard}" for shard in range(self.shards)]
@@ -34,14 +38,14 @@ class Repeat(Source):
 
     def read(self, max_rows: int) -> Batch | None:
         now = monotonic()
-        if not self.batches:
-            self.batches = [batch for shard in self.mine for batch in self.make(shard, max_rows)]
+        if not self.parts:
+            self.parts = [part for shard in self.mine for part in self.make(shard, max_rows)]
             self.ends = now + self.seconds
         if now >= self.ends:
             return None
-        batch = self.batches[self.read_batches % len(self.batches)]
+        part = self.parts[self.read_batches % len(self.parts)]
         self.read_batches += 1
-        return batch
+        return Batch.of(part, event=self.outputs["default"])
 
     def position(self) -> dict[str, int]:
         return {f"shard-{shard}": self.read_batches for shard in self.mine}

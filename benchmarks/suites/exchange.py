@@ -6,7 +6,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from actorstream import Batch, Event
+from actorstream import Event
 from benchmarks.dataflow import INTO, launch
 from benchmarks.repeat import Repeat
 from benchmarks.suite import Settings, Suite, probe
@@ -29,20 +29,17 @@ class Rows(Repeat):
 
     outputs: ClassVar = {"default": Row}
 
-    def make(self, shard: int, rows: int) -> list[Batch]:
+    def make(self, shard: int, rows: int) -> list[dict[str, np.ndarray]]:
         random = np.random.default_rng(shard)
         numbers = np.arange(rows)
         return [
-            Batch.of(
-                {
-                    "key": random.integers(0, 2**62, rows),
-                    "a": numbers,
-                    "b": numbers + 1,
-                    "c": numbers,
-                    "d": numbers,
-                },
-                event=Row,
-            )
+            {
+                "key": random.integers(0, 2**62, rows),
+                "a": numbers,
+                "b": numbers + 1,
+                "c": numbers,
+                "d": numbers,
+            }
             for _ in range(BATCHES)
         ]
 

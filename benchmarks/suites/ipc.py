@@ -37,8 +37,9 @@ class Filling(Repeat):
         super().__init__(seconds)
         self.rows = rows
         self.ramp = np.arange(rows)
+        self.filled: Batch | None = None
 
-    def make(self, shard: int, rows: int) -> list[Batch]:
+    def make(self, shard: int, rows: int) -> list[dict[str, np.ndarray]]:
         return []
 
     def read(self, max_rows: int) -> Batch | None:
@@ -62,11 +63,9 @@ class Referring(Filling):
     """Fills one jumbo tuple and emits it again and again: only references move."""
 
     def read(self, max_rows: int) -> Batch | None:
-        if not self.batches:
-            self.batches = [super().read(max_rows)]
-        if monotonic() >= self.ends:
-            return None
-        return self.batches[0]
+        if self.filled is None:
+            self.filled = super().read(max_rows)
+        return self.filled if monotonic() < self.ends else None
 
 
 def topology(source: type[Filling], seconds: float, rows: int, add: str = "") -> dict[str, dict[str, object]]:

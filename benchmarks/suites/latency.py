@@ -33,8 +33,8 @@ class Pings(Source):
 
     outputs: ClassVar = {"default": Ping}
 
-    def __init__(self, seconds: float) -> None:
-        self.seconds = seconds
+    def __init__(self, seconds: float, rate: float) -> None:
+        self.seconds, self.rate = seconds, rate
         self.ends = 0.0
         self.sent = 0
 

@@ -27,15 +27,15 @@ class Readings(Repeat):
 
     outputs: ClassVar = {"default": Reading}
 
-    def make(self, shard: int, rows: int) -> list[Batch]:
-        return [Batch.of(columns(rows), event=Reading)]
+    def make(self, shard: int, rows: int) -> list[dict[str, np.ndarray]]:
+        return [columns(rows)]
 
 
 class Numbers(Repeat):
     outputs: ClassVar = {"default": Number}
 
-    def make(self, shard: int, rows: int) -> list[Batch]:
-        return [Batch.of({"value": np.arange(rows)}, event=Number)]
+    def make(self, shard: int, rows: int) -> list[dict[str, np.ndarray]]:
+        return [{"value": np.arange(rows)}]
 
 
 class Return(Actor):

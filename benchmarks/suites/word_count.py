@@ -7,7 +7,6 @@ from typing import ClassVar
 
 import pyarrow as pa
 
-from actorstream import Batch
 from apps.word_count.events import Line
 from benchmarks import environments
 from benchmarks.dataflow import INTO, launch
@@ -30,16 +29,13 @@ class Book(Repeat):
 
     outputs: ClassVar = {"default": Line}
 
-    def __init__(self, seconds: float, shards: int = 1, lines: int = 512) -> None:
-        super().__init__(seconds, shards)
+    def __init__(self, seconds: float, shards: int = 1, rate: float | None = None, lines: int = 512) -> None:
+        super().__init__(seconds, shards, rate)
         self.lines = lines
 
-    def make(self, shard: int, rows: int) -> list[Batch]:
+    def make(self, shard: int, rows: int) -> list[dict[str, pa.Array]]:
         lines, step = book_lines(), min(rows, self.lines)
-        return [
-            Batch.of({"line": pa.array(lines[at : at + step])}, event=Line)
-            for at in range(0, len(lines), step)
-        ]
+        return [{"line": pa.array(lines[at : at + step])} for at in range(0, len(lines), step)]
 
 
 def topology(speed: str, seconds: float, workers: int, **source: object) -> dict[str, dict[str, object]]:
