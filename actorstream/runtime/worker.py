@@ -41,7 +41,9 @@ if TYPE_CHECKING:
 LOOP_NS = 5_000_000
 """Longest time between two looks at the event loop."""
 SPIN_NS = 20_000
-"""How long a worker looks for work before it parks, where every worker has a core of its own."""
+MAX_SPIN_NS = 200_000
+"""How long a worker looks for work before it parks, where every worker has a core of its own: longer while what it waits
+for keeps coming soon after it parked, since being woken costs both sides more than waiting."""
 PUBLISH_S = 0.02
 
 
@@ -70,6 +72,7 @@ class Worker:
         self._turning = False
         self._scheduled = False
         self._parked = False
+        self._parked_at = 0
         self._publishing = False
         self._running = 0
         self._ended = asyncio.Event()
@@ -139,6 +142,12 @@ class Worker:
         if self._parked:
             self._parked = False
             bell.unpark()  # type: ignore[union-attr]
+            if self._spin_ns:
+                slept = monotonic_ns() - self._parked_at
+                if slept < MAX_SPIN_NS:
+                    self._spin_ns = min(2 * self._spin_ns, MAX_SPIN_NS)
+                elif slept > 10 * MAX_SPIN_NS:
+                    self._spin_ns = SPIN_NS
         deadline = monotonic_ns() + LOOP_NS
         self._turning = True
         try:
@@ -182,6 +191,7 @@ class Worker:
             return True
         if bell.park():
             self._parked = True
+            self._parked_at = monotonic_ns()
             return False
         return True
 
