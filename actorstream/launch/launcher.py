@@ -28,6 +28,7 @@ from actorstream.runtime.control import (
     Started,
     reported_error,
 )
+from actorstream.runtime.fuse import takes_messages
 
 if TYPE_CHECKING:
     from actorstream.runtime.compile import Job
@@ -80,6 +81,7 @@ class Launcher:
         handlers = self._install_signals()
         try:
             self._fabric = self.job.make_fabric()
+            self.job.mesh = self._make_mesh()
             for process in range(self.job.processes):
                 self.workers.append(fork_worker(self.job, process, self._fabric, self.workers))
             self._watch()
@@ -219,6 +221,13 @@ class Launcher:
             if worker.exit_status is None:
                 worker.control.send(message)
 
+    def _make_mesh(self) -> dict[tuple[int, int], Any]:
+        if not any(takes_messages(actor.cls) for actor in self.job.graph.actors.values()):
+            return {}
+        from actorstream.runtime.messages import make_mesh
+
+        return make_mesh(self.job)
+
     def _end(self) -> None:
         """No process survives this, whatever happened."""
         for worker in self.workers:
@@ -230,5 +239,8 @@ class Launcher:
         self._selector.close()
         os.close(self._wake_read)
         os.close(self._wake_write)
+        for ends in self.job.mesh.values():
+            for end in ends:
+                end.close()
         if self._fabric is not None:
             self._fabric.close()

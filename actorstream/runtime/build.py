@@ -154,7 +154,9 @@ class _Builder:
             lanes = [self._lane(link, unit) for link in links]
             for link in links:
                 self.worker.by_bit[link.channel.send_bit] = unit
-            replica.arena = replica.arena or next((lane.arena for lane in lanes if lane.arena is not None), None)
+            replica.arena = replica.arena or next(
+                (lane.arena for lane in lanes if lane.arena is not None), None
+            )
             replica.edges[edge.output].append(ChannelEdge(self._router(edge, planned, len(links)), lanes))
 
     def _lane(self, link: Link, unit: Unit) -> OutLane:

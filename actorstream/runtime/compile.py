@@ -71,6 +71,8 @@ class Job:
     links: list[Link] = field(default_factory=list)
     fused: dict[int, tuple[int, Edge]] = field(default_factory=dict)
     """Replica -> the replica that calls it directly, and by which edge."""
+    mesh: dict[tuple[int, int], Any] = field(default_factory=dict)
+    """Sockets between the processes for control messages, made before the fork; see runtime/messages.py."""
     listens: frozenset[str] = frozenset()
     """Actors whose frontier matters to themselves or to somebody downstream."""
 

@@ -1,4 +1,5 @@
-"""Which neighbours are called directly instead of through a queue (pipelining, AIR section 3.4). Pure decisions."""
+"""How an actor's class lets it run: whether its forward neighbour may call it directly (pipelining, AIR section 3.4),
+whether it takes messages. Pure decisions."""
 
 from __future__ import annotations
 
@@ -29,3 +30,8 @@ def fusible(graph: Graph, edge: Edge) -> bool:
 def awaits(actor: GraphActor) -> bool:
     """Whether an input hook of the actor's class is async."""
     return any(is_async(hook) for hook in event_hooks(actor.cls).values())
+
+
+def takes_messages(cls: type) -> bool:
+    """Whether an actor class can be told and asked while it runs in a topology."""
+    return hasattr(cls, "on_message")

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from actorstream.connectors.sink import END
-from actorstream.errors import ActorstreamError, RunError
+from actorstream.errors import ActorDeadError, RunError
 from actorstream.runtime.build import build_units
 from actorstream.runtime.control import (
     Abort,
@@ -29,12 +29,14 @@ from actorstream.runtime.control import (
     Snapshot,
     Started,
 )
+from actorstream.runtime.fuse import takes_messages
 from actorstream.runtime.source_unit import SourceUnit
 from actorstream.runtime.unit import Status, Unit
 
 if TYPE_CHECKING:
     from actorstream.native.doorbell import Doorbell
     from actorstream.runtime.compile import Job
+    from actorstream.runtime.messages import Messages
     from actorstream.runtime.replica import Replica
     from actorstream.transports.base import Transport
 
@@ -42,8 +44,8 @@ LOOP_NS = 5_000_000
 """Longest time between two looks at the event loop."""
 SPIN_NS = 20_000
 MAX_SPIN_NS = 200_000
-"""How long a worker looks for work before it parks, where every worker has a core of its own: longer while what it waits
-for keeps coming soon after it parked, since being woken costs both sides more than waiting."""
+"""How long a worker looks for work before it parks, where every worker has a core of its own: longer while what it
+waits for keeps coming soon after it parked, since being woken costs both sides more than waiting."""
 PUBLISH_S = 0.02
 
 
@@ -73,6 +75,7 @@ class Worker:
         self._scheduled = False
         self._parked = False
         self._parked_at = 0
+        self.messages: Messages | None = None
         self._publishing = False
         self._running = 0
         self._ended = asyncio.Event()
@@ -104,8 +107,12 @@ class Worker:
         self._loop.call_later(seconds, self.mark, unit)
 
     def ref(self, name: str) -> Any:
-        """An ActorRef of another replica of this run, in any worker."""
-        raise ActorstreamError(f"no actor {name!r} can be reached from worker {self.process}")
+        """An ActorRef of a replica of this run that takes messages ("actor" or "actor/INDEX"), in any worker."""
+        if self.messages is None:
+            raise ActorDeadError(
+                f"no actor of topology {self.job.graph.name!r} takes messages: none defines on_message"
+            )
+        return self.messages.ref(name)
 
     def fail(self, error: BaseException) -> None:
         """Ends the run with `error`."""
@@ -243,6 +250,11 @@ class Worker:
         self._running = len(self.units)
         if self.bell is not None:
             self._loop.add_reader(self.bell.eventfd, self._woken)
+        if any(takes_messages(actor.cls) for actor in self.job.graph.actors.values()):
+            from actorstream.runtime.messages import Messages
+
+            self.messages = Messages(self.job, self.process)
+            await self.messages.start(self._replicas(), self.job.mesh)
         for unit in reversed(self.units):  # consumers are ready before their producers speak
             for replica in unit.members:
                 coroutine = replica.call("on_start")
@@ -297,6 +309,8 @@ class Worker:
                     await result
                 except Exception as error:
                     self._error = self._error or error
+        if self.messages is not None:
+            await self.messages.stop()
         if self.bell is not None and self.units:
             self._loop.remove_reader(self.bell.eventfd)
         if self.transport is not None:

@@ -1,0 +1,97 @@
+"""Control messages to operators: every replica that defines `on_message` can be told and asked, from any worker.
+
+Joins a worker's replicas to a `System`, and the workers' systems to each other by sockets made before the fork. Nothing
+on the data path passes here.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import socket
+from typing import TYPE_CHECKING, Any
+
+from actorstream.actors.actor import Actor
+from actorstream.actors.system import System
+from actorstream.errors import ActorDeadError
+from actorstream.runtime.fuse import takes_messages
+
+if TYPE_CHECKING:
+    from actorstream.actors.ref import ActorRef
+    from actorstream.runtime.compile import Job
+    from actorstream.runtime.replica import Replica
+
+Mesh = dict[tuple[int, int], tuple[socket.socket, socket.socket]]
+"""(lower, higher process) -> the ends of their socket, the lower's first."""
+
+
+def make_mesh(job: Job) -> Mesh:
+    """A socket for each pair of processes; none if no actor takes messages. Before the fork."""
+    if not any(takes_messages(actor.cls) for actor in job.graph.actors.values()):
+        return {}
+    processes = range(job.processes)
+    return {(low, high): socket.socketpair() for low in processes for high in processes if low < high}
+
+
+class Inlet(Actor):
+    """The mailbox of one replica: its messages run between the replica's turns, never within one."""
+
+    def __init__(self, replica: Replica) -> None:
+        self.target = replica
+
+    async def on_message(self, message: Any) -> Any:
+        """Hands the message to the operator; what it emits meanwhile flows on, what it returns is the answer."""
+        replica = self.target
+        unit = replica.unit
+        assert unit is not None
+        if unit.task is not None:  # an async hook is at work: one at a time
+            await asyncio.wait([unit.task])
+        answer = replica.actor.on_message(message)  # type: ignore[attr-defined]
+        if inspect.isawaitable(answer):
+            answer = await answer
+        replica.dispatch()
+        unit.worker.mark(unit)
+        return answer
+
+
+class Messages:
+    """One worker's system, with an actor "NAME/INDEX" for each of its replicas that takes messages."""
+
+    def __init__(self, job: Job, process: int) -> None:
+        self.job, self.process = job, process
+        self.system = System(_system_name(process))
+
+    async def start(self, replicas: list[Replica], mesh: Mesh) -> None:
+        """Spawns the inlets of this worker's replicas, and joins the other workers' systems."""
+        await self.system.start()
+        for replica in replicas:
+            if takes_messages(type(replica.actor)):
+                await self.system.spawn(Inlet, name=f"{replica.name}/{replica.replica}", replica=replica)
+        joining = []
+        for (low, high), (lower_end, higher_end) in mesh.items():
+            if self.process in (low, high):
+                mine, peer = (lower_end, high) if self.process == low else (higher_end, low)
+                joining.append(self.system.adopt(mine, peer=_system_name(peer)))
+        await asyncio.gather(*joining)
+
+    def ref(self, name: str) -> ActorRef:
+        """The ref of "actor" (its replica 0) or "actor/INDEX". ActorDeadError: no such replica takes messages."""
+        actor, _, index = name.partition("/")
+        for planned in self.job.plan.replicas:
+            if planned.actor == actor and str(planned.index) == (index or "0"):
+                if not takes_messages(self.job.graph.actors[actor].cls):
+                    raise ActorDeadError(
+                        f"actor {actor!r} takes no messages: its class defines no on_message"
+                    )
+                full = f"{actor}/{planned.index}"
+                home = self.job.process_of(planned)
+                return self.system.ref(full if home == self.process else f"{_system_name(home)}/{full}")
+        known = ", ".join(f"{planned.actor}/{planned.index}" for planned in self.job.plan.replicas)
+        raise ActorDeadError(f"the topology has no replica {name!r}; it has {known}")
+
+    async def stop(self) -> None:
+        await self.system.stop()
+
+
+def _system_name(process: int) -> str:
+    return f"worker-{process}"
