@@ -6,6 +6,7 @@ import importlib
 from collections import defaultdict
 from typing import TYPE_CHECKING, Any
 
+from actorstream.actors.actor import takes_batches
 from actorstream.errors import OperatorError
 from actorstream.events.batch import Batch
 from actorstream.ordering import ORDERINGS
@@ -170,6 +171,7 @@ class _Builder:
             producer=link.producer,
             batch_size=self.job.deploy.batch_size,
             on_blocked=unit.on_blocked,
+            to_events=not takes_batches(self.job.graph.actors[link.edge.consumer].cls),
         )
 
     def _router(self, edge: Edge, planned: PlannedReplica, lanes: int) -> Any:

@@ -38,6 +38,7 @@ class OutLane:
         arena: where jumbo tuples are built; None: the channel hands batches over as they are (inside a process).
         batch_size: rows a jumbo tuple at most has.
         on_blocked: called with this lane when the channel has no credit.
+        to_events: whether the consumer takes events rather than columns.
     """
 
     __slots__ = (
@@ -56,6 +57,7 @@ class OutLane:
         "rows",
         "schema",
         "sequence",
+        "to_events",
         "transfer_ns",
     )
 
@@ -69,11 +71,12 @@ class OutLane:
         producer: int,
         batch_size: int,
         on_blocked: Callable[[OutLane], None],
+        to_events: bool = False,
     ) -> None:
         self.channel, self.arena = channel, arena
         self.schema, self.plan, self.producer, self.batch_size = schema, plan, producer, batch_size
         self.byte_limit = max(channel.channel.budget // 4, 4096)
-        self.on_blocked = on_blocked
+        self.on_blocked, self.to_events = on_blocked, to_events
         self.pending: deque[Any] = deque()  # of Batch, or Frame for barrier and end
         self.rows = 0
         self.blocked = False
@@ -181,7 +184,7 @@ class OutLane:
             max_entry=max_entry,
         )
         if self.arena is None:
-            frame.payload = first if len(parts) == 1 else Batch.concat(parts)
+            frame.payload = first if len(parts) == 1 else self._joined(parts)
             frame.nbytes = nbytes
             return frame
         found = first.shared_jumbo(self.arena) if len(parts) == 1 else None
@@ -192,6 +195,14 @@ class OutLane:
             frame.payload = jumbo = encode(parts, self.arena, self.schema, self.plan)
             frame.nbytes = jumbo.nbytes
         return frame
+
+
+    def _joined(self, parts: list[Batch]) -> Batch:
+        """One batch of several for a consumer in this process: events stay events if it takes events, the rest is
+        copied once, in C."""
+        if self.to_events and all(part.has_events for part in parts):
+            return Batch.of_events(parts[0].schema, [event for part in parts for event in part.events()])
+        return Batch.from_jumbo(parts[0].schema, encode(parts, None))
 
 
 class ChannelEdge:
