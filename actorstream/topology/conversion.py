@@ -69,7 +69,7 @@ def convert(value: Any, annotation: Any, base: Path) -> Any:
         return _array(value, bare, arguments, base)
     if bare in _TABLES:
         return _table(value, arguments, base)
-    if inspect.isclass(annotation):
+    if inspect.isclass(annotation) and not typing.is_typeddict(annotation):
         return _instance(value, annotation, base)
     return _by_msgspec(value, annotation)
 
@@ -77,6 +77,8 @@ def convert(value: Any, annotation: Any, base: Path) -> Any:
 def allowed_by(annotation: Any) -> str:
     """What an annotation allows, in words."""
     origin, arguments = typing.get_origin(annotation), typing.get_args(annotation)
+    if annotation in _ANYTHING:
+        return "any value"
     if origin is typing.Annotated:
         described = [
             each.description for each in annotation.__metadata__ if getattr(each, "description", None)
@@ -106,7 +108,7 @@ def allowed_by(annotation: Any) -> str:
         return 'a class as "package.module:Name"'
     if (origin or annotation) is abc.Callable:
         return 'a function as "package.module:name"'
-    return "any value" if annotation in _ANYTHING else str(annotation)
+    return str(annotation)
 
 
 def _check(right: bool, value: Any, converted: Any, allowed: str) -> Any:
@@ -248,7 +250,15 @@ def _instance(value: Any, kind: type, base: Path) -> Any:
         return _enum(value, kind)
     if kind is datetime.timedelta or kind in _PLAIN or kind in _DATES:
         raise MismatchError(value, allowed_by(kind))
+    if not _made_of_plain_values(kind):
+        raise MismatchError(value, f"an object of {kind.__name__}, given in Python")
     return _by_msgspec(value, kind)
+
+
+def _made_of_plain_values(kind: type) -> bool:
+    """Whether msgspec makes objects of a class from tables, arrays or text: Structs, dataclasses, UUID, Decimal."""
+    marks = ("__struct_fields__", "__dataclass_fields__", "__attrs_attrs__", "_fields")
+    return kind.__module__ in ("uuid", "decimal") or any(hasattr(kind, mark) for mark in marks)
 
 
 def _enum(value: Any, kind: type[enum.Enum]) -> Any:
@@ -272,5 +282,5 @@ def _by_msgspec(value: Any, annotation: Any) -> Any:
             f" at {where.strip('.`')}" if where else ""
         )
         raise MismatchError(value, allowed) from None
-    except TypeError:  # a class that msgspec cannot make from TOML values
+    except TypeError:  # an annotation that msgspec does not know
         raise MismatchError(value, f"an object of {allowed_by(annotation)}, given in Python") from None

@@ -208,6 +208,10 @@ class _Check:
         if not producer.outputs:  # not determined: reported there
             return None
         schema = producer.outputs.get(output)
+        if (
+            schema is None and output in self.spec.actors[producer.name].outputs
+        ):  # declared wrongly: reported there
+            return None
         if schema is None:
             own = [name for name in producer.outputs if name not in ("late", "dead")]
             hint = did_you_mean(output, producer.outputs)

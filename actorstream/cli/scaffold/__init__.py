@@ -1,0 +1,1 @@
+"""Templates of `actorstream new`; $app is filled in."""

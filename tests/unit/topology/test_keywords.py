@@ -1,0 +1,99 @@
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from actorstream.actors.actor import Actor
+from actorstream.errors import Problem
+from actorstream.topology.keywords import UnresolvedError, check_keywords, constructor_keywords
+from actorstream.topology.spec import ActorSpec
+from actorstream.topology.written import Written
+
+if TYPE_CHECKING:
+    from decimal import Decimal
+
+
+class Plain(Actor): ...
+
+
+class Typed(Actor):
+    def __init__(self, path: Path, *, limit: float = 1.0, anything=None) -> None: ...  # type: ignore[no-untyped-def]
+
+
+class Open(Actor):
+    def __init__(self, *args: Any, limit: int = 0, **others: Any) -> None: ...
+
+
+class Unresolvable(Actor):
+    def __init__(self, price: Decimal) -> None: ...
+
+
+class Reserved(Actor):
+    def __init__(self, type: str = "", limit: int = 0) -> None: ...
+
+
+def check(cls: type, **keys: Any) -> tuple[dict[str, Any], bool, list[Problem]]:
+    problems: list[Problem] = []
+    values, enough = check_keywords(ActorSpec(name="a", type="x", keys=keys), cls, Written(), problems)
+    return values, enough, problems
+
+
+def test_a_class_without_a_constructor_takes_no_keys() -> None:
+    assert constructor_keywords(Plain) == ({}, False)
+    _, enough, (problem,) = check(Plain, limit=1)
+    assert enough
+    assert (
+        str(problem)
+        == "actors.a.limit: is not a key here; allowed: type, inputs, replicas, outputs, on_error"
+    )
+
+
+def test_keywords_have_annotations_and_defaults() -> None:
+    found, others = constructor_keywords(Typed)
+    assert not others
+    assert [(each.name, each.annotation, each.required) for each in found.values()] == [
+        ("path", Path, True),
+        ("limit", float, False),
+        ("anything", Any, False),
+    ]
+
+
+def test_unannotated_keywords_take_any_value() -> None:
+    values, enough, problems = check(Typed, path="x", anything=[1, {"a": 2}])
+    assert (enough, problems) == (True, [])
+    assert values["anything"] == [1, {"a": 2}]
+
+
+def test_var_keywords_take_any_key_but_named_ones_are_still_checked() -> None:
+    values, enough, problems = check(Open, limit=1, colour="red")
+    assert (values, enough, problems) == ({"limit": 1, "colour": "red"}, True, [])
+    _, enough, (problem,) = check(Open, limit="x")
+    assert not enough
+    assert str(problem) == "actors.a.limit: is 'x'; allowed: an integer"
+
+
+def test_an_annotation_that_cannot_be_resolved_is_a_problem_with_advice() -> None:
+    with pytest.raises(UnresolvedError, match="Unresolvable.__init__ cannot be resolved: name 'Decimal'"):
+        constructor_keywords(Unresolvable)
+    _, enough, (problem,) = check(Unresolvable, price=1)
+    assert not enough
+    assert "not only under TYPE_CHECKING" in problem.hint
+
+
+def test_a_reserved_keyword_of_a_constructor_is_a_problem() -> None:
+    _, _, (problem,) = check(Reserved, limit=1)
+    assert problem.message == "Reserved.__init__ has a keyword 'type', which is reserved"
+
+
+def test_a_missing_keyword_is_a_problem_unless_a_misspelt_one_explains_it() -> None:
+    _, enough, (problem,) = check(Typed)
+    assert (enough, problem.where, problem.message) == (False, "actors.a.path", "is missing")
+    _, enough, (problem,) = check(Typed, pahth="x")
+    assert (enough, problem.where, problem.hint) == (False, "actors.a.pahth", "did you mean 'path'?")
+
+
+def test_none_from_python_leaves_a_keyword_with_the_default_none() -> None:
+    values, enough, problems = check(Typed, path="/x", anything=None)
+    assert (values["anything"], enough, problems) == (None, True, [])

@@ -1,0 +1,58 @@
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from actorstream.topology.quantities import format_duration, format_size, parse_duration, parse_size
+
+
+@pytest.mark.parametrize(
+    ("text", "seconds"),
+    [("10s", 10), ("50ms", 0.05), ("1h30m", 5400), ("1.5s", 1.5), ("2min", 120), ("1d", 86400), ("0s", 0), ("5us", 5e-6),
+     (" 1m 30s ", 90), ("3µs", 3e-6)],
+)  # fmt: skip
+def test_durations_are_read(text: str, seconds: float) -> None:
+    assert parse_duration(text) == timedelta(seconds=seconds)
+
+
+@pytest.mark.parametrize("text", ["", "10", "s", "10 seconds", "-1s", "1s2", "1,5s", "99999999999999d"])
+def test_what_is_no_duration_is_refused_with_an_example(text: str) -> None:
+    with pytest.raises(ValueError, match="10s"):
+        parse_duration(text)
+
+
+@given(st.timedeltas(min_value=timedelta(0), max_value=timedelta(days=3650)))
+def test_a_formatted_duration_reads_back_the_same(duration: timedelta) -> None:
+    assert parse_duration(format_duration(duration)) == duration
+
+
+@pytest.mark.parametrize(
+    ("value", "size"),
+    [
+        (4096, 4096),
+        ("4096", 4096),
+        ("4MiB", 4 << 20),
+        ("64 KiB", 64 << 10),
+        ("1MB", 10**6),
+        ("1.5kib", 1536),
+        ("7B", 7),
+    ],
+)
+def test_sizes_are_read(value: int | str, size: int) -> None:
+    assert parse_size(value) == size
+
+
+@pytest.mark.parametrize("value", ["", "MiB", "4 potatoes", "-1", "4MiBs", True])
+def test_what_is_no_size_is_refused_with_an_example(value: int | str) -> None:
+    with pytest.raises(ValueError, match="4MiB"):
+        parse_size(value)
+
+
+@pytest.mark.parametrize(
+    ("size", "text"), [(0, "0 B"), (1023, "1023 B"), (1536, "1.5 KiB"), (4 << 20, "4 MiB")]
+)
+def test_sizes_are_shown_in_binary_units(size: int, text: str) -> None:
+    assert format_size(size) == text
