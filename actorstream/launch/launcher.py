@@ -73,6 +73,7 @@ class Launcher:
         self._failure: BaseException | None = None
         self._suspect: tuple[float, int, BaseException] | None = None
         self._deadline: float | None = None
+        self._committing = False
         self._wake_read, self._wake_write = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
         self._barriers: list[int] = []
 
@@ -88,7 +89,8 @@ class Launcher:
         finally:
             self._end()
             for number, handler in handlers.items():
-                signal.signal(number, handler)
+                if handler is not None:  # None: installed by other than Python, and cannot be put back from here
+                    signal.signal(number, handler)
         if self._failure is not None:
             raise self._failure
         if self.interrupts:
@@ -150,6 +152,8 @@ class Launcher:
                 handled = self._interrupted()
             while self._barriers:
                 self._send_all(Barrier(self._barriers.pop(0)))
+        if self._suspect is not None:  # nobody is left who could name another cause
+            self._fail(self._suspect[2])
         self.sampler.sample()
 
     def _heard(self, worker: WorkerProcess, fd: int) -> None:
@@ -159,7 +163,7 @@ class Launcher:
             self._selector.unregister(worker.pidfd)
             for message in worker.control.receive():
                 self._message(worker, message)
-            if not worker.finished and self._failure is None:
+            if not worker.finished and not worker.failed and self._failure is None:
                 self._died(worker)
         elif worker.control.closed and fd != worker.pidfd:
             with contextlib.suppress(KeyError):
@@ -184,16 +188,20 @@ class Launcher:
             case Started():
                 worker.started = True
             case Failed():
+                worker.failed = True
                 if message.kind in CONSEQUENCES:
                     self._suspected(reported_error(message), rank=2)
                 else:
                     self._fail(reported_error(message))
             case Prepared():
                 worker.prepared = True
-                if all(each.prepared for each in self.workers):
+                if all(each.prepared for each in self.workers) and self._failure is None:
+                    self._committing = True
                     self._send_all(Commit(END))
             case Finished():
                 worker.finished = True
+                if all(each.finished for each in self.workers):  # what still runs there is not the run's
+                    self._deadline = monotonic() + GRACE_S
             case Collected(_, actor, data):
                 self.collected.setdefault(actor, []).append(data)
             case Snapshot(_, replica, barrier, _, _):
@@ -205,7 +213,7 @@ class Launcher:
     def _interrupted(self) -> int:
         if self.interrupts == 1:
             self._send_all(Drain())
-        elif self._failure is None:
+        elif self._failure is None and not self._committing:
             self._fail(Interrupted(drained=False))
         return self.interrupts
 
@@ -214,7 +222,8 @@ class Launcher:
         if self._failure is None:
             self._failure = error
             self._deadline = monotonic() + GRACE_S
-            self._send_all(Abort())
+            if not self._committing:  # once it was said that all commit, nobody may be told otherwise
+                self._send_all(Abort())
 
     def _send_all(self, message: Message) -> None:
         for worker in self.workers:

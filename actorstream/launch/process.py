@@ -37,7 +37,7 @@ class WorkerProcess:
     def __init__(self, process: int, pid: int, control: ControlPipe) -> None:
         self.process, self.pid, self.control = process, pid, control
         self.pidfd = os.pidfd_open(pid)
-        self.started = self.prepared = self.finished = False
+        self.started = self.prepared = self.finished = self.failed = False
         self.exit_status: int | None = None
         self.cpu_s = 0.0
 
@@ -61,7 +61,8 @@ class WorkerProcess:
         assert self.exit_status is not None
         if os.WIFSIGNALED(self.exit_status):
             number = os.WTERMSIG(self.exit_status)
-            return f"was killed by signal {number} ({signal.Signals(number).name})"
+            name = f" ({signal.Signals(number).name})" if number in set(signal.Signals) else ""
+            return f"was killed by signal {number}{name}"
         return f"exited with status {os.WEXITSTATUS(self.exit_status)}"
 
     def close(self) -> None:
