@@ -153,7 +153,7 @@ def _as_field_type(field: Field, array: Any) -> Any:
             packed = pack(field, array.to_pylist())
             from actorstream.events.column import Column
 
-            return array_of(Column(field, len(array), packed))
+            return array_of(Column(field, len(array), *packed))
         case Kind.DATETIME if is_type.is_timestamp(found) or is_type.is_date(found):
             return _cast(field, array, target)
         case kind if kind in INTEGERS and is_type.is_integer(found):

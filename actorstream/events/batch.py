@@ -39,14 +39,13 @@ class Batch(Representation):
         entry_min, entry_max: monotonic ns at which the oldest and the latest contributing tuple entered; 0: unknown.
     """
 
-    __slots__ = ()
-
     # -- where batches come from ----
 
     @classmethod
     def of_events(cls, schema: Schema | type[Event], events: list[Event]) -> Batch:
         """A batch of events, which become columns only when columns are asked for. Keeps the list: do not change it."""
-        return cls(Schema.of(schema).user, len(events), None, events)
+        schema = Schema.of(schema).user
+        return cls(schema, len(events), [None] * len(schema.fields), events)
 
     @classmethod
     def of_columns(cls, schema: Schema | type[Event], columns: Mapping[str, Any]) -> Batch:
@@ -115,11 +114,9 @@ class Batch(Representation):
     def from_jumbo(cls, schema: Schema, jumbo: JumboTuple, first: int = 0, rows: int | None = None) -> Batch:
         """Rows first .. first + rows - 1 of a jumbo tuple of `schema` (its system columns included). Reads nothing
         until a column is touched."""
-        batch = cls(schema.user, jumbo.rows - first if rows is None else rows)
-        batch._jumbo = jumbo
-        batch._wire = schema
-        batch._first = first
-        return batch
+        user = schema.user
+        rows = jumbo.rows - first if rows is None else rows
+        return cls(user, rows, [None] * len(user.fields), None, jumbo, schema, first)
 
     @staticmethod
     def concat(batches: Sequence[Batch]) -> Batch:
@@ -134,7 +131,12 @@ class Batch(Representation):
                 raise SchemaError(f"Batch.concat: {batch.schema!r} among batches of {schema!r}")
         rows = sum(batch.rows for batch in batches)
         if all(batch._events is not None for batch in batches):
-            made = Batch(schema, rows, None, [event for batch in batches for event in batch.events()])
+            made = Batch(
+                schema,
+                rows,
+                [None] * len(schema.fields),
+                [event for batch in batches for event in batch.events()],
+            )
         else:
             parts = [batch for batch in batches if batch.rows] or [batches[0]]
             made = Batch(
@@ -279,10 +281,8 @@ class Batch(Representation):
     def _derived(
         self, parent: Representation, rows: int, index: np.ndarray | None = None, first: int = 0
     ) -> Batch:
-        batch = Batch(self.schema, rows)
-        batch._parent = parent
-        batch._index = index
-        batch._first = first
+        schema = self.schema
+        batch = Batch(schema, rows, [None] * len(schema.fields), None, None, None, first, parent, index)
         batch.entry_min, batch.entry_max = self.entry_min, self.entry_max
         return batch
 

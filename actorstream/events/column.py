@@ -3,15 +3,16 @@ unless its name says so (`take`, `copy`, `concat`, conversions from another type
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
+import msgspec
 import numpy as np
 
 from actorstream.errors import SchemaError
 from actorstream.events.fields import FLOATS, INTEGERS, Field, Kind
-from actorstream.events.values import Buffers, pack, put_nulls, unpack_fixed, unpack_msgpack
+from actorstream.events.values import pack, put_nulls, unpack_few, unpack_fixed, unpack_msgpack
+from actorstream.native.address import address_of
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -20,28 +21,22 @@ Descriptor = tuple[int, int, int, int, int, int]
 """(width, wide, first, validity address, data address, offsets address): the fields of `as_column`."""
 
 
-class Column:
+class Column(msgspec.Struct, eq=False, gc=False):
     """`length` values of `field`. The arrays are read-only; row 0 is value `first` of them.
 
     A plain column (fixed width, not nullable) has `first` 0 and `data` of exactly `length` values.
     """
 
-    __slots__ = ("_addresses", "_arrow", "data", "field", "first", "length", "offsets", "validity")
-
-    def __init__(
-        self,
-        field: Field,
-        length: int,
-        buffers: Buffers | tuple[np.ndarray | None, np.ndarray, np.ndarray | None],
-        first: int = 0,
-        addresses: tuple[int, int, int] | None = None,
-    ) -> None:
-        self.field = field
-        self.length = length
-        self.validity, self.data, self.offsets = buffers
-        self.first = first
-        self._addresses = addresses
-        self._arrow: Any = None
+    field: Field
+    length: int
+    validity: np.ndarray | None
+    """An Arrow bitmap; None: no nulls."""
+    data: np.ndarray
+    offsets: np.ndarray | None
+    """length + 1 positions in `data` from `first` on, of a variable column."""
+    first: int = 0
+    _addresses: tuple[int, int, int] | None = None
+    _arrow: Any = None
 
     # -- where columns come from ----
 
@@ -68,29 +63,29 @@ class Column:
     @classmethod
     def from_values(cls, field: Field, values: list[Any], where: str = "row") -> Column:
         """A column of Python values; SchemaError names the first that does not fit."""
-        return cls(field, len(values), pack(field, values, where))
+        return cls(field, len(values), *pack(field, values, where))
 
     @classmethod
     def from_numpy(cls, field: Field, array: np.ndarray) -> Column:
         """A column over `array` if its type is the field's and it is contiguous; else converted, if no value changes
         by it. A DICTIONARY takes codes or labels, a DATETIME datetime64 or int64 microseconds."""
-        if array.ndim != 1:
-            raise SchemaError(
-                f"field {field.name!r}: an array of shape {array.shape}; allowed: one dimension"
-            )
-        if isinstance(array, np.ma.MaskedArray):
-            return cls.from_values(field, array.tolist())
-        if array.dtype != field.dtype:
-            if array.dtype.kind in "OUSTV":
+        if type(array) is not np.ndarray or array.dtype is not field.dtype or array.ndim != 1:
+            if array.ndim != 1:
+                raise SchemaError(
+                    f"field {field.name!r}: an array of shape {array.shape}; allowed: one dimension"
+                )
+            if isinstance(array, np.ma.MaskedArray) or array.dtype.kind in "OUSTV":
                 return cls.from_values(field, array.tolist())
-            array = _converted(field, array)
-        if not (array.flags.c_contiguous and array.flags.aligned):
+            if array.dtype != field.dtype:
+                array = _converted(field, array)
+        flags = array.flags
+        if not (flags.c_contiguous and flags.aligned):
             array = np.ascontiguousarray(array)
         if field.categories:
             _check_codes(field, array)
         view = array.view()
         view.setflags(write=False)
-        return cls(field, len(view), (None, view, None))
+        return cls(field, len(view), None, view, None)
 
     @classmethod
     def from_arrow(cls, field: Field, array: Any) -> Column:
@@ -102,7 +97,7 @@ class Column:
 
             array = pa.array(array) if hasattr(array, "__arrow_c_array__") else pa.chunked_array(array)
         buffers, first, length = buffers_of(field, array)
-        return cls(field, length, buffers, first)
+        return cls(field, length, *buffers, first)
 
     @classmethod
     def concat(cls, columns: list[Column]) -> Column:
@@ -150,8 +145,13 @@ class Column:
         if field.plain:
             return unpack_fixed(field, self.data)
         if field.dtype is None:
-            # 25 ns a string; slices of one decoded text 80, pyarrow's to_pylist up to 500 in older versions
-            values: list[Any] = self.arrow().to_numpy(zero_copy_only=False).tolist()
+            values: list[Any]
+            if self.validity is None and self.length <= 32:
+                ends = self.offsets[self.first : self.first + self.length + 1]  # type: ignore[index]
+                values = unpack_few(field, self.data, ends.tolist())
+            else:
+                # 25 ns a string; slices of one decoded text 80, pyarrow's to_pylist up to 500 in older versions
+                values = self.arrow().to_numpy(zero_copy_only=False).tolist()
             return unpack_msgpack(field, values) if field.kind is Kind.MSGPACK else values
         data = self.data[self.first : self.first + self.length]
         if self.validity is None:
@@ -170,11 +170,15 @@ class Column:
     @property
     def descriptor(self) -> Descriptor:
         """The column for native code. The addresses are good for as long as this object lives."""
-        field = self.field
-        if self._addresses is None:
-            self._addresses = (address_of(self.validity), address_of(self.data), address_of(self.offsets))
-        wide = 0 if self.offsets is None else int(self.offsets.itemsize == 8)
-        return (field.width, wide, self.first, *self._addresses)
+        width = self.field.width
+        if self._addresses is not None:
+            wide = 0 if self.offsets is None else int(self.offsets.itemsize == 8)
+            return (width, wide, self.first, *self._addresses)
+        validity = 0 if self.validity is None else address_of(self.validity)
+        if self.offsets is None:
+            return width, 0, self.first, validity, address_of(self.data), 0
+        wide = int(self.offsets.itemsize == 8)
+        return width, wide, self.first, validity, address_of(self.data), address_of(self.offsets)
 
     @property
     def nbytes(self) -> int:
@@ -198,32 +202,32 @@ class Column:
     def slice(self, first: int, rows: int) -> Column:
         """Rows first .. first + rows - 1 over the same memory. The caller keeps them within 0 .. length."""
         if self.field.plain:
-            return Column(self.field, rows, (None, self.data[first : first + rows], None))
-        buffers = (self.validity, self.data, self.offsets)
-        return Column(self.field, rows, buffers, self.first + first, self._addresses)
+            return Column(self.field, rows, None, self.data[first : first + rows], None)
+        at = self.first + first
+        return Column(self.field, rows, self.validity, self.data, self.offsets, at, self._addresses)
 
     def take(self, index: np.ndarray) -> Column:
         """The rows at `index` (integers within 0 .. length - 1), copied."""
         if self.field.plain:
-            return Column(self.field, len(index), (None, _frozen(self.data.take(index)), None))
+            return Column(self.field, len(index), None, _frozen(self.data.take(index)), None)
         if self.field.dtype is None:
             return Column.from_arrow(self.field, self.arrow().take(_arrow_index(index)))
         data = self.data[self.first : self.first + self.length].take(index)
         validity = None if self.validity is None else np.packbits(self.valid().take(index), bitorder="little")
-        return Column(self.field, len(index), (validity, data, None))
+        return Column(self.field, len(index), validity, data, None)
 
     def copy(self) -> Column:
         """The same rows in memory of their own and no larger than they need."""
         rows = slice(self.first, self.first + self.length)
         if self.offsets is None:
             validity = None if self.validity is None else np.packbits(self.valid(), bitorder="little")
-            return Column(self.field, self.length, (validity, _frozen(self.data[rows].copy()), None))
+            return Column(self.field, self.length, validity, _frozen(self.data[rows].copy()), None)
         validity = None if self.validity is None else np.packbits(self.valid(), bitorder="little")
         offsets = self.offsets[self.first : self.first + self.length + 1]
         start, stop = (int(offsets[0]), int(offsets[-1])) if self.length else (0, 0)
         moved = offsets - offsets[0] if self.length else np.zeros(1, self.offsets.dtype)
         data = _frozen(self.data[start:stop].copy())
-        return Column(self.field, self.length, (validity, data, _frozen(moved)))
+        return Column(self.field, self.length, validity, data, _frozen(moved))
 
     def renamed(self, field: Field) -> Column:
         """The same values as the column of another field, converted if its kind differs (SchemaError if it cannot)."""
@@ -232,8 +236,8 @@ class Column:
             return self
         same_layout = field.kind is own.kind and field.categories == own.categories
         if same_layout and (field.nullable == own.nullable or (field.nullable and self.field.plain)):
-            buffers = (self.validity, self.data, self.offsets)
-            return Column(field, self.length, buffers, self.first, self._addresses)
+            parts = (self.validity, self.data, self.offsets)
+            return Column(field, self.length, *parts, self.first, self._addresses)
         if own.plain and field.plain and not field.categories and not own.categories:
             return Column.from_numpy(field, self.data)
         return Column.from_arrow(field, self.arrow())
@@ -288,13 +292,3 @@ def _arrow_index(index: np.ndarray) -> Any:
     import pyarrow as pa
 
     return pa.array(index)
-
-
-def address_of(array: np.ndarray | None) -> int:
-    """Where an array's values begin; 0 for None."""
-    if array is None:
-        return 0
-    arrow = sys.modules.get("pyarrow")
-    if arrow is not None and array.flags.c_contiguous:  # 270 ns; the array interface takes 1000
-        return int(arrow.py_buffer(array).address)
-    return int(array.__array_interface__["data"][0])

@@ -10,13 +10,15 @@ import threading
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
+import msgspec
 import numpy as np
 
 from actorstream.errors import BrokenError, SchemaError
 from actorstream.events.batch import Batch
-from actorstream.events.column import Column, address_of
+from actorstream.events.column import Column
 from actorstream.events.layout import FixedLayout
 from actorstream.events.schema import Schema
+from actorstream.native.address import address_of
 from actorstream.native.pieces import ColumnTable, Pieces
 
 if TYPE_CHECKING:
@@ -33,6 +35,9 @@ class Holder(Protocol):
     def view(self) -> np.ndarray: ...
 
 
+_NOTHING: dict[Any, np.ndarray] = {}
+
+
 class HeapBlock:
     """Bytes outside any arena, for networks, tests and edges inside a process."""
 
@@ -40,7 +45,7 @@ class HeapBlock:
 
     def __init__(self, root: np.ndarray) -> None:
         self._root = root
-        self.address = address_of(root)
+        self.address: int = address_of(root)
         self.nbytes = len(root)
 
     @classmethod
@@ -53,7 +58,7 @@ class HeapBlock:
         return self._root
 
 
-class JumboTuple:
+class JumboTuple(msgspec.Struct, eq=False, gc=False):
     """One jumbo tuple in `block`. Making one reads nothing; header and columns are looked at when first needed.
 
     Attributes:
@@ -61,18 +66,14 @@ class JumboTuple:
         trusted: False for bytes from outside the run, whose every offset is checked before anything is read.
     """
 
-    __slots__ = ("_address", "_capacity", "_layout", "_root", "_rows", "_table", "_typed", "block", "trusted")
-
-    def __init__(self, block: Holder, rows: int = -1, *, trusted: bool = True) -> None:
-        self.block = block
-        self.trusted = trusted
-        self._rows = rows
-        self._address = 0
-        self._capacity = 0
-        self._root: np.ndarray | None = None
-        self._typed: dict[Any, np.ndarray] | None = None
-        self._table: ColumnTable | None = None
-        self._layout: Any = None
+    block: Holder
+    _rows: int = -1
+    trusted: bool = True
+    _address: int = 0
+    _root: np.ndarray | None = None
+    _typed: dict[Any, np.ndarray] = _NOTHING
+    _table: ColumnTable | None = None
+    _layout: Any = None
 
     # -- bytes ----
 
@@ -83,18 +84,10 @@ class JumboTuple:
             self._address = self.block.address
         return self._address
 
-    @property
-    def capacity(self) -> int:
-        """Bytes of the block."""
-        if self._capacity == 0:
-            self._capacity = self.block.nbytes
-        return self._capacity
-
     def root(self) -> np.ndarray:
         """The block as read-only bytes; base of all views of its columns."""
         if self._root is None:
             root = self.block.view()
-            root = root[: len(root) & ~63] if len(root) & 63 else root
             root.setflags(write=False)
             self._root = root
         return self._root
@@ -118,8 +111,8 @@ class JumboTuple:
 
     def buffer(self) -> memoryview:
         """The bytes of the jumbo tuple, for a network or a file; zero-copy, read-only."""
-        if self.capacity < 64:
-            raise BrokenError(f"a jumbo tuple of {self.capacity} bytes; a header alone has 64")
+        if len(self.root()) < 64:
+            raise BrokenError(f"a jumbo tuple of {len(self.root())} bytes; a header alone has 64")
         return self.root()[: self.nbytes].data
 
     # -- columns ----
@@ -136,14 +129,14 @@ class JumboTuple:
             start = self._layout[position]
             begin = start // field.width + first
             data = self._as(field.dtype)[begin : begin + rows]
-            return Column(field, rows, (None, data, None), 0)
+            return Column(field, rows, None, data, None)
         width, wide, _, validity, data_at, offsets_at = self._layout[position]
         base = self.address
         data_at -= base
         if field.plain and not validity:
             begin = data_at // width + first
             at = (0, base + data_at + first * width, 0)
-            return Column(field, rows, (None, self._as(field.dtype)[begin : begin + rows], None), 0, at)
+            return Column(field, rows, None, self._as(field.dtype)[begin : begin + rows], None, 0, at)
         end = first + rows
         root, at = self.root(), (validity, base + data_at, offsets_at)
         bits = root[validity - base : validity - base + ((end + 7) >> 3)] if validity else None
@@ -151,26 +144,26 @@ class JumboTuple:
             if field.plain:
                 raise BrokenError(f"field {field.name!r} has nulls in a jumbo tuple, but is not nullable")
             values: np.ndarray = root[data_at : data_at + end * width].view(field.dtype)  # type: ignore[arg-type]
-            return Column(field, rows, (bits, values, None), first, at)
+            return Column(field, rows, bits, values, None, first, at)
         size = 8 if wide else 4
         begin = offsets_at - base
         offsets = root[begin : begin + (end + 1) * size].view(np.int64 if wide else np.int32)
-        return Column(field, rows, (bits, root[data_at : data_at + int(offsets[end])], offsets), first, at)
+        return Column(field, rows, bits, root[data_at : data_at + int(offsets[end])], offsets, first, at)
 
     def _as(self, dtype: Any) -> np.ndarray:
         """The block as values of `dtype`, made once; columns are slices of it (100 ns; np.frombuffer 440)."""
-        typed = self._typed
-        if typed is None:
-            typed = self._typed = {}
-        found = typed.get(dtype)
+        found = self._typed.get(dtype)
         if found is None:
-            found = typed[dtype] = self.root().view(dtype)
+            if self._typed is _NOTHING:
+                self._typed = {}
+            root = self.root()
+            found = self._typed[dtype] = root[: len(root) & ~7].view(dtype)
         return found
 
     def _open(self, schema: Schema) -> None:
         if schema.fixed and self.trusted:
             layout = layout_of(schema)
-            rows = layout.check(self.root(), self.capacity)
+            rows = layout.check(self.root())
             self._layout = layout.offsets(rows)[0]
             self._rows = rows
         else:
@@ -181,7 +174,7 @@ class JumboTuple:
         """The descriptors of all columns for native code, row 0 being the jumbo tuple's."""
         if self._table is None:
             table = ColumnTable(len(schema.fields))
-            rows = table.open(self.address, self.capacity, schema.fingerprint)
+            rows = table.open(self.address, self.block.nbytes, schema.fingerprint)
             if not self.trusted:
                 table.verify(rows, schema.widths)
             self._rows = rows
@@ -192,7 +185,7 @@ class JumboTuple:
     def event(self, schema: Schema, first: int) -> Any:
         """One event of a schema of fixed-width fields; the short way if the jumbo tuple has just one row."""
         if self.trusted and self._layout is None:
-            event = layout_of(schema).unpack(self.address, self.capacity)
+            event = layout_of(schema).unpack(self.address)
             if event is not None and first == 0:
                 return event
         from actorstream.events.rows import rows_of

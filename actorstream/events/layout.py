@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from actorstream.errors import BrokenError, SchemaError
 from actorstream.events.fields import Field, Kind
+from actorstream.events.rows import rows_of
 from actorstream.events.values import EPOCH, code_of, microseconds
 
 if TYPE_CHECKING:
@@ -56,15 +57,17 @@ class FixedLayout:
     """
 
     __slots__ = (
+        "_event",
+        "_expected",
         "_getter",
         "_head",
         "_kept",
         "_one",
         "_pack",
         "_read",
-        "_row",
         "_unpack",
         "_write",
+        "one_bytes",
         "schema",
         "start",
     )
@@ -78,12 +81,16 @@ class FixedLayout:
         cells = "".join(f"{code}{ALIGNMENT - field.width}x" for code, field in zip(codes, user))
         self._head: dict[int, bytes] = {}
         self._write = Struct(f"<{self.start}s{cells}")
-        self._read = Struct(f"<{self.start}x{cells}")
+        self._read = Struct(f"<IHHQqQ{self.start - 32}x{cells}")
         self._one = ctypes.c_char * self.offsets(1)[1]
+        fingerprint, total = schema.fingerprint, self.offsets(1)[1]
+        self._expected = (MAGIC, VERSION, len(schema.fields), fingerprint, 1, total)
         self._pack = [(i, packer) for i, field in enumerate(user) if (packer := _packer(field))]
         self._unpack = [(i, unpacker) for i, field in enumerate(user) if (unpacker := _unpacker(field))]
         self._getter = _getter(schema.user.names())
-        self._row: Any = None
+        self._event: Any = None
+        self.one_bytes = total
+        """Bytes of the jumbo tuple of one row."""
 
     def offsets(self, rows: int) -> tuple[tuple[int, ...], int]:
         """Offset of each column's data, and the bytes in all."""
@@ -108,9 +115,9 @@ class FixedLayout:
         table = b"".join(_SLOT.pack(0, 0, place, field.width, 0) for place, field in zip(places, fields))
         return (head.ljust(ALIGNMENT, b"\0") + table).ljust(self.start, b"\0")
 
-    def check(self, buffer: Any, capacity: int) -> int:
-        """The rows of the jumbo tuple in `buffer`. SchemaError or BrokenError if it is not one of this layout."""
-        magic, version, columns, schema, rows, total, _, _, _ = HEADER.unpack_from(buffer)
+    def check(self, root: Any) -> int:
+        """The rows of the jumbo tuple in a root array. SchemaError or BrokenError if it is not one of this layout."""
+        magic, version, columns, schema, rows, total, _, _, _ = HEADER.unpack_from(root)
         if magic != MAGIC or version != VERSION:
             raise BrokenError(f"not a jumbo tuple: it begins with {magic:#x}, version {version}")
         if schema != self.schema.fingerprint:
@@ -118,20 +125,15 @@ class FixedLayout:
         if (
             rows < 0
             or columns != len(self.schema.fields)
-            or total > capacity
+            or total > len(root)
             or total != self.offsets(rows)[1]
         ):
             raise BrokenError(
-                f"a jumbo tuple of {self.schema.name} says {rows} rows, {columns} columns, {total} of {capacity} bytes"
+                f"a jumbo tuple of {self.schema.name} says {rows} rows, {columns} columns, {total} of {len(root)} bytes"
             )
         return rows  # type: ignore[no-any-return]
 
     # -- one row ----
-
-    @property
-    def one_bytes(self) -> int:
-        """Bytes of the jumbo tuple of one row."""
-        return self._kept[1][1] if 1 in self._kept else self.offsets(1)[1]
 
     def pack(self, address: int, event: Any, plan: int) -> None:
         """Writes the jumbo tuple of one event to `one_bytes` bytes at `address`. Any exception means that the event
@@ -146,25 +148,20 @@ class FixedLayout:
                 values[position] = convert(values[position])
         self._write.pack_into(self._one.from_address(address), 0, head, *values)
 
-    def unpack(self, address: int, capacity: int) -> Any | None:
-        """The event of a jumbo tuple of one row at `address`; None if it has more rows. Raises as `check` does."""
-        memory = self._one.from_address(address)
-        if self.check(memory, capacity) != 1:
+    def unpack(self, address: int) -> Any | None:
+        """The event of a jumbo tuple of one row at `address`; None if it has more rows, or is not of this layout."""
+        values = self._read.unpack_from(self._one.from_address(address))
+        if values[:6] != self._expected:
             return None
-        values = self._read.unpack_from(memory)
-        if self._unpack:
-            made = list(values)
-            for position, convert in self._unpack:
-                made[position] = convert(made[position])
-            return self._event(made)
-        return self._event(values)
-
-    def _event(self, values: Any) -> Any:
-        if self._row is None:
-            from actorstream.events.rows import rows_of
-
-            self._row = rows_of(self.schema).single
-        return self._row(*values)
+        make = self._event
+        if make is None:
+            make = self._event = rows_of(self.schema).single
+        if not self._unpack:
+            return make(*values[6:])
+        made = list(values[6:])
+        for position, convert in self._unpack:
+            made[position] = convert(made[position])
+        return make(*made)
 
 
 def stale(schema: Schema, found: int) -> SchemaError:

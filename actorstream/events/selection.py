@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from actorstream.errors import SchemaError
+from actorstream.native.kernels import mask_to_index
 
 
 def row_index(selection: Any, rows: int) -> np.ndarray | None:
@@ -22,8 +23,8 @@ def row_index(selection: Any, rows: int) -> np.ndarray | None:
     if kind == "b":
         if len(selection) != rows:
             raise SchemaError(f"take: a mask of {len(selection)} values for {rows} rows; allowed: one a row")
-        index = np.flatnonzero(selection)
-        return None if len(index) == rows else index.astype(np.uint32)
+        index = mask_to_index(selection)
+        return None if len(index) == rows else index
     if kind not in "iu":
         if len(selection) == 0:
             return np.empty(0, np.uint32)

@@ -23,9 +23,7 @@ class WritableBatch(Batch):
     were made from the columns (`batch["price"][10:]`) after the batch was emitted: others read it then.
     """
 
-    __slots__ = ("_open",)
-
-    _open: dict[str, np.ndarray] | None
+    _open: dict[str, np.ndarray] | None = None
 
     def __getitem__(self, name: str) -> Any:
         open_columns = self._open
@@ -71,8 +69,8 @@ def allocate(
     root = block.view()
     head = layout.head(rows, plan)
     root[: len(head)] = np.frombuffer(head, np.uint8)
-    batch = WritableBatch(schema.user, rows)
-    batch._jumbo, batch._wire = JumboTuple(block, rows), schema
+    user = schema.user
+    batch = WritableBatch(user, rows, [None] * len(user.fields), None, JumboTuple(block, rows), schema)
     batch._open = {
         field.name: root[place : place + rows * field.width].view(field.dtype)
         for field, place in zip(schema.fields, places)
