@@ -151,8 +151,8 @@ class SendChannel(ABC):
     def is_empty(self) -> bool:
         """Whether the receiver has consumed everything (natural batching flushes then)."""
 
-    def poll(self) -> None:
-        """Takes back what the receiver returned; called once a turn."""
+    def poll(self) -> None:  # noqa: B027 - a transport that lends nothing takes nothing back
+        """Takes back what the receiver returned; called before sending, and once in a while."""
 
     @abstractmethod
     def statistics(self) -> dict[str, int]:

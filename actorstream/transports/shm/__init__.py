@@ -1,0 +1,7 @@
+"""Transport `shm`: forked workers of one host that hand jumbo tuples over by reference through shared memory."""
+
+from __future__ import annotations
+
+from actorstream.transports.shm.transport import ShmTransport
+
+__all__ = ["ShmTransport"]

@@ -1,0 +1,283 @@
+"""The two ends of a shared-memory channel: frames become ring entries, jumbo tuples travel as loans of their blocks.
+
+Nothing is copied, except what must be: a payload whose memory the receiver could not map.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from actorstream.errors import BrokenError, ClosedError
+from actorstream.events.jumbo import HeapBlock, JumboTuple
+from actorstream.native.arena import Arena, Block
+from actorstream.native.channel import ENTRY_MAGIC, ENTRY_VERSION, ReceiveRing, SendRing
+from actorstream.native.doorbell import Doorbell
+from actorstream.transports.base import Channel, Frame, FrameKind, ReceiveChannel, SendChannel
+from actorstream.transports.shm.layout import CLOSED, OPEN
+from actorstream.transports.shm.retired import retire
+
+DATA = int(FrameKind.DATA)
+BARRIER = int(FrameKind.BARRIER)
+END = int(FrameKind.END)
+HOARD_EVERY = 256
+"""Frames between two looks at how many jumbo tuples the consumer keeps."""
+
+
+UNTRUSTED = 1
+"""Flag of an entry: the bytes come from outside the run, the receiver checks every offset before it reads."""
+
+
+def copied(payload: JumboTuple, arena: Arena | None) -> JumboTuple:
+    """The same jumbo tuple in `arena`, or on the heap."""
+    data = np.frombuffer(payload.buffer(), np.uint8)
+    block = HeapBlock.allocate(len(data)) if arena is None else arena.allocate(len(data))
+    block.view()[: len(data)] = data
+    return JumboTuple(block, trusted=payload.trusted)
+
+
+class ShmSendChannel(SendChannel):
+    """The producer's end. A block is used until the receiver has returned its loan, also after `close`."""
+
+    def __init__(
+        self,
+        channel: Channel,
+        ring: SendRing,
+        line: memoryview,
+        peer: Doorbell,
+        arena: Arena,
+        reachable: frozenset[int],
+    ) -> None:
+        """Payloads that do not lie in one of the `reachable` arenas are copied into `arena`."""
+        self.channel = channel
+        self._ring = ring
+        self._send = ring.send
+        self._line = line
+        self._peer = peer
+        self._arena = arena
+        self._reachable = reachable
+        self._stopped: Callable[[], Exception] | None = None
+        self._closed = False
+        self.is_empty = ring.is_empty  # type: ignore[method-assign] # one call less, once for every emitted batch
+        line[0] = OPEN
+
+    def send_nowait(self, frame: Frame) -> bool:
+        if self._stopped is not None:
+            raise self._stopped()
+        payload = frame.payload
+        block = None
+        flags = 0
+        if payload is not None:
+            block = payload.block
+            if type(block) is not Block or block.arena_id not in self._reachable:
+                if not self.admits(frame.nbytes):
+                    return False
+                frame.payload = payload = copied(payload, self._arena)
+                block = payload.block
+            if not payload.trusted:
+                flags = UNTRUSTED
+        kind = frame.kind
+        return self._send(
+            (
+                ENTRY_MAGIC,
+                ENTRY_VERSION,
+                kind,
+                flags,
+                0,
+                frame.schema,
+                frame.sequence,
+                frame.serial if kind != BARRIER else frame.barrier,
+                frame.piece,
+                frame.pieces,
+                0,
+                frame.nbytes,
+                0,
+                0,
+                frame.first,
+                frame.rows,
+                frame.min_time,
+                frame.max_time,
+                frame.min_entry,
+                frame.max_entry,
+                frame.producer,
+            ),
+            block,
+        )
+
+    def advance(self, word: int, value: int, *, ring: bool = True) -> None:
+        self._ring.advance(word, value, ring)
+
+    def admits(self, nbytes: int) -> bool:
+        if self._stopped is not None:
+            raise self._stopped()
+        return self._ring.admits(nbytes)
+
+    def is_empty(self) -> bool:
+        return self._ring.is_empty()
+
+    def poll(self) -> None:
+        self._ring.reap()
+
+    def statistics(self) -> dict[str, int]:
+        return self._ring.statistics()._asdict()
+
+    def lose(self) -> None:
+        """The receiver's process is gone."""
+        if self._stopped is None:
+            self._stopped = lambda: BrokenError(f"{self}: worker {self.channel.receiver} is lost")
+
+    def close(self) -> None:
+        if self._closed:
+            return
+        self._closed = True
+        self._stopped = lambda: ClosedError(
+            f"{self}: this sending end was closed; nothing can be sent any more"
+        )
+        # all that was sent is committed before the line says closed, and the ring comes after both
+        self._line[0] = CLOSED
+        self._peer.ring(self.channel.receive_bit)
+        retire(self._ring)  # the receiver may still read its blocks
+
+    def __repr__(self) -> str:
+        return f"channel {self.channel.id} from worker {self.channel.sender} to {self.channel.receiver}"
+
+
+class ShmReceiveChannel(ReceiveChannel):
+    """The consumer's end. A received jumbo tuple holds its loan until the last view of it dies."""
+
+    def __init__(
+        self,
+        channel: Channel,
+        ring: ReceiveRing,
+        line: memoryview,
+        arena_of: Callable[[int], Arena],
+        most_kept: int,
+        *,
+        outside: bool = False,
+    ) -> None:
+        """`most_kept`: jumbo tuples that may be kept by reference; further ones are copied, so that a consumer that
+        hoards does not stop its producer. `outside`: the sender is no worker of the plan, so its bytes are checked
+        and other workers cannot map them."""
+        self.channel = channel
+        self.forwardable = not outside
+        self._trusts = not outside
+        self._ring = ring
+        self._peek = ring.peek
+        self._take = ring.consume
+        self._line = line
+        self._arena_of = arena_of
+        self._most_kept = most_kept
+        self._copies = False
+        self._seen: deque[Frame] = deque()
+        self._taken = 0
+        self._stopped: Callable[[], Exception] | None = None
+        self._lost = False
+        self._ended = False
+
+    def peek(self, ahead: int = 0) -> Frame | None:
+        seen = self._seen
+        if ahead < len(seen):
+            return seen[ahead]
+        while len(seen) <= ahead:
+            entry = self._peek(len(seen)) if self._stopped is None else None
+            if entry is None:
+                return self._nothing(ahead)
+            seen.append(self._frame(entry))
+        return seen[ahead]
+
+    def _frame(self, entry: tuple[Any, ...]) -> Frame:
+        frame = Frame.__new__(Frame)
+        (
+            _,
+            _,
+            frame.kind,
+            flags,
+            _,
+            frame.schema,
+            frame.sequence,
+            frame.serial,
+            frame.piece,
+            frame.pieces,
+            offset,
+            frame.nbytes,
+            arena,
+            _,
+            frame.first,
+            frame.rows,
+            frame.min_time,
+            frame.max_time,
+            frame.min_entry,
+            frame.max_entry,
+            producer,
+        ) = entry
+        frame.producer = producer & 0xFFFFFFFF
+        frame.barrier = 0
+        frame.payload = None
+        if offset:
+            block = self._ring.borrow(self._arena_of(arena))
+            frame.payload = JumboTuple(block, trusted=self._trusts and not flags)
+            if self._copies:
+                frame.payload = copied(frame.payload, None)
+        elif frame.kind == BARRIER:
+            frame.barrier, frame.serial = frame.serial, 0
+        return frame
+
+    def _nothing(self, ahead: int) -> Frame | None:
+        """No frame there: is there never one again?"""
+        if self._stopped is not None:
+            raise self._stopped()
+        if self._ended or self._seen or not (self._lost or self._line[0] == CLOSED):
+            return None
+        if self._ring.waiting():  # committed after we looked and before it closed
+            return self.peek(ahead)
+        why = (
+            f"worker {self.channel.sender} is lost"
+            if self._lost
+            else "the sender has closed without an end mark"
+        )
+        raise BrokenError(f"{self}: {why}")
+
+    def consume(self) -> None:
+        if not self._seen and self.peek() is None:
+            raise IndexError(f"{self}: nothing waits, so nothing can be consumed")
+        frame = self._seen.popleft()
+        self._take()
+        self._taken = taken = self._taken + 1
+        if frame.kind == END:
+            self._ended = True
+        elif not taken % HOARD_EVERY:
+            self._copies = self._ring.statistics().loans > self._most_kept
+
+    def frontier(self, word: int = 0) -> int:
+        return self._ring.frontier(word)
+
+    def waiting(self) -> int:
+        return self._ring.waiting()
+
+    def statistics(self) -> dict[str, int]:
+        consumed, waiting, loans = self._ring.statistics()
+        peeked = sum(1 for frame in self._seen if frame.payload is not None)
+        return {"received": consumed, "waiting": waiting, "kept": loans - peeked}
+
+    def lose(self) -> None:
+        """The sender's process is gone."""
+        self._lost = True
+
+    def close(self) -> None:
+        if self._stopped is None:
+            self._stopped = lambda: ClosedError(
+                f"{self}: this receiving end was closed; nothing can be received any more"
+            )
+            unread = len(self._seen)
+            self._seen.clear()
+            self._ring.consume(unread)
+            while (entry := self._ring.peek()) is not None:
+                self._ring.give_back(entry[-1] >> 32)
+                self._ring.consume()
+            self._ring.close()
+
+    def __repr__(self) -> str:
+        return f"channel {self.channel.id} from worker {self.channel.sender} to {self.channel.receiver}"

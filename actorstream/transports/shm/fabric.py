@@ -1,0 +1,103 @@
+"""What the workers of a run share on one host: control memory, an arena each, an eventfd each. No names, only memfds.
+
+Made before the workers are forked, inherited by them. It opens no end and allocates no block.
+"""
+
+from __future__ import annotations
+
+import os
+import secrets
+
+import numpy as np
+
+from actorstream.native.channel import lay_out_channel
+from actorstream.native.doorbell import Doorbell
+from actorstream.native.memory import ControlMemory, create_eventfd, create_memfd
+from actorstream.transports.base import Channel, Fabric
+from actorstream.transports.shm.layout import HEADER, MAGIC, VERSION, Layout, line_at
+from actorstream.transports.shm.limits import Limits, arena_limit
+from actorstream.transports.shm.retired import sweep
+from actorstream.transports.sizing import doorbell_bits
+
+MASK = 2**64 - 1
+MOST_WORKERS_BITS = 12
+
+
+class ShmFabric(Fabric):
+    """Control memory with a doorbell a worker and a ring a channel, and an empty arena a worker.
+
+    Attributes:
+        arena_limit: address space of each arena in bytes; memory is committed as blocks need it.
+        arena_ids: of all workers' arenas; blocks in them can be forwarded by reference.
+    """
+
+    def __init__(
+        self,
+        workers: int,
+        channels: list[Channel],
+        plan: int,
+        *,
+        arena_bytes: int | None = None,
+        commit_step: int = 0,
+        huge_pages: bool = False,
+    ) -> None:
+        """Raises ResourceError when a limit of the machine is too small. `arena_bytes` overrides the arenas' size."""
+        self.workers = workers
+        self.channels = {channel.id: channel for channel in channels}
+        self.plan = plan & MASK
+        self._arena_base = secrets.randbits(20) << MOST_WORKERS_BITS
+        self.arena_ids = frozenset(self.arena_id(worker) for worker in range(workers))
+        self.commit_step = commit_step
+        self.huge_pages = huge_pages
+        self.layout = Layout.of(workers, channels, doorbell_bits(channels))
+        budgets = [0] * workers
+        for channel in channels:
+            budgets[channel.sender] += channel.budget
+        limit = arena_limit(Limits.read(), workers, budgets, self.layout.size)
+        self.arena_limit = limit if arena_bytes is None else arena_bytes
+        self.eventfds: list[int] = []
+        self.arena_fds: list[int] = []
+        self.control = ControlMemory(self.layout.size, name="actorstream-control")
+        try:
+            self._lay_out(channels)
+            for worker in range(workers):
+                self.eventfds.append(create_eventfd())
+                self.arena_fds.append(create_memfd(f"actorstream-arena-{worker}", self.arena_limit))
+        except BaseException:
+            self.close()
+            raise
+
+    def _lay_out(self, channels: list[Channel]) -> None:
+        layout, control = self.layout, self.control
+        for bell in layout.bells:
+            Doorbell.lay_out(control, bell, layout.bits)
+        for channel in channels:
+            place = layout.channels[channel.id]
+            lay_out_channel(control, place.ring, place.slots, place.returns, place.frontiers, self.plan)
+        header = HEADER.pack(MAGIC, VERSION, self.workers, len(channels), self.plan, layout.size)
+        control.words(0, len(header), np.uint8)[:] = np.frombuffer(header, np.uint8)
+
+    def arena_id(self, worker: int) -> int:
+        """Id of a worker's arena: unlike those of any other fabric, so that a foreign block is told from ours."""
+        return self._arena_base + worker
+
+    def worker_of(self, arena_id: int) -> int:
+        """The worker that owns one of this fabric's arenas."""
+        return arena_id - self._arena_base
+
+    def header(self) -> tuple[int, ...]:
+        """magic, version, workers, channels, plan, size: as they stand in the shared memory."""
+        return HEADER.unpack(self.control.words(0, HEADER.size, np.uint8).tobytes())
+
+    def line(self, offset: int) -> memoryview:
+        """The words (u32) of a worker's or channel's line."""
+        return line_at(self.control, offset)
+
+    def close(self) -> None:
+        """Closes this process's descriptors. Mappings go with their last user."""
+        sweep()
+        self.control.close()
+        for fd in (*self.eventfds, *self.arena_fds):
+            os.close(fd)
+        self.eventfds.clear()
+        self.arena_fds.clear()

@@ -1,0 +1,85 @@
+"""Where things lie in the control memory of a fabric. Offsets only; it maps nothing.
+
+    0      fabric header: magic u32 | version u32 | workers u32 | channels u32 | plan u64 | total bytes u64
+    64     worker lines, 64 bytes each: pid u32 | state u32 (0 absent, 1 runs, 2 left)
+    ...    doorbells, one a worker (doorbell.h)
+    ...    channels: a line of 64 bytes, sender's state u32 (0 never opened, 1 open, 2 closed), then channel.h
+
+Worker and channel lines have one writer each, the worker they belong to.
+"""
+
+from __future__ import annotations
+
+import struct
+from dataclasses import dataclass
+
+import numpy as np
+
+from actorstream.native.channel import channel_size
+from actorstream.native.doorbell import Doorbell
+from actorstream.native.memory import ControlMemory
+from actorstream.transports.base import Channel
+
+LINE = 64
+HEADER = struct.Struct("<IIIIQQ")
+MAGIC = 0x46535341  # "ASSF"
+VERSION = 1
+ABSENT, RUNS, LEFT = 0, 1, 2
+UNOPENED, OPEN, CLOSED = 0, 1, 2
+LEAST_RETURNS = 4096
+"""Loans that a consumer can keep at least; beyond half of them received jumbo tuples are copied."""
+
+
+def power_of_two(least: int) -> int:
+    """The smallest power of two that is not below `least`."""
+    return 1 << (max(least, 1) - 1).bit_length()
+
+
+def aligned(offset: int) -> int:
+    """The next offset that shares no cache line, nor the pair that is fetched together, with what lies before."""
+    return -(-offset // 128) * 128
+
+
+def line_at(memory: ControlMemory, offset: int) -> memoryview:
+    """The 16 words (u32) of a line, writable."""
+    return memoryview(memory.words(offset, LINE // 4, np.uint32).data)
+
+
+@dataclass(frozen=True, slots=True)
+class ChannelPlace:
+    """A channel's line, its ring behind the line, and the ring's dimensions."""
+
+    line: int
+    ring: int
+    slots: int
+    returns: int
+    frontiers: int
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """Offsets in the control memory of all that the plan needs."""
+
+    size: int
+    bits: int
+    bells: tuple[int, ...]
+    channels: dict[int, ChannelPlace]
+
+    @classmethod
+    def of(cls, workers: int, channels: list[Channel], bits: int) -> Layout:
+        """Lays out doorbells of `bits` bits for the workers, and the channels."""
+        at = aligned(LINE + LINE * workers)
+        bell = aligned(Doorbell.size(bits))
+        bells = tuple(at + bell * worker for worker in range(workers))
+        at += bell * workers
+        places = {}
+        for channel in channels:
+            slots = power_of_two(channel.slots)
+            returns = power_of_two(max(4 * slots, LEAST_RETURNS))
+            places[channel.id] = ChannelPlace(at, at + LINE, slots, returns, channel.frontiers)
+            at = aligned(at + LINE + channel_size(slots, returns, channel.frontiers))
+        return cls(at, bits, bells, places)
+
+    def worker_line(self, worker: int) -> int:
+        """Offset of a worker's line."""
+        return LINE + LINE * worker

@@ -1,0 +1,110 @@
+"""Whether this machine's limits let a fabric exist, and how much address space its arenas may reserve.
+
+Said before anything is made, as a ResourceError that names the limit and what to do: later it would be a bus error or
+a kill. Reads limits; takes nothing.
+"""
+
+from __future__ import annotations
+
+import resource
+from dataclasses import dataclass
+from pathlib import Path
+
+from actorstream.errors import ResourceError
+from actorstream.native.memory import UNLIMITED, memory_left, resource_limits
+
+MIB = 1 << 20
+GIB = 1 << 30
+ROOM_PER_WORKER = 512 * MIB
+"""Address space left to a worker beside the arenas: interpreter, NumPy, Arrow, its own heap."""
+SPARE_FILES = 64
+SPARE_MAPS = 256
+WISHED_ARENA = 4 * GIB
+"""Address space of an arena where nothing limits it; it costs nothing until memory is committed."""
+BUDGETS_PER_ARENA = 16
+"""An arena reserves at least this many times the budgets of its channels: kept views, larger jumbo tuples, holes."""
+LEAST_BUDGETS = 2
+LEAST_ARENA = 32 * MIB
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What the kernel grants this process: bytes, or numbers of files and mappings; UNLIMITED where it is."""
+
+    memory: int
+    address_space: int
+    address_space_used: int
+    files: int
+    files_used: int
+    file_size: int
+    maps: int
+    maps_used: int
+
+    @classmethod
+    def read(cls) -> Limits:
+        """As of now, of this process."""
+        soft = resource_limits()
+        pages = int(Path("/proc/self/statm").read_text().split()[0])
+        return cls(
+            memory=memory_left().available,
+            address_space=soft.address_space,
+            address_space_used=pages * resource.getpagesize(),
+            files=soft.open_files,
+            files_used=sum(1 for _ in Path("/proc/self/fd").iterdir()),
+            file_size=soft.file_size,
+            maps=int(Path("/proc/sys/vm/max_map_count").read_text()),
+            maps_used=Path("/proc/self/maps").read_text().count("\n"),
+        )
+
+
+def arena_limit(limits: Limits, workers: int, budgets: list[int], control: int) -> int:
+    """Bytes of address space for the arena of each worker.
+
+    `budgets`: of each worker's outgoing channels, summed; `control`: bytes of the control memory. Raises
+    ResourceError when a limit is too small for the plan, with every limit that is.
+    """
+    largest = max(budgets, default=0)
+    least = max(LEAST_ARENA, LEAST_BUDGETS * largest)
+    wished = max(WISHED_ARENA, BUDGETS_PER_ARENA * largest)
+    problems = []
+
+    files = 1 + 3 * workers + SPARE_FILES
+    if limits.files - limits.files_used < files:
+        problems.append(
+            f"open files: {limits.files_used} of {limits.files} are in use, {workers} workers need {files} more; "
+            f"raise RLIMIT_NOFILE (ulimit -n {limits.files_used + files}) or use fewer workers"
+        )
+    if limits.maps - limits.maps_used < workers + SPARE_MAPS:
+        problems.append(
+            f"memory mappings: {limits.maps_used} of {limits.maps} are in use; raise vm.max_map_count "
+            f"(sysctl vm.max_map_count={limits.maps_used + workers + 4 * SPARE_MAPS})"
+        )
+    memory = control + sum(budgets)
+    if limits.memory < memory:
+        problems.append(
+            f"memory: {_size(limits.memory)} may still be taken (memory cgroup and machine), the budgets of the "
+            f"channels add up to {_size(memory)}; raise the cgroup's limit, or lower deploy.edge_bytes or the "
+            "number of replicas"
+        )
+    limit = min(wished, limits.file_size)
+    if limit < least:
+        problems.append(
+            f"file size: RLIMIT_FSIZE is {_size(limits.file_size)}, an arena needs {_size(least)}; raise it "
+            "(ulimit -f unlimited) or lower deploy.edge_bytes"
+        )
+    if limits.address_space < UNLIMITED:
+        room = limits.address_space - limits.address_space_used - control - ROOM_PER_WORKER
+        limit = min(limit, max(room, 0) // max(workers, 1))
+        if room < least * workers:
+            needed = limits.address_space - room + least * workers
+            problems.append(
+                f"address space: RLIMIT_AS is {_size(limits.address_space)}, {workers} workers need "
+                f"{_size(needed)}; raise it (ulimit -v {needed // 1024}), lower deploy.edge_bytes or use fewer workers"
+            )
+    if problems:
+        raise ResourceError("transport 'shm' cannot start:\n  " + "\n  ".join(problems))
+    return max(limit, least) // MIB * MIB
+
+
+def _size(count: int) -> str:
+    return f"{count / MIB:,.0f} MiB" if count < UNLIMITED else "unlimited"
