@@ -176,6 +176,15 @@ class SendRing:
             raise_status(code, "send")
         return bool(code == 0)
 
+    def await_empty(self) -> bool:
+        """True: the consumer has consumed everything, and may have closed. False: not yet; it rings when it has.
+
+        BrokenError: it has closed before, or this end was taken over."""
+        code = lib.as_channel_admits(self.handle, 2**64 - 1)
+        if code < 0 and not self.is_empty():
+            raise_status(code, "wait until all is consumed")
+        return bool(code != 1)
+
     def reap(self) -> int:
         """Takes back the blocks that the consumer has returned; answers how many."""
         return int(lib.as_channel_reap(self._producer or self.handle))
@@ -210,6 +219,13 @@ class SendRing:
         handle, self._producer = self._producer, None
         if handle is not None:
             ffi.release(handle)
+
+    def abandon(self) -> None:
+        """Gives the end up for good without taking anything back: what the consumer has not returned stays valid for
+        him, also when this process goes on or ends. Nothing of it is reused by this process any more."""
+        handle, self._producer = self._producer, None
+        if handle is not None:
+            ffi.gc(handle, None)
 
 
 class ReceiveRing:
