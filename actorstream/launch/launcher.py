@@ -44,12 +44,17 @@ CONSEQUENCES = ("BrokenError", "ClosedError")
 
 
 class Interrupted(RunError):
-    """The user stopped the run. `drained`: everything read so far was committed."""
+    """The user stopped the run. `drained`: everything read so far was committed; `committing`: sinks were committing
+    when it was stopped, so some may have and some not."""
 
-    def __init__(self, drained: bool) -> None:
-        super().__init__(
-            "interrupted: sources ended early, sinks committed" if drained else "aborted: nothing committed"
-        )
+    def __init__(self, drained: bool, *, committing: bool = False) -> None:
+        if committing:
+            text = "stopped while sinks were committing: some may have committed, others not"
+        elif drained:
+            text = "interrupted: sources ended early, sinks committed"
+        else:
+            text = "aborted: nothing committed"
+        super().__init__(text)
         self.drained = drained
 
 
@@ -189,6 +194,7 @@ class Launcher:
                 worker.started = True
             case Failed():
                 worker.failed = True
+                self._check_over()
                 if message.kind in CONSEQUENCES:
                     self._suspected(reported_error(message), rank=2)
                 else:
@@ -200,8 +206,7 @@ class Launcher:
                     self._send_all(Commit(END))
             case Finished():
                 worker.finished = True
-                if all(each.finished for each in self.workers):  # what still runs there is not the run's
-                    self._deadline = monotonic() + GRACE_S
+                self._check_over()
             case Collected(_, actor, data):
                 self.collected.setdefault(actor, []).append(data)
             case Snapshot(_, replica, barrier, _, _):
@@ -210,19 +215,29 @@ class Launcher:
                 if len(taken) == len(self.job.plan.replicas):
                     self._send_all(Commit(barrier))
 
+    def _check_over(self) -> None:
+        """When all have said how they ended, what still runs in a worker is not the run's and may be killed."""
+        if self._deadline is None and all(
+            each.finished or each.failed or each.exit_status is not None for each in self.workers
+        ):
+            self._deadline = monotonic() + GRACE_S
+
     def _interrupted(self) -> int:
         if self.interrupts == 1:
             self._send_all(Drain())
-        elif self._failure is None and not self._committing:
-            self._fail(Interrupted(drained=False))
+        elif self._failure is None:
+            self._fail(Interrupted(drained=False, committing=self._committing))
+            self._deadline = monotonic() + GRACE_S
         return self.interrupts
 
     def _fail(self, error: BaseException) -> None:
         self._suspect = None
         if self._failure is None:
             self._failure = error
-            self._deadline = monotonic() + GRACE_S
-            if not self._committing:  # once it was said that all commit, nobody may be told otherwise
+            if self._committing:  # nobody may be told otherwise any more
+                self._check_over()
+            else:
+                self._deadline = monotonic() + GRACE_S
                 self._send_all(Abort())
 
     def _send_all(self, message: Message) -> None:
