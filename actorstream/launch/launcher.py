@@ -176,9 +176,10 @@ class Launcher:
 
     def _died(self, worker: WorkerProcess) -> None:
         actors = ", ".join(self.job.actors_of(worker.process)) or "none"
+        committed = "some sinks may have committed" if self._committing else "nothing was committed"
         error = WorkerDiedError(
             f"worker {worker.process} (pid {worker.pid}, actors: {actors}) {worker.describe_end()}; "
-            "without checkpoints a lost worker ends the run, and nothing was committed"
+            f"without checkpoints a lost worker ends the run, and {committed}"
         )
         self._suspected(error, rank=1)
 
