@@ -1,4 +1,6 @@
-"""`python -m actorstream`: the command line, where the script `actorstream` is not on the path."""
+"""`python -m actorstream`: the same as the command `actorstream`."""
+
+from __future__ import annotations
 
 import sys
 
