@@ -68,7 +68,7 @@ def _misfits(field: Field, values: Any) -> list[tuple[int, str]]:
         nulls = values.is_null().to_numpy(
             **({} if hasattr(values, "num_chunks") else {"zero_copy_only": False})
         )
-        why = f"is empty, and a {field.kind.value} is needed; a type that ends in '?' allows it"
+        why = f"has no value, and {field.kind.value} is needed (a type that ends in '?' allows none)"
         found += [(int(row), why) for row in np.flatnonzero(nulls)]
         rows = np.flatnonzero(~nulls)
     parts = [rows]

@@ -1,0 +1,160 @@
+"""JSON lines one by one: what Arrow's reader cannot take in bulk, and which lines are not rows. Off the
+fast path."""
+
+from __future__ import annotations
+
+import base64
+import json
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+import numpy as np
+
+from actorstream.connectors.dead_rows import BadRow
+from actorstream.events.fields import FLOATS, INTEGERS, Field, Kind, nearest_text
+
+if TYPE_CHECKING:
+    from actorstream.connectors.blocks import Block
+    from actorstream.events.schema import Schema
+
+
+class NotARowError(ValueError):
+    """A line is not a row; `column` says which field is why, if it is one."""
+
+    def __init__(self, why: str, column: str = "") -> None:
+        super().__init__(why)
+        self.why, self.column = why, column
+
+
+def read_lines(schema: Schema, block: Block) -> tuple[dict[str, list[Any]], list[int], list[BadRow]]:
+    """Field -> values of the lines that are rows, which of the records they are, and the ones that are not.
+
+    A record is a line that is not blank."""
+    columns: dict[str, list[Any]] = {name: [] for name in schema.names()}
+    numbers: list[int] = []
+    bad: list[BadRow] = []
+    number = 0
+    for line, text in enumerate(block.data.split(b"\n"), block.lines + 1):
+        if not text.strip():
+            continue
+        try:
+            values = [_value(field, found) for field, found in _fields(schema, text)]
+        except NotARowError as error:
+            bad.append(BadRow(number, line, error.column, text.decode(errors="replace"), error.why))
+        else:
+            numbers.append(number)
+            for name, value in zip(columns, values):
+                columns[name].append(value)
+        number += 1
+    return columns, numbers, bad
+
+
+def _fields(schema: Schema, text: bytes) -> list[tuple[Field, Any]]:
+    found = _object(text)
+    pairs = []
+    for field in schema.fields:
+        value = found.get(field.name)
+        if value is None and not field.nullable:
+            if field.name in found:
+                raise NotARowError(f"is null, and {field.kind.value} is needed", field.name)
+            near = nearest_text(field.name, list(found))
+            raise NotARowError(f"is missing, and {field.kind.value} is needed{near}", field.name)
+        pairs.append((field, value))
+    return pairs
+
+
+def _object(text: bytes) -> dict[str, Any]:
+    try:
+        found = msgspec.json.decode(text)
+    except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+        try:
+            found = json.loads(text)  # takes NaN and Infinity, as Arrow does
+        except (ValueError, RecursionError):
+            raise NotARowError(f"is not JSON: {error}") from None
+    if not isinstance(found, dict):
+        raise NotARowError(f"is a JSON {type(found).__name__}, allowed: one object a line")
+    return found
+
+
+def _value(field: Field, value: Any) -> Any:
+    """`value` as the field has it, by the rules of Arrow's reader. NotARowError if it is none."""
+    if value is None:
+        return None
+    kind = field.kind
+    try:
+        if kind in INTEGERS:
+            return _integer(field, value)
+        if kind in FLOATS:
+            if isinstance(value, str):
+                return float(_cast(value, field.arrow()))
+            return float(value) if _is_number(value) else _refuse(field, value)
+        if kind is Kind.DATETIME:
+            return _time(value) if isinstance(value, str) else _refuse(field, value)
+        if kind is Kind.BYTES:
+            return base64.b64decode(value, validate=True) if isinstance(value, str) else _refuse(field, value)
+        if kind is Kind.MSGPACK:
+            return msgspec.convert(value, field.annotation)
+        if kind is Kind.DICTIONARY:
+            return (
+                field.categories[field.labels.index(value)]
+                if value in field.labels
+                else _refuse(field, value)
+            )
+        wanted = bool if kind is Kind.BOOL else str
+        return value if isinstance(value, wanted) else _refuse(field, value)
+    except (ValueError, TypeError, OverflowError, msgspec.MsgspecError) as error:
+        if isinstance(error, NotARowError):
+            raise
+        raise NotARowError(f"{_shown(value)} is not {_kind_of(field)}: {error}", field.name) from None
+
+
+def _integer(field: Field, value: Any) -> int:
+    if isinstance(value, str):
+        value = _cast(value, field.arrow()) if value else _refuse(field, value)
+    bounds = np.iinfo(field.kind.value)
+    if not isinstance(value, int) or isinstance(value, bool) or not bounds.min <= value <= bounds.max:
+        _refuse(field, value)
+    return int(value)
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _cast(text: str, target: Any) -> Any:
+    """What Arrow makes of text; ValueError (ArrowInvalid is one) if nothing."""
+    import pyarrow as pa
+
+    return pa.scalar(text).cast(target).as_py()
+
+
+def _time(text: str) -> Any:
+    from datetime import UTC
+
+    import pyarrow as pa
+
+    try:
+        return _cast(text, pa.timestamp("us", tz="UTC"))
+    except pa.ArrowInvalid:
+        return _cast(text, pa.timestamp("us")).replace(tzinfo=UTC)
+
+
+def _refuse(field: Field, value: Any) -> Any:
+    raise NotARowError(f"{_shown(value)} is not {_kind_of(field)}", field.name)
+
+
+def _kind_of(field: Field) -> str:
+    if field.categories:
+        return f"one of {', '.join(map(str, field.labels))}"
+    return str(field.annotation) if field.kind is Kind.MSGPACK else field.kind.value
+
+
+def _shown(value: Any) -> str:
+    text = json.dumps(value, ensure_ascii=False)
+    return text if len(text) <= 80 else text[:77] + "..."
+
+
+def first_objects(data: bytes, most: int) -> list[dict[str, Any]]:
+    """The objects of the first lines that are not blank. NotARowError if one is none."""
+    lines = [line for line in data[: 1 << 20].split(b"\n")[:most] if line.strip()]
+    return [_object(line) for line in lines]

@@ -1,0 +1,128 @@
+"""jsonl blocks as batches: what Arrow's reader makes of them, else what their lines are one by one. Opens
+no files."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+import numpy as np
+
+from actorstream.connectors.blocks import Block, count_lines
+from actorstream.connectors.csv_format import wire_type
+from actorstream.connectors.dead_rows import BadRow
+from actorstream.connectors.json_values import read_lines
+from actorstream.connectors.partition import Piece
+from actorstream.connectors.rows import Misfits, batch_of
+from actorstream.connectors.text import is_text
+from actorstream.errors import SchemaError
+from actorstream.events.fields import FLOATS, INTEGERS, Kind
+
+if TYPE_CHECKING:
+    from actorstream.events.batch import Batch
+    from actorstream.events.schema import Schema
+
+_CHANGED = re.compile(r"Column\(/(.*)\) changed from (\w+) to (\w+) in row")
+_BLANK = np.zeros(256, np.bool_)
+_BLANK[list(b" \t\r")] = True
+
+
+class JsonlFormat:
+    """The lines of one file as rows of `schema`."""
+
+    def __init__(self, schema: Schema) -> None:
+        self._schema = schema
+        self._types = {field.name: wire_type(field) for field in schema.fields}
+        self._numbers = {field.name for field in schema.fields if field.kind in INTEGERS | FLOATS}
+        self._as_text: frozenset[str] = frozenset()
+        """Fields of numbers that the file has as text."""
+        kinds = {field.kind for field in schema.fields}
+        self._structured = bool(kinds & {Kind.MSGPACK, Kind.BYTES})
+        if self._structured:
+            self._decode = msgspec.json.Decoder(schema.event_class()).decode_lines
+
+    def count(self, block: Block) -> int | None:
+        found = np.frombuffer(block.data, np.uint8)
+        if _BLANK[found[1:][found[:-1] == 10]].any() or _BLANK[found[:1]].any():
+            return None  # a line that begins with a blank may have nothing else
+        return count_lines(block.data)
+
+    def parse(self, block: Block) -> Piece:
+        records = count_lines(block.data)
+        if not records:
+            return Piece(self._empty(), 0, block.done)
+        try:
+            batch, misfits = self._in_bulk(block.data)
+        except (ValueError, SchemaError):  # pa.ArrowInvalid and msgspec's errors are ValueErrors
+            return self._by_line(block)
+        if batch.rows + len(misfits) != records:
+            return self._by_line(block)
+        lines = (
+            [each for each in enumerate(block.data.split(b"\n"), block.lines + 1) if each[1]]
+            if misfits
+            else []
+        )
+        bad = [
+            BadRow(row, lines[row][0], name, lines[row][1].decode(errors="replace"), why)
+            for row, (name, why) in sorted(misfits.items())
+        ]
+        return Piece(batch, records, block.done, bad)
+
+    def _in_bulk(self, data: bytes) -> tuple[Batch, Misfits]:
+        """ValueError or SchemaError if the lines have to be read one by one."""
+        from actorstream.events.batch import Batch
+
+        if not is_text(data):
+            raise ValueError("not UTF-8")
+        if self._structured:
+            return Batch.of_events(self._schema, self._decode(data)), {}
+        table = self._table(data)
+        arrays = dict(zip(table.column_names, table.columns))
+        for name in self._as_text:
+            if arrays[name].type != self._types[name]:
+                arrays[name] = arrays[name].cast(self._types[name])
+        return batch_of(self._schema, arrays)
+
+    def _table(self, data: bytes) -> Any:
+        import pyarrow as pa
+        import pyarrow.json as pajson
+
+        as_text, tried = self._as_text, set()
+        options = pajson.ReadOptions(use_threads=False, block_size=2**31 - 1)
+        while True:
+            wanted = [(name, pa.string() if name in as_text else kind) for name, kind in self._types.items()]
+            parse = pajson.ParseOptions(explicit_schema=pa.schema(wanted), unexpected_field_behavior="ignore")
+            try:
+                table = pajson.read_json(pa.BufferReader(data), options, parse)
+            except pa.ArrowInvalid as error:
+                found = _CHANGED.search(str(error))
+                name = found[1] if found else ""
+                if (
+                    found is None
+                    or name not in self._numbers
+                    or name in tried
+                    or found[3] not in ("string", "number")
+                ):
+                    raise
+                tried.add(name)
+                as_text = as_text ^ {name}
+            else:
+                self._as_text = as_text
+                return table
+
+    def _by_line(self, block: Block) -> Piece:
+        columns, numbers, bad = read_lines(self._schema, block)
+        batch, misfits = batch_of(self._schema, columns)
+        if misfits:
+            lines = [each for each in enumerate(block.data.split(b"\n"), block.lines + 1) if each[1].strip()]
+            for row, (name, why) in misfits.items():
+                line, text = lines[numbers[row]]
+                bad.append(BadRow(numbers[row], line, name, text.decode(errors="replace"), why))
+            bad.sort()
+        return Piece(batch, batch.rows + len(bad), block.done, bad)
+
+    def _empty(self) -> Batch:
+        from actorstream.events.batch import Batch
+
+        return Batch.of_events(self._schema, [])

@@ -1,0 +1,155 @@
+"""parquet-source: the rows of Parquet files. Decoding is Arrow's; which rows are read when is decided here."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from actorstream.connectors.dead_rows import BadRow
+from actorstream.connectors.file_source import FileSource
+from actorstream.connectors.partition import Partition, Piece
+from actorstream.connectors.read_ahead import ReadAhead
+from actorstream.connectors.rows import batch_of, column
+from actorstream.errors import DataError, SchemaError
+from actorstream.events.fields import nearest_text
+
+if TYPE_CHECKING:
+    from actorstream.events.schema import Schema
+
+PIECE_ROWS = 1 << 16
+"""Rows decoded at once."""
+
+
+class ParquetSource(FileSource):
+    """Reads Parquet. Columns are found by name, further ones are not decoded; their types are converted where no value
+    changes by it (an int64 that does not fit an int32 field is a row that does not parse).
+
+    Args:
+        path: a file, a directory, or a glob.
+        event, schema: the fields to read. Without either, all columns of the first file; one that has nulls there, or
+            no statistics, is nullable.
+    """
+
+    @classmethod
+    def file_schema(cls, path: str, keys: Mapping[str, Any]) -> Schema:
+        import pyarrow as pa
+
+        from actorstream.events.schema import Schema
+
+        with _open(path) as file:
+            nulls = _columns_with_nulls(file.metadata)
+            fields = [pa.field(each.name, each.type, each.name in nulls) for each in file.schema_arrow]
+        return Schema.from_arrow(pa.schema(fields))
+
+    @classmethod
+    def check_file(cls, path: str, schema: Schema, keys: Mapping[str, Any]) -> None:
+        with _open(path) as file:
+            _check_columns(path, file.schema_arrow, schema)
+
+    def open_file(self, path: str) -> Partition:
+        return ParquetPartition(path, self.row_schema())
+
+
+class _Rows(NamedTuple):
+    data: Any
+    before: int
+    """Rows of the file before these."""
+
+
+class ParquetPartition(Partition):
+    """One Parquet file, decoded ahead. Raises DataError if it is none, or lacks a field of `schema`."""
+
+    def __init__(self, path: str, schema: Schema) -> None:
+        self._path, self._schema = path, schema
+        self._file = _open(path)
+        self._size = Path(path).stat().st_size
+        self._total = self._file.metadata.num_rows
+        self._given = self._drop = 0
+        self._batches: Any = None
+        self._ahead: ReadAhead[Piece] = ReadAhead(self._take, self._piece, self._file.close)
+        try:
+            _check_columns(path, self._file.schema_arrow, schema)
+        except DataError:
+            self._file.close()
+            raise
+
+    def skip(self, records: int) -> int:
+        self._drop = min(records, self._total)
+        return self._drop
+
+    def next(self) -> Piece | None:
+        return self._ahead.next()
+
+    def close(self) -> None:
+        self._ahead.close()
+
+    def _take(self) -> _Rows | None:
+        if self._batches is None:
+            self._batches = self._rest()
+        for data in self._batches:
+            if data.num_rows <= self._drop:
+                self._drop -= data.num_rows
+                self._given += data.num_rows
+                continue
+            before = self._given + self._drop
+            data, self._drop = data.slice(self._drop), 0
+            self._given = before + data.num_rows
+            return _Rows(data, before)
+        return None
+
+    def _rest(self) -> Any:
+        """The batches of the row groups that are not passed over whole."""
+        metadata = self._file.metadata
+        first = 0
+        while first < metadata.num_row_groups and metadata.row_group(first).num_rows <= self._drop:
+            self._drop -= metadata.row_group(first).num_rows
+            self._given += metadata.row_group(first).num_rows
+            first += 1
+        groups = list(range(first, metadata.num_row_groups))
+        names = list(self._schema.names())
+        return self._file.iter_batches(PIECE_ROWS, row_groups=groups, columns=names) if groups else iter(())
+
+    def _piece(self, rows: _Rows) -> Piece:
+        batch, misfits = batch_of(self._schema, {name: rows.data.column(name) for name in self._schema.names()})
+        bad = [
+            BadRow(row, rows.before + row + 1, name, str(rows.data.slice(row, 1).to_pylist()[0]), why)
+            for row, (name, why) in sorted(misfits.items())
+        ]
+        done = self._size * (rows.before + rows.data.num_rows) // self._total
+        return Piece(batch, rows.data.num_rows, done, bad)
+
+
+def _open(path: str) -> Any:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    try:
+        return pq.ParquetFile(path)
+    except (pa.ArrowInvalid, OSError) as error:
+        raise DataError(f"is not a Parquet file: {error}", file=path) from error
+
+
+def _check_columns(path: str, found: Any, schema: Schema) -> None:
+    """DataError if a field has no column, or one of another family of types."""
+    import pyarrow as pa
+
+    for field in schema.fields:
+        if field.name not in found.names:
+            near = nearest_text(field.name, found.names)
+            raise DataError(f"there is no such column{near}", file=path, column=field.name)
+        try:
+            column(field, pa.array([], found.field(field.name).type))
+        except SchemaError as error:
+            raise DataError(str(error), file=path, column=field.name) from error
+
+
+def _columns_with_nulls(metadata: Any) -> set[str]:
+    """Top-level columns that have a null somewhere, or of which that is not known."""
+    found = set()
+    for group in range(metadata.num_row_groups):
+        for number in range(metadata.num_columns):
+            part = metadata.row_group(group).column(number)
+            if not part.is_stats_set or not part.statistics.has_null_count or part.statistics.null_count:
+                found.add(part.path_in_schema.partition(".")[0])
+    return found
