@@ -10,11 +10,12 @@ from actorstream.actors.actor import takes_batches
 from actorstream.errors import OperatorError
 from actorstream.events.batch import Batch
 from actorstream.ordering import ORDERINGS
+from actorstream.runtime.operator_unit import InLane, OperatorUnit
 from actorstream.runtime.output import ChannelEdge, DirectEdge, OutLane
 from actorstream.runtime.replica import Replica
 from actorstream.runtime.routing import make_router
 from actorstream.runtime.source_unit import SourceUnit
-from actorstream.runtime.unit import InLane, OperatorUnit, Unit
+from actorstream.runtime.unit import Unit
 from actorstream.transports.local import local_channel
 
 if TYPE_CHECKING:

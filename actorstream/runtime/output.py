@@ -88,6 +88,14 @@ class OutLane:
 
     def push(self, batch: Batch) -> None:
         """Queues rows; sends at once when a jumbo tuple is full or the consumer has nothing to do."""
+        if not self.pending and self._encoded is None and not self.blocked:
+            rows = batch.rows
+            if rows <= self.batch_size and (rows + rows > self.batch_size or self.channel.is_empty()):
+                frame = self._whole(batch)
+                if frame is not None:
+                    self._encoded = frame
+                    self.flush()
+                    return
         self.pending.append(batch)
         self.rows += batch.rows
         if not self.blocked and (self.rows >= self.batch_size or self.channel.is_empty()):
@@ -112,6 +120,8 @@ class OutLane:
         self.channel.poll()
         while self._encoded is not None or self.pending:
             frame = self._encoded or self._next_frame()
+            if frame is not None:
+                frame.sequence = self.sequence
             if frame is None or not self.channel.send_nowait(frame):
                 self._encoded = frame
                 self.blocked = True
@@ -133,7 +143,6 @@ class OutLane:
         head = self.pending[0]
         if isinstance(head, Frame):
             self.pending.popleft()
-            head.sequence = self.sequence
             return head
         limit = self.batch_size
         if head.nbytes > self.byte_limit:
@@ -152,7 +161,11 @@ class OutLane:
             for _ in parts:
                 self.pending.popleft()
         self.rows -= rows
-        return self._frame(parts, rows, nbytes)
+        return (
+            self._parts(parts, nbytes)
+            if len(parts) > 1
+            else self._whole(parts[0]) or self._parts(parts, nbytes)
+        )
 
     def _gather(self, limit: int) -> tuple[list[Batch], int, int]:
         parts: list[Batch] = []
@@ -169,37 +182,47 @@ class OutLane:
             nbytes += item.nbytes
         return parts, rows, nbytes
 
-    def _frame(self, parts: list[Batch], rows: int, nbytes: int) -> Frame:
-        first = parts[0]
-        min_entry, max_entry = first.entry_min, first.entry_max
-        for part in parts[1:]:
-            min_entry, max_entry = min(min_entry, part.entry_min), max(max_entry, part.entry_max)
-        frame = Frame(
-            FrameKind.DATA,
-            rows=rows,
-            schema=self.schema,
-            producer=self.producer,
-            sequence=self.sequence,
-            min_entry=min_entry,
-            max_entry=max_entry,
-        )
-        if self.arena is None:
-            frame.payload = first if len(parts) == 1 else self._joined(parts)
-            frame.nbytes = nbytes
-            return frame
-        found = first.shared_jumbo(self.arena) if len(parts) == 1 else None
+    def _whole(self, batch: Batch) -> Frame | None:
+        """A jumbo tuple of just this batch, by reference where it can be; None if it is too large and must be cut."""
+        found = batch.shared_jumbo(self.arena)
         if found is not None:
-            frame.payload, frame.first = found
-            frame.nbytes = nbytes
+            jumbo, first = found
+            return self._frame(
+                batch, jumbo, first, jumbo.nbytes * batch.rows // jumbo.rows if first else jumbo.nbytes
+            )
+        schema = batch.schema
+        nbytes = schema.row_bytes * batch.rows if schema.fixed else batch.nbytes
+        if nbytes > self.byte_limit and batch.rows > 1:
+            return None
+        if self.arena is None:
+            return self._frame(batch, batch, 0, nbytes)
+        jumbo = encode((batch,), self.arena, self.schema, self.plan)
+        return self._frame(batch, jumbo, 0, jumbo.nbytes)
+
+    def _parts(self, parts: list[Batch], nbytes: int) -> Frame:
+        """A jumbo tuple of several batches."""
+        made: Any
+        if self.arena is None:
+            made = self._joined(parts)
         else:
-            frame.payload = jumbo = encode(parts, self.arena, self.schema, self.plan)
-            frame.nbytes = jumbo.nbytes
+            made = encode(parts, self.arena, self.schema, self.plan)
+            nbytes = made.nbytes
+        frame = self._frame(parts[0], made, 0, nbytes)
+        frame.rows = sum(part.rows for part in parts)
+        frame.min_entry = min(part.entry_min for part in parts)
+        frame.max_entry = max(part.entry_max for part in parts)
         return frame
 
+    def _frame(self, batch: Batch, payload: Any, first: int, nbytes: int) -> Frame:
+        return Frame.data(
+            payload, batch.rows, first, nbytes, self.schema, self.producer, batch.entry_min, batch.entry_max
+        )
 
     def _joined(self, parts: list[Batch]) -> Batch:
         """One batch of several for a consumer in this process: events stay events if it takes events, the rest is
         copied once, in C."""
+        if len(parts) == 1:
+            return parts[0]
         if self.to_events and all(part.has_events for part in parts):
             return Batch.of_events(parts[0].schema, [event for part in parts for event in part.events()])
         return Batch.from_jumbo(parts[0].schema, encode(parts, None))

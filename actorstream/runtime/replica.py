@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
     from actorstream.native.arena import Arena
     from actorstream.runtime.output import Edge
+    from actorstream.runtime.two_phase import TwoPhase
     from actorstream.runtime.unit import Unit
 
 FRONTIER_MIN = -(2**63)
@@ -73,6 +74,8 @@ class Replica:
                 self.calls[source] = EventCall(hook, self.outbox, self.failures)
         self.row = row
         self.unit: Unit | None = None
+        self.started = False
+        """Whether on_start was called, so that on_stop is due."""
         self.arena: Arena | None = None
         """Where batches that are written in place lie; None: on the heap, since none of them leaves the process."""
         self.is_sink = type(actor).role == "sink"
@@ -139,17 +142,19 @@ class Replica:
 
     def dispatch(self) -> None:
         """Pushes everything in the outbox along the edges of its outputs."""
-        produced = self.outbox.take(self._batch_of)
-        for output, batch in produced:
-            schema = self.schemas[output]
-            if batch.schema is not schema:
-                batch = self._conforming(batch, schema, output)
-            if not batch.rows:
-                continue
-            batch.entry_min, batch.entry_max = self.entry_min, self.entry_max
-            self.events_out += batch.rows
-            for edge in self.edges[output]:
-                edge.push(batch)
+        for output, batch in self.outbox.take(self._batch_of):
+            if batch.rows:
+                self.forward(batch, output)
+
+    def forward(self, batch: Batch, output: str = "default") -> None:
+        """Pushes a batch along the edges of an output, as of the entry times of the current input."""
+        schema = self.schemas[output]
+        if batch.schema is not schema:
+            batch = self._conforming(batch, schema, output)
+        batch.entry_min, batch.entry_max = self.entry_min, self.entry_max
+        self.events_out += batch.rows
+        for edge in self.edges[output]:
+            edge.push(batch)
 
     def _batch_of(self, output: str, events: list[Any]) -> Batch:
         return Batch.of_events(self.schemas[output], events)
@@ -169,8 +174,18 @@ class Replica:
         if frontier <= self.frontier:
             return
         self.frontier = frontier
-        if self.wants_frontier:
-            self.call("on_heartbeat", frontier)
+        coroutine = self.call("on_heartbeat", frontier) if self.wants_frontier else None
+        if coroutine is None:
+            self._promise(frontier)
+        else:
+            assert self.unit is not None
+            self.unit.await_soon(self._promise_after(coroutine, frontier))
+
+    async def _promise_after(self, coroutine: Any, frontier: int) -> None:
+        await coroutine
+        self._promise(frontier)
+
+    def _promise(self, frontier: int) -> None:
         for edges in self.edges.values():
             for edge in edges:
                 edge.advance(frontier)
@@ -219,6 +234,27 @@ class Replica:
                 self._take(item)
         else:
             self.outbox.emit(result, "default")
+
+    async def stop(self, failure: BaseException | None, sinks: TwoPhase) -> BaseException | None:
+        """The hooks of the end: a failed run aborts what a sink did not commit and calls on_failure; on_stop where
+        on_start was called. What they emit goes nowhere. Answers the first error; each is called nevertheless."""
+        calls: list[Any] = []
+        if failure is not None:
+            if self.is_sink:
+                calls.append(lambda: sinks.abort(self))
+            if self.started:
+                calls.append(lambda: self.actor.on_failure(failure))
+        if self.started:
+            calls.append(self.actor.on_stop)
+        first: BaseException | None = None
+        for call in calls:
+            try:
+                result = call()
+                if inspect.isawaitable(result):
+                    await result
+            except Exception as error:
+                first = first or operator_error(self.name, self.replica, None, error)
+        return first
 
     # -- counters
 

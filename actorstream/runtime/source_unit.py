@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import inspect
 from time import monotonic_ns
 from typing import TYPE_CHECKING, Any
@@ -10,7 +11,6 @@ from actorstream.metrics.counters import Counter
 from actorstream.runtime.hooks import operator_error
 from actorstream.runtime.replica import Replica
 from actorstream.runtime.unit import TURN_FRAMES, TURN_NS, Status, Unit
-from actorstream.transports.base import FRONTIER_END
 
 if TYPE_CHECKING:
     from actorstream.connectors.source import Source
@@ -61,26 +61,46 @@ class SourceUnit(Unit):
         self.draining = False
         self.barriers: list[int] = []
         self._is_async = inspect.iscoroutinefunction(source.read)
+        self._reading: asyncio.Task[Any] | None = None
+        self._later: asyncio.TimerHandle | None = None
+
+    def drain(self) -> None:
+        """The source ends as if its input did, also while it waits for input."""
+        self.draining = True
+        self.worker.mark(self)
+
+    def start_barrier(self, barrier: int) -> None:
+        self.barriers.append(barrier)
+        self.worker.mark(self)
 
     def work(self) -> Status:
         deadline = monotonic_ns() + TURN_NS
         for _ in range(TURN_FRAMES):
             if self.blocked:
                 return Status.BLOCKED
+            if self._awaiting:
+                return Status.READY
             while self.barriers:
                 self.pass_barrier(self.barriers.pop(0))
             if self.draining:
                 return self.spawn(self.finish())
+            if self._reading is not None:
+                status = self._take_read()
+                if status is not Status.READY:
+                    return status
+                continue
             rows = self.batch_size
             now = monotonic_ns()
             if self.pace is not None:
                 due = self.pace.due(now)
                 if due <= 0:
-                    self.worker.mark_later(self, self.pace.wait(now))
+                    self._look_again(self.pace.wait(now))
                     return Status.IDLE
                 rows = min(rows, due)
             if self._is_async:
-                return self.spawn(self._read_async(rows))
+                self._reading = self.worker.loop.create_task(self.source.read(rows))  # type: ignore[arg-type]
+                self._reading.add_done_callback(lambda _: self.worker.mark(self))
+                return Status.IDLE
             try:
                 batch: Any = self.source.read(rows)
             except Exception as error:
@@ -89,7 +109,7 @@ class SourceUnit(Unit):
                 return self.spawn(self.finish())
             self._send(batch, now)
             if not batch.rows:
-                self.worker.mark_later(self, POLL_S)
+                self._look_again(POLL_S)
                 return Status.IDLE
             if now > deadline:
                 return Status.READY
@@ -99,9 +119,8 @@ class SourceUnit(Unit):
         head = self.head
         if batch.rows:
             head.entry_min = head.entry_max = entered
-            head.outbox.emit(batch, "default")
             head.execute_ns += monotonic_ns() - entered
-            head.dispatch()
+            head.forward(batch)
             if self.pace is not None:
                 self.pace.sent += batch.rows
         dead = self.source.take_dead()
@@ -114,21 +133,44 @@ class SourceUnit(Unit):
             if bound is not None:
                 head.advance(bound)
 
-    async def _read_async(self, rows: int) -> None:
-        entered = monotonic_ns()
+    def _look_again(self, seconds: float) -> None:
+        if self._later is not None:
+            self._later.cancel()
+        self._later = self.worker.mark_later(self, seconds)
+
+    def _take_read(self) -> Status:
+        """What an async read has answered; IDLE while it waits for input, when barriers and the drain go past it."""
+        reading = self._reading
+        assert reading is not None
+        if not reading.done():
+            return Status.IDLE
+        self._reading = None
         try:
-            batch: Any = await self.source.read(rows)  # type: ignore[misc]
+            batch: Any = reading.result()
         except Exception as error:
             raise operator_error(self.head.name, self.head.replica, None, error) from error
         if batch is None:
-            await self.finish()
-        else:
-            self._send(batch, max(entered, monotonic_ns()))
+            return self.spawn(self.finish())
+        self._send(batch, monotonic_ns())
+        if not batch.rows:
+            self._look_again(POLL_S)
+            return Status.IDLE
+        return Status.READY
 
     async def finish(self) -> None:
+        if self._reading is not None:
+            self._reading.cancel()
+            await asyncio.wait([self._reading])
         await super().finish()
-        if self.promises:
-            self.head.advance(FRONTIER_END)
+
+    def stop(self) -> list[asyncio.Task[Any]]:
+        tasks = super().stop()
+        if self._later is not None:
+            self._later.cancel()
+        if self._reading is not None:
+            self._reading.cancel()
+            tasks.append(self._reading)
+        return tasks
 
     def publish(self) -> None:
         super().publish()

@@ -6,27 +6,22 @@ A unit runs in turns: some jumbo tuples or some milliseconds, then it lets the l
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator
+from collections import deque
+from collections.abc import Coroutine, Iterator
 from enum import IntEnum
 from time import monotonic_ns
 from typing import TYPE_CHECKING, Any
 
-from actorstream.checkpoint.alignment import Alignment
 from actorstream.metrics.counters import Counter
 from actorstream.runtime.output import DirectEdge, OutLane
-from actorstream.runtime.replica import FRONTIER_MIN, Replica
-from actorstream.transports.base import FRONTIER_END, Frame, FrameKind, ReceiveChannel
+from actorstream.runtime.replica import Replica
+from actorstream.transports.base import FrameKind
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from actorstream.events.batch import Batch
-    from actorstream.ordering.base import Gate
     from actorstream.runtime.worker import Worker
 
 TURN_FRAMES = 64
 TURN_NS = 2_000_000
-CHUNK_NS = 1_000_000
 PUBLISH_NS = 10_000_000
 """How often counters are published while a unit works."""
 
@@ -46,25 +41,6 @@ class Status(IntEnum):
     """It has ended."""
 
 
-class InLane:
-    """One producer replica's channel into a unit."""
-
-    __slots__ = ("channel", "decode", "ended", "held", "index", "input")
-
-    def __init__(
-        self, index: int, input_name: str, channel: ReceiveChannel, decode: Callable[[Frame], Batch]
-    ) -> None:
-        self.index, self.input, self.channel, self.decode = index, input_name, channel, decode
-        self.ended = False
-        self.held = False
-
-    def head(self) -> Frame | None:
-        return self.channel.peek()
-
-    def frontier(self) -> int:
-        return FRONTIER_END if self.ended else self.channel.frontier(0)
-
-
 class Unit:
     """What every unit has: members (the head first), their blocked lanes, timers, ends and barriers."""
 
@@ -78,8 +54,11 @@ class Unit:
         """Whether the worker's ready queue holds this unit."""
         self.done = False
         self.ending = False
+        self.barrier = 0
+        """The last one that was passed on."""
         self._timers: dict[tuple[int, str], asyncio.TimerHandle] = {}
-        self._fired: list[tuple[Replica, str]] = []
+        self._fired: dict[tuple[Replica, str], None] = {}  # in order; what fires again meanwhile fires once
+        self._awaiting: deque[Coroutine[Any, Any, None]] = deque()
         self._rests = Status.READY
         self._since = 0
         self.published = 0
@@ -146,15 +125,23 @@ class Unit:
         self._waited(monotonic_ns())
         if self.ending:
             return self._end()
+        if self.blocked and not self.unblock():
+            return self._rest(Status.BLOCKED)
         if self._fired:
             self._run_timers()
-        if self.blocked and not self.unblock():
-            return Status.BLOCKED
-        status = self.work()
-        if status is Status.IDLE:
+        if self._awaiting:
+            status = self.spawn(self._await_all())
+        elif self.blocked:
+            status = Status.BLOCKED
+        else:
+            status = self.work()
+        if status is Status.IDLE or status is Status.BUSY:  # nothing waits here for the next row
             self.flush()
-            if self.blocked:
+            if self.blocked and status is Status.IDLE:
                 status = Status.BLOCKED
+        return self._rest(status)
+
+    def _rest(self, status: Status) -> Status:
         now = monotonic_ns()
         if now - self.published > PUBLISH_NS:
             self.publish()
@@ -210,7 +197,7 @@ class Unit:
         self._timers.pop((replica.id, name), None)
         if self.done:
             return
-        self._fired.append((replica, name))
+        self._fired[replica, name] = None
         if every is not None:
             self._timers[replica.id, name] = self.worker.loop.call_later(
                 every, self._fire, replica, name, every
@@ -218,22 +205,41 @@ class Unit:
         self.worker.mark(self)
 
     def _run_timers(self) -> None:
-        fired, self._fired = self._fired, []
+        fired, self._fired = self._fired, {}
         for replica, name in fired:
             coroutine = replica.call("on_timer", name)
             if coroutine is not None:
-                self.spawn(coroutine)
+                self.await_soon(coroutine)
+
+    def await_soon(self, coroutine: Coroutine[Any, Any, None]) -> None:
+        """An async hook that is due: it runs before the next input, one at a time and in this order."""
+        self._awaiting.append(coroutine)
+
+    async def _await_all(self) -> None:
+        while self._awaiting:
+            await self._awaiting.popleft()
 
     def stop_timers(self) -> None:
         for handle in self._timers.values():
             handle.cancel()
         self._timers.clear()
 
+    def stop(self) -> list[asyncio.Task[Any]]:
+        """Ends timers and cancels the hook that awaits; answers it, to be waited for."""
+        self.stop_timers()
+        while self._awaiting:
+            self._awaiting.popleft().close()
+        if self.task is None:
+            return []
+        self.task.cancel()
+        return [self.task]
+
     # -- ends and barriers
 
     async def finish(self) -> None:
         """The input has ended: on_end of each member in order, last rows, then end marks behind them."""
         self.stop_timers()
+        await self._await_all()
         for replica in self.members:
             coroutine = replica.call("on_end")
             if coroutine is not None:
@@ -252,10 +258,14 @@ class Unit:
         self.worker.unit_done(self)
         return Status.DONE
 
+    def start_barrier(self, barrier: int) -> None:
+        """The run starts a barrier; it comes in with the input, unless this unit is where it comes from."""
+
     def pass_barrier(self, barrier: int) -> None:
         """Takes the members' snapshots, and passes the barrier on behind everything they have sent."""
+        self.barrier = barrier
         for replica in self.members:
-            self.worker.on_snapshot(replica, barrier)
+            self.worker.barriers.snapshot(replica, barrier)
             replica.row[Counter.BARRIERS] += 1
         self.control(FrameKind.BARRIER, barrier)
 
@@ -265,102 +275,3 @@ class Unit:
                 for edge in edges:
                     if not isinstance(edge, DirectEdge):
                         edge.control(kind, barrier)
-
-
-class OperatorUnit(Unit):
-    """A unit whose head takes input by channels, in the order its gate decides."""
-
-    def __init__(self, worker: Worker, head: Replica, lanes: list[InLane], gate: Gate) -> None:
-        super().__init__(worker, head)
-        self.in_lanes = lanes
-        self.gate = gate
-        self.alignment = Alignment(lanes)
-        self.follow_frontier = False
-        self._frontier = FRONTIER_MIN
-        self._events: list[Any] = []  # events of a batch that one turn did not finish
-        self._at = 0
-        self._source = ""
-        self._chunk = 256
-
-    def work(self) -> Status:
-        deadline = monotonic_ns() + TURN_NS
-        head, gate = self.head, self.gate
-        for _ in range(TURN_FRAMES):
-            if self._events and not self._run_events(deadline):
-                return Status.BLOCKED if self.blocked else Status.READY
-            if self.blocked:
-                return Status.BLOCKED
-            lane = gate.next()
-            if lane is None:
-                if self.follow_frontier:
-                    self._follow()
-                return Status.IDLE
-            frame = lane.channel.peek()
-            if frame.kind == FrameKind.DATA:
-                batch = lane.decode(frame)
-                batch.entry_min, batch.entry_max = frame.min_entry, frame.max_entry
-                call = head.calls[lane.input]
-                if call.is_async:
-                    return self.spawn(self._run_async(lane, batch))
-                if call.takes_batch:
-                    head.accept(batch, lane.input)
-                else:
-                    head.begin(batch, lane.input)
-                    self._events, self._at, self._source = batch.events(), 0, lane.input
-                lane.channel.consume()
-            elif frame.kind == FrameKind.BARRIER:
-                lane.channel.consume()
-                self._complete(self.alignment.deliver(lane, frame.barrier))
-            elif frame.kind == FrameKind.END:
-                lane.channel.consume()
-                lane.ended = True
-                self._complete(self.alignment.ended(lane))
-                if all(each.ended for each in self.in_lanes):
-                    return self.spawn(self.finish())
-            if monotonic_ns() > deadline:
-                return Status.READY
-        return Status.READY
-
-    def _complete(self, barrier: int | None) -> None:
-        if barrier is not None:
-            self.pass_barrier(barrier)
-
-    def _run_events(self, deadline: int) -> bool:
-        """Goes on with the events of the current batch, in chunks that keep a turn short; whether all are through."""
-        head, events, at = self.head, self._events, self._at
-        call = head.calls[self._source]
-        while at < len(events):
-            chunk = events[at : at + self._chunk] if at or len(events) > self._chunk else events
-            started = monotonic_ns()
-            call.run(chunk)  # type: ignore[arg-type]
-            now = monotonic_ns()
-            head.execute_ns += now - started
-            at += len(chunk)
-            self._at = at
-            head.finish(len(chunk))
-            self._chunk = max(1, min(1 << 16, len(chunk) * CHUNK_NS // max(now - started, 1)))
-            if at < len(events) and (self.blocked or now > deadline):
-                return False
-        self._events = []
-        return True
-
-    async def _run_async(self, lane: InLane, batch: Batch) -> None:
-        head = self.head
-        call = head.calls[lane.input]
-        head.begin(batch, lane.input)
-        started = monotonic_ns()
-        await call.run_async(batch if call.takes_batch else batch.events())  # type: ignore[arg-type]
-        head.execute_ns += monotonic_ns() - started
-        head.finish(batch.rows)
-        lane.channel.consume()
-
-    def publish(self) -> None:
-        super().publish()
-        self.head.row[Counter.KEPT_BLOCKS] = sum(lane.channel.statistics()["kept"] for lane in self.in_lanes)
-
-    def _follow(self) -> None:
-        """Reads the lanes' promises; what all of them promise is the head's frontier."""
-        frontier = min(lane.frontier() for lane in self.in_lanes)
-        if frontier > self._frontier and all(lane.head() is None for lane in self.in_lanes):
-            self._frontier = frontier
-            self.head.advance(frontier)

@@ -12,10 +12,9 @@ from collections import deque
 from time import monotonic_ns
 from typing import TYPE_CHECKING, Any
 
-import msgspec
-
 from actorstream.connectors.sink import END
 from actorstream.errors import ActorDeadError, RunError
+from actorstream.runtime.barriers import Barriers
 from actorstream.runtime.build import build_units
 from actorstream.runtime.control import (
     Abort,
@@ -26,11 +25,12 @@ from actorstream.runtime.control import (
     Drain,
     Finished,
     Prepared,
-    Snapshot,
     Started,
+    failed_message,
 )
 from actorstream.runtime.fuse import takes_messages
 from actorstream.runtime.source_unit import SourceUnit
+from actorstream.runtime.two_phase import TwoPhase
 from actorstream.runtime.unit import Status, Unit
 
 if TYPE_CHECKING:
@@ -47,6 +47,8 @@ MAX_SPIN_NS = 200_000
 """How long a worker looks for work before it parks, where every worker has a core of its own: longer while what it
 waits for keeps coming soon after it parked, since being woken costs both sides more than waiting."""
 PUBLISH_S = 0.02
+CANCEL_S = 1.0
+"""How long an async hook that was cancelled may take to come to its end."""
 
 
 class Aborted(RunError):
@@ -79,9 +81,14 @@ class Worker:
         self._publishing = False
         self._running = 0
         self._ended = asyncio.Event()
-        self._committed: asyncio.Event | None = None
+        self._open = False
+        """Whether units may run: after every on_start, before the first on_stop."""
+        self._starting: asyncio.Task[None] | None = None
+        self._committed = asyncio.Event()
         self._error: BaseException | None = None
-        self._tokens: dict[tuple[int, int], Any] = {}
+        self._sinks = TwoPhase()
+        self._drained = False
+        self.barriers = Barriers(process, control, self._sinks)
         self._spin_ns = SPIN_NS if job.spins else 0
 
     # -- what units ask of their worker
@@ -99,12 +106,12 @@ class Worker:
         if not unit.ready and not unit.done:
             unit.ready = True
             self.ready.append(unit)
-            if not self._turning and not self._scheduled:
+            if self._open and not self._turning and not self._scheduled:
                 self._scheduled = True
                 self._loop.call_soon(self._turns)
 
-    def mark_later(self, unit: Unit, seconds: float) -> None:
-        self._loop.call_later(seconds, self.mark, unit)
+    def mark_later(self, unit: Unit, seconds: float) -> asyncio.TimerHandle:
+        return self._loop.call_later(seconds, self.mark, unit)
 
     def ref(self, name: str) -> Any:
         """An ActorRef of a replica of this run that takes messages ("actor" or "actor/INDEX"), in any worker."""
@@ -115,36 +122,29 @@ class Worker:
         return self.messages.ref(name)
 
     def fail(self, error: BaseException) -> None:
-        """Ends the run with `error`."""
+        """Ends the run with `error`. The launcher hears of it at once, whatever the hooks of the end will take."""
         if self._error is None:
             self._error = error
+            if self.control is not None and not isinstance(error, Aborted):
+                self.control.send(failed_message(self.process, error))
+        self._open = False
         self._ended.set()
+        if self._starting is not None:
+            self._starting.cancel()
 
     def unit_done(self, unit: Unit) -> None:
+        self.barriers.unit_done(unit)
         self._running -= 1
         if self._running == 0:
             self._ended.set()
-
-    def on_snapshot(self, replica: Replica, barrier: int) -> None:
-        """Takes what a replica wants to keep at `barrier`; a sink also prepares what it has written so far."""
-        actor = replica.actor
-        state = {"state": actor.snapshot()}
-        token = None
-        if type(actor).role == "source":
-            state["positions"] = actor.position()  # type: ignore[attr-defined]
-        elif replica.is_sink:
-            prepared = actor.prepare(barrier)  # type: ignore[attr-defined]
-            self._tokens[barrier, replica.id] = prepared
-            token = msgspec.msgpack.encode(prepared)
-        if self.control is not None:
-            data = msgspec.msgpack.encode(state)
-            self.control.send(Snapshot(self.process, replica.id, barrier, data, token))
 
     # -- turns
 
     def _turns(self) -> None:
         """Runs ready units until none is left or the loop must be looked at; then spins a little, and parks."""
         self._scheduled = False
+        if not self._open:
+            return
         bell, ready, by_bit = self.bell, self.ready, self.by_bit
         if self._parked:
             self._parked = False
@@ -171,7 +171,7 @@ class Worker:
                     if unit.step() is Status.READY:
                         unit.ready = True
                         ready.append(unit)
-                    if monotonic_ns() > deadline:
+                    if monotonic_ns() > deadline or not self._open:
                         break
                 elif not self._rest(deadline):
                     return
@@ -210,6 +210,8 @@ class Worker:
     def _publish(self) -> None:
         """Publishes what changed and was not published by a turn, so that a resting worker shows no old figures."""
         self._publishing = False
+        if not self._open:
+            return
         for unit in self.units:
             if unit.dirty and not unit.done:
                 unit.publish()
@@ -223,18 +225,21 @@ class Worker:
     async def run(self) -> None:
         """From on_start to on_stop. Raises what ended the run early."""
         self._loop = asyncio.get_running_loop()
-        self._committed = asyncio.Event()
         control = self.control
         if control is not None:
             self._loop.add_reader(control.fileno(), self._on_control)
         try:
-            await self._start()
+            self._starting = self._loop.create_task(self._start())
+            await self._starting
+            self._starting = None
             await self._ended.wait()
             if self._error is None:
                 await self._commit_at_end()
         except BaseException as error:
+            self._starting = None
             self.fail(error)
         finally:
+            self._open = False
             await self._stop()
             if control is not None:
                 self._loop.remove_reader(control.fileno())
@@ -248,8 +253,6 @@ class Worker:
             await self.transport.start()
         self.units = build_units(self)
         self._running = len(self.units)
-        if self.bell is not None:
-            self._loop.add_reader(self.bell.eventfd, self._woken)
         if any(takes_messages(actor.cls) for actor in self.job.graph.actors.values()):
             from actorstream.runtime.messages import Messages
 
@@ -257,72 +260,58 @@ class Worker:
             await self.messages.start(self._replicas(), self.job.mesh)
         for unit in reversed(self.units):  # consumers are ready before their producers speak
             for replica in unit.members:
+                replica.started = True
                 coroutine = replica.call("on_start")
                 if coroutine is not None:
                     await coroutine
-        gc.collect()
-        gc.freeze()  # what was built stays; only what flows is looked at
         if self.control is not None:
+            gc.collect()
+            gc.freeze()  # what was built stays; only what flows is looked at
             self.control.send(Started(self.process))
         if not self.units:
             self._ended.set()
+        if self.bell is not None:
+            self._loop.add_reader(self.bell.eventfd, self._woken)
+        self._open = True
+        self.barriers.open(self.units)
+        if self._drained:
+            self.drain()
         for unit in self.units:
             self.mark(unit)
+        self._scheduled = True
+        self._loop.call_soon(self._turns)
 
     async def _commit_at_end(self) -> None:
         """Every sink of this worker prepares; when all workers have, all commit (two phases)."""
         for replica in self._replicas():
             if replica.is_sink:
-                self._tokens[END, replica.id] = replica.actor.prepare(END)  # type: ignore[attr-defined]
+                self._sinks.prepare(replica, END)
         if self.control is not None:
             self.control.send(Prepared(self.process))
-            assert self._committed is not None
             await self._committed.wait()
             if self._error is not None:
                 return
-        self._commit(END)
+        self._sinks.commit(END)
         for replica in self._replicas():
             if replica.is_sink and self.control is not None:
                 for part in replica.actor.collected():  # type: ignore[attr-defined]
                     self.control.send(Collected(self.process, replica.name, part))
 
-    def _commit(self, barrier: int) -> None:
-        for replica in self._replicas():
-            token = self._tokens.pop((barrier, replica.id), None)
-            if token is not None:
-                replica.actor.commit(token)  # type: ignore[attr-defined]
-
     async def _stop(self) -> None:
-        """Aborts what was prepared and not committed, calls on_failure and on_stop, and lets go of the transport."""
-        for unit in self.units:
-            unit.stop_timers()
-            if unit.task is not None:
-                unit.task.cancel()
-        for replica in self._replicas():
-            if self._error is not None:
-                self._quietly(replica.actor.on_failure, self._error)
-                if replica.is_sink:
-                    self._quietly(replica.actor.abort, self._tokens.pop((END, replica.id), None))  # type: ignore[attr-defined]
-            result = self._quietly(replica.actor.on_stop)
-            if asyncio.iscoroutine(result):
-                try:
-                    await result
-                except Exception as error:
-                    self._error = self._error or error
+        """Cancels what still awaits, aborts what was not committed, calls on_failure and on_stop."""
+        if self.bell is not None:
+            self._loop.remove_reader(self.bell.eventfd)
+        tasks = [task for unit in self.units for task in unit.stop()]
+        if tasks:
+            await asyncio.wait(tasks, timeout=CANCEL_S)
         if self.messages is not None:
             await self.messages.stop()
-        if self.bell is not None and self.units:
-            self._loop.remove_reader(self.bell.eventfd)
+        for replica in self._replicas():
+            error = await replica.stop(self._error, self._sinks)
+            if error is not None and self._error is None:
+                self.fail(error)
         if self.transport is not None:
             await self.transport.close()
-
-    def _quietly(self, hook: Any, *arguments: Any) -> Any:
-        """Calls a hook of the end; its error ends the run only if nothing else did."""
-        try:
-            return hook(*arguments)
-        except Exception as error:
-            self._error = self._error or error
-            return None
 
     def replicas(self, actor: str) -> list[Replica]:
         """The replicas of an actor that run here."""
@@ -335,29 +324,30 @@ class Worker:
 
     def drain(self) -> None:
         """Sources end now; the rest runs to its orderly end."""
+        self._drained = True
         for unit in self.units:
             if isinstance(unit, SourceUnit):
-                unit.draining = True
-                self.mark(unit)
+                unit.drain()
 
     def barrier(self, barrier: int) -> None:
         """Every source of this worker starts `barrier`."""
-        for unit in self.units:
-            if isinstance(unit, SourceUnit):
-                unit.barriers.append(barrier)
-                self.mark(unit)
+        if not self._ended.is_set():  # at the end all is prepared under END
+            self.barriers.ask(barrier)
 
     def commit(self, barrier: int) -> None:
         """All workers have prepared `barrier`."""
         if barrier == END:
-            assert self._committed is not None
             self._committed.set()
-        else:
-            self._commit(barrier)
+        elif self._error is None:
+            try:
+                self._sinks.commit(barrier)
+            except Exception as error:
+                self.fail(error)
 
     def abort(self, why: str) -> None:
-        self.fail(Aborted(why))
-        if self._committed is not None:
+        """Stops without a commit, unless it was decided already."""
+        if not self._committed.is_set():
+            self.fail(Aborted(why))
             self._committed.set()
 
     def _on_control(self) -> None:

@@ -1,0 +1,72 @@
+"""The barriers of one worker: sources start them, every replica's state is taken as they pass. Decides no routes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from actorstream.runtime.control import ControlPipe, Snapshot
+from actorstream.runtime.hooks import operator_error
+
+if TYPE_CHECKING:
+    from actorstream.runtime.replica import Replica
+    from actorstream.runtime.two_phase import TwoPhase
+    from actorstream.runtime.unit import Unit
+
+
+class Barriers:
+    """Starts barriers and hands snapshots to the launcher.
+
+    Args:
+        process: which worker. control: pipe to the launcher; None when embedded, where nobody collects.
+        sinks: what the worker's sinks have prepared."""
+
+    def __init__(self, process: int, control: ControlPipe | None, sinks: TwoPhase) -> None:
+        self.process, self.control, self.sinks = process, control, sinks
+        self._asked: list[int] = []
+        self._units: list[Unit] = []
+
+    def ask(self, barrier: int) -> None:
+        """Every source of this worker starts `barrier`, as soon as units run; what has ended keeps its last state."""
+        self._asked.append(barrier)
+        for unit in self._units:
+            self._start(unit, barrier)
+
+    def open(self, units: list[Unit]) -> None:
+        """Units run from now on."""
+        self._units = units
+        for barrier in self._asked:
+            for unit in units:
+                self._start(unit, barrier)
+
+    def _start(self, unit: Unit, barrier: int) -> None:
+        if unit.done:
+            self._keep(unit, barrier)
+        else:
+            unit.start_barrier(barrier)
+
+    def unit_done(self, unit: Unit) -> None:
+        """A unit ended before some barriers reached it: no barrier will come any more."""
+        for barrier in self._asked:
+            self._keep(unit, barrier)
+
+    def _keep(self, unit: Unit, barrier: int) -> None:
+        if unit.barrier < barrier:
+            unit.barrier = barrier
+            for replica in unit.members:
+                self.snapshot(replica, barrier)
+
+    def snapshot(self, replica: Replica, barrier: int) -> None:
+        """Takes what a replica wants to keep at `barrier`; a sink also prepares what it has written so far."""
+        token = self.sinks.prepare(replica, barrier) if replica.is_sink else None
+        try:
+            state = {"state": replica.actor.snapshot()}
+            if type(replica.actor).role == "source":
+                state["positions"] = replica.actor.position()  # type: ignore[attr-defined]
+            data = msgspec.msgpack.encode(state)
+            encoded = msgspec.msgpack.encode(token) if replica.is_sink else None
+        except Exception as error:
+            raise operator_error(replica.name, replica.replica, None, error) from error
+        if self.control is not None:
+            self.control.send(Snapshot(self.process, replica.id, barrier, data, encoded))

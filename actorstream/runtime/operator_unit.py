@@ -1,0 +1,159 @@
+"""A unit whose head takes input by channels, in the order that its gate decides."""
+
+from __future__ import annotations
+
+from time import monotonic_ns
+from typing import TYPE_CHECKING, Any
+
+from actorstream.checkpoint.alignment import Alignment
+from actorstream.metrics.counters import Counter
+from actorstream.runtime.replica import FRONTIER_MIN, Replica
+from actorstream.runtime.unit import TURN_FRAMES, TURN_NS, Status, Unit
+from actorstream.transports.base import FRONTIER_END, Frame, FrameKind, ReceiveChannel
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from actorstream.events.batch import Batch
+    from actorstream.ordering.base import Gate
+    from actorstream.runtime.worker import Worker
+
+CHUNK_NS = 1_000_000
+"""How long a hook may run over events before the turn looks at the clock."""
+
+
+class InLane:
+    """One producer replica's channel into a unit."""
+
+    __slots__ = ("channel", "decode", "ended", "held", "index", "input")
+
+    def __init__(
+        self, index: int, input_name: str, channel: ReceiveChannel, decode: Callable[[Frame], Batch]
+    ) -> None:
+        self.index, self.input, self.channel, self.decode = index, input_name, channel, decode
+        self.ended = False
+        self.held = False
+
+    def head(self) -> Frame | None:
+        return self.channel.peek()
+
+    def frontier(self) -> int:
+        return FRONTIER_END if self.ended else self.channel.frontier(0)
+
+
+class OperatorUnit(Unit):
+    """A unit whose head takes input by channels, in the order its gate decides."""
+
+    def __init__(self, worker: Worker, head: Replica, lanes: list[InLane], gate: Gate) -> None:
+        super().__init__(worker, head)
+        self.in_lanes = lanes
+        self.gate = gate
+        self.alignment = Alignment(lanes)
+        self.follow_frontier = False
+        self._frontier = FRONTIER_MIN
+        self._events: list[Any] = []  # events of a batch that one turn did not finish
+        self._at = 0
+        self._source = ""
+        self._chunk = 256
+
+    def work(self) -> Status:
+        deadline = monotonic_ns() + TURN_NS
+        head, gate = self.head, self.gate
+        for _ in range(TURN_FRAMES):
+            if self._events and not self._run_events(deadline):
+                return Status.BLOCKED if self.blocked else Status.READY
+            if self.blocked:
+                return Status.BLOCKED
+            if self._awaiting:
+                return Status.READY
+            lane = gate.next()
+            if lane is None:
+                if self.follow_frontier:
+                    self._follow()
+                return Status.READY if self._awaiting else Status.IDLE
+            frame = lane.channel.peek()
+            if frame.kind == FrameKind.DATA:
+                batch = lane.decode(frame)
+                batch.entry_min, batch.entry_max = frame.min_entry, frame.max_entry
+                call = head.calls[lane.input]
+                if call.is_async:
+                    return self.spawn(self._run_async(lane, batch))
+                if call.takes_batch:
+                    head.accept(batch, lane.input)
+                else:
+                    head.begin(batch, lane.input)
+                    self._events, self._at, self._source = batch.events(), 0, lane.input
+                lane.channel.consume()
+            elif frame.kind == FrameKind.BARRIER:
+                lane.channel.consume()
+                self._complete(self.alignment.deliver(lane, frame.barrier))
+            elif frame.kind == FrameKind.END:
+                lane.channel.consume()
+                lane.ended = True
+                self._complete(self.alignment.ended(lane))
+                if all(each.ended for each in self.in_lanes):
+                    return self.spawn(self.finish())
+            if monotonic_ns() > deadline:
+                return Status.READY
+        return Status.READY
+
+    def _complete(self, barrier: int | None) -> None:
+        if barrier is not None:
+            self.pass_barrier(barrier)
+
+    def _run_events(self, deadline: int) -> bool:
+        """Goes on with the events of the current batch, in chunks that keep a turn short; whether all are through."""
+        head, events, at = self.head, self._events, self._at
+        call = head.calls[self._source]
+        while at < len(events):
+            chunk = events[at : at + self._chunk] if at or len(events) > self._chunk else events
+            started = monotonic_ns()
+            call.run(chunk)  # type: ignore[arg-type]
+            now = monotonic_ns()
+            head.execute_ns += now - started
+            at += len(chunk)
+            self._at = at
+            head.finish(len(chunk))
+            self._chunk = max(1, min(1 << 16, len(chunk) * CHUNK_NS // max(now - started, 1)))
+            if at < len(events) and (self.blocked or now > deadline):
+                return False
+        self._events = []
+        return True
+
+    async def _run_async(self, lane: InLane, batch: Batch) -> None:
+        """Runs a hook that awaits; what it answered goes on at the latest when it has taken a millisecond."""
+        head = self.head
+        call = head.calls[lane.input]
+        head.begin(batch, lane.input)
+        if call.takes_batch:
+            await self._await_call(call, batch, batch.rows)
+        else:
+            events = batch.events()
+            at, chunk = 0, 1
+            while at < len(events):
+                part = events[at : at + chunk]
+                took = await self._await_call(call, part, len(part))
+                at += len(part)
+                chunk = max(1, min(2 * chunk, len(part) * CHUNK_NS // max(took, 1)))
+        lane.channel.consume()
+
+    async def _await_call(self, call: Any, part: Any, rows: int) -> int:
+        started = monotonic_ns()
+        await call.run_async(part)
+        took = monotonic_ns() - started
+        self.head.execute_ns += took
+        self.head.finish(rows)
+        if took >= CHUNK_NS:
+            self.flush()
+        return took
+
+    def publish(self) -> None:
+        super().publish()
+        self.head.row[Counter.KEPT_BLOCKS] = sum(lane.channel.statistics()["kept"] for lane in self.in_lanes)
+
+    def _follow(self) -> None:
+        """Reads the lanes' promises; what all of them promise is the head's frontier."""
+        frontier = min(lane.frontier() for lane in self.in_lanes)
+        if frontier > self._frontier and all(lane.head() is None for lane in self.in_lanes):
+            self._frontier = frontier
+            self.head.advance(frontier)
