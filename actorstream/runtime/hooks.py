@@ -14,7 +14,7 @@ from difflib import get_close_matches
 from itertools import chain
 from typing import Any
 
-from actorstream.actors.actor import Actor
+from actorstream.actors.actor import Actor, event_hooks
 from actorstream.errors import ActorstreamError, OperatorError
 from actorstream.events.batch import Batch
 from actorstream.events.event import Event
@@ -53,8 +53,8 @@ class Outbox:
         """Keeps the order of events and batches emitted to the same output."""
         events = self.events[to]
         if events:
-            self.batches.append((to, events))
-            self.events[to] = []
+            self.batches.append((to, events.copy()))
+            events.clear()  # a hook's results may be on their way into this very list
 
     def mark(self) -> tuple[int, dict[str, int]]:
         """A point to go back to with `rollback`."""
@@ -63,12 +63,13 @@ class Outbox:
     def rollback(self, mark: tuple[int, dict[str, int]]) -> None:
         """Forgets what was emitted since `mark` (a stateless batch hook is then called again with parts of it)."""
         batches, lengths = mark
+        settled: dict[str, list[Any]] = {}
         for to, item in self.batches[batches:]:
             if isinstance(item, list):
-                self.events[to] = item
+                settled.setdefault(to, item)  # the first begins with what was there at the mark
         del self.batches[batches:]
         for to, events in self.events.items():
-            del events[lengths.get(to, 0) :]
+            events[:] = settled.get(to, events)[: lengths[to]]
 
     def take(self, to_batch: Callable[[str, list[Any]], Batch]) -> list[tuple[str, Batch]]:
         """Everything produced, as (output, batch) in order, and empties the box."""
@@ -141,9 +142,10 @@ def operator_error(actor: str, replica: int, what: Any, error: BaseException) ->
 def hook_for(actor: Actor, input_name: str) -> tuple[Callable[..., Any], bool]:
     """The hook that takes `input_name`, and whether it takes batches: on_NAME, else on_batch, else on_event."""
     plain = input_name.replace(".", "_").replace("-", "_")
-    for name in (f"on_{plain}", f"on_{plain.removesuffix('_default')}"):
-        hook = getattr(actor, name, None)
-        if hook is not None and name not in ("on_batch", "on_event"):
+    own = event_hooks(type(actor))  # not on_end, because an actor upstream is called "end"
+    for name in (plain, plain.removesuffix("_default")):
+        if name in own and name not in ("batch", "event"):
+            hook = getattr(actor, f"on_{name}")
             return hook, _wants_batch(hook)
     if hasattr(actor, "on_batch"):
         return actor.on_batch, True
