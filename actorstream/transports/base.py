@@ -42,6 +42,9 @@ class FrameKind(IntEnum):
     END = 4
 
 
+DATA = int(FrameKind.DATA)
+
+
 class Frame:
     """One hand-over on a channel: a jumbo tuple with what belongs to this hand-over, or a barrier or end mark.
 
@@ -105,6 +108,33 @@ class Frame:
         self.max_time = max_time
         self.min_entry = min_entry
         self.max_entry = max_entry
+
+    @classmethod
+    def data(
+        cls,
+        payload: Any,
+        rows: int,
+        first: int,
+        nbytes: int,
+        schema: int,
+        producer: int,
+        min_entry: int,
+        max_entry: int,
+    ) -> Frame:
+        """A frame of rows without order or times: what most frames are, at half the cost."""
+        frame = cls.__new__(cls)
+        frame.kind = DATA
+        frame.payload, frame.rows, frame.first, frame.nbytes = payload, rows, first, nbytes
+        frame.schema, frame.producer, frame.min_entry, frame.max_entry = (
+            schema,
+            producer,
+            min_entry,
+            max_entry,
+        )
+        frame.sequence = frame.serial = frame.piece = frame.barrier = 0
+        frame.pieces = 1
+        frame.min_time, frame.max_time = NO_TIME_MIN, NO_TIME_MAX
+        return frame
 
     def __repr__(self) -> str:
         return f"<Frame {FrameKind(self.kind).name} rows={self.rows} sequence={self.sequence}>"
