@@ -94,7 +94,9 @@ class Launcher:
         finally:
             self._end()
             for number, handler in handlers.items():
-                if handler is not None:  # None: installed by other than Python, and cannot be put back from here
+                if (
+                    handler is not None
+                ):  # None: installed by other than Python, and cannot be put back from here
                     signal.signal(number, handler)
         if self._failure is not None:
             raise self._failure

@@ -86,7 +86,8 @@ async def run_embedded(job: Job, *, started: float | None = None) -> RunResult:
 def run_spec(spec: TopologySpec, deploy: DeploySpec, plan: Path | None = None, **options: Any) -> RunResult:
     """Compiles and runs. ConfigurationError lists everything that is wrong; RunError and its kin if the run fails."""
     job = compile_job(spec, deploy, plan)
-    if job.processes > 1 or options.pop("fork", False):
+    fork = options.pop("fork", False)
+    if job.processes > 1 or fork:
         return run_job(job, **options)
     return _run_in_own_loop(run_embedded(job, started=options.get("started")))
 
@@ -121,11 +122,26 @@ def run_topology(topology: Topology, **deploy: Any) -> RunResult:
 
 
 async def run_topology_async(topology: Topology, **deploy: Any) -> RunResult:
-    """`await Topology.run_async(...)`: in this loop if one process is enough, else workers are forked from a thread."""
+    """`await Topology.run_async(...)`: in this loop if one process is enough, else workers are forked from a thread.
+
+    Cancelling it stops the run at once; nothing is committed."""
     job = compile_job(topology.spec(), _deployment(deploy))
     if job.processes == 1:
         return await run_embedded(job)
-    return await asyncio.to_thread(run_job, job)
+    launchers: list[Launcher] = []
+    running = asyncio.ensure_future(
+        asyncio.to_thread(run_job, job, on_start=lambda launcher, _: launchers.append(launcher))
+    )
+    try:
+        return await asyncio.shield(running)
+    except asyncio.CancelledError:
+        for launcher in launchers:
+            launcher.interrupt()
+            launcher.interrupt()
+        await asyncio.wait([running])  # no worker outlives the call
+        if not running.cancelled():
+            running.exception()
+        raise
 
 
 def _deployment(settings: dict[str, Any]) -> DeploySpec:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import mmap
 import os
+import weakref
 from enum import IntEnum
 
 import numpy as np
@@ -66,6 +67,7 @@ class CounterTable:
     def __init__(self, rows: int) -> None:
         self.rows = rows
         self.fd = os.memfd_create("actorstream-counters", os.MFD_CLOEXEC)
+        weakref.finalize(self, os.close, self.fd)
         size = max(rows, 1) * ROW_WORDS * 8
         os.posix_fallocate(self.fd, 0, size)
         self._map = mmap.mmap(self.fd, size)
