@@ -80,6 +80,8 @@ class Launcher:
         self._deadline: float | None = None
         self._committing = False
         self._wake_read, self._wake_write = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
+        self._awake = threading.RLock()  # the pipe is not closed under who writes; signal handlers may come within
+        self._over = False
         self._barriers: list[int] = []
 
     def run(self) -> None:
@@ -110,14 +112,20 @@ class Launcher:
         self.interrupts += 1
         self._wake()
 
+    def abort(self) -> None:
+        """Everything stops and nothing is committed, unless the commit has begun."""
+        self.interrupts += 2
+        self._wake()
+
     def start_barrier(self, barrier: int) -> None:
         """Asks all sources to start `barrier` (> 0)."""
         self._barriers.append(barrier)
         self._wake()
 
     def _wake(self) -> None:
-        with contextlib.suppress(BlockingIOError):
-            os.write(self._wake_write, b"x")
+        with self._awake, contextlib.suppress(BlockingIOError):
+            if not self._over:
+                os.write(self._wake_write, b"x")
 
     # -- watching
 
@@ -264,8 +272,10 @@ class Launcher:
                 worker.cpu_s = usage.ru_utime + usage.ru_stime
             worker.close()
         self._selector.close()
-        os.close(self._wake_read)
-        os.close(self._wake_write)
+        with self._awake:
+            self._over = True
+            os.close(self._wake_read)
+            os.close(self._wake_write)
         for ends in self.job.mesh.values():
             for end in ends:
                 end.close()

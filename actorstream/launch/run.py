@@ -129,15 +129,20 @@ async def run_topology_async(topology: Topology, **deploy: Any) -> RunResult:
     if job.processes == 1:
         return await run_embedded(job)
     launchers: list[Launcher] = []
-    running = asyncio.ensure_future(
-        asyncio.to_thread(run_job, job, on_start=lambda launcher, _: launchers.append(launcher))
-    )
+    cancelled = threading.Event()
+
+    def on_start(launcher: Launcher, sampler: Sampler) -> None:
+        launchers.append(launcher)
+        if cancelled.is_set():
+            launcher.abort()
+
+    running = asyncio.ensure_future(asyncio.to_thread(run_job, job, on_start=on_start))
     try:
         return await asyncio.shield(running)
     except asyncio.CancelledError:
+        cancelled.set()
         for launcher in launchers:
-            launcher.interrupt()
-            launcher.interrupt()
+            launcher.abort()
         await asyncio.wait([running])  # no worker outlives the call
         if not running.cancelled():
             running.exception()
