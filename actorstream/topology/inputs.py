@@ -47,12 +47,12 @@ def read_inputs(
     check_deploy(deployment, available, written, problems)
     graph = check_graph(spec, registry, deployment, available, problems) if spec is not None else None
     if problems or spec is None or graph is None:
-        raise ConfigurationError(in_order(problems))
+        raise ConfigurationError(in_order(problems, str(topology), str(deploy)))
     return Inputs(spec, deployment, graph)
 
 
-def in_order(problems: list[Problem]) -> list[Problem]:
-    """Problems of a file together and by line, files in the order of their first problem; each problem once."""
-    files = list(dict.fromkeys(problem.file for problem in problems))
+def in_order(problems: list[Problem], *files_first: str) -> list[Problem]:
+    """Problems of a file together and by line; these files first, then by their first problem; each problem once."""
+    files = list(dict.fromkeys([*files_first, *(problem.file for problem in problems)]))
     unique = dict.fromkeys(problems)
     return sorted(unique, key=lambda problem: (files.index(problem.file), problem.line))

@@ -151,10 +151,10 @@ def _label(arrow: Arrow, rects: dict[object, _Rect], path: list[object]) -> str:
     first, second = rects[path[0]], rects[path[1]]
     x = (first.x + first.width + second.x) / 2
     y = (first.middle + second.middle) / 2 - 5
-    return (
-        f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="middle" font-size="11" fill="{INK}" stroke="{PAPER}" '
-        f'stroke-width="4" paint-order="stroke">{escape(arrow.label)}</text>'
-    )
+    at = f'x="{x:.1f}" y="{y:.1f}" text-anchor="middle" font-size="11"'
+    text = escape(arrow.label)
+    halo = f'<text {at} stroke="{PAPER}" stroke-width="4" fill="{PAPER}">{text}</text>'
+    return f'{halo}<text {at} fill="{INK}">{text}</text>'
 
 
 def _document(title: str, width: float, height: float, parts: list[str]) -> str:

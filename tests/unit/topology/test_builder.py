@@ -1,0 +1,153 @@
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from actorstream.errors import ConfigurationError
+from actorstream.topology.builder import Topology
+from actorstream.topology.load import load_topology
+from actorstream.topology.registry import TypeRegistry
+from actorstream.topology.spec import InputSpec
+from actorstream.topology.validate import build_graph
+
+from .conftest import TYPES, WORD_COUNT, Counter, Line, Lines, Split
+
+
+def word_count() -> Topology:
+    t = Topology("word-count")
+    words = t.source("lines", name="lines").through("split", name="split", replicas=2)
+    counts = words.by("word").through("counter", name="count", replicas=2)
+    counts["final"].into("out", name="counts", path="out/counts.csv")
+    return t
+
+
+def test_a_topology_built_in_python_is_the_same_as_its_toml(tmp_path: Path) -> None:
+    file = tmp_path / "topology.toml"
+    file.write_text(WORD_COUNT)
+    text = load_topology(file).plain()
+    text["actors"]["count"]["inputs"][0]["route"] = "key"  # implied by the key there, said by `by` here
+    assert word_count().spec().plain() == text
+
+
+def test_the_table_form_is_the_same_as_the_fluent_one() -> None:
+    t = Topology("word-count")
+    t.actor("lines", "lines")
+    t.actor("split", "split", "lines", replicas=2)
+    t.actor("count", "counter", [{"from": "split", "route": "key", "key": "word"}], replicas=2)
+    t.actor("counts", "out", ["count.final"], path="out/counts.csv")
+    assert t.spec().plain() == word_count().spec().plain()
+
+
+def test_the_graph_of_both_is_the_same(tmp_path: Path, registry: TypeRegistry) -> None:
+    file = tmp_path / "topology.toml"
+    file.write_text(WORD_COUNT)
+    from_file = build_graph(load_topology(file), registry)
+    assert build_graph(word_count().spec(), registry).fingerprint == from_file.fingerprint
+
+
+def test_classes_need_no_registry_and_give_names() -> None:
+    t = Topology()
+    lines = t.source(Lines)
+    lines.through(Split).through(Counter)
+    lines.through(Split)
+    t.actor("x", "apps.word_count:LongName", [lines])
+    lines.through("csv-sink")
+    lines.through("apps.word_count:LongName")
+    assert list(t) == ["lines", "split", "counter", "split_2", "x", "csv-sink", "long_name"]
+    graph = build_graph(_only(t, "lines", "split"), TypeRegistry({}, plugins=False))
+    assert graph.actors["split"].cls is Split
+
+
+def _only(t: Topology, *names: str) -> Any:
+    spec = t.spec()
+    spec.actors = {name: spec.actors[name] for name in names}
+    return spec
+
+
+def test_events_become_a_source_in_memory() -> None:
+    t = Topology()
+    t.source((Line(text) for text in "ab"), name="given", rate=5)
+    actor = t.spec().actors["given"]
+    assert (actor.type, actor.keys) == ("memory-source", {"events": [Line("a"), Line("b")], "rate": 5})
+
+
+def test_two_actors_of_one_name_are_refused_where_the_second_is_added() -> None:
+    t = Topology()
+    t.source(Lines, name="a")
+    with pytest.raises(ConfigurationError, match="actor 'a' is there already; allowed: a new name"):
+        t.source(Lines, name="a")
+
+
+def test_names_are_words() -> None:
+    with pytest.raises(ConfigurationError, match="'a.b' is no name for an actor"):
+        Topology().source(Lines, name="a.b")
+
+
+def test_a_stream_of_another_topology_is_refused() -> None:
+    other = Topology("other").source(Lines)
+    with pytest.raises(ConfigurationError, match="'lines' is a stream of topology 'other'"):
+        Topology("mine").actor("split", Split, [other])
+
+
+@pytest.mark.parametrize("wrong", [{"form": "lines"}, 5])
+def test_inputs_that_are_none_are_refused(wrong: Any) -> None:
+    with pytest.raises(ConfigurationError, match="inputs"):
+        Topology().actor("split", Split, [wrong])
+
+
+def test_input_specs_can_be_given_as_they_are() -> None:
+    t = Topology()
+    t.source(Lines)
+    t.actor("split", Split, InputSpec(from_="lines"))
+    assert t.spec().actors["split"].inputs == [InputSpec(from_="lines")]
+
+
+def test_problems_name_the_line_of_python_that_added_the_actor(registry: TypeRegistry) -> None:
+    t = Topology()
+    lines = t.source("lines")
+    lines.through("split", lowr=True)  # this line
+    with pytest.raises(ConfigurationError) as caught:
+        build_graph(t.spec(), registry)
+    (problem,) = caught.value.problems
+    source = Path(__file__).read_text().splitlines()
+    assert Path(problem.file).name == "test_builder.py"
+    assert "# this line" in source[problem.line - 1]
+    assert problem.hint == "did you mean 'lower'?"
+
+
+def test_paths_start_at_the_current_directory(
+    registry: TypeRegistry, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "a.txt").touch()
+    t = Topology()
+    t.source("lines", path="a.txt")
+    assert build_graph(t.spec(), registry).actors["lines"].keys["path"] == tmp_path / "a.txt"
+
+
+def test_actors_are_found_by_name_and_output() -> None:
+    t = word_count()
+    assert t["count.running"].source == "count.running"
+    assert t["lines"].source == "lines"
+    assert "count" in t
+    with pytest.raises(KeyError, match="no actor 'x'; it has lines, split, count, counts"):
+        t["x"]
+
+
+def test_functions_as_routes_need_a_name_that_can_be_imported(registry: TypeRegistry) -> None:
+    t = Topology()
+    t.source("lines").routed(lambda batch, replicas: None).through("passing", replicas=2)
+    with pytest.raises(ConfigurationError, match="cannot be found by its name; allowed: a module's function"):
+        build_graph(t.spec(), registry)
+    t = Topology()
+    t.source("lines").routed(pytest.approx).through("passing", replicas=2)
+    assert build_graph(t.spec(), registry).edges[0].route.endswith(":approx")
+
+
+def test_a_notebook_shows_a_drawing() -> None:
+    drawing = word_count()._repr_svg_()
+    assert drawing.startswith("<svg")
+    assert all(name in drawing for name in TYPES if name != "passing")
+    assert repr(word_count()) == "<Topology 'word-count': lines, split, count, counts>"

@@ -1,0 +1,85 @@
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from actorstream.topology.inputs import Inputs
+from actorstream.topology.routes import default_route
+from actorstream.topology.spec import InputSpec
+
+Read = Callable[..., Inputs]
+Problems = Callable[..., list[tuple[int, str]]]
+
+
+def topology(each: str, *, producers: int = 1, consumers: int = 1) -> str:
+    return f"""
+[actors.lines]
+type = "lines"
+replicas = {producers}
+[actors.p]
+type = "passing"
+replicas = {consumers}
+inputs = [{each}]
+"""
+
+
+@pytest.mark.parametrize(
+    ("each", "producers", "consumers", "route"),
+    [
+        ({}, 1, 1, "forward"),
+        ({}, 3, 3, "forward"),
+        ({}, 1, 2, "shuffle"),
+        ({}, 2, 1, "shuffle"),
+        ({"key": "k"}, 1, 1, "key"),
+        ({"key": ["k", "l"]}, 1, 2, "key"),
+        ({"key": "k", "bounds": [1]}, 1, 2, "range"),
+    ],
+)
+def test_the_default_route_follows_from_key_bounds_and_replicas(
+    each: dict[str, Any], producers: int, consumers: int, route: str
+) -> None:
+    assert default_route(InputSpec(from_="a", **each), producers, consumers) == route
+
+
+@pytest.mark.parametrize("route", ["forward", "shuffle", "broadcast", "global"])
+def test_routes_without_a_key_are_taken_by_name(read: Read, route: str) -> None:
+    text = topology(f'{{ from = "lines", route = "{route}" }}', producers=2, consumers=2)
+    assert read(text).graph.edges[0].route == route
+
+
+def test_a_range_has_a_key_and_bounds(read: Read) -> None:
+    edge = read(topology('{ from = "lines", key = "line", bounds = ["f", "p"] }', consumers=3)).graph.edges[0]
+    assert (edge.route, edge.key, edge.bounds) == ("range", ("line",), ("f", "p"))
+
+
+def test_a_function_of_a_module_is_a_route(read: Read, tmp_path: Path) -> None:
+    (tmp_path / "routes_test_a.py").write_text("def by_length(batch, replicas): ...\n")
+    text = topology('{ from = "lines", route = "routes_test_a:by_length" }', consumers=2)
+    assert read(text).graph.edges[0].route == "routes_test_a:by_length"
+
+
+@pytest.mark.parametrize(
+    ("each", "message"),
+    [
+        ('{ from = "lines", route = "shufle" }', "is 'shufle'; allowed: forward, shuffle, key, range, broadcast, "
+         "global, \"package.module:function\" (did you mean 'shuffle'?)"),
+        ('{ from = "lines", route = "key" }', 'route = "key" has no key; allowed: key = FIELD, FIELD being one of: line'),
+        ('{ from = "lines", route = "forward" }', "forward joins replica i to replica i, but 'lines' has 1 and 'p' has 2"),
+        ('{ from = "lines", route = "shuffle", key = "line" }', "is 'line', but route = \"shuffle\" uses no key"),
+        ('{ from = "lines", route = "range", key = "line" }', 'route = "range" has no bounds'),
+        ('{ from = "lines", key = "line", bounds = [2, 1] }', "is [2, 1]; allowed: ascending values of one type"),
+        ('{ from = "lines", key = "line", bounds = [1, "a"] }', "is [1, 'a']; allowed: ascending values of one type"),
+        ('{ from = "lines", key = ["line", "line"], bounds = [1] }', "is ['line', 'line']; allowed: one field"),
+        ('{ from = "lines", route = "key", key = "line", bounds = [1] }', 'is given, but route = "key" has no bounds'),
+        ('{ from = "lines", route = "json:dumsp" }', "'json' has no 'dumsp'"),
+        ('{ from = "lines", route = "json:__doc__" }', "allowed: a function (batch, replicas) -> one replica number a row"),
+        ('{ from = "lines", key = ["line", "lnie"] }', "'lines' has no field 'lnie'; allowed: line (did you mean 'line'?)"),
+    ],
+)  # fmt: skip
+def test_routes_that_cannot_be_say_why(problems: Problems, each: str, message: str) -> None:
+    ((line, text),) = problems(topology(each, consumers=2))
+    assert line == 7
+    assert message in text
