@@ -190,7 +190,9 @@ class Arena:
         """Private to the owner; zeros for a reader."""
         out = ffi.new("uint64_t[4]")
         lib.as_arena_statistics(self.handle, out)
-        return ArenaStatistics(*ffi.unpack(out, 4), int(lib.as_arena_huge_bytes(self.handle)))
+        return ArenaStatistics(
+            out[0], out[1], out[2], out[3], lib.as_arena_huge_bytes(self.handle)
+        )
 
     def close(self) -> None:
         """Gives the handle up. The mapping lives until the last block and view in it is gone."""

@@ -31,8 +31,8 @@
  * releases nothing of his. The check comes right before each publication, not with it: whoever replaces an end kills and
  * reaps the old process first; the epoch is the second line of defence. Handles that a fork copied are stale too.
  *
- * Lifetime: the control memory, and the doorbell handle until the end is closed, must outlive the handle; the control
- * memory also the borrowed holds of a closed consumer.
+ * Lifetime: the control memory must outlive the handle and, of a closed consumer, its borrowed holds, which still go back
+ * over the return ring but ring nobody. The doorbell handle must live until the end is closed.
  */
 #ifndef ACTORSTREAM_CHANNEL_H
 #define ACTORSTREAM_CHANNEL_H
@@ -89,11 +89,11 @@ void as_producer_close(as_producer *producer);
 int as_channel_send(as_producer *producer, as_entry *entry, as_hold *hold);
 /* Releases the holds of returned loans; answers how many. Waits for nobody but the arena's short mutex. */
 uint32_t as_channel_reap(as_producer *producer);
-/* AS_OK: loans have come back, reap them. AS_AGAIN: none have, and the next one will ring us. AS_E_STALE. For a producer
-   whose arena is full. */
+/* AS_OK: loans have come back, reap them. AS_AGAIN: none have, and the next one will ring us. AS_E_CLOSED: none have, and
+   none will ring. AS_E_STALE. For a producer whose arena is full. */
 int as_channel_await_returns(as_producer *producer);
 /* Whether ring and budget admit an entry of `bytes` now: AS_OK, AS_AGAIN with the wish for credit noted, AS_E_CLOSED or
-   AS_E_STALE. */
+   AS_E_STALE. More bytes than the budget are admitted only by an empty ring: UINT64_MAX waits for all to be consumed. */
 int as_channel_admits(as_producer *producer, uint64_t bytes);
 /* Raises frontier word `word` to `value` (never lowers it); rings the consumer iff `ring` and it rose. */
 void as_frontier_advance(as_producer *producer, uint32_t word, int64_t value, int ring);

@@ -207,7 +207,9 @@ int as_channel_await_returns(as_producer *producer) {
         return AS_OK;
     }
     note_wish(producer, WISH_RETURNS);
-    return returns_wait(producer) ? AS_OK : AS_AGAIN;
+    /* closing rings, whether or not we are waiting; so if it is not closed by now we shall hear of it */
+    int status = check(producer) == AS_OK ? AS_AGAIN : AS_E_CLOSED;
+    return returns_wait(producer) ? AS_OK : status;
 }
 
 uint32_t as_channel_reap(as_producer *producer) {
