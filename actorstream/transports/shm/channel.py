@@ -31,6 +31,16 @@ UNTRUSTED = 1
 """Flag of an entry: the bytes come from outside the run, the receiver checks every offset before it reads."""
 
 
+def worker_name(worker: int) -> str:
+    """What messages call an end's process."""
+    return f"worker {worker}" if worker >= 0 else "the outside producer"
+
+
+def described(channel: Channel) -> str:
+    """What messages call a channel."""
+    return f"channel {channel.id} from {worker_name(channel.sender)} to {worker_name(channel.receiver)}"
+
+
 def copied(payload: JumboTuple, arena: Arena | None) -> JumboTuple:
     """The same jumbo tuple in `arena`, or on the heap."""
     data = np.frombuffer(payload.buffer(), np.uint8)
@@ -122,16 +132,19 @@ class ShmSendChannel(SendChannel):
         self._ring.reap()
 
     def statistics(self) -> dict[str, int]:
-        return self._ring.statistics()._asdict()
+        if not self._closed:
+            self._last = self._ring.statistics()
+        return self._last._asdict()
 
     def lose(self) -> None:
         """The receiver's process is gone."""
         if self._stopped is None:
-            self._stopped = lambda: BrokenError(f"{self}: worker {self.channel.receiver} is lost")
+            self._stopped = lambda: BrokenError(f"{self}: {worker_name(self.channel.receiver)} is lost")
 
     def close(self) -> None:
         if self._closed:
             return
+        self.statistics()
         self._closed = True
         self._stopped = lambda: ClosedError(
             f"{self}: this sending end was closed; nothing can be sent any more"
@@ -142,7 +155,7 @@ class ShmSendChannel(SendChannel):
         retire(self._ring)  # the receiver may still read its blocks
 
     def __repr__(self) -> str:
-        return f"channel {self.channel.id} from worker {self.channel.sender} to {self.channel.receiver}"
+        return described(self.channel)
 
 
 class ShmReceiveChannel(ReceiveChannel):
@@ -234,7 +247,7 @@ class ShmReceiveChannel(ReceiveChannel):
         if self._ring.waiting():  # committed after we looked and before it closed
             return self.peek(ahead)
         why = (
-            f"worker {self.channel.sender} is lost"
+            f"{worker_name(self.channel.sender)} is lost"
             if self._lost
             else "the sender has closed without an end mark"
         )
@@ -258,7 +271,9 @@ class ShmReceiveChannel(ReceiveChannel):
         return self._ring.waiting()
 
     def statistics(self) -> dict[str, int]:
-        consumed, waiting, loans = self._ring.statistics()
+        if self._stopped is None:
+            self._last = self._ring.statistics()
+        consumed, waiting, loans = self._last
         peeked = sum(1 for frame in self._seen if frame.payload is not None)
         return {"received": consumed, "waiting": waiting, "kept": loans - peeked}
 
@@ -268,6 +283,7 @@ class ShmReceiveChannel(ReceiveChannel):
 
     def close(self) -> None:
         if self._stopped is None:
+            self.statistics()
             self._stopped = lambda: ClosedError(
                 f"{self}: this receiving end was closed; nothing can be received any more"
             )
@@ -280,4 +296,4 @@ class ShmReceiveChannel(ReceiveChannel):
             self._ring.close()
 
     def __repr__(self) -> str:
-        return f"channel {self.channel.id} from worker {self.channel.sender} to {self.channel.receiver}"
+        return described(self.channel)

@@ -62,7 +62,7 @@ class ShmFabric(Fabric):
             self._lay_out(channels)
             for worker in range(workers):
                 self.eventfds.append(create_eventfd())
-                self.arena_fds.append(create_memfd(f"actorstream-arena-{worker}", self.arena_limit))
+                self.arena_fds.append(create_memfd(self.arena_name(worker), self.arena_limit))
         except BaseException:
             self.close()
             raise
@@ -80,6 +80,10 @@ class ShmFabric(Fabric):
     def arena_id(self, worker: int) -> int:
         """Id of a worker's arena: unlike those of any other fabric, so that a foreign block is told from ours."""
         return self._arena_base + worker
+
+    def arena_name(self, worker: int) -> str:
+        """What /proc calls a worker's arena; nothing is ever opened by it."""
+        return f"actorstream-arena-{self.arena_id(worker):x}"
 
     def worker_of(self, arena_id: int) -> int:
         """The worker that owns one of this fabric's arenas."""

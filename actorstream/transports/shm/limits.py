@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from actorstream.errors import ResourceError
-from actorstream.native.memory import UNLIMITED, memory_left, resource_limits
+from actorstream.native.memory import UNLIMITED, ResourceLimits, memory_left, resource_limits
 
 MIB = 1 << 20
 GIB = 1 << 30
@@ -42,8 +42,18 @@ class Limits:
 
     @classmethod
     def read(cls) -> Limits:
-        """As of now, of this process."""
+        """As of now, of this process. ResourceError if not even one more file can be opened."""
         soft = resource_limits()
+        try:
+            return cls._read(soft)
+        except OSError as error:
+            raise ResourceError(
+                f"transport 'shm' cannot start: {error.strerror} (RLIMIT_NOFILE is {soft.open_files}); raise it with "
+                "`ulimit -n`"
+            ) from error
+
+    @classmethod
+    def _read(cls, soft: ResourceLimits) -> Limits:
         pages = int(Path("/proc/self/statm").read_text().split()[0])
         return cls(
             memory=memory_left().available,

@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import os
 import socket
+import weakref
 
 from actorstream.errors import BrokenError
 from actorstream.native.arena import Arena
@@ -28,7 +29,7 @@ from actorstream.transports.shm.handshake import (
 )
 from actorstream.transports.shm.layout import line_at
 from actorstream.transports.shm.listener import BELL, BITS, RING
-from actorstream.transports.shm.retired import sweep
+from actorstream.transports.shm.retired import retire, sweep
 
 
 class ShmOutsideChannel(ShmSendChannel, OutsideChannel):
@@ -50,6 +51,7 @@ class ShmOutsideChannel(ShmSendChannel, OutsideChannel):
         )
         line = line_at(memory, 0)
         super().__init__(channel, ring, line, peer, arena, frozenset((offer.arena_id,)))
+        self._shut = weakref.finalize(self, retire, ring)  # where close() is forgotten
         self._loop = asyncio.get_running_loop()
         self._loop.add_reader(connection.fileno(), self._gone)
 
@@ -85,6 +87,7 @@ class ShmOutsideChannel(ShmSendChannel, OutsideChannel):
     def close(self) -> None:
         if self._closed:
             return
+        self._shut.detach()
         super().close()
         self._loop.remove_reader(self._connection.fileno())
         self._connection.close()

@@ -5,6 +5,8 @@ One worker's end of the fabric: opens doorbells, arenas and channel ends on firs
 
 from __future__ import annotations
 
+import os
+import weakref
 from typing import Any, ClassVar
 
 from actorstream.errors import BrokenError, ClosedError, ConfigurationError
@@ -19,6 +21,17 @@ from actorstream.transports.shm.listener import Listener
 from actorstream.transports.shm.outside import attach
 from actorstream.transports.shm.peers import Peers
 from actorstream.transports.sizing import refuse_options
+
+
+def _shut(senders: list[ShmSendChannel], receivers: list[ReceiveChannel], process: int) -> bool:
+    """Closes all ends, in the process that opened them (a fork's child has copies). Called once."""
+    if os.getpid() == process:
+        for receiver in receivers:
+            receiver.close()
+        for sender in senders:
+            sender.close()
+    return True
+
 
 OPTIONS = ("arena_bytes", "commit_step", "huge_pages")
 
@@ -57,7 +70,8 @@ class ShmTransport(Transport):
         peers |= {c.sender for c in fabric.channels.values() if c.receiver == worker}
         self._peers = Peers(fabric, worker, peers - {worker}, self._lose)
         self._lost: set[int] = set()
-        self._closed = False
+        # also where close() was forgotten: the collector may take what an end needs before the end itself
+        self._shut = weakref.finalize(self, _shut, self._senders, self._receivers, os.getpid())
 
     async def start(self) -> None:
         """Checks the fabric's header; peers are found as they start, nobody waits for anybody."""
@@ -128,15 +142,10 @@ class ShmTransport(Transport):
 
     async def close(self) -> None:
         """Closes all ends; blocks that others still read stay where they are until this process ends."""
-        if self._closed:
+        if self._shut() is None:
             return
-        self._closed = True
         if self._listener is not None:
             self._listener.close()
-        for receiver in self._receivers:
-            receiver.close()
-        for sender in self._senders:
-            sender.close()
         self._peers.close()
         for arena in self._arenas.values():
             arena.close()
@@ -158,7 +167,7 @@ class ShmTransport(Transport):
         arena = self._arenas.get(id)
         if arena is None:
             fabric = self._fabric
-            if self._closed:
+            if not self._shut.alive:
                 raise ClosedError(f"worker {self.worker}: this transport was closed")
             if id not in fabric.arena_ids:
                 raise BrokenError(

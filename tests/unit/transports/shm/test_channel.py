@@ -1,0 +1,174 @@
+"""What the shared-memory channel does beyond the common rules: copies that must be, hoarding, ends that outlive."""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+
+from actorstream.errors import BrokenError, ConfigurationError
+from actorstream.events.batch import Batch
+from actorstream.events.jumbo import HeapBlock, decode, encode, from_bytes, to_bytes
+from actorstream.events.schema import Schema
+from actorstream.native.arena import Arena, Block
+from actorstream.transports.base import Channel, Frame, FrameKind
+from actorstream.transports.shm import ShmTransport
+
+SCHEMA = Schema.from_dict({"number": "int"}, name="Number")
+CHANNEL = Channel(0, 0, 1, 0, 0, slots=4)
+PLAN = 77
+
+
+class Pair:
+    """Two workers in this process and one channel between them."""
+
+    def __init__(self) -> None:
+        self.fabric = ShmTransport.fabric(2, [CHANNEL], PLAN)
+        self.producer = ShmTransport(self.fabric, 0)
+        self.consumer = ShmTransport(self.fabric, 1)
+        self.sender = self.producer.sender(CHANNEL)
+        self.receiver = self.consumer.receiver(CHANNEL)
+
+    def frame(self, first: int, rows: int = 8, arena: Arena | None = None) -> Frame:
+        batch = Batch.of_columns(SCHEMA, {"number": np.arange(first, first + rows)})
+        payload = encode([batch], arena or self.producer.arena, SCHEMA, PLAN)
+        return Frame(FrameKind.DATA, payload, rows=rows, nbytes=payload.nbytes, schema=SCHEMA.fingerprint)
+
+    def numbers(self) -> list[int]:
+        frame = self.receiver.peek()
+        assert frame is not None
+        found = decode(SCHEMA, frame.payload)["number"].tolist()
+        self.receiver.consume()
+        return found
+
+
+@pytest.fixture
+def pair() -> Iterator[Pair]:
+    made = Pair()
+    yield made
+    made.receiver.close()
+    made.sender.close()
+    made.fabric.close()
+
+
+def test_a_payload_on_the_heap_is_copied_into_the_arena(pair: Pair) -> None:
+    payload = from_bytes(to_bytes(Batch.of_columns(SCHEMA, {"number": np.arange(5)})), trusted=True)
+    assert isinstance(payload.block, HeapBlock)
+    assert pair.sender.send_nowait(Frame(FrameKind.DATA, payload, rows=5, nbytes=payload.nbytes))
+    assert pair.numbers() == [0, 1, 2, 3, 4]
+
+
+def test_a_block_of_a_foreign_arena_is_copied_into_the_own_one(pair: Pair) -> None:
+    foreign = Arena.create(1 << 24, id=3)
+    frame = pair.frame(10, arena=foreign)
+    assert pair.sender.send_nowait(frame)
+    assert frame.payload.block.arena_id == pair.producer.arena.id
+    assert pair.numbers() == list(range(10, 18))
+
+
+def test_bytes_that_are_not_trusted_stay_so_when_they_are_sent_on(pair: Pair) -> None:
+    payload = from_bytes(to_bytes(Batch.of_columns(SCHEMA, {"number": np.arange(3)})))
+    pair.sender.send_nowait(Frame(FrameKind.DATA, payload, rows=3, nbytes=payload.nbytes))
+    pair.sender.send_nowait(pair.frame(0))
+    seen = [pair.receiver.peek(ahead).payload.trusted for ahead in (0, 1)]  # type: ignore[union-attr]
+    assert seen == [False, True]
+
+
+def test_a_refused_payload_is_not_copied(pair: Pair) -> None:
+    while pair.sender.send_nowait(pair.frame(0)):
+        pass
+    gc.collect()
+    before = pair.producer.arena.statistics().in_use
+    payload = from_bytes(to_bytes(Batch.of_columns(SCHEMA, {"number": np.arange(3)})))
+    assert not pair.sender.send_nowait(Frame(FrameKind.DATA, payload, rows=3, nbytes=payload.nbytes))
+    assert pair.producer.arena.statistics().in_use == before
+
+
+def test_a_consumer_that_hoards_does_not_stop_its_producer(pair: Pair) -> None:
+    kept = []
+    for number in range(6000):  # more than there are loans
+        assert pair.sender.send_nowait(pair.frame(number, rows=1))
+        kept.append(pair.receiver.peek())
+        pair.receiver.consume()
+        pair.sender.poll()
+    assert {type(frame.payload.block) for frame in kept if frame} == {Block, HeapBlock}
+    found = [int(decode(SCHEMA, frame.payload)["number"][0]) for frame in kept if frame]
+    assert found == list(range(6000))
+    kept.clear()
+    for number in range(300):
+        assert pair.sender.send_nowait(pair.frame(number, rows=1))
+        assert pair.numbers() == [number]
+        pair.sender.poll()
+    pair.sender.send_nowait(pair.frame(0))
+    assert isinstance(pair.receiver.peek().payload.block, Block)  # type: ignore[union-attr]
+
+
+def test_a_sender_that_closed_does_not_take_unread_blocks_away(pair: Pair) -> None:
+    for number in range(3):
+        pair.sender.send_nowait(pair.frame(number))
+    pair.sender.send_nowait(Frame(FrameKind.END))
+    pair.sender.close()
+    arena = pair.producer.arena
+    again = [arena.allocate(4096) for _ in range(50)]  # would land in the unread blocks if they were free
+    for block in again:
+        block.view()[:] = 255
+    assert [pair.numbers()[0] for _ in range(3)] == [0, 1, 2]
+    assert pair.sender.statistics()["sent"] == 4
+
+
+def test_a_receiver_that_closes_gives_unread_blocks_back(pair: Pair) -> None:
+    for number in range(3):
+        pair.sender.send_nowait(pair.frame(number))
+    pair.receiver.peek(1)
+    pair.receiver.close()
+    pair.sender.poll()
+    assert pair.sender.statistics()["loans"] == 0
+    assert pair.producer.arena.statistics().in_use == 0
+    with pytest.raises(BrokenError):
+        pair.sender.send_nowait(Frame(FrameKind.END))
+
+
+def test_a_frame_of_an_unknown_arena_breaks_the_channel(pair: Pair) -> None:
+    foreign = Arena.create(1 << 24, id=3)
+    block = pair.frame(0, arena=foreign).payload.block
+    from actorstream.native.channel import Entry
+
+    pair.sender._ring.send(Entry(bytes=100, rows=8), block)
+    with pytest.raises(BrokenError, match="arena 0x3"):
+        pair.receiver.peek()
+
+
+def test_a_worker_of_another_plan_cannot_open_a_channel(pair: Pair) -> None:
+    pair.fabric.plan = 78
+    stranger = ShmTransport(pair.fabric, 0)
+    with pytest.raises(BrokenError, match="another plan"):
+        stranger.sender(CHANNEL)
+
+
+async def test_a_worker_of_another_plan_does_not_start(pair: Pair) -> None:
+    pair.fabric.plan = 78
+    stranger = ShmTransport(pair.fabric, 0)
+    with pytest.raises(ConfigurationError, match="same plan"):
+        await stranger.start()
+
+
+def test_an_unknown_option_of_the_fabric_is_refused_with_the_nearest() -> None:
+    with pytest.raises(ConfigurationError, match="did you mean 'arena_bytes'"):
+        ShmTransport.fabric(1, [], PLAN, arena_byte=1)
+
+
+def test_consuming_nothing_is_an_error(pair: Pair) -> None:
+    with pytest.raises(IndexError, match="nothing waits"):
+        pair.receiver.consume()
+
+
+def test_a_full_arena_says_what_uses_it() -> None:
+    from actorstream.errors import ResourceError
+
+    fabric = ShmTransport.fabric(1, [], PLAN, arena_bytes=1 << 20)
+    worker = ShmTransport(fabric, 0)
+    with pytest.raises(ResourceError, match="limit 1048576"):
+        worker.arena.allocate(2 << 20)
+    fabric.close()
