@@ -96,27 +96,30 @@ def buffers_of(field: Field, array: Any) -> tuple[Buffers, int, int]:
     buffers = array.buffers()
     validity = None
     if array.null_count:
-        validity = np.frombuffer(buffers[0], np.uint8)
+        validity = _view(buffers[0], np.uint8)
     if field.dtype is None:
         wide = pa.types.is_large_string(array.type) or pa.types.is_large_binary(array.type)
         offset_type = np.dtype(np.int64 if wide else np.int32)
         if buffers[1] is None or buffers[1].size == 0:
             offsets = np.zeros(1, offset_type)
         else:
-            offsets = np.frombuffer(buffers[1], offset_type, first + rows + 1)
-        return Buffers(validity, _bytes(buffers[2]), offsets), first, rows
+            offsets = _view(buffers[1], offset_type, first + rows + 1)
+        return Buffers(validity, _view(buffers[2], np.uint8), offsets), first, rows
     if buffers[1] is None or rows == 0:
         return Buffers(None, np.empty(0, field.dtype), None), 0, rows
     if validity is None:
         width = field.dtype.itemsize
-        return Buffers(None, np.frombuffer(buffers[1], field.dtype, rows, first * width), None), 0, rows
-    return Buffers(validity, np.frombuffer(buffers[1], field.dtype, first + rows), None), first, rows
+        return Buffers(None, _view(buffers[1], field.dtype, rows, first * width), None), 0, rows
+    return Buffers(validity, _view(buffers[1], field.dtype, first + rows), None), first, rows
 
 
-def _bytes(buffer: Any) -> np.ndarray:
+def _view(buffer: Any, dtype: Any, count: int = -1, offset: int = 0) -> np.ndarray:
+    """A read-only array over an Arrow buffer, also over one that Arrow would let be written."""
     if buffer is None or buffer.size == 0:
-        return np.empty(0, np.uint8)
-    return np.frombuffer(buffer, np.uint8)
+        return np.empty(0, dtype)
+    found = np.frombuffer(buffer, dtype, count, offset)
+    found.setflags(write=False)
+    return found
 
 
 def _as_field_type(field: Field, array: Any) -> Any:

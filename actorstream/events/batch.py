@@ -186,12 +186,14 @@ class Batch(Representation):
             return self._derived(parent, rows, index=self._index[first : first + rows])
         return self._derived(parent, rows, first=first + (0 if parent is self else self._first))
 
-    def with_columns(self, event: Schema | type[Event] | None = None, **columns: Any) -> Batch:
+    def with_columns(self, /, event: Schema | type[Event] | Any = None, **columns: Any) -> Batch:
         """The same rows with some columns replaced or added; keeps their lineage.
 
         event: the class of the rows that come out; its fields are taken from `columns`, else from this batch. Without
-        it the schema stays as it is, with added columns at its end.
+        it the schema stays as it is, with added columns at its end. (Values instead of a class: a column `event`.)
         """
+        if event is not None and not isinstance(event, Schema | type):
+            columns["event"], event = event, None
         if event is None:
             schema = self.schema
             added = {name: values for name, values in columns.items() if name not in schema}
@@ -274,7 +276,7 @@ class Batch(Representation):
                     f"{self.rows} rows of {self.schema.name} descend from {len(index)} row numbers"
                 )
             self._lineage = source.take(index)
-            self._system = None
+            self._system = self._table = None
             self.entry_min, self.entry_max = source.entry_min, source.entry_max
         return self
 

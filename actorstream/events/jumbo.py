@@ -64,11 +64,13 @@ class JumboTuple(msgspec.Struct, eq=False, gc=False):
     Attributes:
         block: the native Block (or HeapBlock) whose use this object holds.
         trusted: False for bytes from outside the run, whose every offset is checked before anything is read.
+        size: `nbytes`, if it is known without the header; else 0.
     """
 
     block: Holder
     _rows: int = -1
     trusted: bool = True
+    size: int = 0
     _address: int = 0
     _root: np.ndarray | None = None
     _typed: dict[Any, np.ndarray] = _NOTHING
@@ -94,8 +96,10 @@ class JumboTuple(msgspec.Struct, eq=False, gc=False):
 
     @property
     def nbytes(self) -> int:
-        """Bytes of the jumbo tuple itself, from its header."""
-        return int(self.root()[24:32].view(np.uint64)[0])
+        """Bytes of the jumbo tuple itself, from its header unless known."""
+        if self.size == 0:
+            self.size = int(self.root()[24:32].view(np.uint64)[0])
+        return self.size
 
     @property
     def rows(self) -> int:
@@ -252,7 +256,7 @@ def encode(
         rows = sum(part[3] for part in parts)
     nbytes = pieces.measure()
     block: Holder = HeapBlock.allocate(nbytes) if arena is None else arena.allocate(nbytes)
-    jumbo = JumboTuple(block, rows)
+    jumbo = JumboTuple(block, rows, size=nbytes)
     pieces.write(jumbo.address, nbytes, wire.fingerprint, plan)
     return jumbo
 

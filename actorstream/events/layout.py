@@ -13,7 +13,9 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Callable
 from struct import Struct
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
 
 from actorstream.errors import BrokenError, SchemaError
 from actorstream.events.fields import Field, Kind
@@ -50,6 +52,16 @@ def aligned(nbytes: int) -> int:
     return -(-nbytes // ALIGNMENT) * ALIGNMENT
 
 
+class Prepared(NamedTuple):
+    """Of a number of rows: bytes in all, header and column table, the dtypes, and of each column its name, which of the
+    dtypes it has, and where its values are among values of that dtype."""
+
+    total: int
+    head: np.ndarray
+    dtypes: tuple[Any, ...]
+    columns: tuple[tuple[str, int, slice], ...]
+
+
 class FixedLayout:
     """Where the columns of `schema` (system columns included) lie, for any number of rows.
 
@@ -64,6 +76,7 @@ class FixedLayout:
         "_kept",
         "_one",
         "_pack",
+        "_prepared",
         "_read",
         "_unpack",
         "_write",
@@ -80,6 +93,7 @@ class FixedLayout:
         codes = [_code(field) for field in user]
         cells = "".join(f"{code}{ALIGNMENT - field.width}x" for code, field in zip(codes, user))
         self._head: dict[int, bytes] = {}
+        self._prepared: dict[tuple[int, int], Prepared] = {}
         self._write = Struct(f"<{self.start}s{cells}")
         self._read = Struct(f"<IHHQqQ{self.start - 32}x{cells}")
         self._one = ctypes.c_char * self.offsets(1)[1]
@@ -103,6 +117,26 @@ class FixedLayout:
             if len(self._kept) >= _KEPT:
                 self._kept.clear()
             found = self._kept[rows] = (tuple(places), at)
+        return found
+
+    def prepared(self, rows: int, plan: int) -> Prepared:
+        """What laying out `rows` rows again and again takes; kept."""
+        found = self._prepared.get((rows, plan))
+        if found is None:
+            places, total = self.offsets(rows)
+            dtypes: list[Any] = []
+            columns = []
+            for field, place in zip(self.schema.fields, places):
+                if field.dtype not in dtypes:
+                    dtypes.append(field.dtype)
+                begin = place // field.width
+                columns.append((field.name, dtypes.index(field.dtype), slice(begin, begin + rows)))
+            if len(self._prepared) >= _KEPT:
+                self._prepared.clear()
+            found = Prepared(
+                total, np.frombuffer(self.head(rows, plan), np.uint8), tuple(dtypes), tuple(columns)
+            )
+            self._prepared[rows, plan] = found
         return found
 
     def head(self, rows: int, plan: int) -> bytes:

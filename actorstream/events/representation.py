@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from actorstream.native.arena import Arena
 
 _TIME = Field("_time", Kind.INT64)
-_NO_LINEAGE: dict[str, Column] = {}
 
 
 class Representation(msgspec.Struct, eq=False, gc=False):
@@ -120,7 +119,7 @@ class Representation(msgspec.Struct, eq=False, gc=False):
         if self._parent is not None:
             handed = self._handed_down(self._parent)
             return {name: self._of_parent(column) for name, column in handed.items()}
-        return _NO_LINEAGE
+        return {}
 
     def _handed_down(self, source: Representation) -> dict[str, Column]:
         """The system columns of `source` as rows of this batch have them: its event time becomes `_time` if the rows

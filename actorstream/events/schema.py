@@ -100,7 +100,8 @@ class Schema:
             kind = self._check_event_time(event_time)
             if kind is Kind.DATETIME:
                 self.time_unit = "us"
-        described = [[field.describe() for field in fields], event_time, self.time_unit]
+        unit = self.time_unit if event_time is not None else ""
+        described = [[field.describe() for field in fields], event_time, unit]
         canonical = json.dumps(described, separators=(",", ":"), ensure_ascii=True).encode()
         self.fingerprint = int.from_bytes(hashlib.blake2b(canonical, digest_size=8).digest(), "little")
 

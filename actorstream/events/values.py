@@ -10,7 +10,7 @@ import enum
 import struct
 from collections.abc import Callable
 from datetime import UTC, datetime
-from itertools import accumulate
+from itertools import accumulate, pairwise
 from typing import Any, NamedTuple
 
 import msgspec
@@ -86,7 +86,9 @@ _Packed = tuple[np.ndarray, np.ndarray | None]
 
 def _pack_numbers(field: Field, values: list[Any]) -> _Packed:
     # struct.pack: 5 ns, np.fromiter 13, pa.array 22; and it takes no float for an int, and no number that does not fit
-    raw = struct.pack(f"{len(values)}{_FORMATS[field.kind]}", *values)
+    # (of float32 only the standard size "<" refuses what does not fit)
+    order = "<" if field.kind is Kind.FLOAT32 else ""
+    raw = struct.pack(f"{order}{len(values)}{_FORMATS[field.kind]}", *values)
     return np.frombuffer(raw, field.dtype), None
 
 
@@ -251,7 +253,7 @@ def unpack_few(field: Field, data: np.ndarray, offsets: list[int]) -> list[Any]:
     """The strings or bytes of a short variable column without nulls, between `offsets` of `data`."""
     start = offsets[0]
     raw = data[start : offsets[-1]].tobytes()
-    parts = [raw[at - start : end - start] for at, end in zip(offsets, offsets[1:])]
+    parts = [raw[at - start : end - start] for at, end in pairwise(offsets)]
     return [part.decode() for part in parts] if field.kind is Kind.STRING else parts
 
 

@@ -63,16 +63,14 @@ def allocate(
         )
     if rows < 0:
         raise ValueError(f"allocate: {rows} rows; allowed: 0 or more")
-    layout = layout_of(schema)
-    places, total = layout.offsets(rows)
+    total, head, dtypes, columns = layout_of(schema).prepared(rows, plan)
     block: Any = HeapBlock.allocate(total) if arena is None else arena.allocate(total)
     root = block.view()
-    head = layout.head(rows, plan)
-    root[: len(head)] = np.frombuffer(head, np.uint8)
+    root[: len(head)] = head
     user = schema.user
-    batch = WritableBatch(user, rows, [None] * len(user.fields), None, JumboTuple(block, rows), schema)
-    batch._open = {
-        field.name: root[place : place + rows * field.width].view(field.dtype)
-        for field, place in zip(schema.fields, places)
-    }
+    jumbo = JumboTuple(block, rows, size=total)
+    batch = WritableBatch(user, rows, [None] * len(user.fields), None, jumbo, schema)
+    usable = root[:total]
+    typed = [usable.view(dtype) for dtype in dtypes]
+    batch._open = {name: typed[kind][place] for name, kind, place in columns}
     return batch
