@@ -47,24 +47,26 @@ def check(
     json_
         Prints the answer to stdout as JSON.
     """
-    from actorstream.cli.choices import available
     from actorstream.errors import ConfigurationError
+    from actorstream.runtime.compile import available
     from actorstream.runtime.registry import registry
     from actorstream.topology.inputs import read_inputs
-    from actorstream.topology.plan import load_plan
+    from actorstream.topology.plan import check_plan, load_plan
 
     try:
+        given = load_plan(plan) if plan is not None else None
         found = read_inputs(
             topology,
             deploy,
             set or [],
             registry=registry(),
             available=available(),
+            replicas=given.counts() if given is not None else None,
             workers=workers,
             transport=transport,
         )
-        if plan is not None:
-            load_plan(plan, found.graph)
+        if given is not None:
+            check_plan(given, found.graph, str(plan))
     except ConfigurationError as error:
         if json_:
             print(json.dumps(problems_json(error), indent=2))

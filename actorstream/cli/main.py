@@ -33,7 +33,10 @@ def make_app(tokens: Sequence[str] = ()) -> App:
     from actorstream import __version__
 
     app = App(
-        name="actorstream", help="Streaming dataflows as actors, at the speed of C.", version=__version__
+        name="actorstream",
+        help="Streaming dataflows as actors, at the speed of C.",
+        version=__version__,
+        suppress_keyboard_interrupt=False,
     )
     for name, (function, line) in COMMANDS.items():
         app.command(function, name=name, help=None if tokens and tokens[0] == name else line)

@@ -61,27 +61,25 @@ def plan(
     save
         Writes the execution plan to this file, for `launch --plan`.
     """
-    from actorstream.cli.choices import available
-    from actorstream.placement import place
-    from actorstream.runtime.fuse import fusible
+    from actorstream.runtime.compile import available, make_plan
     from actorstream.runtime.registry import registry
     from actorstream.topology.inputs import read_inputs
-    from actorstream.topology.machine import read_machine
-    from actorstream.topology.plan import load_plan
+    from actorstream.topology.plan import check_plan, load_plan
 
+    given = load_plan(plan) if plan is not None else None
     found = read_inputs(
         topology,
         deploy,
         set or [],
         registry=registry(),
         available=available(),
+        replicas=given.counts() if given is not None else None,
         workers=workers,
         transport=transport,
     )
-    if plan is not None:
-        made = load_plan(plan, found.graph)
-    else:
-        made = place(found.graph, found.deploy, read_machine(), direct=fusible)
+    if given is not None:
+        check_plan(given, found.graph, str(plan))
+    made = given or make_plan(found.graph, found.deploy)
     if save is not None:
         made.save(save)
     if json_:

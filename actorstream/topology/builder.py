@@ -12,7 +12,7 @@ from __future__ import annotations
 import importlib
 import re
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
@@ -38,7 +38,7 @@ class Topology:
 
     def source(
         self,
-        source: str | type | Iterable[Any],
+        source: str | type | Iterable[Any] | Mapping[str, Iterable[Any]],
         *,
         name: str | None = None,
         replicas: int | Literal["auto"] = 1,
@@ -46,13 +46,14 @@ class Topology:
         outputs: dict[str, Any] | None = None,
         **keys: Any,
     ) -> Stream:
-        """A source: a built-in's name, a class, or the events themselves (an iterable, read at once).
+        """A source: a built-in's name, a class, or the rows themselves: an iterable of events, dicts or batches, or
+        a mapping of partition names to such iterables; read at once.
 
         `keys` are the constructor's keywords, as in the actor's table."""
         if isinstance(source, (str, type)):
             kind: str | type = source
         else:
-            kind, keys = "memory-source", {"events": list(source), **keys}
+            kind, keys = "memory-source", {"items": _items(source), **keys}
         return self._add(kind, (), name, replicas, on_error, outputs, keys)
 
     def actor(
@@ -170,6 +171,13 @@ class Topology:
         for name, collected in self._collected.items():
             collected.fill(result.collected.get(name, ()))
         return result
+
+
+def _items(source: Any) -> Any:
+    """Rows given in Python as lists, by partition where they were given so."""
+    return (
+        {name: list(rows) for name, rows in source.items()} if isinstance(source, Mapping) else list(source)
+    )
 
 
 def input_of(each: Any, topology: Topology) -> InputSpec:

@@ -193,6 +193,8 @@ def _array(value: Any, kind: Any, arguments: tuple[Any, ...], base: Path) -> Any
             return value
         raise MismatchError(value, "an array" + (f" of {allowed_by(arguments[0])}" if arguments else ""))
     items = list(value)
+    if kind in _LISTS and (not arguments or arguments[0] in _ANYTHING):
+        return items  # may be millions of events, given in Python
     if kind is tuple and arguments and arguments[-1] is not Ellipsis:
         if len(items) != len(arguments):
             raise MismatchError(value, f"an array of {len(arguments)} values")

@@ -5,7 +5,7 @@ One listing names what is wrong in all of them.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -36,16 +36,19 @@ def read_inputs(
     *,
     registry: TypeRegistry,
     available: Available | None = None,
+    replicas: Mapping[str, int] | None = None,
     **keys: Any,
 ) -> Inputs:
     """Reads a topology and a deployment file, lays `sets` and then `keys` (of the deployment; None: not given) over
-    them, and checks the graph. ConfigurationError lists every problem of all three, those of one file by line."""
+    them, and checks the graph. ConfigurationError lists every problem of all three, those of one file by line.
+
+    `replicas`: how many a plan has of the actors with `replicas = "auto"`."""
     available = available or Available.installed()
     problems: list[Problem] = []
     spec = read_topology(topology, sets, problems)
     deployment, written = read_deploy(deploy, sets, problems, **keys)
     check_deploy(deployment, available, written, problems)
-    graph = check_graph(spec, registry, deployment, available, problems) if spec is not None else None
+    graph = check_graph(spec, registry, deployment, available, problems, replicas) if spec else None
     if problems or spec is None or graph is None:
         raise ConfigurationError(in_order(problems, str(topology), str(deploy)))
     return Inputs(spec, deployment, graph)

@@ -120,12 +120,17 @@ def load_plan(path: str | Path, graph: Graph | None = None) -> ExecutionPlan:
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         hint = "actorstream plan TOPOLOGY --save FILE writes one"
         raise ConfigurationError(Problem("--plan", f"is no plan: {error}", "", hint, file)) from error
+    check_plan(plan, graph, file)
+    return plan
+
+
+def check_plan(plan: ExecutionPlan, graph: Graph | None, file: str) -> None:
+    """ConfigurationError with everything that is wrong with a plan that was read from `file`."""
     problems = plan_problems(plan, graph)
     if problems:
         raise ConfigurationError(
             [Problem("--plan", message, allowed, "", file) for message, allowed in problems]
         )
-    return plan
 
 
 def plan_problems(plan: ExecutionPlan, graph: Graph | None = None) -> list[tuple[str, str]]:
@@ -133,10 +138,8 @@ def plan_problems(plan: ExecutionPlan, graph: Graph | None = None) -> list[tuple
     found: list[tuple[str, str]] = []
     if plan.version != VERSION:
         return [(f"has layout version {plan.version}", f"version {VERSION}, of this actorstream")]
-    if graph is not None and plan.graph != graph.fingerprint:
-        found.append(
-            (f"was made for another topology than {graph.name!r}", "a plan of this topology, made anew")
-        )
+    if graph is not None:
+        found.extend(_misfits(plan, graph))
     replicas = range(len(plan.replicas))
     for number, replica in enumerate(plan.replicas):
         if replica.id != number:
@@ -165,3 +168,17 @@ def plan_problems(plan: ExecutionPlan, graph: Graph | None = None) -> list[tuple
         if each not in replicas
     )
     return found
+
+
+def _misfits(plan: ExecutionPlan, graph: Graph) -> list[tuple[str, str]]:
+    if plan.graph != graph.fingerprint:
+        return [(f"was made for another topology than {graph.name!r}", "a plan of this topology, made anew")]
+    counts = plan.counts()
+    return [
+        (
+            f"has {counts.get(actor.name, 0)} replicas of {actor.name!r}",
+            f"{actor.replicas}, as the topology says",
+        )
+        for actor in graph.actors.values()
+        if counts.get(actor.name, 0) != actor.replicas
+    ]

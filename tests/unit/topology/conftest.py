@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from datetime import timedelta
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import pytest
 
@@ -34,7 +34,7 @@ class Count(Event):
 
 class Lines(Actor):
     role = "source"
-    outputs = {"default": Line}
+    outputs: ClassVar[dict[str, Any]] = {"default": Line}
 
     def __init__(self, path: Path = Path("x"), rate: float | None = None) -> None:
         self.path, self.rate = path, rate
@@ -58,7 +58,7 @@ class Split(Actor):
 
 
 class Counter(Actor):
-    outputs = {"running": Count, "final": Count}
+    outputs: ClassVar[dict[str, Any]] = {"running": Count, "final": Count}
 
     def on_event(self, event: Word) -> None: ...
 

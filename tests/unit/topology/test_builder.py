@@ -70,7 +70,13 @@ def test_events_become_a_source_in_memory() -> None:
     t = Topology()
     t.source((Line(text) for text in "ab"), name="given", rate=5)
     actor = t.spec().actors["given"]
-    assert (actor.type, actor.keys) == ("memory-source", {"events": [Line("a"), Line("b")], "rate": 5})
+    assert (actor.type, actor.keys) == ("memory-source", {"items": [Line("a"), Line("b")], "rate": 5})
+
+
+def test_events_of_several_partitions_stay_apart() -> None:
+    t = Topology()
+    t.source({"first": iter([Line("a")]), "second": []}, name="given")
+    assert t.spec().actors["given"].keys == {"items": {"first": [Line("a")], "second": []}}
 
 
 def test_two_actors_of_one_name_are_refused_where_the_second_is_added() -> None:
@@ -81,7 +87,7 @@ def test_two_actors_of_one_name_are_refused_where_the_second_is_added() -> None:
 
 
 def test_names_are_words() -> None:
-    with pytest.raises(ConfigurationError, match="'a.b' is no name for an actor"):
+    with pytest.raises(ConfigurationError, match=r"'a\.b' is no name for an actor"):
         Topology().source(Lines, name="a.b")
 
 

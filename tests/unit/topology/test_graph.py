@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import pairwise
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -21,7 +22,7 @@ def test_an_order_has_inputs_first_and_the_rest_lies_on_or_behind_a_cycle(
         assert all(each in order[:number] for each in named[name] if each in named)
     for cycle in cycles:
         assert cycle[0] == cycle[-1]
-        assert all(first in named[second] for first, second in zip(cycle, cycle[1:]))
+        assert all(first in named[second] for first, second in pairwise(cycle))
     left = set(named) - set(order)
     assert bool(left) == bool(cycles)
     assert all(set(cycle) <= left for cycle in cycles)

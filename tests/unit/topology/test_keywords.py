@@ -75,7 +75,7 @@ def test_var_keywords_take_any_key_but_named_ones_are_still_checked() -> None:
 
 
 def test_an_annotation_that_cannot_be_resolved_is_a_problem_with_advice() -> None:
-    with pytest.raises(UnresolvedError, match="Unresolvable.__init__ cannot be resolved: name 'Decimal'"):
+    with pytest.raises(UnresolvedError, match=r"Unresolvable\.__init__ cannot be resolved: name 'Decimal'"):
         constructor_keywords(Unresolvable)
     _, enough, (problem,) = check(Unresolvable, price=1)
     assert not enough

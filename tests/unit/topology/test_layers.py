@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from itertools import pairwise
+
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -45,6 +47,6 @@ def test_every_edge_goes_to_the_right_and_no_two_places_overlap(pairs: list[tupl
         assert [column[place] for place in path] == list(range(column[path[0]], column[path[0]] + len(path)))
     for places in layout.columns:
         heights = [layout.height[place] for place in places]
-        assert all(after - before > 0.99 for before, after in zip(heights, heights[1:]))
+        assert all(after - before > 0.99 for before, after in pairwise(heights))
     assert min(layout.height.values()) == 0
     assert layered(boxes, edges) == layout

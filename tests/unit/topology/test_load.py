@@ -184,7 +184,8 @@ def test_overrides_and_arguments_are_laid_over_a_deployment(tmp_path: Path) -> N
 
 
 def test_all_problems_of_a_deployment_are_listed_with_their_lines(tmp_path: Path) -> None:
-    text = 'worker = 2\nbatch_size = 0\nwait = "sleep"\nheartbeat_every = 5\nedge_bytes = "much"\n[checkpoint]\npath = 1\n'
+    text = 'worker = 2\nbatch_size = 0\nwait = "sleep"\nheartbeat_every = 5\nedge_bytes = "much"\n'
+    text += "[checkpoint]\npath = 1\n"
     with pytest.raises(ConfigurationError) as caught:
         deployment(tmp_path, text, "deploy.threads=-1", workers="x")
     found = sorted((each.line, each.where) for each in caught.value.problems)

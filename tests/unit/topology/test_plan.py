@@ -32,7 +32,7 @@ DEPLOYS = st.builds(
     batch_size=st.integers(1, 10000),
     pipelining=st.booleans(),
     heartbeat_every=DURATIONS,
-    checkpoint=st.none() | st.builds(CheckpointSpec, path=st.text(min_size=1, max_size=3), every=DURATIONS),
+    checkpoint=st.none() | st.builds(CheckpointSpec, path=st.sampled_from(["a", "b"]), every=DURATIONS),
     testing=st.none() | st.builds(TestingSpec, delay=DURATIONS, seed=st.integers(0, 9)),
 )
 
@@ -55,7 +55,7 @@ def plans(draw: st.DrawFn) -> ExecutionPlan:
         for number, (a, b) in enumerate(ends)
     ]
     return ExecutionPlan(
-        name=draw(st.text(max_size=5)),
+        name=draw(st.sampled_from(["", "x", "é"])),
         graph=draw(st.integers(0, 2**64 - 1)),
         deploy=deploy,
         replicas=replicas,
@@ -163,4 +163,14 @@ def test_numbers_that_lead_nowhere_are_all_named() -> None:
 def test_a_plan_of_another_layout_says_only_that() -> None:
     assert plan_problems(msgspec.structs.replace(small(), version=99, replicas=[])) == [
         ("has layout version 99", "version 1, of this actorstream")
+    ]
+
+
+def test_a_plan_with_other_numbers_of_replicas_is_refused(graph: Graph) -> None:
+    plan = msgspec.structs.replace(small(), graph=graph.fingerprint)
+    assert plan_problems(plan, graph) == [
+        ("has 0 replicas of 'lines'", "1, as the topology says"),
+        ("has 0 replicas of 'split'", "2, as the topology says"),
+        ("has 0 replicas of 'count'", "2, as the topology says"),
+        ("has 0 replicas of 'counts'", "1, as the topology says"),
     ]

@@ -11,8 +11,8 @@ from actorstream.topology.quantities import format_duration, format_size, parse_
 
 @pytest.mark.parametrize(
     ("text", "seconds"),
-    [("10s", 10), ("50ms", 0.05), ("1h30m", 5400), ("1.5s", 1.5), ("2min", 120), ("1d", 86400), ("0s", 0), ("5us", 5e-6),
-     (" 1m 30s ", 90), ("3µs", 3e-6)],
+    [("10s", 10), ("50ms", 0.05), ("1h30m", 5400), ("1.5s", 1.5), ("2min", 120), ("1d", 86400), ("0s", 0),
+     ("5us", 5e-6), (" 1m 30s ", 90), ("3µs", 3e-6)],
 )  # fmt: skip
 def test_durations_are_read(text: str, seconds: float) -> None:
     assert parse_duration(text) == timedelta(seconds=seconds)

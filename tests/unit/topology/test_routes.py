@@ -66,8 +66,8 @@ def test_a_function_of_a_module_is_a_route(read: Read, tmp_path: Path) -> None:
     [
         ('{ from = "lines", route = "shufle" }', "is 'shufle'; allowed: forward, shuffle, key, range, broadcast, "
          "global, \"package.module:function\" (did you mean 'shuffle'?)"),
-        ('{ from = "lines", route = "key" }', 'route = "key" has no key; allowed: key = FIELD, FIELD being one of: line'),
-        ('{ from = "lines", route = "forward" }', "forward joins replica i to replica i, but 'lines' has 1 and 'p' has 2"),
+        ('{ from = "lines", route = "key" }', 'route = "key" has no key; allowed: key = FIELD, FIELD being'),
+        ('{ from = "lines", route = "forward" }', "but 'lines' has 1 and 'p' has 2"),
         ('{ from = "lines", route = "shuffle", key = "line" }', "is 'line', but route = \"shuffle\" uses no key"),
         ('{ from = "lines", route = "range", key = "line" }', 'route = "range" has no bounds'),
         ('{ from = "lines", key = "line", bounds = [2, 1] }', "is [2, 1]; allowed: ascending values of one type"),
@@ -75,8 +75,8 @@ def test_a_function_of_a_module_is_a_route(read: Read, tmp_path: Path) -> None:
         ('{ from = "lines", key = ["line", "line"], bounds = [1] }', "is ['line', 'line']; allowed: one field"),
         ('{ from = "lines", route = "key", key = "line", bounds = [1] }', 'is given, but route = "key" has no bounds'),
         ('{ from = "lines", route = "json:dumsp" }', "'json' has no 'dumsp'"),
-        ('{ from = "lines", route = "json:__doc__" }', "allowed: a function (batch, replicas) -> one replica number a row"),
-        ('{ from = "lines", key = ["line", "lnie"] }', "'lines' has no field 'lnie'; allowed: line (did you mean 'line'?)"),
+        ('{ from = "lines", route = "json:__doc__" }', "allowed: a function (batch, replicas)"),
+        ('{ from = "lines", key = ["line", "lnie"] }', "has no field 'lnie'; allowed: line (did you mean 'line'?)"),
     ],
 )  # fmt: skip
 def test_routes_that_cannot_be_say_why(problems: Problems, each: str, message: str) -> None:

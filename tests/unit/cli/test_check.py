@@ -1,0 +1,94 @@
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from .conftest import Answer
+
+Run = Callable[..., Answer]
+
+
+def test_a_right_topology_is_said_to_be_right(run: Run, topology: Path) -> None:
+    answer = run("check", topology)
+    assert (answer.code, answer.err) == (0, "")
+    assert answer.out == f"{topology}: all right, 3 actors and 2 edges\n"
+
+
+def test_json_says_so_too(run: Run, topology: Path) -> None:
+    answer = run("check", topology, "--json")
+    found = json.loads(answer.out)
+    assert (answer.code, found["ok"], found["topology"], found["problems"]) == (0, True, "small", [])
+
+
+def test_all_problems_go_to_stderr_and_the_exit_code_is_2(run: Run, topology: Path) -> None:
+    text = topology.read_text().replace('inputs = ["lines"]', 'input = ["lines"]').replace("key =", "kye =")
+    topology.write_text(text)
+    sets = ["--set", "actors.lines.lines=many", "--set", "deploy.workers=0"]
+    answer = run("check", topology, *sets, "--transport", "mpi")
+    assert (answer.code, answer.out) == (2, "")
+    head, *lines = answer.err.splitlines()
+    assert head == f"{len(lines)} problems:"
+    assert [line.split(": ")[0] for line in lines] == [
+        f"{topology}:4",
+        f"{topology}:6",
+        f"{topology}:9",
+        "--set deploy.workers=0",
+        "argument transport='mpi'",
+        "--set actors.lines.lines=many",
+    ]
+    assert "did you mean 'inputs'?" in answer.err
+
+
+def test_problems_as_json_have_file_line_and_what_is_allowed(run: Run, topology: Path) -> None:
+    topology.write_text(topology.read_text().replace("replicas = 2", "replicas = 0"))
+    answer = run("check", topology, "--json")
+    assert (answer.code, answer.err) == (2, "")
+    assert json.loads(answer.out) == {
+        "ok": False,
+        "problems": [
+            {
+                "where": "actors.out.replicas",
+                "message": "is 0",
+                "allowed": 'a whole number from 1 to 65535, or "auto" (placement decides)',
+                "hint": "",
+                "file": str(topology),
+                "line": 10,
+            }
+        ],
+    }
+
+
+def test_a_file_that_is_not_there_names_the_nearest(run: Run, topology: Path) -> None:
+    answer = run("check", topology.with_name("topolgy.toml"))
+    assert answer.code == 2
+    assert "does not exist" in answer.err
+    assert "did you mean 'topology.toml'?" in answer.err
+
+
+def test_a_deployment_is_checked_with_it(run: Run, topology: Path, tmp_path: Path) -> None:
+    deploy = tmp_path / "deploy.toml"
+    deploy.write_text('workers = 2\nplacement = "rlas"\n')
+    answer = run("check", topology, "--deploy", deploy)
+    assert answer.code == 2
+    assert answer.err == (
+        f"{deploy}:2: placement: 'rlas' is not available in this version; allowed: spread, round-robin, first-fit\n"
+    )
+
+
+def test_a_plan_is_checked_against_the_topology(run: Run, topology: Path, tmp_path: Path) -> None:
+    plan = tmp_path / "plan.json"
+    assert run("plan", topology, "--save", plan).code == 0
+    assert run("check", topology, "--plan", plan).code == 0
+    answer = run(
+        "check", topology, "--plan", plan, "--set", "actors.out.inputs.0.key=[]", "--set", "name=other"
+    )
+    assert answer.code == 2
+    assert "was made for another topology" in answer.err
+
+
+@pytest.mark.parametrize("workers", [1, 4])
+def test_short_options_of_the_deployment_are_taken(run: Run, topology: Path, workers: int) -> None:
+    assert run("check", topology, "--workers", workers, "--transport", "local").code == 0

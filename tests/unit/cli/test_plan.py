@@ -1,0 +1,65 @@
+from __future__ import annotations
+
+import json
+import xml.etree.ElementTree as ElementTree
+from collections.abc import Callable
+from pathlib import Path
+
+from actorstream.topology.plan import load_plan
+
+from .conftest import Answer
+
+Run = Callable[..., Answer]
+
+
+def test_the_text_shows_graph_and_execution_plan(run: Run, topology: Path) -> None:
+    answer = run("plan", topology, "--workers", 2)
+    assert (answer.code, answer.err) == (0, "")
+    assert answer.out.startswith("small: 3 actors, 2 edges\n")
+    assert "-> out: key word (word: string)" in answer.out
+    assert "lines/0 -> split/0, out/0" in answer.out
+    assert "4 channels" not in answer.out
+    assert "2 channels, 1 between workers" in answer.out
+
+
+def test_the_graph_can_be_shown_alone(run: Run, topology: Path) -> None:
+    assert "plan" not in run("plan", topology, "--graph").out
+
+
+def test_json_holds_both(run: Run, topology: Path) -> None:
+    found = json.loads(run("plan", topology, "--json").out)
+    assert [actor["name"] for actor in found["graph"]["actors"]] == ["lines", "split", "out"]
+    assert [replica["actor"] for replica in found["plan"]["replicas"]] == ["lines", "split", "out", "out"]
+    assert found["plan"]["chains"] == [[0, 1]]
+    assert len(found["plan"]["fingerprint"]) == 16
+
+
+def test_the_plan_is_the_same_every_time(run: Run, topology: Path) -> None:
+    assert run("plan", topology, "--json").out == run("plan", topology, "--json").out
+
+
+def test_mermaid_has_two_flowcharts(run: Run, topology: Path) -> None:
+    assert run("plan", topology, "--mermaid").out.count("flowchart LR") == 2
+
+
+def test_svg_files_are_written_for_both(run: Run, topology: Path, tmp_path: Path) -> None:
+    answer = run("plan", topology, "--svg", tmp_path / "pictures" / "small.svg")
+    assert (answer.code, answer.out) == (0, "")
+    for name in ("small.svg", "small.plan.svg"):
+        root = ElementTree.parse(tmp_path / "pictures" / name).getroot()
+        assert "small" in "".join(root.itertext())
+        assert name in answer.err
+
+
+def test_a_saved_plan_is_shown_again_and_can_be_loaded(run: Run, topology: Path, tmp_path: Path) -> None:
+    plan = tmp_path / "plan.json"
+    first = run("plan", topology, "--save", plan, "--workers", 3, "--set", "deploy.placement=round-robin")
+    assert first.code == 0
+    assert load_plan(plan).workers == 3
+    assert run("plan", topology, "--plan", plan).out == first.out
+
+
+def test_a_wrong_topology_exits_with_2(run: Run, topology: Path) -> None:
+    answer = run("plan", topology, "--set", "actors.split.inputs=[]")
+    assert (answer.code, answer.out) == (2, "")
+    assert "has no inputs" in answer.err
