@@ -185,6 +185,9 @@ class Worker:
     def _rest(self, deadline: int) -> bool:
         """Nothing is ready. Whether to look again (something arrived); else the worker sleeps until told."""
         self._publish_soon()
+        for unit in self.units:
+            if unit.blocked:
+                unit.flush()  # what waits for other consumers than the one that is full
         bell = self.bell
         if bell is None:
             return False
