@@ -94,6 +94,11 @@ def half_load(seconds: float) -> Sequence[float]:
     unpaced = launch("unpaced", word_count.topology("per-event", seconds, 2), transport="shm", workers=2)
     lines = unpaced.report["events_in"]["split"] / seconds
     paced = word_count.topology("per-event", seconds, 2, rate=lines / 2)
+    paced["meter"] = {
+        "type": "null-sink",
+        "inputs": ["count.running"],
+        "replicas": 2,
+    }  # a sink records latencies
     report = launch("half-load", paced, transport="shm", workers=2).report
     return (report["latency_ms"]["p99"] * 1e3,)
 
