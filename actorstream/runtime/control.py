@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import select
 import socket
 import struct
 import traceback
@@ -128,10 +129,19 @@ class ControlPipe:
     def send(self, message: Message) -> None:
         """Writes one message; a peer that is gone is not an error here, its end is seen elsewhere."""
         data = _encoder.encode(message)
-        try:
-            self.sock.sendall(_LENGTH.pack(len(data)) + data)
-        except OSError:
-            self.closed = True
+        left = memoryview(_LENGTH.pack(len(data)) + data)
+        while left and not self.closed:
+            try:
+                left = left[self.sock.send(left) :]
+            except BlockingIOError:  # an event loop that watches the socket has made it non-blocking
+                self._wait_for_room()
+            except OSError:
+                self.closed = True
+
+    def _wait_for_room(self) -> None:
+        poll = select.poll()
+        poll.register(self.sock, select.POLLOUT)
+        poll.poll()
 
     def receive(self) -> list[Any]:
         """All messages that have arrived; sets `closed` at the peer's end. BrokenError on malformed bytes."""
