@@ -1,0 +1,1 @@
+"""Event time: watermarks, windows and lateness as pure decisions. No clock, no I/O, no state of operators."""

@@ -1,0 +1,48 @@
+"""Watermarks of source partitions: decided by the data and never by arrival, so results do not depend on batching.
+
+A partition's watermark before a row is its greatest earlier event time minus `out_of_orderness`; a row below it is
+behind, and carries that watermark along so that windows can tell how late it is.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+NOTHING = -(2**63)
+"""The watermark before the first row, and of rows that are not behind."""
+
+
+class PartitionWatermarks:
+    """The watermarks of the partitions that one source replica reads.
+
+    Args:
+        out_of_orderness: how far a row may lie behind an earlier one and still be in time, in the unit of event time.
+        ordered: the source promises that event time never decreases within a partition, so nothing need be checked.
+    """
+
+    def __init__(self, out_of_orderness: int, *, ordered: bool = False) -> None:
+        self.out_of_orderness = out_of_orderness
+        self.ordered = ordered
+        self._greatest: dict[int, int] = {}
+
+    def observe(self, partition: int, times: np.ndarray) -> np.ndarray | None:
+        """Takes the event times (int64, in row order) of the next rows of a partition. Answers None if none is behind,
+        else one int64 a row: the watermark before it where it is behind, NOTHING elsewhere."""
+        if len(times) == 0:
+            return None
+        before = self._greatest.get(partition, NOTHING)
+        if self.ordered or (int(times[0]) >= before and bool((times[1:] >= times[:-1]).all())):
+            self._greatest[partition] = max(before, int(times[-1]))
+            return None
+        greatest = np.maximum.accumulate(np.concatenate(([before], times)))
+        self._greatest[partition] = int(greatest[-1])
+        earlier = greatest[:-1]
+        known = earlier > NOTHING + self.out_of_orderness
+        watermark = np.where(known, earlier - np.where(known, self.out_of_orderness, 0), NOTHING)
+        behind = times < watermark
+        return np.where(behind, watermark, NOTHING) if behind.any() else None
+
+    def watermark(self, partition: int) -> int:
+        """What the partition promises now: no row in time is below it."""
+        greatest = self._greatest.get(partition)
+        return NOTHING if greatest is None else max(greatest - self.out_of_orderness, NOTHING)
