@@ -130,13 +130,13 @@ class ControlPipe:
         """Writes one message; a peer that is gone is not an error here, its end is seen elsewhere."""
         data = _encoder.encode(message)
         left = memoryview(_LENGTH.pack(len(data)) + data)
-        while left and not self.closed:
+        while left:
             try:
                 left = left[self.sock.send(left) :]
             except BlockingIOError:  # an event loop that watches the socket has made it non-blocking
                 self._wait_for_room()
             except OSError:
-                self.closed = True
+                return  # what the peer sent before it went can still be received
 
     def _wait_for_room(self) -> None:
         poll = select.poll()
