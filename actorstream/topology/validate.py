@@ -20,8 +20,11 @@ from actorstream.topology.nearest import did_you_mean, listed
 from actorstream.topology.registry import TypeRegistry
 from actorstream.topology.routes import check_route
 from actorstream.topology.schemas import check_class, output_schemas
-from actorstream.topology.spec import ActorSpec, TopologySpec
+from actorstream.topology.spec import ACTOR_NAME, ActorSpec, TopologySpec
 from actorstream.topology.written import Written
+
+LIFE_CYCLE = ("start", "timer", "heartbeat", "end", "stop", "failure", "message")
+"""Hooks `on_…` of an actor that take no input."""
 
 
 def build_graph(
@@ -132,6 +135,8 @@ class _Check:
                 path, f"has no inputs, and {actor.type_name!r} is no source", 'inputs = ["actor", …]'
             )
         self.input_names(actor)
+        if cls.role != "source":
+            self.hooks(actor, cls)
 
     def listed_wrong(self, path: tuple[str | int, ...]) -> bool:
         """Whether the actor's `inputs` could not be read, which is a problem already."""
@@ -146,11 +151,27 @@ class _Check:
     def input_names(self, actor: ActorSpec) -> None:
         seen: set[str] = set()
         for number, each in enumerate(actor.inputs):
+            if each.name and not ACTOR_NAME.fullmatch(each.name):
+                path = ("actors", actor.name, "inputs", number, "name")
+                self.problem(path, f"is {each.name!r}", "letters, digits, _ and -")
             if each.label in seen and each.from_:
                 path = ("actors", actor.name, "inputs", number)
                 hint = 'give one of them a name of its own: { from = "…", name = "…" }'
                 self.problem(path, f"is a second input called {each.label!r}", "one input of a name", hint)
             seen.add(each.label)
+
+    def hooks(self, actor: ActorSpec, cls: type) -> None:
+        """An input that no hook of an `Actor` takes would fail at its first row: say it here."""
+        if not hasattr(cls, "on_start") or hasattr(cls, "on_event") or hasattr(cls, "on_batch"):
+            return
+        for number, each in enumerate(actor.inputs):
+            plain = each.label.replace(".", "_").replace("-", "_")
+            if each.from_ and (plain in LIFE_CYCLE or not hasattr(cls, f"on_{plain}")):
+                path = ("actors", actor.name, "inputs", number)
+                message = f"{cls.__name__} has no hook for the input {each.label!r}"
+                hooks = [name for name in dir(cls) if name.startswith("on_") and name[3:] not in LIFE_CYCLE]
+                hint = did_you_mean(f"on_{plain}", hooks)
+                self.problem(path, message, f"on_event, on_batch or on_{plain}", hint)
 
     # -- the graph
 

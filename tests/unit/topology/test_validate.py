@@ -213,6 +213,32 @@ def test_two_inputs_of_one_name_are_refused_unless_one_is_renamed(problems: Prob
     assert [edge.name for edge in graph.actors["p"].inputs] == ["lines", "again"]
 
 
+def test_an_input_that_no_hook_takes_is_a_problem(problems: Problems, read: Read, tmp_path: Path) -> None:
+    code = "from actorstream import Actor\nclass One(Actor):\n    def on_lines(self, event): ...\n"
+    (tmp_path / "hooks_test_a.py").write_text(code)
+    assert read(LINES + actor("one", "hooks_test_a:One", 'inputs = ["lines"]')).graph.edges[0].name == "lines"
+    text = LINES + SPLIT + actor("one", "hooks_test_a:One", 'inputs = ["lines", "lines.late"]')
+    assert problems(text) == [
+        (
+            10,
+            "actors.one.inputs[1]: One has no hook for the input 'lines.late'; "
+            "allowed: on_event, on_batch or on_lines_late (did you mean 'on_lines'?)",
+        )
+    ]
+
+
+def test_a_hook_of_the_life_cycle_takes_no_input(problems: Problems, tmp_path: Path) -> None:
+    code = "from actorstream import Actor\nclass One(Actor):\n    def on_lines(self, event): ...\n"
+    (tmp_path / "hooks_test_b.py").write_text(code)
+    text = actor("end", "lines") + actor("one", "hooks_test_b:One", 'inputs = ["end"]')
+    assert "One has no hook for the input 'end'" in problems(text)[0][1]
+
+
+def test_names_of_inputs_are_words(problems: Problems) -> None:
+    text = LINES + actor("p", "passing", 'inputs = [{ from = "lines", name = "a b" }]')
+    assert problems(text) == [(6, "actors.p.inputs[0].name: is 'a b'; allowed: letters, digits, _ and -")]
+
+
 def test_orders_that_are_promised_but_not_there_are_a_clear_problem(problems: Problems) -> None:
     text = LINES + actor("p", "passing", 'inputs = [{ from = "lines", order = "serial" }]')
     assert problems(text) == [
