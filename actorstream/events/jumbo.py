@@ -16,7 +16,7 @@ import numpy as np
 from actorstream.errors import BrokenError, SchemaError
 from actorstream.events.batch import Batch
 from actorstream.events.column import Column
-from actorstream.events.layout import FixedLayout
+from actorstream.events.layout import FixedLayout, read_table
 from actorstream.events.schema import Schema
 from actorstream.native.address import address_of
 from actorstream.native.pieces import ColumnTable, Pieces
@@ -91,7 +91,7 @@ class JumboTuple(msgspec.Struct, eq=False, gc=False):
         if self._root is None:
             root = self.block.view()
             root.setflags(write=False)
-            self._root = root
+            self._root, self._address = root, address_of(root)
         return self._root
 
     @property
@@ -129,30 +129,24 @@ class JumboTuple(msgspec.Struct, eq=False, gc=False):
         if first + rows > self._rows:
             raise BrokenError(f"rows {first} to {first + rows} of a jumbo tuple of {self._rows} rows")
         field = schema.fields[position]
-        if self._table is None:
-            start = self._layout[position]
-            begin = start // field.width + first
-            data = self._as(field.dtype)[begin : begin + rows]
-            return Column(field, rows, None, data, None)
-        width, wide, _, validity, data_at, offsets_at = self._layout[position]
-        base = self.address
-        data_at -= base
-        if field.plain and not validity:
+        slot = self._layout[position]
+        if type(slot) is int:
+            begin = slot // field.width + first
+            return Column(field, rows, None, self._as(field.dtype)[begin : begin + rows], None)
+        validity, offsets_at, data_at, width, wide = slot
+        if validity == 0 and width:
             begin = data_at // width + first
-            at = (0, base + data_at + first * width, 0)
-            return Column(field, rows, None, self._as(field.dtype)[begin : begin + rows], None, 0, at)
-        end = first + rows
-        root, at = self.root(), (validity, base + data_at, offsets_at)
-        bits = root[validity - base : validity - base + ((end + 7) >> 3)] if validity else None
+            return Column(field, rows, None, self._as(field.dtype)[begin : begin + rows], None)
+        if validity and not field.nullable:
+            raise BrokenError(f"field {field.name!r} has nulls in a jumbo tuple, but is not nullable")
+        end, root = first + rows, self.root()
+        bits = root[validity : validity + ((end + 7) >> 3)] if validity else None
         if width:
-            if field.plain:
-                raise BrokenError(f"field {field.name!r} has nulls in a jumbo tuple, but is not nullable")
             values: np.ndarray = root[data_at : data_at + end * width].view(field.dtype)  # type: ignore[arg-type]
-            return Column(field, rows, bits, values, None, first, at)
+            return Column(field, rows, bits, values, None, first)
         size = 8 if wide else 4
-        begin = offsets_at - base
-        offsets = root[begin : begin + (end + 1) * size].view(np.int64 if wide else np.int32)
-        return Column(field, rows, bits, root[data_at : data_at + int(offsets[end])], offsets, first, at)
+        offsets = root[offsets_at : offsets_at + (end + 1) * size].view(np.int64 if wide else np.int32)
+        return Column(field, rows, bits, root[data_at : data_at + int(offsets[end])], offsets, first)
 
     def _as(self, dtype: Any) -> np.ndarray:
         """The block as values of `dtype`, made once; columns are slices of it (100 ns; np.frombuffer 440)."""
@@ -165,14 +159,18 @@ class JumboTuple(msgspec.Struct, eq=False, gc=False):
         return found
 
     def _open(self, schema: Schema) -> None:
-        if schema.fixed and self.trusted:
+        if not self.trusted:
+            base = self.address
+            self._layout = [
+                (validity and validity - base, offsets and offsets - base, data - base, width, wide)
+                for width, wide, _, validity, data, offsets in self.table(schema).tuples()
+            ]
+        elif schema.fixed:
             layout = layout_of(schema)
-            rows = layout.check(self.root())
-            self._layout = layout.offsets(rows)[0]
-            self._rows = rows
+            self._rows = layout.check(self.root())
+            self._layout = layout.offsets(self._rows)[0]
         else:
-            table = self.table(schema)
-            self._layout = table.tuples()
+            self._rows, self._layout = read_table(schema, self.root())
 
     def table(self, schema: Schema) -> ColumnTable:
         """The descriptors of all columns for native code, row 0 being the jumbo tuple's."""
@@ -183,7 +181,6 @@ class JumboTuple(msgspec.Struct, eq=False, gc=False):
                 table.verify(rows, schema.widths)
             self._rows = rows
             self._table = table
-            self._layout = table.tuples()
         return self._table
 
     def event(self, schema: Schema, first: int) -> Any:
@@ -233,7 +230,7 @@ def encode(
     if len(batches) == 1:
         only = batches[0]
         wire = schema if isinstance(schema, Schema) else _own_schema(only, schema)
-        if only.rows == 1 and only._events is not None and wire is only.schema and wire.fixed:
+        if only.rows == 1 and only._events is not None and wire.fixed and wire == only.schema:
             made = _encode_event(only._events[0], arena, wire, plan)
             if made is not None:
                 return made

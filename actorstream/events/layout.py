@@ -21,6 +21,7 @@ from actorstream.errors import BrokenError, SchemaError
 from actorstream.events.fields import Field, Kind
 from actorstream.events.rows import rows_of
 from actorstream.events.values import EPOCH, code_of, microseconds
+from actorstream.native.address import address_of
 
 if TYPE_CHECKING:
     from actorstream.events.schema import Schema
@@ -29,8 +30,12 @@ MAGIC = 0x424D554A
 VERSION = 1
 ALIGNMENT = 64
 HEADER = Struct("<IHHQqQQII")
+_head_at = (ctypes.c_char * HEADER.size).from_address
 _SLOT = Struct("<QQQII")
 _KEPT = 256
+
+Slot = tuple[int, int, int, int, int]
+"""An entry of the column table: offsets of validity (0: no nulls), offsets (0: fixed width) and data; width, wide."""
 
 _CODES = {
     Kind.BOOL: "B",
@@ -149,23 +154,12 @@ class FixedLayout:
         table = b"".join(_SLOT.pack(0, 0, place, field.width, 0) for place, field in zip(places, fields))
         return (head.ljust(ALIGNMENT, b"\0") + table).ljust(self.start, b"\0")
 
-    def check(self, root: Any) -> int:
+    def check(self, root: np.ndarray) -> int:
         """The rows of the jumbo tuple in a root array. SchemaError or BrokenError if it is not one of this layout."""
-        magic, version, columns, schema, rows, total, _, _, _ = HEADER.unpack_from(root)
-        if magic != MAGIC or version != VERSION:
-            raise BrokenError(f"not a jumbo tuple: it begins with {magic:#x}, version {version}")
-        if schema != self.schema.fingerprint:
-            raise stale(self.schema, schema)
-        if (
-            rows < 0
-            or columns != len(self.schema.fields)
-            or total > len(root)
-            or total != self.offsets(rows)[1]
-        ):
-            raise BrokenError(
-                f"a jumbo tuple of {self.schema.name} says {rows} rows, {columns} columns, {total} of {len(root)} bytes"
-            )
-        return rows  # type: ignore[no-any-return]
+        rows, total = read_header(self.schema, root)
+        if total != self.offsets(rows)[1]:
+            raise _wrong(self.schema, rows, total, root)
+        return rows
 
     # -- one row ----
 
@@ -198,10 +192,37 @@ class FixedLayout:
         return make(*made)
 
 
-def stale(schema: Schema, found: int) -> SchemaError:
-    return SchemaError(
-        f"a jumbo tuple has the schema {found:#018x}, this end expects {schema.name} {schema.fingerprint:#018x}; both "
-        "ends of a channel must run the same plan and the same Event classes"
+def read_header(schema: Schema, root: np.ndarray) -> tuple[int, int]:
+    """(rows, bytes in all) of the jumbo tuple of `schema` in a root array. SchemaError if it is of another schema,
+    BrokenError if it is none or says that it is larger than the array."""
+    if len(root) < ALIGNMENT:
+        raise BrokenError(f"not a jumbo tuple: {len(root)} bytes; a header alone has {ALIGNMENT}")
+    # NumPy describes a new array's buffer in 0.7 µs; reading the header by its address takes 0.3
+    head = HEADER.unpack_from(_head_at(address_of(root)))
+    magic, version, columns, fingerprint, rows, total, _, _, _ = head
+    if magic != MAGIC or version != VERSION:
+        raise BrokenError(f"not a jumbo tuple: it begins with {magic:#x}, version {version}")
+    if fingerprint != schema.fingerprint:
+        raise SchemaError(
+            f"a jumbo tuple has the schema {fingerprint:#018x}, this end expects {schema.name} "
+            f"{schema.fingerprint:#018x}; both ends of a channel must run the same plan and the same Event classes"
+        )
+    if rows < 0 or columns != len(schema.fields) or total > len(root):
+        raise _wrong(schema, rows, total, root)
+    return rows, total
+
+
+def read_table(schema: Schema, root: np.ndarray) -> tuple[int, list[Slot]]:
+    """Rows and column table of a jumbo tuple that this run wrote; other bytes need the core's checks."""
+    rows, _ = read_header(schema, root)
+    count = len(schema.fields)
+    memory = (ctypes.c_char * (_SLOT.size * count)).from_address(address_of(root) + ALIGNMENT)
+    return rows, list(_SLOT.iter_unpack(memory))  # type: ignore[arg-type]
+
+
+def _wrong(schema: Schema, rows: int, total: int, root: np.ndarray) -> BrokenError:
+    return BrokenError(
+        f"a jumbo tuple of {schema.name} ({len(schema.fields)} columns) says {rows} rows, {total} of {len(root)} bytes"
     )
 
 
