@@ -1,0 +1,56 @@
+"""A test that hangs fails with a traceback, and nothing that a test starts outlives it."""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Iterator
+from pathlib import Path
+from types import FrameType
+
+import pytest
+
+from tests.integration.parts import Journal
+
+DEADLINE_S = 120
+
+
+@pytest.fixture(autouse=True)
+def deadline() -> Iterator[None]:
+    """Raises in the main thread when a test takes longer than any machine needs for it."""
+
+    def late(number: int, frame: FrameType | None) -> None:
+        raise TimeoutError(f"the test has run for {DEADLINE_S} s")
+
+    before = signal.signal(signal.SIGALRM, late)
+    signal.alarm(DEADLINE_S)
+    yield
+    signal.alarm(0)
+    signal.signal(signal.SIGALRM, before)
+
+
+@pytest.fixture(autouse=True)
+def leaves_nothing() -> Iterator[None]:
+    """No process of ours and no file in /dev/shm is left behind."""
+    memory = set(os.listdir("/dev/shm"))
+    yield
+    left = children()
+    assert not left, f"left behind: {left}"
+    assert set(os.listdir("/dev/shm")) <= memory
+
+
+def children() -> list[str]:
+    """Our child processes that have not been waited for, by name."""
+    found = []
+    for task in Path("/proc/self/task").iterdir():
+        for pid in (task / "children").read_text().split():
+            try:
+                found.append(f"{pid} {Path(f'/proc/{pid}/comm').read_text().strip()}")
+            except OSError:
+                continue
+    return [each for each in found if "actorstream" in each]
+
+
+@pytest.fixture
+def journal(tmp_path: Path) -> Journal:
+    return Journal(tmp_path / "journal")
