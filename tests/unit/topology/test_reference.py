@@ -1,0 +1,147 @@
+"""docs/topology.md: its examples run, and it names every key, choice and built-in type there is."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from actorstream.native._core import ffi, lib
+from hypothesis import given
+from hypothesis import strategies as st
+
+from actorstream.connectors import BUILTIN
+from actorstream.operators import BUILTIN as OPERATORS
+from actorstream.runtime.registry import registry
+from actorstream.topology.available import Available
+from actorstream.topology.deploy import DeploySpec
+from actorstream.topology.keywords import constructor_keywords
+from actorstream.topology.modules import NotFoundError
+from actorstream.topology.registry import STABLE_NAMES
+from actorstream.topology.spec import ORDERS, RESERVED, ROUTES, InputSpec
+
+PAGE = (Path(__file__).parents[3] / "docs" / "topology.md").read_text()
+BLOCKS = {
+    match.group(2): match.group(0).removeprefix(f"```{match.group(1)}\n").removesuffix("```")
+    for match in re.finditer(r"```(toml|python)\n# (\S+)\n.*?```", PAGE, re.DOTALL)
+}
+OPERATORS_PY = """
+from collections.abc import Iterator
+from actorstream import Actor, Event
+from actorstream.events.event import Event
+
+class Line(Event):
+    line: str
+
+class Word(Event):
+    word: str
+
+class Count(Actor):
+    outputs = {"running": Word, "final": Word}
+    def on_event(self, event: Word) -> None: ...
+
+class Split(Actor):
+    def on_event(self, event: Line) -> Iterator[Word]:
+        yield from map(Word, event.line.split())
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    for name, text in BLOCKS.items():
+        (tmp_path / name).write_text(text)
+    (tmp_path / "operators.py").write_text(OPERATORS_PY)
+    (tmp_path / "corpus.txt").write_text("to be or not to be\n")
+    (tmp_path / "pyproject.toml").touch()
+    return tmp_path
+
+
+def test_the_example_is_right_under_the_example_deployment(folder: Path) -> None:
+    command = [sys.executable, "-m", "actorstream", "check", "topology.toml", "--deploy", "deploy.toml"]
+    answer = subprocess.run(command, cwd=folder, capture_output=True, text=True)
+    assert (answer.returncode, answer.stderr) == (0, "")
+
+
+def test_the_same_topology_in_python_has_the_same_graph(folder: Path) -> None:
+    code = """
+from build import t
+from actorstream.topology.load import load_topology
+from actorstream.topology.validate import build_graph
+from actorstream.runtime.registry import registry
+graphs = [build_graph(spec, registry()).describe() for spec in (t.spec(), load_topology("topology.toml"))]
+assert graphs[0] == graphs[1], graphs
+"""
+    answer = subprocess.run([sys.executable, "-c", code], cwd=folder, capture_output=True, text=True)
+    assert answer.returncode == 0, answer.stderr
+
+
+def cells(key: str) -> list[str]:
+    """The rows of all tables whose first cell names `key`."""
+    return [line for line in PAGE.splitlines() if line.startswith("|") and f"`{key}`" in line.split("|")[1]]
+
+
+@pytest.mark.parametrize(
+    "key", [*RESERVED, *(key.rstrip("_") for key in InputSpec.__struct_fields__), *ROUTES]
+)
+def test_every_key_of_actors_and_inputs_and_every_route_has_a_row(key: str) -> None:
+    assert cells(key)
+
+
+@pytest.mark.parametrize("key", DeploySpec.__struct_fields__)
+def test_every_key_of_a_deployment_has_a_row(key: str) -> None:
+    assert cells(key) or cells(f"[{key}]")
+
+
+@pytest.mark.parametrize("name", STABLE_NAMES)
+def test_every_stable_type_has_a_row_that_says_whether_it_is_there(name: str) -> None:
+    (row,) = [row for row in cells(name) if row.rstrip().endswith(("now |", "later |"))]
+    there = name in BUILTIN or name in OPERATORS
+    try:
+        cls = registry().resolve(name)
+    except NotFoundError:
+        there = False
+    assert row.rstrip().endswith("now |" if there else "later |")
+    if there:
+        page = PAGE[PAGE.index("## Built-in types") :]
+        assert all(f"`{key}`" in page for key in constructor_keywords(cls)[0])
+
+
+def test_orders_and_placements_that_are_not_there_are_marked() -> None:
+    available = Available()
+    (row,) = [row for row in cells("order") if "not available" in row]
+    assert all(f'"{order}"' in row for order in ORDERS)
+    (row,) = [row for row in cells("placement") if "not available" in row]
+    assert all(f"`{placement}`" in row for placement in available.placements)
+
+
+# -- the key hash of the page is the one of the core
+
+
+def keyhash() -> dict[str, object]:
+    namespace: dict[str, object] = {}
+    exec(BLOCKS["keyhash.py"], namespace)
+    return namespace
+
+
+HASH = keyhash()
+
+
+@given(st.integers(-(2**63), 2**63 - 1), st.binary(max_size=40), st.floats(), st.integers(1, 1000))
+def test_the_hash_of_the_page_is_that_of_the_core(number: int, data: bytes, real: float, groups: int) -> None:
+    hash_int, hash_bytes, combine, key_group = (
+        HASH[name] for name in ("hash_int", "hash_bytes", "combine", "key_group")
+    )
+    assert hash_int(number) == lib.as_hash_int64(number)  # type: ignore[operator]
+    assert hash_bytes(data) == lib.as_hash_bytes(ffi.from_buffer(data), len(data))  # type: ignore[operator]
+    bits = 0x7FF8000000000000 if real != real else int(np.float64(real + 0.0).view(np.int64))
+    assert hash_int(bits) == lib.as_hash_float64(real)  # type: ignore[operator]
+    one, other = lib.as_hash_int64(number), lib.as_hash_float64(real)
+    assert combine(one, other) == lib.as_hash_combine(one, other)  # type: ignore[operator]
+    assert key_group(one, groups) == lib.as_key_group(one, groups)  # type: ignore[operator]
+
+
+def test_a_null_hashes_to_the_constant_of_the_page() -> None:
+    assert HASH["R19"] == lib.as_hash_null()
