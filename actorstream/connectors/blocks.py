@@ -54,13 +54,13 @@ class BlockReader:
     Args:
         path: the file; its ending says whether it is compressed (`CODECS`).
         boundary: finds where a block can be cut.
-        block_bytes: how much is read at once; a longer record is read whole, by doubling.
+        block_bytes: how much is read at once, 0: `BLOCK_BYTES`; a longer record is read whole, by doubling.
 
     DataError: the file cannot be opened, its compression is broken, or a record exceeds `MAX_RECORD_BYTES`.
     """
 
-    def __init__(self, path: str, boundary: Boundary = last_newline, block_bytes: int = BLOCK_BYTES) -> None:
-        self.path, self._boundary, self._block_bytes = path, boundary, block_bytes
+    def __init__(self, path: str, boundary: Boundary = last_newline, block_bytes: int = 0) -> None:
+        self.path, self._boundary, self._block_bytes = path, boundary, block_bytes or BLOCK_BYTES
         self._carry = b""
         self._lines = 0
         self._started = self._ended = False

@@ -1,4 +1,5 @@
-"""parquet-source: the rows of Parquet files. Decoding is Arrow's; which rows are read when is decided here."""
+"""parquet-source: the rows of Parquet files. Decoding is Arrow's; which rows are read when is decided
+here."""
 
 from __future__ import annotations
 
@@ -22,12 +23,13 @@ PIECE_ROWS = 1 << 16
 
 
 class ParquetSource(FileSource):
-    """Reads Parquet. Columns are found by name, further ones are not decoded; their types are converted where no value
-    changes by it (an int64 that does not fit an int32 field is a row that does not parse).
+    """Reads Parquet. Columns are found by name, further ones are not decoded; their types are converted
+    where no value changes by it (an int64 that does not fit an int32 field is a row that does not parse).
 
     Args:
         path: a file, a directory, or a glob.
-        event, schema: the fields to read. Without either, all columns of the first file; one that has nulls there, or
+        event, schema: the fields to read. Without either, all columns of the first file; one that has
+        nulls there, or
             no statistics, is nullable.
     """
 
@@ -111,7 +113,9 @@ class ParquetPartition(Partition):
         return self._file.iter_batches(PIECE_ROWS, row_groups=groups, columns=names) if groups else iter(())
 
     def _piece(self, rows: _Rows) -> Piece:
-        batch, misfits = batch_of(self._schema, {name: rows.data.column(name) for name in self._schema.names()})
+        batch, misfits = batch_of(
+            self._schema, {name: rows.data.column(name) for name in self._schema.names()}
+        )
         bad = [
             BadRow(row, rows.before + row + 1, name, str(rows.data.slice(row, 1).to_pylist()[0]), why)
             for row, (name, why) in sorted(misfits.items())

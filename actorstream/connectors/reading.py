@@ -41,7 +41,8 @@ class Reading:
         self._passes = 0
         self._pass_began = 0
         self._file: Partition | None = open_file()
-        self._take(None)
+        self._piece: Piece | None = None
+        self._at = self._bad = 0
         self._skip(min(start, wanted))
 
     @property
@@ -79,7 +80,7 @@ class Reading:
         self._file = self._piece = None
 
     def _take(self, piece: Piece | None) -> None:
-        self._piece: Piece | None = piece
+        self._piece = piece
         self._at = 0 if piece is None else piece.first
         self._bad = 0 if piece is None else sum(bad.record < piece.first for bad in piece.bad)
 

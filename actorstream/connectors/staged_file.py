@@ -32,20 +32,23 @@ class StagedFile:
         self.path = self.final.parent / temporary_name(self.final.name, self.key)
         self.file: Any = None
 
-    def open(self) -> Any:
-        """Makes the folder and the file; a binary file without buffering."""
-        make_folder(self.final.parent)
-        if self.final.is_dir():
-            raise RunError(
-                f"{str(self.final)!r} is a directory; allowed: the name of a file (or set `replicas`)"
-            )
+    def open(self) -> None:
+        """Makes the file, in a folder that exists. RunError if it cannot be written."""
         try:
             self.file = self.path.open("xb", buffering=0)
         except OSError as error:
             raise RunError(f"{str(self.final)!r} cannot be written: {error.strerror}") from error
-        return self.file
 
-    def reopen(self, token: dict[str, Any]) -> Any:
+    def write(self, data: bytes | memoryview) -> None:
+        """Appends bytes. RunError if the disk refuses them."""
+        rest = memoryview(data).cast("B")
+        try:
+            while rest:
+                rest = rest[self.file.write(rest) :]
+        except OSError as error:
+            raise RunError(f"{str(self.final)!r} cannot be written: {error.strerror}") from error
+
+    def reopen(self, token: dict[str, Any]) -> None:
         """Goes on with the file of `token`, cut to the bytes that were safe then; it becomes this
         process's own."""
         self.final, self.key = Path(token["final"]), token["key"]
@@ -59,12 +62,11 @@ class StagedFile:
         self.file = self.path.open("r+b", buffering=0)
         self.file.truncate(token["bytes"])
         self.file.seek(0, os.SEEK_END)
-        return self.file
 
     def secure(self) -> dict[str, Any]:
         """Forces what was written onto the disk; a token for `publish`, `discard` and `reopen`."""
         os.fsync(self.file.fileno())
-        return {"final": str(self.final), "key": self.key, "bytes": self.file.tell()}
+        return {"final": str(self.final), "key": self.key, "bytes": os.fstat(self.file.fileno()).st_size}
 
     def close(self) -> None:
         if self.file is not None:

@@ -77,7 +77,8 @@ class TextFormat:
         if b"\r" in data:
             data = data.replace(b"\r\n", b"\n")
         data = data.removesuffix(b"\n")
-        lines, bad = split_lines(data), []
+        bad: list[BadRow] = []
+        lines = split_lines(data)
         if not is_text(data):
             lines, bad = _only_text(data, block.lines)
         records = len(lines) + len(bad)

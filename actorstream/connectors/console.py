@@ -1,0 +1,71 @@
+"""console-sink: rows on standard output, at once. One write a batch, so that lines of workers do not mix."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import TYPE_CHECKING, Any, Literal
+
+from actorstream.connectors.csv_text import csv_text, header_line
+from actorstream.connectors.json_text import json_lines
+from actorstream.connectors.sink import Sink
+
+if TYPE_CHECKING:
+    from actorstream.events.batch import Batch
+
+
+class ConsoleSink(Sink):
+    """Prints rows as lines on standard output.
+
+    Args:
+        format: "text": the only field of rows that have one, else the fields separated by tabs; "csv": as
+        csv-sink,
+            with a header where there is one replica; "jsonl": as jsonl-sink.
+    """
+
+    def __init__(self, *, format: Literal["text", "csv", "jsonl"] = "text") -> None:
+        self.format = format
+        self._headed = False
+
+    def on_batch(self, batch: Batch) -> None:
+        self._print(self._lines(batch))
+
+    def _lines(self, batch: Batch) -> bytes | memoryview:
+        if self.format == "jsonl":
+            return json_lines(batch)
+        if self.format == "text":
+            return text_lines(batch)
+        if self._headed or (self._context is not None and self._context.replicas > 1):
+            return csv_text(batch)
+        self._headed = True
+        return header_line(batch.schema.names()) + csv_text(batch)
+
+    def _print(self, text: bytes | memoryview) -> None:
+        stream: Any = sys.stdout
+        try:
+            descriptor = stream.fileno()
+        except (OSError, ValueError, AttributeError):  # a notebook, or a test that captures
+            stream.write(bytes(text).decode(errors="replace"))
+            stream.flush()
+            return
+        stream.flush()
+        rest = memoryview(text)
+        while rest:
+            rest = rest[os.write(descriptor, rest) :]
+
+
+def text_lines(batch: Batch) -> bytes:
+    """The fields of each row as text, separated by tabs, unquoted; null is empty."""
+    columns = [
+        ["" if value is None else _shown(value) for value in each.tolist()] for each in batch.columns()
+    ]
+    return "".join("\t".join(row) + "\n" for row in zip(*columns)).encode(errors="replace")
+
+
+def _shown(value: Any) -> str:
+    if isinstance(value, str):
+        return value
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    isoformat = getattr(value, "isoformat", None)
+    return isoformat().replace("+00:00", "Z") if isoformat is not None else str(value)

@@ -1,0 +1,207 @@
+"""FileSink: what all sinks that write files share: parts, gathering of small batches, and the two-phase
+commit.
+
+A subclass says what its rows are as bytes; `staged_file.py` keeps the file hidden until it is whole.
+"""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from actorstream.connectors.blocks import CODECS
+from actorstream.connectors.sink import END, Sink
+from actorstream.connectors.staged_file import StagedFile, clean_up, discard, make_folder, publish
+from actorstream.errors import Problem, RunError
+
+if TYPE_CHECKING:
+    from actorstream.events.batch import Batch
+    from actorstream.events.schema import Schema
+
+Bytes = bytes | memoryview
+
+GATHERED_ROWS = 4096
+"""Smaller batches are gathered to so many rows: formatting one costs about 50 us however few rows it has."""
+WRITE_BYTES = 1 << 20
+"""Text is written to the file in pieces of about this size."""
+
+
+COMPRESS: dict[str, Callable[[bytes], bytes]] = {
+    ".gz": lambda data: gzip.compress(data, 6, mtime=0),
+    ".bz2": bz2.compress,
+}
+"""File name ending -> a whole compressed stream of some bytes; several one after the other are a stream
+again."""
+
+
+class FileSink(Sink):
+    """Writes one file, or with `replicas` a folder of parts, `part-00000` and so on.
+
+    Until the commit the rows are in a temporary file beside the final one; whatever happens before,
+    nothing partial is ever seen under the final name. The folder is made. A path that ends in .gz or .bz2
+    is compressed. Temporary files that dead processes left behind are removed when the next file of that
+    name is begun.
+
+    Args:
+        path: the file, or the folder of parts.
+
+    `prepare` under a barrier before the end makes the rows so far safe; `restore` with the token it
+    answered goes on after them in another process.
+    """
+
+    extension: ClassVar[str] = ""
+    """Of the names of parts."""
+    input_schema: Schema | None = None
+    """The schema of the rows, set by the runtime; a file of no rows needs it for its header."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = Path(path)
+        self._staged: StagedFile | None = None
+        self._gathered: list[Batch] = []
+        self._gathered_rows = 0
+        self._text: list[Bytes] = []
+        self._text_bytes = 0
+
+    # -- what a format says -------------------------------------------------------------------------------
+
+    def begin(self, schema: Schema | None) -> Bytes:
+        """What comes before the first row."""
+        return b""
+
+    def rows(self, batch: Batch) -> Bytes:
+        """The rows as bytes, to be written one batch after the other."""
+        raise NotImplementedError
+
+    # -- rows in ------------------------------------------------------------------------------------------
+
+    def on_batch(self, batch: Batch) -> None:
+        if batch.rows >= GATHERED_ROWS and not self._gathered:
+            self._take(batch)
+            return
+        self._gathered.append(batch.compact())  # it must not keep the memory of its jumbo tuple
+        self._gathered_rows += batch.rows
+        if self._gathered_rows >= GATHERED_ROWS:
+            self._take_gathered()
+
+    def _take_gathered(self) -> None:
+        from actorstream.events.batch import Batch
+
+        gathered, self._gathered, self._gathered_rows = self._gathered, [], 0
+        if gathered:
+            self._take(Batch.concat(gathered))
+
+    def _take(self, batch: Batch) -> None:
+        if self._staged is None:
+            self._start(batch.schema)
+        self._put(self.rows(batch))
+
+    def _put(self, data: Bytes) -> None:
+        self._text.append(data)
+        self._text_bytes += memoryview(data).nbytes
+        if self._text_bytes >= WRITE_BYTES:
+            self._flush()
+
+    def _flush(self) -> None:
+        if not self._text_bytes:
+            return
+        data: Bytes = b"".join(self._text) if len(self._text) > 1 else self._text[0]
+        self._text, self._text_bytes = [], 0
+        assert self._staged is not None
+        compress = COMPRESS.get(self._staged.final.suffix)
+        self._staged.write(data if compress is None else compress(bytes(data)))
+
+    # -- files --------------------------------------------------------------------------------------------
+
+    @property
+    def final(self) -> Path:
+        """The file that this replica writes."""
+        if self._replicas() == 1:
+            return self.path
+        return self.path / f"part-{self._context.replica:05d}{self.extension}"  # type: ignore[union-attr]
+
+    def _replicas(self) -> int:
+        return self._context.replicas if self._context is not None else 1
+
+    def _start(self, schema: Schema | None) -> None:
+        if self._replicas() == 1 and self.path.is_dir():
+            raise RunError(
+                f"{str(self.path)!r} is a directory; allowed: the name of a file (or set `replicas`)"
+            )
+        make_folder(self.final.parent)
+        clean_up(self.final)
+        self._staged = StagedFile(self.final)
+        self._staged.open()
+        self._put(self.begin(schema))
+
+    # -- two-phase commit ---------------------------------------------------------------------------------
+
+    def prepare(self, barrier: int) -> dict[str, Any]:
+        self._take_gathered()
+        if self._staged is None:
+            self._start(self.input_schema)
+        self._flush()
+        assert self._staged is not None
+        if barrier == END:
+            self.finish()
+        token = {**self._staged.secure(), "end": barrier == END, "replicas": self._replicas()}
+        if barrier == END:
+            self._staged.close()
+        self._prepared = token
+        return token
+
+    def finish(self) -> None:
+        """Writes what comes after the last row."""
+
+    def commit(self, token: dict[str, Any] | None) -> None:
+        if token is None or not token["end"]:
+            return
+        publish(token)
+        final = Path(token["final"])
+        if token["replicas"] > 1 and final.name.startswith("part-00000"):
+            _remove_other_parts(final, token["replicas"])
+
+    def abort(self, token: dict[str, Any] | None) -> None:
+        if token is not None:
+            if token["end"]:
+                discard(token)
+        elif self._staged is not None:
+            self._staged.drop()
+
+    def snapshot(self) -> dict[str, Any] | None:
+        """The token of the latest `prepare`."""
+        prepared: dict[str, Any] | None = self._prepared
+        return prepared
+
+    def restore(self, snapshot: dict[str, Any] | None) -> None:
+        if snapshot is not None:
+            self._staged = StagedFile(snapshot["final"])
+            self._staged.reopen(snapshot)
+
+    @classmethod
+    def check(cls, keys: dict[str, Any], inputs: list[Schema], base: Path) -> list[Problem]:
+        problems = []
+        if len({schema.user.fingerprint for schema in inputs}) > 1:
+            both = " and ".join(f"({', '.join(schema.names())})" for schema in inputs[:2])
+            problems.append(Problem("inputs", f"have different fields: {both}", "inputs of one schema"))
+        if "path" in keys:
+            above = (base / keys["path"]).parent
+            blocking = next((each for each in (above, *above.parents) if each.exists()), above)
+            if not blocking.is_dir():
+                problems.append(Problem("path", f"{str(blocking)!r} is a file", "a path below a directory"))
+            ending = Path(keys["path"]).suffix
+            if ending in CODECS and ending not in COMPRESS:
+                problems.append(
+                    Problem("path", f"ends in {ending!r}, which is only read", ", ".join(COMPRESS))
+                )
+        return problems
+
+
+def _remove_other_parts(first: Path, replicas: int) -> None:
+    """Removes the parts that a run with more replicas left in the folder."""
+    for entry in first.parent.glob(f"part-*{first.name.removeprefix('part-00000')}"):
+        number = entry.name.removeprefix("part-")[:5]
+        if number.isdigit() and int(number) >= replicas:
+            entry.unlink(missing_ok=True)

@@ -1,0 +1,47 @@
+"""JSON lines of batches. Formats in bulk, writes nowhere."""
+
+from __future__ import annotations
+
+import math
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+import numpy as np
+
+from actorstream.events.fields import FLOATS, Kind
+
+if TYPE_CHECKING:
+    from actorstream.events.batch import Batch
+    from actorstream.events.column import Column
+
+_encode_lines = msgspec.json.Encoder().encode_lines
+
+
+def json_lines(batch: Batch) -> bytes:
+    """The rows as one object a line. Times are ISO 8601 (UTC), bytes base64; `nan` and `inf`, which JSON
+    has not, are the strings "nan", "inf" and "-inf", as jsonl-source reads them."""
+    row = _row_class(batch.schema.names())
+    return _encode_lines(list(map(row, *map(_values, batch.columns()))))
+
+
+@lru_cache(maxsize=256)
+def _row_class(names: tuple[str, ...]) -> Any:
+    """A struct that is encoded under these names, which need not be identifiers."""
+    fields = [(f"f{number}", Any) for number in range(len(names))]
+    renamed = {f"f{number}": name for number, name in enumerate(names)}
+    return msgspec.defstruct("Row", fields, rename=renamed, gc=False)
+
+
+def _values(column: Column) -> list[Any]:
+    values = column.tolist()
+    if column.field.kind in FLOATS and not np.isfinite(column.data).all():
+        return [_finite(value) for value in values]
+    if column.field.kind is Kind.DICTIONARY:
+        labels = dict(zip(column.field.categories, column.field.labels))
+        return [labels.get(value) for value in values]
+    return values
+
+
+def _finite(value: float | None) -> float | str | None:
+    return value if value is None or math.isfinite(value) else str(value)

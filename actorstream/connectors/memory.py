@@ -1,0 +1,209 @@
+"""memory-source and memory-sink: rows from and to Python lists, for tests and notebooks. Touches no files."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any
+
+from actorstream.connectors.declared import declared_schema
+from actorstream.connectors.sink import Sink
+from actorstream.connectors.source import NO_MORE, ONLY, Source
+from actorstream.errors import Problem, SchemaError
+from actorstream.events.event import Event
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from actorstream.events.batch import Batch
+    from actorstream.events.schema import Schema
+
+
+PART_BYTES = 4 << 20
+"""Of the parts in which a memory-sink's rows are handed over."""
+
+
+class MemorySource(Source):
+    """Gives the rows of a list.
+
+    Args:
+        items: Event objects of one class, dicts, or Batches of one schema; or a dict of partition name ->
+        such a list,
+            which are read one after the other and can be shared out among replicas.
+        event, schema: the class of the rows; needed only where `items` are empty or dicts without it.
+    The other keys are those of `Source`; `count` and `repeat` count for each partition.
+    """
+
+    def __init__(
+        self,
+        items: Sequence[Any] | Mapping[str, Sequence[Any]],
+        *,
+        event: type[Event] | None = None,
+        schema: dict[str, str] | None = None,
+        event_time: str | None = None,
+        time_unit: str | None = None,
+        max_out_of_orderness: timedelta | None = None,
+        idle_timeout: timedelta | None = None,
+        stream: str | None = None,
+        streams: list[str] | None = None,
+        rate: float | None = None,
+        repeat: int = 1,
+        count: int | None = None,
+    ) -> None:
+        super().__init__(
+            event=event,
+            schema=schema,
+            event_time=event_time,
+            time_unit=time_unit,
+            max_out_of_orderness=max_out_of_orderness,
+            idle_timeout=idle_timeout,
+            stream=stream,
+            streams=streams,
+            rate=rate,
+            repeat=repeat,
+            count=count,
+        )
+        self.items = _partitions(items)
+        self._batches: dict[str, Batch] = {}
+        self._positions: dict[str, int] = {}
+
+    @classmethod
+    def output_types(cls, keys: dict[str, Any], inputs: list[Schema]) -> dict[str, Any]:
+        found = declared_schema(keys)
+        if found is None:
+            found = declared_schema({**keys, "event": _schema_of(keys.get("items", []))})
+        return {"default": found}
+
+    @classmethod
+    def check(cls, keys: dict[str, Any], inputs: list[Schema], base: Path) -> list[Problem]:
+        problems = super().check(keys, inputs, base)
+        if not problems:
+            try:
+                cls.output_types(keys, inputs)
+            except SchemaError as error:
+                problems.append(Problem("items", str(error)))
+        return problems
+
+    def keys(self) -> dict[str, Any]:
+        return {**super().keys(), "items": self.items}
+
+    def partitions(self) -> list[str]:
+        return list(self.items)
+
+    def open(self, partitions: list[str]) -> None:
+        super().open(partitions)
+        schema = self.row_schema()
+        self._batches = {name: _batch(schema, list(self.items[name])) for name in partitions}
+        self._positions = dict.fromkeys(partitions, 0)
+
+    def seek(self, positions: dict[str, int]) -> None:
+        self._positions = {name: positions.get(name, 0) for name in self._positions}
+
+    def position(self) -> dict[str, int]:
+        return dict(self._positions)
+
+    def read(self, max_rows: int) -> Batch | None:
+        for name, position in self._positions.items():
+            batch = self._batches[name]
+            passes = NO_MORE if self.repeat == 0 and batch.rows else self.repeat
+            left = batch.rows * passes - position
+            if self.count is not None:
+                left = min(left, self.count - position)
+            if left > 0:
+                first = position % batch.rows
+                rows = min(max_rows, left, batch.rows - first)
+                self.origin, self.row = self.partitions().index(name), position
+                self._positions[name] = position + rows
+                return batch.slice(first, rows)
+        return None
+
+
+class MemorySink(Sink):
+    """Keeps the rows it receives; the launcher hands them to its caller when the run has committed.
+
+    Attributes:
+        batches: what came in, in order, in memory of its own.
+    """
+
+    def __init__(self) -> None:
+        self.batches: list[Batch] = []
+
+    def on_batch(self, batch: Batch) -> None:
+        self.batches.append(batch.compact())
+
+    def collected(self) -> list[bytes]:
+        """The rows as few streams, of some MiB each."""
+        from actorstream.events.batch import Batch
+
+        groups: list[list[Batch]] = []
+        size = PART_BYTES
+        for batch in self.batches:
+            if size >= PART_BYTES:
+                groups.append([])
+                size = 0
+            groups[-1].append(batch)
+            size += batch.nbytes
+        return [pack_rows(Batch.concat(group)) for group in groups]
+
+    def snapshot(self) -> list[bytes]:
+        return self.collected()
+
+    def abort(self, token: Any) -> None:
+        self.batches = []
+
+
+def pack_rows(batch: Batch) -> bytes:
+    """A batch as an Arrow IPC stream."""
+    import pyarrow as pa
+
+    out = pa.BufferOutputStream()
+    rows = batch.arrow()
+    with pa.ipc.new_stream(out, rows.schema) as writer:
+        writer.write_batch(rows)
+    return out.getvalue().to_pybytes()  # type: ignore[no-any-return]
+
+
+def unpack_rows(schema: Schema | type[Event], packed: bytes) -> Batch:
+    """The batch of `pack_rows`; `schema` is that of the sink's input."""
+    import pyarrow as pa
+
+    from actorstream.events.batch import Batch
+
+    with pa.ipc.open_stream(packed) as reader:
+        return Batch.from_arrow(schema, reader.read_all())
+
+
+def _partitions(items: Any) -> dict[str, Sequence[Any]]:
+    if isinstance(items, Mapping):
+        return {str(name): part for name, part in items.items()}
+    return {ONLY: items if isinstance(items, Sequence) else list(items)}
+
+
+def _schema_of(items: Any) -> Schema:
+    """The schema of the first item. SchemaError if there is none, or it is neither event, dict nor batch."""
+    from actorstream.events.batch import Batch
+    from actorstream.events.inference import infer_schema
+    from actorstream.events.schema import Schema
+
+    parts = list(_partitions(items).values())
+    first = next((part[0] for part in parts if part), None)
+    if isinstance(first, Batch):
+        return first.schema
+    if isinstance(first, Event):
+        return Schema.of(type(first))
+    if isinstance(first, dict):
+        rows = [row for part in parts for row in part]
+        return infer_schema({name: [row.get(name) for row in rows] for name in first})
+    if first is None:
+        raise SchemaError("`items` are empty, so their class is not known; allowed: with `event` or `schema`")
+    raise SchemaError(f"an item is a {type(first).__name__}; allowed: events, dicts, or Batches")
+
+
+def _batch(schema: Schema, items: list[Any]) -> Batch:
+    from actorstream.events.batch import Batch
+
+    if items and isinstance(items[0], Batch):
+        return Batch.concat([item.cast(schema) for item in items])
+    if items and isinstance(items[0], dict):
+        return Batch.of_columns(schema, {name: [item.get(name) for item in items] for name in schema.names()})
+    return Batch.of_events(schema, items)
