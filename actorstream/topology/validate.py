@@ -152,8 +152,8 @@ class _Check:
         seen: set[str] = set()
         for number, each in enumerate(actor.inputs):
             if each.name and not ACTOR_NAME.fullmatch(each.name):
-                path = ("actors", actor.name, "inputs", number, "name")
-                self.problem(path, f"is {each.name!r}", "letters, digits, _ and -")
+                where = ("actors", actor.name, "inputs", number, "name")
+                self.problem(where, f"is {each.name!r}", "letters, digits, _ and -")
             if each.label in seen and each.from_:
                 path = ("actors", actor.name, "inputs", number)
                 hint = 'give one of them a name of its own: { from = "…", name = "…" }'

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, ClassVar, Literal
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 from actorstream.actors.actor import Actor
 from actorstream.errors import ConfigurationError, Problem
@@ -16,6 +17,9 @@ from actorstream.topology.deploy import DeploySpec
 from actorstream.topology.graph import Graph
 from actorstream.topology.inputs import Inputs, read_inputs
 from actorstream.topology.registry import TypeRegistry
+
+settings.register_profile("topology", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("topology")
 
 
 class Line(Event):
