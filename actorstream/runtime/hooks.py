@@ -284,8 +284,9 @@ class BatchCall:
         try:
             self._gather(self.hook(batch))
         except Exception as error:
-            if mark is not None and batch.rows > 1:
+            if mark is not None:
                 self.outbox.rollback(mark)
+            if mark is not None and batch.rows > 1:
                 self._split(batch)
             else:
                 self.failures.failed(batch.events()[0] if batch.rows == 1 else batch, error)
