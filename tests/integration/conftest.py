@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import signal
 from collections.abc import Iterator
 from pathlib import Path
@@ -32,11 +31,16 @@ def deadline() -> Iterator[None]:
 @pytest.fixture(autouse=True)
 def leaves_nothing() -> Iterator[None]:
     """No process of ours and no file in /dev/shm is left behind."""
-    memory = set(os.listdir("/dev/shm"))
+    memory = shared_memory()
     yield
     left = children()
     assert not left, f"left behind: {left}"
-    assert set(os.listdir("/dev/shm")) <= memory
+    assert shared_memory() <= memory
+
+
+def shared_memory() -> set[Path]:
+    """Named shared memory of this package; it uses none that has a name."""
+    return {path for path in Path("/dev/shm").iterdir() if "actorstream" in path.name}
 
 
 def children() -> list[str]:
