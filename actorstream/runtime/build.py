@@ -16,7 +16,9 @@ from actorstream.runtime.replica import Replica
 from actorstream.runtime.routing import make_router
 from actorstream.runtime.source_unit import SourceUnit
 from actorstream.runtime.unit import Unit
+from actorstream.runtime.wire import inherits
 from actorstream.transports.local import local_channel
+from actorstream.windows.watermark import PartitionWatermarks
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -31,6 +33,9 @@ if TYPE_CHECKING:
 def build_units(worker: Worker) -> list[Unit]:
     """The units of this worker's process, in topological order of their heads; fills `worker.by_bit`."""
     return _Builder(worker).build()
+
+
+UNITS_PER_SECOND = {"s": 1, "ms": 1_000, "us": 1_000_000, "ns": 1_000_000_000}
 
 
 class _Builder:
@@ -83,6 +88,7 @@ class _Builder:
             inputs=[edge.name for edge in node.inputs],
             outputs=node.outputs,
             on_error=node.on_error,
+            inherits=inherits(self.job.graph, node.name, self.job.wires),
             row=self.job.counters.row(planned.id),
         )
 
@@ -133,13 +139,25 @@ class _Builder:
             source,  # type: ignore[arg-type]
             batch_size=job.deploy.batch_size,
             rate=rate,
-            promises=node.name in job.listens,
+            watermarks=self._watermarks(source, planned.actor),
+            one_partition=len(share) <= 1,
+            heartbeat_s=job.deploy.heartbeat_every.total_seconds(),
         )
 
+    def _watermarks(self, source: Any, actor: str) -> PartitionWatermarks | None:
+        schema = self.job.graph.actors[actor].outputs["default"]
+        if actor not in self.job.listens or schema.event_time is None:
+            return None
+        slack = source.max_out_of_orderness
+        units = round(slack.total_seconds() * UNITS_PER_SECOND[schema.time_unit]) if slack is not None else 0
+        return PartitionWatermarks(units, ordered=getattr(source, "ordered", False))
+
     def _decoder(self, link: Link) -> Callable[[Frame], Batch]:
-        schema = self.job.graph.schema(link.edge)
+        wire = self.job.wires[link.edge.index]
         if link.remote:
-            return lambda frame: Batch.from_jumbo(schema, frame.payload, frame.first, frame.rows)
+            return lambda frame: Batch.from_jumbo(
+                wire.of(frame.schema), frame.payload, frame.first, frame.rows
+            )
         return _payload
 
     def _edges(self, planned: PlannedReplica) -> None:
@@ -167,7 +185,7 @@ class _Builder:
         return OutLane(
             self.senders[link.channel.id],
             arena,
-            schema=self.job.graph.schema(link.edge).fingerprint,
+            wire=self.job.wires[link.edge.index],
             plan=self.job.fingerprint,
             producer=link.producer,
             batch_size=self.job.deploy.batch_size,

@@ -12,13 +12,13 @@ from functools import cache, cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from actorstream.actors.actor import Actor
 from actorstream.errors import ConfigurationError, Problem
 from actorstream.metrics.counters import CounterTable
 from actorstream.ordering import ORDERINGS
 from actorstream.placement import PLACEMENTS, place
 from actorstream.runtime.fuse import fusible
 from actorstream.runtime.registry import registry
+from actorstream.runtime.wire import Wire, listeners, wires
 from actorstream.topology.available import Available, check_deploy
 from actorstream.topology.machine import Machine, read_machine
 from actorstream.topology.plan import ExecutionPlan, PlannedReplica, load_plan, plan_problems
@@ -73,6 +73,8 @@ class Job:
     """Replica -> the replica that calls it directly, and by which edge."""
     mesh: dict[tuple[int, int], Any] = field(default_factory=dict)
     """Sockets between the processes for control messages, made before the fork; see runtime/messages.py."""
+    wires: dict[int, Wire] = field(default_factory=dict)
+    """Edge -> what its rows look like on the way."""
     listens: frozenset[str] = frozenset()
     """Actors whose frontier matters to themselves or to somebody downstream."""
 
@@ -84,7 +86,8 @@ class Job:
         job = cls(graph, plan, transport, CounterTable(len(plan.replicas)), processes)
         job.fused = _fused_of(job)
         job.links = _links(job)
-        job.listens = _listeners(graph)
+        job.listens = listeners(graph)
+        job.wires = wires(graph, job.listens)
         return job
 
     @property
@@ -216,13 +219,3 @@ def _fused_of(job: Job) -> dict[int, tuple[int, Edge]]:
                 if up in chain_of and chain_of[up] == chain_of.get(down):
                     fused[down] = (up, edge)
     return fused
-
-
-def _listeners(graph: Graph) -> frozenset[str]:
-    """Actors that listen to heartbeats, and everything upstream of them."""
-    listening: set[str] = set()
-    for actor in reversed(list(graph.actors.values())):
-        own = actor.cls.on_heartbeat is not Actor.on_heartbeat or getattr(actor.cls, "uses_event_time", False)
-        if own or any(edge.consumer in listening for edge in graph.consumers(actor.name)):
-            listening.add(actor.name)
-    return frozenset(listening)

@@ -25,7 +25,7 @@ CHUNK_NS = 1_000_000
 class InLane:
     """One producer replica's channel into a unit."""
 
-    __slots__ = ("channel", "decode", "ended", "held", "index", "input")
+    __slots__ = ("channel", "decode", "ended", "held", "index", "input", "taken")
 
     def __init__(
         self, index: int, input_name: str, channel: ReceiveChannel, decode: Callable[[Frame], Batch]
@@ -33,6 +33,12 @@ class InLane:
         self.index, self.input, self.channel, self.decode = index, input_name, channel, decode
         self.ended = False
         self.held = False
+        self.taken = 0
+        """Frames consumed."""
+
+    def consume(self) -> None:
+        self.channel.consume()
+        self.taken += 1
 
     def head(self) -> Frame | None:
         return self.channel.peek()
@@ -51,12 +57,21 @@ class OperatorUnit(Unit):
         self.alignment = Alignment(lanes)
         self.follow_frontier = False
         self._frontier = FRONTIER_MIN
+        self._promised: int | None = None
+        """A frontier that was read; it waits until what it covers is taken: `_marks` frames of each lane."""
+        self._marks: list[int] = []
         self._events: list[Any] = []  # events of a batch that one turn did not finish
         self._at = 0
         self._source = ""
         self._chunk = 256
 
     def work(self) -> Status:
+        status = self._take()
+        if self.follow_frontier and not self._events and self.task is None:
+            self._follow()
+        return Status.READY if self._awaiting and status is Status.IDLE else status
+
+    def _take(self) -> Status:
         deadline = monotonic_ns() + TURN_NS
         head, gate = self.head, self.gate
         for _ in range(TURN_FRAMES):
@@ -68,9 +83,7 @@ class OperatorUnit(Unit):
                 return Status.READY
             lane = gate.next()
             if lane is None:
-                if self.follow_frontier:
-                    self._follow()
-                return Status.READY if self._awaiting else Status.IDLE
+                return Status.IDLE
             frame = lane.channel.peek()
             if frame.kind == FrameKind.DATA:
                 batch = lane.decode(frame)
@@ -83,12 +96,12 @@ class OperatorUnit(Unit):
                 else:
                     head.begin(batch, lane.input)
                     self._events, self._at, self._source = batch.events(), 0, lane.input
-                lane.channel.consume()
+                lane.consume()
             elif frame.kind == FrameKind.BARRIER:
-                lane.channel.consume()
+                lane.consume()
                 self._complete(self.alignment.deliver(lane, frame.barrier))
             elif frame.kind == FrameKind.END:
-                lane.channel.consume()
+                lane.consume()
                 lane.ended = True
                 self._complete(self.alignment.ended(lane))
                 if all(each.ended for each in self.in_lanes):
@@ -108,7 +121,7 @@ class OperatorUnit(Unit):
         while at < len(events):
             chunk = events[at : at + self._chunk] if at or len(events) > self._chunk else events
             started = monotonic_ns()
-            call.run(chunk)  # type: ignore[arg-type]
+            head.run_events(call, chunk, at)
             now = monotonic_ns()
             head.execute_ns += now - started
             at += len(chunk)
@@ -126,20 +139,23 @@ class OperatorUnit(Unit):
         call = head.calls[lane.input]
         head.begin(batch, lane.input)
         if call.takes_batch:
-            await self._await_call(call, batch, batch.rows)
+            await self._await_call(call, batch, batch.rows, 0)
         else:
             events = batch.events()
             at, chunk = 0, 1
             while at < len(events):
                 part = events[at : at + chunk]
-                took = await self._await_call(call, part, len(part))
+                took = await self._await_call(call, part, len(part), at)
                 at += len(part)
                 chunk = max(1, min(2 * chunk, len(part) * CHUNK_NS // max(took, 1)))
-        lane.channel.consume()
+        lane.consume()
 
-    async def _await_call(self, call: Any, part: Any, rows: int) -> int:
+    async def _await_call(self, call: Any, part: Any, rows: int, first: int) -> int:
         started = monotonic_ns()
-        await call.run_async(part)
+        if self.head.descent is not None and not call.takes_batch:
+            await self.head.descent.run_async(call, part, first)
+        else:
+            await call.run_async(part)
         took = monotonic_ns() - started
         self.head.execute_ns += took
         self.head.finish(rows)
@@ -152,8 +168,16 @@ class OperatorUnit(Unit):
         self.head.row[Counter.KEPT_BLOCKS] = sum(lane.channel.statistics()["kept"] for lane in self.in_lanes)
 
     def _follow(self) -> None:
-        """Reads the lanes' promises; what all of them promise is the head's frontier."""
-        frontier = min(lane.frontier() for lane in self.in_lanes)
-        if frontier > self._frontier and all(lane.head() is None for lane in self.in_lanes):
-            self._frontier = frontier
-            self.head.advance(frontier)
+        """Follows the lanes' promises: reads them, and acts on them once everything they cover has been taken."""
+        while True:
+            if self._promised is None:
+                frontier = min(lane.frontier() for lane in self.in_lanes)
+                if frontier <= self._frontier:
+                    return
+                # the frontier is read first: what it covers is among what waits now
+                self._marks = [lane.taken + lane.channel.waiting() for lane in self.in_lanes]
+                self._promised = frontier
+            if any(lane.taken < mark for lane, mark in zip(self.in_lanes, self._marks)):
+                return
+            self._frontier, self._promised = self._promised, None
+            self.head.advance(self._frontier)

@@ -13,12 +13,15 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from actorstream.events.batch import Batch
 from actorstream.events.jumbo import encode
+from actorstream.runtime.wire import WATERMARK
 from actorstream.transports.base import Frame, FrameKind, SendChannel
 
 if TYPE_CHECKING:
+    from actorstream.events.schema import Schema
     from actorstream.native.arena import Arena
     from actorstream.runtime.replica import Replica
     from actorstream.runtime.routing import Router
+    from actorstream.runtime.wire import Wire
 
 
 class Edge(Protocol):
@@ -55,10 +58,10 @@ class OutLane:
         "plan",
         "producer",
         "rows",
-        "schema",
         "sequence",
         "to_events",
         "transfer_ns",
+        "wire",
     )
 
     def __init__(
@@ -66,7 +69,7 @@ class OutLane:
         channel: SendChannel,
         arena: Arena | None,
         *,
-        schema: int,
+        wire: Wire,
         plan: int,
         producer: int,
         batch_size: int,
@@ -74,7 +77,7 @@ class OutLane:
         to_events: bool = False,
     ) -> None:
         self.channel, self.arena = channel, arena
-        self.schema, self.plan, self.producer, self.batch_size = schema, plan, producer, batch_size
+        self.wire, self.plan, self.producer, self.batch_size = wire, plan, producer, batch_size
         self.byte_limit = max(channel.channel.budget // 4, 4096)
         self.on_blocked, self.to_events = on_blocked, to_events
         self.pending: deque[Any] = deque()  # of Batch, or Frame for barrier and end
@@ -170,9 +173,11 @@ class OutLane:
     def _gather(self, limit: int) -> tuple[list[Batch], int, int]:
         parts: list[Batch] = []
         rows = nbytes = 0
+        schema: Schema | None = None
         for item in self.pending:
             if (
                 isinstance(item, Frame)
+                or self._schema(item) is not (schema := schema or self._schema(item))
                 or rows + item.rows > limit
                 or (parts and nbytes + item.nbytes > self.byte_limit)
             ):
@@ -182,50 +187,62 @@ class OutLane:
             nbytes += item.nbytes
         return parts, rows, nbytes
 
+    def _schema(self, batch: Batch) -> Schema:
+        """The schema a batch travels in: with its rows' watermarks if some are behind theirs."""
+        wire = self.wire
+        return wire.plain if wire.marked is None or WATERMARK not in batch.system else wire.marked
+
     def _whole(self, batch: Batch) -> Frame | None:
         """A jumbo tuple of just this batch, by reference where it can be; None if it is too large and must be cut."""
-        found = batch.shared_jumbo(self.arena)
+        schema = self._schema(batch)
+        found = batch.shared_jumbo(self.arena, schema)
         if found is not None:
             jumbo, first = found
-            return self._frame(
-                batch, jumbo, first, jumbo.nbytes * batch.rows // jumbo.rows if first else jumbo.nbytes
-            )
-        schema = batch.schema
+            nbytes = jumbo.nbytes * batch.rows // jumbo.rows if first else jumbo.nbytes
+            return self._frame(batch, jumbo, first, nbytes, schema)
         nbytes = schema.row_bytes * batch.rows if schema.fixed else batch.nbytes
         if nbytes > self.byte_limit and batch.rows > 1:
             return None
         if self.arena is None:
-            return self._frame(batch, batch, 0, nbytes)
-        jumbo = encode((batch,), self.arena, self.schema, self.plan)
-        return self._frame(batch, jumbo, 0, jumbo.nbytes)
+            return self._frame(batch, batch, 0, nbytes, schema)
+        jumbo = encode((batch,), self.arena, schema, self.plan)
+        return self._frame(batch, jumbo, 0, jumbo.nbytes, schema)
 
     def _parts(self, parts: list[Batch], nbytes: int) -> Frame:
-        """A jumbo tuple of several batches."""
+        """A jumbo tuple of several batches, of which all or none have rows behind their watermark."""
         made: Any
+        schema = self._schema(parts[0])
         if self.arena is None:
-            made = self._joined(parts)
+            made = self._joined(parts, schema)
         else:
-            made = encode(parts, self.arena, self.schema, self.plan)
+            made = encode(parts, self.arena, schema, self.plan)
             nbytes = made.nbytes
-        frame = self._frame(parts[0], made, 0, nbytes)
+        frame = self._frame(parts[0], made, 0, nbytes, schema)
         frame.rows = sum(part.rows for part in parts)
         frame.min_entry = min(part.entry_min for part in parts)
         frame.max_entry = max(part.entry_max for part in parts)
         return frame
 
-    def _frame(self, batch: Batch, payload: Any, first: int, nbytes: int) -> Frame:
+    def _frame(self, batch: Batch, payload: Any, first: int, nbytes: int, schema: Schema) -> Frame:
         return Frame.data(
-            payload, batch.rows, first, nbytes, self.schema, self.producer, batch.entry_min, batch.entry_max
+            payload,
+            batch.rows,
+            first,
+            nbytes,
+            schema.fingerprint,
+            self.producer,
+            batch.entry_min,
+            batch.entry_max,
         )
 
-    def _joined(self, parts: list[Batch]) -> Batch:
+    def _joined(self, parts: list[Batch], schema: Schema) -> Batch:
         """One batch of several for a consumer in this process: events stay events if it takes events, the rest is
         copied once, in C."""
         if len(parts) == 1:
             return parts[0]
-        if self.to_events and all(part.has_events for part in parts):
-            return Batch.of_events(parts[0].schema, [event for part in parts for event in part.events()])
-        return Batch.from_jumbo(parts[0].schema, encode(parts, None))
+        if self.to_events and not schema.system and all(part.has_events for part in parts):
+            return Batch.of_events(schema, [event for part in parts for event in part.events()])
+        return Batch.from_jumbo(schema, encode(parts, None, schema))
 
 
 class ChannelEdge:

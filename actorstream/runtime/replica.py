@@ -24,6 +24,7 @@ from actorstream.runtime.hooks import (
     is_async,
     operator_error,
 )
+from actorstream.runtime.lineage import Descent
 
 if TYPE_CHECKING:
     import numpy as np
@@ -44,6 +45,7 @@ class Replica:
         name, replica, replicas: the actor's name, which replica this is, and of how many.
         outputs: output name -> schema, for every output the actor may emit to.
         row: its row of the counter table, int64.
+        inherits: whether what it emits must carry system columns of the rows it descends from.
     """
 
     def __init__(
@@ -58,6 +60,7 @@ class Replica:
         outputs: dict[str, Schema],
         on_error: str,
         row: np.ndarray,
+        inherits: bool = False,
     ) -> None:
         self.actor, self.id, self.name, self.replica, self.replicas = actor, id, name, replica, replicas
         self.input = ""
@@ -73,6 +76,7 @@ class Replica:
             else:
                 self.calls[source] = EventCall(hook, self.outbox, self.failures)
         self.row = row
+        self.descent = Descent(self.outbox) if inherits else None
         self.unit: Unit | None = None
         self.started = False
         """Whether on_start was called, so that on_stop is due."""
@@ -123,12 +127,24 @@ class Replica:
         call = self.calls[source]
         self.begin(batch, source)
         started = monotonic_ns()
-        call.run(batch if call.takes_batch else batch.events())  # type: ignore[arg-type]
+        if call.takes_batch:
+            call.run(batch)  # type: ignore[arg-type]
+        else:
+            self.run_events(call, batch.events(), 0)
         self.execute_ns += monotonic_ns() - started
         self.finish(batch.rows)
 
+    def run_events(self, call: Any, events: list[Any], first: int) -> None:
+        """Runs an event hook on events that are rows `first` and following of the batch that `begin` was told."""
+        if self.descent is None:
+            call.run(events)
+        else:
+            self.descent.run(call, events, first)
+
     def begin(self, batch: Batch, source: str) -> None:
         """Notes what comes in, before the hook runs on it."""
+        if self.descent is not None:
+            self.descent.source = batch
         self.input = source
         self.entry_min, self.entry_max = batch.entry_min, batch.entry_max
         self.events_in += batch.rows
@@ -144,6 +160,8 @@ class Replica:
         """Pushes everything in the outbox along the edges of its outputs."""
         for output, batch in self.outbox.take(self._batch_of):
             if batch.rows:
+                if self.descent is not None:
+                    self.descent.give(output, batch)
                 self.forward(batch, output)
 
     def forward(self, batch: Batch, output: str = "default") -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import inspect
-from time import monotonic_ns
+from time import monotonic_ns, time_ns
 from typing import TYPE_CHECKING, Any
 
 from actorstream.metrics.counters import Counter
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from actorstream.connectors.source import Source
     from actorstream.events.batch import Batch
     from actorstream.runtime.worker import Worker
+    from actorstream.windows.watermark import PartitionWatermarks
 
 PACE_NS = 1_000_000
 """A paced source sends what is due every millisecond, or a full batch, whichever comes first."""
@@ -47,17 +48,29 @@ class SourceUnit(Unit):
 
     Args:
         rate: events/s of this replica; 0: as fast as possible.
-        promises: whether somebody downstream listens to the event-time frontier.
+        watermarks: of the partitions, if somebody downstream listens to event time.
+        one_partition: this replica reads one partition only, so that its watermark is the source's promise.
+        heartbeat_s: seconds between heartbeats of a paced or live source.
     """
 
     def __init__(
-        self, worker: Worker, head: Replica, source: Source, *, batch_size: int, rate: float, promises: bool
+        self,
+        worker: Worker,
+        head: Replica,
+        source: Source,
+        *,
+        batch_size: int,
+        rate: float,
+        watermarks: PartitionWatermarks | None = None,
+        one_partition: bool = True,
+        heartbeat_s: float = 0.05,
     ) -> None:
         super().__init__(worker, head)
+        self.watermarks, self.one_partition, self.heartbeat_s = watermarks, one_partition, heartbeat_s
+        self._heartbeat: asyncio.TimerHandle | None = None
         self.source = source
         self.batch_size = batch_size
         self.pace = Pace(rate) if rate else None
-        self.promises = promises
         self.draining = False
         self.barriers: list[int] = []
         self._is_async = inspect.iscoroutinefunction(source.read)
@@ -74,6 +87,14 @@ class SourceUnit(Unit):
         self.worker.mark(self)
 
     def work(self) -> Status:
+        status = self._read()
+        if self.watermarks is not None and not self.ending:
+            self.promise()
+            if self._heartbeat is None and (self.pace is not None or self._is_async):
+                self._heartbeat = self.worker.loop.call_later(self.heartbeat_s, self._beat)
+        return Status.READY if self._awaiting and status is Status.IDLE else status
+
+    def _read(self) -> Status:
         deadline = monotonic_ns() + TURN_NS
         for _ in range(TURN_FRAMES):
             if self.blocked:
@@ -118,6 +139,8 @@ class SourceUnit(Unit):
     def _send(self, batch: Batch, entered: int) -> None:
         head = self.head
         if batch.rows:
+            if self.watermarks is not None:
+                batch = self._observed(batch)
             head.entry_min = head.entry_max = entered
             head.execute_ns += monotonic_ns() - entered
             head.forward(batch)
@@ -128,10 +151,29 @@ class SourceUnit(Unit):
             head.failures.dead += dead.rows
             head.outbox.emit(dead, "dead")
             head.dispatch()
-        if self.promises:
-            bound = self.source.lower_bound(entered)
-            if bound is not None:
-                head.advance(bound)
+
+    def _observed(self, batch: Batch) -> Batch:
+        """The batch, with their watermarks where rows are behind their partition's."""
+        assert self.watermarks is not None
+        times = batch.event_times()
+        if times is None:
+            return batch
+        marks = self.watermarks.observe(self.source.origin, times)
+        return batch if marks is None else batch.with_system(_watermark=marks)
+
+    def promise(self) -> None:
+        """Advances the frontier to what the source can promise now."""
+        bound = self.source.lower_bound(time_ns())
+        if bound is None and self.one_partition and self.watermarks is not None:
+            bound = self.watermarks.watermark(self.source.origin)
+        if bound is not None:
+            self.head.advance(bound)
+
+    def _beat(self) -> None:
+        """A heartbeat: time alone may let a paced or live source promise more."""
+        if not self.done:
+            self.promise()
+            self._heartbeat = self.worker.loop.call_later(self.heartbeat_s, self._beat)
 
     def _look_again(self, seconds: float) -> None:
         if self._later is not None:
@@ -165,8 +207,9 @@ class SourceUnit(Unit):
 
     def stop(self) -> list[asyncio.Task[Any]]:
         tasks = super().stop()
-        if self._later is not None:
-            self._later.cancel()
+        for handle in (self._later, self._heartbeat):
+            if handle is not None:
+                handle.cancel()
         if self._reading is not None:
             self._reading.cancel()
             tasks.append(self._reading)

@@ -1,0 +1,59 @@
+"""Gives what a hook emits the system columns of the rows it descends from, where an edge downstream needs them.
+
+Events are run one by one then, so that it is known which input row each output comes from.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from actorstream.events.batch import Batch
+    from actorstream.runtime.hooks import EventCall, Outbox
+
+
+class Descent:
+    """The descent of one replica's output from the batch it works on."""
+
+    def __init__(self, outbox: Outbox) -> None:
+        self.outbox = outbox
+        self.source: Batch | None = None
+        self._origins: dict[str, np.ndarray] = {}
+
+    def run(self, call: EventCall, events: list, first: int) -> None:  # type: ignore[type-arg]
+        """Calls an event hook for events that are rows `first` and following of `source`."""
+        ends: dict[str, list[int]] = {name: [] for name in self.outbox.events}
+        for event in events:
+            call.run([event])
+            self._count(ends)
+        self._settle(ends, first)
+
+    async def run_async(self, call: EventCall, events: list, first: int) -> None:  # type: ignore[type-arg]
+        """The same for a hook that awaits."""
+        ends: dict[str, list[int]] = {name: [] for name in self.outbox.events}
+        for event in events:
+            await call.run_async([event])
+            self._count(ends)
+        self._settle(ends, first)
+
+    def _count(self, ends: dict[str, list[int]]) -> None:
+        for name, items in self.outbox.events.items():
+            ends[name].append(len(items))
+
+    def _settle(self, ends: dict[str, list[int]], first: int) -> None:
+        for name, lengths in ends.items():
+            if lengths[-1]:
+                rows = np.arange(first, first + len(lengths), dtype=np.uint32)
+                self._origins[name] = np.repeat(rows, np.diff(lengths, prepend=0))
+
+    def give(self, output: str, batch: Batch) -> None:
+        """Gives a batch that was emitted to `output` its lineage, unless it has one already."""
+        if self.source is None:
+            return
+        origins = self._origins.pop(output, None)
+        if origins is not None and len(origins) == batch.rows:
+            batch.inherit(self.source, origins)
+        else:
+            batch.inherit(self.source)
