@@ -73,6 +73,17 @@ def array_of(column: Column) -> pa.Array:
     return pa.Array.from_buffers(arrow_type(field), column.length, parts, offset=column.first)
 
 
+def is_valid(array: pa.Array) -> bool:
+    """Whether offsets ascend and, in an array of strings, every value is UTF-8. O(bytes)."""
+    import pyarrow as pa
+
+    try:
+        array.validate(full=True)
+    except pa.ArrowInvalid:
+        return False
+    return True
+
+
 def buffers_of(field: Field, array: Any) -> tuple[Buffers, int, int]:
     """Buffers of an Arrow array for a column of `field`, the first row in them, and the rows.
 

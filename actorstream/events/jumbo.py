@@ -14,8 +14,10 @@ import msgspec
 import numpy as np
 
 from actorstream.errors import BrokenError, SchemaError
+from actorstream.events.arrow import is_valid
 from actorstream.events.batch import Batch
 from actorstream.events.column import Column
+from actorstream.events.fields import Kind
 from actorstream.events.layout import FixedLayout, read_table
 from actorstream.events.schema import Schema
 from actorstream.native.address import address_of
@@ -165,12 +167,32 @@ class JumboTuple(msgspec.Struct, eq=False, gc=False):
                 (validity and validity - base, offsets and offsets - base, data - base, width, wide)
                 for width, wide, _, validity, data, offsets in self.table(schema).tuples()
             ]
+            self._verify_values(schema)
         elif schema.fixed:
             layout = layout_of(schema)
             self._rows = layout.check(self.root())
             self._layout = layout.offsets(self._rows)[0]
         else:
             self._rows, self._layout = read_table(schema, self.root())
+
+    def _verify_values(self, schema: Schema) -> None:
+        """Of bytes from outside: strings must be UTF-8, bools 0 or 1, codes those of categories. BrokenError if not."""
+        for position, field in enumerate(schema.fields):
+            limit = 2 if field.kind is Kind.BOOL else len(field.categories)
+            if limit:
+                column = self.column(schema, position, 0, self._rows)
+                codes = column.data.view(f"u{field.width}")
+                if column.validity is not None:
+                    codes = codes[column.valid()]
+                wrong = len(codes) > 0 and codes.max() >= limit
+            elif field.kind is Kind.STRING:
+                wrong = not is_valid(self.column(schema, position, 0, self._rows).arrow())
+            else:
+                continue
+            if wrong:
+                raise BrokenError(
+                    f"a jumbo tuple of {schema.name}: field {field.name!r} has bytes that are no {field.kind.value}"
+                )
 
     def table(self, schema: Schema) -> ColumnTable:
         """The descriptors of all columns for native code, row 0 being the jumbo tuple's."""
@@ -230,7 +252,12 @@ def encode(
     if len(batches) == 1:
         only = batches[0]
         wire = schema if isinstance(schema, Schema) else _own_schema(only, schema)
-        if only.rows == 1 and only._events is not None and wire.fixed and wire == only.schema:
+        if (
+            only.rows == 1
+            and only._events is not None
+            and wire.fixed
+            and (wire is only.schema or wire == only.schema)
+        ):
             made = _encode_event(only._events[0], arena, wire, plan)
             if made is not None:
                 return made

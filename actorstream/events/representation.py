@@ -216,7 +216,7 @@ class Representation(msgspec.Struct, eq=False, gc=False):
         return table, 0, first + self._first, self.rows
 
     def _described(self, wire: Schema) -> tuple[ColumnTable, int]:
-        jumbo = self._sealed()._jumbo
+        jumbo = self.sealed()._jumbo
         if jumbo is not None and (self._wire is wire or self._wire == wire):
             return jumbo.table(wire), self._first
         if self._table is not None and self._table[0] is wire:
@@ -245,7 +245,7 @@ class Representation(msgspec.Struct, eq=False, gc=False):
         """(jumbo tuple, first row) if the rows can be sent by reference: they are a run of a jumbo tuple of `schema`
         (unless given, the batch's own without system columns) that lies in `arena`, or, with `borrowed`, is on loan
         from another process. A run of less than a quarter is not worth keeping the rest for: None."""
-        jumbo, wire = self._sealed()._jumbo, self._wire
+        jumbo, wire = self.sealed()._jumbo, self._wire
         if (
             jumbo is None
             or wire is None
@@ -258,8 +258,8 @@ class Representation(msgspec.Struct, eq=False, gc=False):
             return None
         return jumbo, self._first
 
-    def _sealed(self) -> Representation:
-        """Before the rows are handed on: a writable batch ends being writable."""
+    def sealed(self) -> Representation:
+        """To be called before the rows are handed on: a writable batch ends being writable. Answers this batch."""
         return self
 
     @property

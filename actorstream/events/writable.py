@@ -43,7 +43,7 @@ class WritableBatch(Batch):
             self._open = None
         return self if rows is None else self.slice(0, rows)
 
-    def _sealed(self) -> Batch:
+    def sealed(self) -> Batch:
         return self.seal()
 
 

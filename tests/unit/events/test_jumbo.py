@@ -11,7 +11,7 @@ from typing import Any, Literal
 import msgspec
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from actorstream.errors import BrokenError, SchemaError
@@ -223,21 +223,33 @@ def test_jumbo_tuples_of_another_schema_are_refused() -> None:
                 decode(Schema.of(other), jumbo).events()
 
 
+@settings(max_examples=300)
 @given(st.data())
 def test_damaged_bytes_raise_and_never_read_outside(data: st.DataObject) -> None:
     events = [Everything(1, 2, 3, 4, 5, 6, 7, 8, 9.0, 10.0, True, datetime(2026, 1, 1, tzinfo=UTC), "n", b"o", "view",
               Color.RED, [], None, None, "u", None, None, {"a": 1}, None, None)] * 3  # fmt: skip
     raw = bytearray(to_bytes(Batch.of_events(Everything, events)))
     head = 64 + 32 * len(Schema.of(Everything).fields)
+    end = data.draw(st.sampled_from([head, len(raw)]))
     for _ in range(data.draw(st.integers(1, 3))):
-        raw[data.draw(st.integers(0, head - 1))] = data.draw(st.integers(0, 255))
-    cut = data.draw(st.sampled_from([len(raw), len(raw) - 64, head, 64, 63, 0]))
+        raw[data.draw(st.integers(0, end - 1))] = data.draw(st.integers(0, 255))
+    cut = data.draw(st.sampled_from([len(raw), len(raw), len(raw), len(raw) - 64, head, 64, 63, 0]))
     try:
         batch = decode(Schema.of(Everything), from_bytes(bytes(raw[:cut])))
-        batch["a"], batch["n"], batch["u"]
+        found = batch.events()
     except (BrokenError, SchemaError):
         return
-    assert batch.rows <= 3
+    assert len(found) == batch.rows <= 3
+
+
+@pytest.mark.parametrize("field, value", [("n", 0xFF), ("p", 2), ("k", 7)])
+def test_values_from_outside_that_are_none_of_their_type_are_refused(field: str, value: int) -> None:
+    schema = Schema.of(Everything).select([field])
+    text = "view" if field == "p" else True if field == "k" else "abc"
+    raw = bytearray(to_bytes(Batch.of_columns(schema, {field: [text]})))
+    raw[-64] = value
+    with pytest.raises(BrokenError, match=f"field '{field}' has bytes that are no"):
+        decode(schema, from_bytes(bytes(raw)))[field]
 
 
 def test_more_rows_than_there_are_is_refused() -> None:

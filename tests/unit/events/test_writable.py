@@ -39,7 +39,7 @@ def test_columns_written_in_place_are_sent_without_a_copy(arena: Arena) -> None:
     assert np.shares_memory(found["at"], batch["at"])
 
 
-@pytest.mark.parametrize("how", ["shared", "encoded", "sealed"])
+@pytest.mark.parametrize("how", ["shared", "encoded", "sealed", "handed on"])
 def test_handing_the_rows_on_makes_the_arrays_read_only(arena: Arena, how: str) -> None:
     batch = allocate(Tick, 3, arena)
     column = batch["at"]
@@ -48,8 +48,10 @@ def test_handing_the_rows_on_makes_the_arrays_read_only(arena: Arena, how: str) 
         batch.shared_jumbo(arena)
     elif how == "encoded":
         encode([batch], None)
-    else:
+    elif how == "sealed":
         batch.seal()
+    else:
+        assert batch.sealed() is batch
     for array in (column, batch["at"]):
         with pytest.raises(ValueError, match="read-only"):
             array[0] = 2
