@@ -355,8 +355,7 @@ class Cell:
     def admit(self) -> None:
         """Lets senders in that wait for credit."""
         for room in self.mailbox.admit():
-            if not room.done():
-                room.set_result(None)
+            room.set_result(None)
         if self.asleep and self.mailbox.queue:
             self.wake()
 

@@ -42,7 +42,11 @@ def describe(error: BaseException, where: str) -> Failure:
         text = str(error)
     except Exception:
         text = "(its text cannot be made)"
-    args = list(error.args) if all(_carried(value) for value in error.args) else [text]
+    args = list(error.args)
+    if isinstance(error, OSError) and len(args) == 2 and error.filename is not None:
+        args.append(error.filename)  # OSError takes it from its arguments, then hides it
+    if not all(_carried(value) for value in args):
+        args = [text]
     attributes = {
         name: value for name, value in vars(error).items() if not name.startswith("_") and _carried(value)
     }
@@ -57,7 +61,8 @@ def rebuild(failure: Failure) -> Exception:
     if isinstance(cls, type) and issubclass(cls, Exception) and not issubclass(cls, StopIteration):
         try:
             error = cls.__new__(cls, *failure.args)
-            error.args = tuple(failure.args)
+            if not isinstance(error, OSError):
+                error.args = tuple(failure.args)
             error.__dict__.update(failure.attributes)
             str(error)
         except Exception:

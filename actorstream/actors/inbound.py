@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from actorstream.actors.failure import describe
 from actorstream.actors.window import LEAST_WINDOW, ReceiveWindow
-from actorstream.actors.wire import HEADER, Credit, Kind
+from actorstream.actors.wire import HEADER, Kind
 from actorstream.errors import ActorDeadError, ActorError, BrokenError
 
 if TYPE_CHECKING:
@@ -101,8 +101,9 @@ class Inbound:
             self.link.owe(self)
 
     def need(self) -> None:
-        if self.window.need() and self.window.owed and not self.owing:
-            self.link.control(Credit(self.number, self.window.settle()))
+        if self.window.need() and not self.owing:
+            self.owing = True
+            self.link.owe(self)
 
 
 class RemoteReply:

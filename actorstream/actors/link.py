@@ -41,6 +41,7 @@ from actorstream.errors import ActorDeadError, ActorError, BrokenError, ChannelE
 
 if TYPE_CHECKING:
     from actorstream.actors.cell import Cell
+    from actorstream.actors.clock import Alarm
     from actorstream.actors.links import Links
 
 log = logging.getLogger("actorstream.actors")
@@ -90,7 +91,7 @@ class Link(asyncio.Protocol):
         self._inbound: dict[int, Inbound] = {}
         self._inbound_names: dict[str, Inbound] = {}
         self._owing: list[Inbound] = []
-        self._alarm: asyncio.TimerHandle | None = None
+        self._alarm: Alarm | None = None
 
     # -- connection -----------------------------------------------------------------------------------------------
 
@@ -105,7 +106,8 @@ class Link(asyncio.Protocol):
                 BrokenError(f"{foreign} is on the other end of a unix socket; only our own user and root may")
             )
             return
-        self._alarm = self.system.loop.call_later(HANDSHAKE_SECONDS, self._no_handshake)
+        clock = self.system.clock
+        self._alarm = clock.call_at(clock.time() + HANDSHAKE_SECONDS, self._no_handshake)
         self.control(Hello(PROTOCOL, self.system.name, self.links.identity, self.system.max_frame))
 
     def _no_handshake(self) -> None:

@@ -7,11 +7,18 @@ mailbox's credit; entries that came by a link carry the receive window that coun
 from __future__ import annotations
 
 from collections import deque
-from typing import Any
+from typing import Any, Protocol
 
 import msgspec
 
 Entry = tuple[Any, int, Any, Any]
+
+
+class Waiter(Protocol):
+    """Stands for a sender that waits for credit: a future that is resolved when its message is let in."""
+
+    def done(self) -> bool:
+        """It has given up: its message is not to be let in."""
 
 
 class MailboxStatistics(msgspec.Struct, frozen=True):
@@ -43,7 +50,7 @@ class Mailbox:
     def __init__(self, capacity: int) -> None:
         self.capacity = capacity
         self.queue: deque[Entry] = deque()
-        self.waiting: deque[tuple[Entry, Any]] = deque()
+        self.waiting: deque[tuple[Entry, Waiter]] = deque()
         self.used = 0
         self.peak = 0
         self.processed = 0
@@ -64,14 +71,14 @@ class Mailbox:
         """Queues an entry that takes no credit here."""
         self.queue.append(entry)
 
-    def wait(self, entry: Entry, token: Any) -> None:
-        """Puts a refused entry in line for credit. `admit` gives back `token` when the entry is queued."""
-        self.waiting.append((entry, token))
+    def wait(self, entry: Entry, waiter: Waiter) -> None:
+        """Puts a refused entry in line for credit. `admit` gives back `waiter` when the entry is queued."""
+        self.waiting.append((entry, waiter))
 
-    def withdraw(self, token: Any) -> bool:
-        """Takes a waiting entry out of line; False if it has been admitted already."""
-        for place, (_, waiter) in enumerate(self.waiting):
-            if waiter is token:
+    def withdraw(self, waiter: Waiter) -> bool:
+        """Takes a waiting entry out of line; False if it has been admitted already. The caller calls `admit` next."""
+        for place, (_, other) in enumerate(self.waiting):
+            if other is waiter:
                 del self.waiting[place]
                 return True
         return False
@@ -81,29 +88,32 @@ class Mailbox:
         self.used -= size
 
     def admit(self) -> list[Any]:
-        """Queues those who wait, in their order, while credit lasts. Returns their tokens."""
+        """Queues what waits, in its order, while credit lasts. Returns those who waited."""
         admitted = []
         while self.waiting and not self.closed:
-            entry, token = self.waiting[0]
+            entry, waiter = self.waiting[0]
+            if waiter.done():
+                self.waiting.popleft()
+                continue
             total = self.used + entry[1]
             if total > self.capacity and self.used:
                 break
             self.waiting.popleft()
             self.used = total
             self.queue.append(entry)
-            admitted.append(token)
+            admitted.append(waiter)
         return admitted
 
     def close(self) -> tuple[list[Entry], list[Any]]:
-        """Refuses everything from now on. Returns the entries that were left, and the tokens of those who waited."""
+        """Refuses everything from now on. Returns the entries that were left, and those who waited."""
         self.closed = True
-        left, tokens = list(self.queue), [token for _, token in self.waiting]
+        left, waiters = list(self.queue), [waiter for _, waiter in self.waiting]
         self.queue.clear()
         self.waiting.clear()
         for _, size, _, source in left:
             if source is None:
                 self.used -= size
-        return left, tokens
+        return left, waiters
 
     def statistics(self) -> MailboxStatistics:
         return MailboxStatistics(

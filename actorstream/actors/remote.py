@@ -19,7 +19,16 @@ if TYPE_CHECKING:
 _TELL = int(Kind.TELL)
 _ASK = int(Kind.ASK)
 
-_Waiter = tuple[bytes, "asyncio.Future[None]"]
+
+class Parked:
+    """A frame that waits for credit, and the future of its sender (`room`)."""
+
+    __slots__ = ("done", "frame", "room")
+
+    def __init__(self, frame: bytes, room: asyncio.Future[None]) -> None:
+        self.frame = frame
+        self.room = room
+        self.done = room.done
 
 
 class Target:
@@ -35,16 +44,17 @@ class Target:
         self.dead: str | None = None
         self.deathwatch = Deathwatch()
 
-    def wait(self, start: int) -> _Waiter:
+    def wait(self, start: int) -> Parked:
         """Takes the frame that begins at `start` back out of the link's buffer and lets it wait for credit."""
         link = self.link
         frame = link.outbox.cut(start)
-        waiter = (frame, link.system.loop.create_future())
-        if self.window.wait(len(frame), waiter):
+        waiter = Parked(frame, link.system.loop.create_future())
+        self.window.wait(len(frame), waiter)
+        if len(self.window.waiting) == 1 and self.window.starved:
             link.control(Need(self.number))
         return waiter
 
-    def give_up(self, waiter: _Waiter) -> None:
+    def give_up(self, waiter: Parked) -> None:
         if self.window.withdraw(waiter):
             self._admit()
 
@@ -68,17 +78,18 @@ class Target:
 
     def _admit(self) -> None:
         admitted = self.window.admit()
-        for frame, room in admitted:
-            self.link.outbox.frames += frame
-            if not room.done():
-                room.set_result(None)
+        for waiter in admitted:
+            self.link.outbox.frames += waiter.frame
+            waiter.room.set_result(None)
         if admitted:
             self.link.mark()
+        if self.window.starved:
+            self.link.control(Need(self.number))
 
     def _fail_waiting(self, error: Exception) -> None:
-        for _, room in self.window.drain():
-            if not room.done():
-                room.set_exception(type(error)(str(error)))
+        for waiter in self.window.drain():
+            if not waiter.done():
+                waiter.room.set_exception(type(error)(str(error)))
 
     def dead_error(self) -> ActorDeadError:
         return ActorDeadError(f"actor {self.link.peer}/{self.name} is dead ({self.dead})")
@@ -133,7 +144,7 @@ class RemoteRef(ActorRef):
             return
         waiter = target.wait(start)
         try:
-            await waiter[1]
+            await waiter.room
         except BaseException:
             target.give_up(waiter)
             raise
@@ -142,7 +153,7 @@ class RemoteRef(ActorRef):
         target = self._living()
         link = target.link
         number, reply = link.new_ask()
-        waiter: _Waiter | None = None
+        waiter: Parked | None = None
         alarm = None
         try:
             start = link.outbox.encode(_ASK, target.number, number, message)
@@ -154,10 +165,10 @@ class RemoteRef(ActorRef):
                 timeout = self._system.ask_timeout
             if timeout is not None:
                 clock = self._system.clock
-                room = waiter[1] if waiter is not None else None
+                room = waiter.room if waiter is not None else None
                 alarm = clock.call_at(clock.time() + timeout, expire, self, message, timeout, room, reply)
             if waiter is not None:
-                await waiter[1]
+                await waiter.room
             return await reply
         except BaseException:
             if waiter is not None:

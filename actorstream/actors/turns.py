@@ -76,6 +76,11 @@ class Turns:
                 self._armed = True
                 self._loop.call_soon(self._wake)
 
+    @property
+    def idle(self) -> bool:
+        """Nothing is queued, and nothing will be until a message comes."""
+        return not (self._armed or self._running or self._ready or self._dirty)
+
     def _wake(self) -> None:
         self._armed = False
         self.run()

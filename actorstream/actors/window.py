@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections import deque
 from typing import Any
 
+from actorstream.actors.mailbox import Waiter
+
 LEAST_WINDOW = 64 << 10
 """Bytes that a peer may send before it has heard how large the actor's mailbox is."""
 
@@ -21,7 +23,7 @@ class SendWindow:
     def __init__(self, limit: int = LEAST_WINDOW) -> None:
         self.limit = limit
         self.outstanding = 0
-        self.waiting: deque[tuple[int, Any]] = deque()
+        self.waiting: deque[tuple[int, Waiter]] = deque()
 
     def take(self, size: int) -> bool:
         """Takes credit for a message of `size` bytes; False, and nothing is changed, if there is none."""
@@ -31,14 +33,22 @@ class SendWindow:
         self.outstanding = outstanding
         return True
 
-    def wait(self, size: int, token: Any) -> bool:
-        """Gets in line. True if the receiver has to be asked for all credit: what it keeps back would be missing."""
-        self.waiting.append((size, token))
-        return size > self.limit - self.limit // 4
+    def wait(self, size: int, waiter: Waiter) -> None:
+        """Gets in line. The caller looks at `starved` next."""
+        self.waiting.append((size, waiter))
 
-    def withdraw(self, token: Any) -> bool:
-        for place, (_, waiter) in enumerate(self.waiting):
-            if waiter is token:
+    @property
+    def starved(self) -> bool:
+        """The first in line could wait for ever for what the receiver keeps back: it has to be asked for all credit.
+
+        Looked at whenever someone became the first in line, or is it still after credit came: a receiver that was
+        asked earlier may have kept something back again since."""
+        return bool(self.waiting) and self.waiting[0][0] > self.limit - self.limit // 4
+
+    def withdraw(self, waiter: Waiter) -> bool:
+        """Gets out of line; False if it has been admitted already. The caller calls `admit` next."""
+        for place, (_, other) in enumerate(self.waiting):
+            if other is waiter:
                 del self.waiting[place]
                 return True
         return False
@@ -48,22 +58,25 @@ class SendWindow:
         self.outstanding = max(0, self.outstanding - size)
 
     def admit(self) -> list[Any]:
-        """Takes credit for those who wait, in their order, while it lasts. Returns their tokens."""
+        """Takes credit for those who wait, in their order, while it lasts, and returns them."""
         admitted = []
         while self.waiting:
-            size, token = self.waiting[0]
+            size, waiter = self.waiting[0]
+            if waiter.done():
+                self.waiting.popleft()
+                continue
             if self.outstanding and self.outstanding + size > self.limit:
                 break
             self.waiting.popleft()
             self.outstanding += size
-            admitted.append(token)
+            admitted.append(waiter)
         return admitted
 
     def drain(self) -> list[Any]:
-        """Nobody waits any more: the actor is dead or the link is lost. Returns the tokens."""
-        tokens = [token for _, token in self.waiting]
+        """Nobody waits any more: the actor is dead or the link is lost. Returns those who did."""
+        waiters = [waiter for _, waiter in self.waiting]
         self.waiting.clear()
-        return tokens
+        return waiters
 
 
 class ReceiveWindow:
@@ -90,9 +103,9 @@ class ReceiveWindow:
         return self.owed >= self.limit // 4 or (self.needed and self.outstanding == 0)
 
     def need(self) -> bool:
-        """The sender waits for all credit. True if it can be returned now."""
-        self.needed = True
-        return self.outstanding == 0
+        """The sender waits for all credit. True: return it now; else it is returned once nothing is outstanding."""
+        self.needed = self.outstanding > 0
+        return not self.needed and self.owed > 0
 
     def settle(self) -> int:
         """Returns what is owed, and owes nothing any more."""

@@ -1,0 +1,66 @@
+from __future__ import annotations
+
+import socket
+from pathlib import Path
+
+import pytest
+
+from actorstream.actors.address import Address, listening_socket, stranger
+from actorstream.errors import BrokenError, ConfigurationError
+
+
+@pytest.mark.parametrize(
+    "text", ["unix:/tmp/a.sock", "unix:@name", "tcp:127.0.0.1:0", "tcp:[::1]:80", "tcp:host:65535"]
+)
+def test_an_address_reads_as_it_is_written(text: str) -> None:
+    assert str(Address.parse(text)) == text
+
+
+@pytest.mark.parametrize(
+    "text", ["", "unix:", "unix:@", "tcp:80", "tcp:host:x", "tcp:host:70000", "udp:a:1", "unix:" + "x" * 200]
+)
+def test_a_wrong_address_says_what_is_allowed(text: str) -> None:
+    with pytest.raises(ConfigurationError, match="tcp:host:port"):
+        Address.parse(text)
+
+
+def test_port_0_becomes_a_real_one() -> None:
+    sock, address = listening_socket(Address.parse("tcp:127.0.0.1:0"))
+    with sock:
+        assert address.port == sock.getsockname()[1] > 0
+
+
+def test_a_socket_file_that_nobody_listens_on_is_replaced(tmp_path: Path) -> None:
+    address = Address.parse(f"unix:{tmp_path}/a.sock")
+    first, _ = listening_socket(address)
+    first.close()
+    second, _ = listening_socket(address)
+    with second, socket.socket(socket.AF_UNIX) as client:
+        client.connect(f"{tmp_path}/a.sock")
+
+
+def test_an_address_in_use_is_refused(tmp_path: Path) -> None:
+    address = Address.parse(f"unix:{tmp_path}/a.sock")
+    first, _ = listening_socket(address)
+    with first, pytest.raises(BrokenError, match="choose another"):
+        listening_socket(address)
+
+
+def test_a_file_that_is_no_socket_is_left_alone(tmp_path: Path) -> None:
+    path = tmp_path / "precious"
+    path.write_text("data")
+    with pytest.raises(BrokenError):
+        listening_socket(Address.parse(f"unix:{path}"))
+    assert path.read_text() == "data"
+
+
+def test_only_this_user_may_open_the_socket_file(tmp_path: Path) -> None:
+    sock, _ = listening_socket(Address.parse(f"unix:{tmp_path}/a.sock"))
+    with sock:
+        assert (tmp_path / "a.sock").stat().st_mode & 0o777 == 0o600
+
+
+def test_this_process_is_no_stranger_to_itself() -> None:
+    one, other = socket.socketpair()
+    with one, other:
+        assert stranger(one) == ""

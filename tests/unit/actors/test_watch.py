@@ -1,0 +1,107 @@
+from __future__ import annotations
+
+from typing import Any
+
+from actorstream.actors import Actor, ActorRef, System, Terminated
+from actorstream.actors.watch import Deathwatch, Watch
+
+
+class Victim(Actor):
+    def on_message(self, message: str) -> str:
+        if message == "boom":
+            raise ValueError("boom")
+        return message
+
+
+class Watcher(Actor):
+    """Watches and stops watching what it is told; answers an ask of "seen" with the deaths it heard of."""
+
+    def __init__(self) -> None:
+        self.seen: list[Terminated] = []
+
+    def on_message(self, message: Any) -> Any:
+        if isinstance(message, Terminated):
+            self.seen.append(message)
+        elif message == "seen":
+            return self.seen
+        elif isinstance(message, ActorRef):
+            self.watch(message)
+        else:
+            self.unwatch(message[0])
+        return None
+
+
+async def test_a_death_is_told_once_with_its_reason_however_often_it_is_watched() -> None:
+    async with System() as system:
+        victim, watcher = await system.spawn(Victim, name="victim"), await system.spawn(Watcher)
+        for _ in range(3):
+            await watcher.ask(victim)
+        await victim.stop()
+        assert await watcher.ask("seen") == [Terminated("victim", "stopped")]
+
+
+async def test_a_failure_is_the_reason_of_a_death() -> None:
+    async with System() as system:
+        victim, watcher = await system.spawn(Victim), await system.spawn(Watcher)
+        await watcher.ask(victim)
+        victim.tell("boom")
+        await victim.wait_stopped()
+        (seen,) = await watcher.ask("seen")
+        assert "boom" in seen.reason
+
+
+async def test_watching_the_dead_tells_at_once() -> None:
+    async with System() as system:
+        victim, watcher = await system.spawn(Victim), await system.spawn(Watcher)
+        await victim.stop()
+        await watcher.ask(victim)
+        assert len(await watcher.ask("seen")) == 1
+
+
+async def test_who_stops_watching_hears_nothing_even_of_a_death_that_waits_in_the_mailbox() -> None:
+    async with System() as system:
+        victim, watcher = await system.spawn(Victim), await system.spawn(Watcher)
+        await watcher.ask(victim)
+        watcher.tell((victim,))
+        await victim.stop()
+        assert await watcher.ask("seen") == []
+
+
+async def test_a_restart_is_no_death() -> None:
+    async with System() as system:
+        victim, watcher = await system.spawn(Victim, supervision="restart"), await system.spawn(Watcher)
+        await watcher.ask(victim)
+        victim.tell("boom")
+        await victim.ask("x")
+        assert await watcher.ask("seen") == []
+        await victim.stop()
+        assert len(await watcher.ask("seen")) == 1
+
+
+async def test_a_dead_watcher_is_not_told() -> None:
+    async with System() as system:
+        victim, watcher = await system.spawn(Victim), await system.spawn(Watcher)
+        await watcher.ask(victim)
+        await watcher.stop()
+        await victim.stop()
+        assert watcher.statistics().messages == 0
+
+
+def test_a_watcher_is_told_once_and_can_be_taken_off() -> None:
+    told: list[str] = []
+    watchers = Deathwatch()
+    cancel = watchers.add(lambda reason: told.append("first"))
+    watchers.add(lambda reason: told.append(reason))
+    cancel()
+    cancel()
+    watchers.tell("gone")
+    watchers.tell("gone again")
+    assert (told, len(watchers)) == (["gone"], 0)
+
+
+def test_an_ended_watch_is_cancelled_at_its_source() -> None:
+    cancelled: list[bool] = []
+    watch = Watch()
+    watch.cancel = lambda: cancelled.append(True)
+    watch.end()
+    assert (watch.live, cancelled) == (False, [True])
