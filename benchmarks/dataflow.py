@@ -33,12 +33,6 @@ class Ran:
         begun, ended = min(note["begun_ns"] for note in meters), max(note["ended_ns"] for note in meters)
         return rows / ((ended - begun) / 1e9)
 
-    def batch_rate(self) -> float:
-        """Batches a second, likewise."""
-        meters = [note for note in self.notes if note["kind"] == "meter" and note["batches"] > 1]
-        begun, ended = min(note["begun_ns"] for note in meters), max(note["ended_ns"] for note in meters)
-        return sum(note["batches"] - 1 for note in meters) / ((ended - begun) / 1e9)
-
     def of(self, kind: str) -> dict[str, Any]:
         """The only note of a kind."""
         (found,) = (note for note in self.notes if note["kind"] == kind)
