@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import pytest
+import uvloop
 
 from actorstream.testing import transport_cases
-from actorstream.testing.transport import TransportCase
+from actorstream.testing.transport import TransportCase, Way
 from actorstream.transports.local import LocalTransport
 from actorstream.transports.shm import ShmTransport
 
@@ -17,4 +18,11 @@ def test_local_keeps_the_rules(case: TransportCase) -> None:
 
 @pytest.mark.parametrize("case", transport_cases(ShmTransport), ids=str)
 def test_shm_keeps_the_rules(case: TransportCase) -> None:
+    case.run()
+
+
+@pytest.mark.parametrize(
+    "case", transport_cases(ShmTransport, ways=[Way.APART], loop_factory=uvloop.new_event_loop), ids=str
+)
+def test_shm_keeps_the_rules_on_uvloop(case: TransportCase) -> None:
     case.run()

@@ -10,9 +10,9 @@ A plugin's whole test of it::
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
 from typing import Any
 
+from actorstream.testing.transport.case import LoopFactory, TransportCase, Way, play, ways_of
 from actorstream.testing.transport.check import Check
 from actorstream.testing.transport.credit import CREDIT
 from actorstream.testing.transport.flow import FLOW
@@ -20,7 +20,6 @@ from actorstream.testing.transport.loss import LOSS
 from actorstream.testing.transport.memory import MEMORY
 from actorstream.testing.transport.outside import OUTSIDE
 from actorstream.testing.transport.promises import PROMISES
-from actorstream.testing.transport.run import Way, play, run_check, ways_of
 from actorstream.testing.transport.side import CheckFailed
 from actorstream.transports.base import Transport
 
@@ -29,39 +28,23 @@ CHECKS: tuple[Check, ...] = (*FLOW, *CREDIT, *PROMISES, *MEMORY, *LOSS, *OUTSIDE
 __all__ = ["CHECKS", "CheckFailed", "TransportCase", "Way", "check_transport", "play", "transport_cases"]
 
 
-@dataclass(frozen=True)
-class TransportCase:
-    """One check in one way on one transport; `run` raises CheckFailed."""
-
-    transport: type[Transport]
-    check: Check
-    way: Way
-    deadline: float = 20.0
-    options: dict[str, Any] = field(default_factory=dict)
-
-    def run(self) -> None:
-        run_check(self.check, self.transport, self.way, deadline=self.deadline, options=self.options)
-
-    def __str__(self) -> str:
-        return f"{self.check.name}, {self.way.value}"
-
-
 def transport_cases(
     transport_class: type[Transport],
     *,
     ways: Iterable[Way] = tuple(Way),
     deadline: float = 20.0,
+    loop_factory: LoopFactory | None = None,
     **options: Any,
 ) -> list[TransportCase]:
     """Every check that applies to the transport, once for each way in which it can run.
 
     `ways`: TOGETHER (all workers in this process), APART (a forked process each; only where the transport crosses
-    processes). `deadline`: seconds that a worker waits for a doorbell before the check fails. `options` go to
-    `transport_class.fabric`.
+    processes). `deadline`: seconds that a worker waits for a doorbell before the check fails.
+    `loop_factory`: makes each worker's event loop; None: asyncio's. `options` go to `transport_class.fabric`.
     """
     wanted = set(ways)
     return [
-        TransportCase(transport_class, check, way, deadline, options)
+        TransportCase(transport_class, check, way, deadline, loop_factory, options)
         for check in CHECKS
         for way in ways_of(check, transport_class)
         if way in wanted
@@ -73,6 +56,7 @@ def check_transport(
     *,
     ways: Iterable[Way] = tuple(Way),
     deadline: float = 20.0,
+    loop_factory: LoopFactory | None = None,
     **options: Any,
 ) -> int:
     """Runs the whole suite on a transport; answers how many cases ran.
@@ -81,7 +65,9 @@ def check_transport(
     forks. A transport whose ranks start on their own runs `play(check, ...)` in each rank instead.
     """
     failures = []
-    cases = transport_cases(transport_class, ways=ways, deadline=deadline, **options)
+    cases = transport_cases(
+        transport_class, ways=ways, deadline=deadline, loop_factory=loop_factory, **options
+    )
     for case in cases:
         try:
             case.run()

@@ -1,4 +1,4 @@
-"""Runs a check on a transport: with all workers in one process, or each in a forked process of its own."""
+"""A case runs a check on a transport: with all workers in one process, or each in a forked process of its own."""
 
 from __future__ import annotations
 
@@ -11,14 +11,18 @@ import signal
 import sys
 import time
 import traceback
-from collections.abc import Iterator
+from collections.abc import Callable, Coroutine, Iterator
+from dataclasses import dataclass, field
 from enum import Enum
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from actorstream.testing.transport.check import Check
 from actorstream.testing.transport.side import PLAN, CheckFailed, Side
 from actorstream.transports.base import Fabric, Transport
+
+Result = TypeVar("Result")
+LoopFactory = Callable[[], asyncio.AbstractEventLoop]
 
 
 class Way(Enum):
@@ -38,28 +42,63 @@ def ways_of(check: Check, transport_class: type[Transport]) -> list[Way]:
     return together + ([Way.APART] if transport_class.crosses_processes else [])
 
 
-def run_check(
-    check: Check, transport_class: type[Transport], way: Way, *, deadline: float, options: dict[str, Any]
-) -> None:
-    """Runs one check; CheckFailed names the transport, the check, the way, and what each failing worker saw."""
-    with _nothing_left(check, transport_class, way):
-        failures = _failures(check, transport_class, way, deadline, options)
-    if failures:
-        raise CheckFailed(
-            _title(check, transport_class, way) + "".join(f"\n{failure}" for failure in failures)
-        )
+@dataclass(frozen=True)
+class TransportCase:
+    """One check in one way on one transport.
 
+    Attributes:
+        deadline: seconds that a worker waits for a doorbell before the check fails.
+        loop_factory: makes each worker's event loop; None: asyncio's.
+        options: of `transport.fabric`.
+    """
 
-def _failures(
-    check: Check, transport_class: type[Transport], way: Way, deadline: float, options: dict[str, Any]
-) -> list[str]:
-    fabric = transport_class.fabric(check.workers, list(check.channels), PLAN, **options)
-    try:
-        if way is Way.TOGETHER:
-            return asyncio.run(_together(check, transport_class, fabric, deadline))
-        return _apart(check, transport_class, fabric, deadline)
-    finally:
-        fabric.close()
+    transport: type[Transport]
+    check: Check
+    way: Way
+    deadline: float = 20.0
+    loop_factory: LoopFactory | None = None
+    options: dict[str, Any] = field(default_factory=dict)
+
+    def run(self) -> None:
+        """CheckFailed names the transport, the check, the way, and what each failing worker saw."""
+        self.run_async(asyncio.sleep(0))  # what a loop library opens once and for all is none of ours
+        with self._nothing_left():
+            failures = self._failures()
+        if failures:
+            raise CheckFailed(self.title + "".join(f"\n{failure}" for failure in failures))
+
+    def run_async(self, work: Coroutine[Any, Any, Result]) -> Result:
+        """Runs a coroutine in a new loop of this case's kind."""
+        with asyncio.Runner(loop_factory=self.loop_factory) as runner:
+            return runner.run(work)
+
+    def _failures(self) -> list[str]:
+        fabric = self.transport.fabric(self.check.workers, list(self.check.channels), PLAN, **self.options)
+        try:
+            if self.way is Way.TOGETHER:
+                return self.run_async(_together(self, fabric))
+            return _apart(self, fabric)
+        finally:
+            fabric.close()
+
+    @contextlib.contextmanager
+    def _nothing_left(self) -> Iterator[None]:
+        """No file descriptor and no shared mapping of this process outlives a check."""
+        gc.collect()
+        before = _open_things()
+        yield
+        gc.collect()
+        left = _open_things() - before
+        if left:
+            raise CheckFailed(f"{self.title}\nleft behind: {', '.join(sorted(left))}")
+
+    @property
+    def title(self) -> str:
+        """What failures begin with."""
+        return f"transport {self.transport.name!r}, check {self.check.name!r}, workers {self.way.value}:"
+
+    def __str__(self) -> str:
+        return f"{self.check.name}, {self.way.value}"
 
 
 async def play(
@@ -74,11 +113,10 @@ async def play(
         await side.transport.close()
 
 
-async def _together(
-    check: Check, transport_class: type[Transport], fabric: Fabric, deadline: float
-) -> list[str]:
+async def _together(case: TransportCase, fabric: Fabric) -> list[str]:
+    check = case.check
     sides = [
-        Side(transport_class, fabric, worker, list(check.channels), deadline=deadline)
+        Side(case.transport, fabric, worker, list(check.channels), deadline=case.deadline)
         for worker in range(check.workers)
     ]
     try:
@@ -96,25 +134,23 @@ async def _together(
     return [_story(worker, error) for worker, error in failed if error is not None]
 
 
-def _apart(check: Check, transport_class: type[Transport], fabric: Fabric, deadline: float) -> list[str]:
+def _apart(case: TransportCase, fabric: Fabric) -> list[str]:
     sys.stdout.flush()
     sys.stderr.flush()
     children: dict[int, tuple[int, int]] = {}
-    for worker in range(check.workers):
+    for worker in range(case.check.workers):
         ours, theirs = os.pipe()
         child = os.fork()
         if child == 0:
-            _child(check, transport_class, fabric, worker, deadline, theirs)
+            _child(case, fabric, worker, theirs)
         os.close(theirs)
         children[worker] = (child, ours)
     fabric.close()  # the parent holds nothing on to, as a launcher would
-    limit = time.monotonic() + 2 * deadline
-    outcomes = {}
-    for worker, (child, pipe) in children.items():
-        outcomes[worker] = _outcome(child, pipe, limit)
+    limit = time.monotonic() + 2 * case.deadline
+    outcomes = {worker: _outcome(child, pipe, limit) for worker, (child, pipe) in children.items()}
     failures = []
     for worker, (code, story) in outcomes.items():
-        if worker in check.dies:
+        if worker in case.check.dies:
             if code != -signal.SIGKILL:
                 failures.append(story or f"worker {worker}: was to die by SIGKILL, ended with {code}")
         elif code != 0 or story:
@@ -122,17 +158,10 @@ def _apart(check: Check, transport_class: type[Transport], fabric: Fabric, deadl
     return failures
 
 
-def _child(
-    check: Check,
-    transport_class: type[Transport],
-    fabric: Fabric,
-    worker: int,
-    deadline: float,
-    pipe: int,
-) -> None:
+def _child(case: TransportCase, fabric: Fabric, worker: int, pipe: int) -> None:
     code = 1
     try:
-        asyncio.run(play(check, transport_class, fabric, worker, deadline))
+        case.run_async(play(case.check, case.transport, fabric, worker, case.deadline))
         fabric.close()
         code = 0
     except BaseException as error:
@@ -166,18 +195,6 @@ def _story(worker: int, error: BaseException) -> str:
     return f"worker {worker}: " + "".join(traceback.format_exception(error))
 
 
-@contextlib.contextmanager
-def _nothing_left(check: Check, transport_class: type[Transport], way: Way) -> Iterator[None]:
-    """No file descriptor and no shared mapping of this process outlives a check."""
-    gc.collect()
-    before = _open_things()
-    yield
-    gc.collect()
-    left = _open_things() - before
-    if left:
-        raise CheckFailed(f"{_title(check, transport_class, way)}\nleft behind: {', '.join(sorted(left))}")
-
-
 def _open_things() -> set[str]:
     things = set()
     for descriptor in Path("/proc/self/fd").iterdir():
@@ -187,7 +204,3 @@ def _open_things() -> set[str]:
         if "/memfd:" in line or "/dev/shm/" in line:
             things.add("mapping " + line.split(maxsplit=5)[-1])
     return things
-
-
-def _title(check: Check, transport_class: type[Transport], way: Way) -> str:
-    return f"transport {transport_class.name!r}, check {check.name!r}, workers {way.value}:"
