@@ -109,10 +109,13 @@ def planned_edges(graph: Graph) -> list[PlannedEdge]:
 
 
 def load_plan(path: str | Path, graph: Graph | None = None) -> ExecutionPlan:
-    """The plan in a file. ConfigurationError if it is none, is damaged, or was made for another graph."""
+    """The plan in a file, as `plan --save` or `plan --json` wrote it. ConfigurationError if it is none, is damaged,
+    or was made for another graph."""
     file = str(path)
     try:
-        plan = msgspec.json.decode(Path(path).read_bytes(), type=ExecutionPlan)
+        read = msgspec.json.decode(Path(path).read_bytes())
+        inner = read.get("plan", read) if isinstance(read, dict) else read
+        plan = msgspec.convert(inner, ExecutionPlan)
     except OSError as error:
         raise ConfigurationError(
             Problem("--plan", f"cannot be read: {error.strerror}", "", "", file)

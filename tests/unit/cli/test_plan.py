@@ -59,6 +59,19 @@ def test_a_saved_plan_is_shown_again_and_can_be_loaded(run: Run, topology: Path,
     assert run("plan", topology, "--plan", plan).out == first.out
 
 
+def test_the_json_of_the_command_can_be_loaded_too(run: Run, topology: Path, tmp_path: Path) -> None:
+    plan = tmp_path / "plan.json"
+    plan.write_text(run("plan", topology, "--json").out)
+    assert f"{load_plan(plan).fingerprint:016x}" == json.loads(plan.read_text())["plan"]["fingerprint"]
+    assert run("check", topology, "--plan", plan).code == 0
+
+
+def test_overrides_may_stand_before_and_behind_the_file(run: Run, topology: Path) -> None:
+    sets = ("--set", "deploy.workers=1"), ("--set", "deploy.placement=first-fit")
+    answer = run("plan", *sets[0], topology, *sets[1])
+    assert "on 1 worker, transport shm, placement first-fit" in answer.out
+
+
 def test_a_wrong_topology_exits_with_2(run: Run, topology: Path) -> None:
     answer = run("plan", topology, "--set", "actors.split.inputs=[]")
     assert (answer.code, answer.out) == (2, "")

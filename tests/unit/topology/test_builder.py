@@ -12,7 +12,7 @@ from actorstream.topology.registry import TypeRegistry
 from actorstream.topology.spec import InputSpec
 from actorstream.topology.validate import build_graph
 
-from .conftest import TYPES, WORD_COUNT, Counter, Line, Lines, Split
+from .conftest import TYPES, WORD_COUNT, Counter, Line, Lines, Passing, Split
 
 
 def word_count() -> Topology:
@@ -157,3 +157,32 @@ def test_a_notebook_shows_a_drawing() -> None:
     assert drawing.startswith("<svg")
     assert all(name in drawing for name in TYPES if name != "passing")
     assert repr(word_count()) == "<Topology 'word-count': lines, split, count, counts>"
+
+
+def upper_topology() -> tuple[Topology, Any]:
+    t = Topology("upper")
+    return t, t.source([Line(text) for text in ("a b", "c")]).through(Split).by("word").through(
+        Passing
+    ).collect()
+
+
+def test_a_run_fills_what_was_collected() -> None:
+    t, words = upper_topology()
+    result = t.run()
+    assert [each.word for each in words] == ["a b", "c"]
+    assert result.report["topology"] == "upper"
+    t.run(workers=2, transport="shm")
+    assert sorted(each.word for each in words) == ["a b", "c"]
+
+
+async def test_a_run_inside_an_event_loop_fills_it_too() -> None:
+    t, words = upper_topology()
+    await t.run_async()
+    assert [each.word for each in words] == ["a b", "c"]
+
+
+def test_a_graph_can_be_checked_without_running_it() -> None:
+    t, _ = upper_topology()
+    assert list(t.graph(workers=3).actors) == ["memory-source", "split", "passing", "memory-sink"]
+    with pytest.raises(ConfigurationError, match="workers: is 0"):
+        t.graph(workers=0)
