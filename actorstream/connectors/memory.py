@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from datetime import timedelta
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from actorstream.connectors.declared import declared_schema
 from actorstream.connectors.sink import Sink
@@ -125,6 +125,8 @@ class MemorySink(Sink):
         batches: what came in, in order, in memory of its own.
     """
 
+    collects: ClassVar[bool] = True
+
     def __init__(self) -> None:
         self.batches: list[Batch] = []
 
@@ -145,8 +147,10 @@ class MemorySink(Sink):
             size += batch.nbytes
         return [pack_rows(Batch.concat(group)) for group in groups]
 
-    def snapshot(self) -> list[bytes]:
-        return self.collected()
+    @classmethod
+    def decode_collected(cls, schema: Schema | type[Event], parts: list[bytes]) -> list[Event]:
+        """The events behind `collected`."""
+        return [event for part in parts for event in unpack_rows(schema, part).events()]
 
     def abort(self, token: Any) -> None:
         self.batches = []
