@@ -61,6 +61,7 @@ class Cell:
         "context",
         "deathwatch",
         "doomed",
+        "failure",
         "family",
         "hook",
         "idle",
@@ -110,6 +111,7 @@ class Cell:
         self.asleep = False
         self.stop_asked = False
         self.doomed: Exception | None = None  # a child escalated while this one was starting
+        self.failure: Exception | None = None  # what on_failure has not been told yet
         self.reason = ""
         self.watching: dict[str, Watch] = {}
         self.deathwatch = Deathwatch()
@@ -350,7 +352,8 @@ class Cell:
     def _fail(self, error: Exception) -> None:
         self.state = State.FAILED
         self.asleep = False
-        self.kin.failed(self, error)
+        self.failure = error
+        self.kin.failed(self)
 
     def admit(self) -> None:
         """Lets senders in that wait for credit."""

@@ -13,7 +13,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from actorstream.actors.cell import Cell, State
-from actorstream.actors.lifecycle import bury, on_failure, retire, revive
+from actorstream.actors.lifecycle import bury, report, retire, revive
 from actorstream.actors.supervision import Decision, Grouping, affected
 
 if TYPE_CHECKING:
@@ -78,14 +78,15 @@ class Family:
 
     # -- failures -------------------------------------------------------------------------------------------------
 
-    def failed(self, cell: Cell, error: Exception) -> None:
+    def failed(self, cell: Cell) -> None:
         """`cell` is FAILED; decides and acts as soon as no other step of its lane is under way."""
-        cell.lane.post(partial(self._settle, cell, error))
+        cell.lane.post(partial(self._settle, cell))
 
-    async def _settle(self, cell: Cell, error: Exception) -> None:
-        if cell.state is not State.FAILED:
+    async def _settle(self, cell: Cell) -> None:
+        error = cell.failure
+        if cell.state is not State.FAILED or error is None:  # a sibling's restart, or a stop, came first
             return
-        healthy = await on_failure(cell, error)
+        healthy = await report(cell)
         if cell.state is not State.FAILED:  # stopped meanwhile
             return
         if healthy and not cell.stop_asked:

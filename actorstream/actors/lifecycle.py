@@ -46,7 +46,8 @@ async def revive(cell: Cell) -> None:
     except Exception as error:
         if cell.state is State.STARTING:
             cell.state = State.FAILED
-            cell.kin.failed(cell, error)
+            cell.failure = error
+            cell.kin.failed(cell)
     except asyncio.CancelledError:
         raise
     except BaseException as error:
@@ -108,7 +109,7 @@ def empty_mailbox(cell: Cell) -> None:
 
 
 async def _undo(cell: Cell, graceful: bool) -> None:
-    await quiesce(cell)
+    await report(cell)
     cell.timers.cancel_all()
     for name in list(cell.watching):
         cell.unwatch(name)
@@ -119,10 +120,11 @@ async def _undo(cell: Cell, graceful: bool) -> None:
         cell.actor = None
 
 
-async def on_failure(cell: Cell, error: Exception) -> bool:
-    """Calls the hook of the failed instance; False if that failed as well."""
+async def report(cell: Cell) -> bool:
+    """Calls on_failure of an instance that has failed, once; False if that failed as well."""
     await quiesce(cell)
-    if cell.actor is None:
+    error, cell.failure = cell.failure, None
+    if error is None or cell.actor is None:
         return True
     return await _last_hook(cell, cell.actor.on_failure, "on_failure", error)
 

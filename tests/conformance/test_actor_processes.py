@@ -37,7 +37,8 @@ def peer_module(monkeypatch: pytest.MonkeyPatch) -> Iterator[ModuleType]:
 async def processes(
     *names: str, loop: str = "uvloop"
 ) -> AsyncIterator[tuple[System, dict[str, subprocess.Popen[bytes]]]]:
-    """A system "test" here and one process for each name, every pair joined by a socketpair made before they start."""
+    """A system "test" here and one process for each name, every pair joined by a socketpair made before they
+    start. Begins when all are connected."""
     everybody = ("test", *names)
     sockets: dict[str, dict[str, socket.socket]] = {name: {} for name in everybody}
     for one, other in itertools.combinations(everybody, 2):
@@ -58,6 +59,8 @@ async def processes(
         async with System("test") as system:
             adopted = (system.adopt(sock, peer=peer, timeout=60) for peer, sock in sockets["test"].items())
             await asyncio.gather(*adopted)
+            for name in names:
+                await system.ref(f"{name}/speaker").ask([[other for other in names if other != name], 0])
             yield system, children
         for child in children.values():
             child.wait(30)

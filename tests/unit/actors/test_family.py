@@ -191,6 +191,21 @@ async def test_siblings_that_fail_together_all_come_back() -> None:
         assert system.names == ["p", "p/a", "p/b", "p/c"]
 
 
+async def test_each_of_the_siblings_that_fail_together_is_told_of_its_own_failure() -> None:
+    told: list[str] = []
+
+    class Telling(Worker):
+        def on_failure(self, error: BaseException) -> None:
+            told.append(f"{self.name} {error}")
+
+    async with System(grouping="one_for_all") as system:
+        refs = [await system.spawn(Telling, log=[], name=name, supervision="restart") for name in "ab"]
+        for ref in refs:
+            ref.tell("boom")
+        await settled(system, "a", "b")
+        assert sorted(told) == ["a boom", "b boom"]
+
+
 async def test_a_sibling_whose_hook_is_under_way_is_restarted_after_it() -> None:
     gate = asyncio.Event()
     log: list[str] = []
