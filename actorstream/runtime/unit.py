@@ -189,6 +189,7 @@ class Unit:
         self._timers[replica.id, name] = self.worker.loop.call_later(delay, self._fire, replica, name, every)
 
     def cancel_timer(self, replica: Replica, name: str) -> None:
+        self._fired.pop((replica, name), None)
         handle = self._timers.pop((replica.id, name), None)
         if handle is not None:
             handle.cancel()
@@ -205,8 +206,9 @@ class Unit:
         self.worker.mark(self)
 
     def _run_timers(self) -> None:
-        fired, self._fired = self._fired, {}
-        for replica, name in fired:
+        while self._fired and not self._awaiting:
+            replica, name = next(iter(self._fired))
+            del self._fired[replica, name]
             coroutine = replica.call("on_timer", name)
             if coroutine is not None:
                 self.await_soon(coroutine)
