@@ -60,20 +60,16 @@ def launch(
     from actorstream.errors import ConfigurationError, Problem
     from actorstream.launch.progress import Progress
     from actorstream.launch.run import run_job
-    from actorstream.runtime.compile import compile_job
-    from actorstream.topology.load import load_deploy, load_topology
+    from actorstream.runtime.compile import read_job
 
     started = time.monotonic() - since_process_start()
-    sets = set or []
-    spec = load_topology(topology, sets)
-    deployment = load_deploy(deploy, sets, workers=workers, transport=transport)
-    if resume and deployment.checkpoint is None:
+    job = read_job(topology, deploy, set or [], plan, workers=workers, transport=transport)
+    if resume and job.deploy.checkpoint is None:
         raise ConfigurationError(
             Problem(
                 "--resume", "the deployment has no [checkpoint], so there is nothing to go on from", "", ""
             )
         )
-    job = compile_job(spec, deployment, plan)
     shown: list[Progress] = []
 
     def on_start(launcher: Any, sampler: Any) -> Any:

@@ -80,7 +80,9 @@ class Launcher:
         self._deadline: float | None = None
         self._committing = False
         self._wake_read, self._wake_write = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
-        self._awake = threading.RLock()  # the pipe is not closed under who writes; signal handlers may come within
+        self._awake = (
+            threading.RLock()
+        )  # the pipe is not closed under who writes; signal handlers may come within
         self._over = False
         self._barriers: list[int] = []
 

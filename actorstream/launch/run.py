@@ -8,7 +8,6 @@ import resource
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from pathlib import Path
 from time import monotonic
 from typing import TYPE_CHECKING, Any
 
@@ -83,9 +82,9 @@ async def run_embedded(job: Job, *, started: float | None = None) -> RunResult:
     return RunResult(report, collected)
 
 
-def run_spec(spec: TopologySpec, deploy: DeploySpec, plan: Path | None = None, **options: Any) -> RunResult:
+def run_spec(spec: TopologySpec, deploy: DeploySpec, **options: Any) -> RunResult:
     """Compiles and runs. ConfigurationError lists everything that is wrong; RunError and its kin if the run fails."""
-    job = compile_job(spec, deploy, plan)
+    job = compile_job(spec, deploy)
     fork = options.pop("fork", False)
     if job.processes > 1 or fork:
         return run_job(job, **options)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 from collections import defaultdict
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cache, cached_property
 from pathlib import Path
@@ -20,8 +21,9 @@ from actorstream.runtime.fuse import fusible
 from actorstream.runtime.registry import registry
 from actorstream.runtime.wire import Wire, listeners, wires
 from actorstream.topology.available import Available, check_deploy
+from actorstream.topology.inputs import read_inputs
 from actorstream.topology.machine import Machine, read_machine
-from actorstream.topology.plan import ExecutionPlan, PlannedReplica, load_plan, plan_problems
+from actorstream.topology.plan import ExecutionPlan, PlannedReplica, check_plan, load_plan
 from actorstream.topology.validate import check_graph
 from actorstream.transports.base import Channel, Fabric, Transport
 from actorstream.transports.registry import installed_transports, load_transport
@@ -139,25 +141,35 @@ class Job:
         return self.graph.actors[actor].cls.decode_collected(self.graph.actors[actor].input_schemas[0], parts)
 
 
-def compile_job(spec: TopologySpec, deploy: DeploySpec, plan_file: Path | None = None) -> Job:
-    """Checks and plans a topology. ConfigurationError lists everything that is wrong.
+def read_job(
+    topology: Path,
+    deploy: Path | None = None,
+    sets: Sequence[str] = (),
+    plan_file: Path | None = None,
+    **keys: Any,
+) -> Job:
+    """The job of a topology file under a deployment file. ConfigurationError lists everything wrong in both.
 
-    `plan_file`: a plan to be used as it is, instead of making one."""
+    `plan_file`: a plan to be used as it is, instead of making one. `keys`: of the deployment, laid over the file."""
+    planned = load_plan(plan_file) if plan_file is not None else None
+    counts = planned.counts() if planned is not None else None
+    found = read_inputs(
+        topology, deploy, sets, registry=registry(), available=available(), replicas=counts, **keys
+    )
+    if planned is None:
+        return Job.of(found.graph, make_plan(found.graph, found.deploy))
+    check_plan(planned, found.graph, str(plan_file))
+    return Job.of(found.graph, planned)
+
+
+def compile_job(spec: TopologySpec, deploy: DeploySpec) -> Job:
+    """The job of a topology built in Python. ConfigurationError lists everything that is wrong."""
     problems: list[Problem] = []
     check_deploy(deploy, available(), spec.written, problems)
-    planned = load_plan(plan_file) if plan_file is not None else None
-    chosen = planned.counts() if planned is not None else None
-    graph = check_graph(spec, registry(), deploy, available(), problems, chosen)
+    graph = check_graph(spec, registry(), deploy, available(), problems)
     if problems or graph is None:
         raise ConfigurationError(problems)
-    if planned is None:
-        return Job.of(graph, make_plan(graph, deploy))
-    wrong = plan_problems(planned, graph)
-    if wrong:
-        raise ConfigurationError(
-            [Problem("--plan", what, allowed, "", str(plan_file)) for what, allowed in wrong]
-        )
-    return Job.of(graph, planned)
+    return Job.of(graph, make_plan(graph, deploy))
 
 
 def make_plan(graph: Graph, deploy: DeploySpec, machine: Machine | None = None) -> ExecutionPlan:
