@@ -138,7 +138,9 @@ class Job:
 
     def decode_collected(self, actor: str, parts: list[bytes]) -> list[Any]:
         """The events behind what a collecting sink handed over, in the order in which it received them."""
-        return self.graph.actors[actor].cls.decode_collected(self.graph.actors[actor].input_schemas[0], parts)
+        node = self.graph.actors[actor]
+        cls: Any = node.cls
+        return cls.decode_collected(node.input_schemas[0], parts)  # type: ignore[no-any-return]
 
 
 def read_job(

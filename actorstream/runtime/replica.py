@@ -168,7 +168,7 @@ class Replica:
         """Pushes a batch along the edges of an output, as of the entry times of the current input."""
         schema = self.schemas[output]
         if type(batch) is not Batch:
-            batch = batch.sealed()
+            batch = batch.sealed()  # type: ignore[assignment]
         if batch.schema is not schema:
             batch = self._conforming(batch, schema, output)
         batch.entry_min, batch.entry_max = self.entry_min, self.entry_max
