@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from actorstream.checkpoint.alignment import Alignment
 from actorstream.metrics.counters import Counter
 from actorstream.runtime.replica import FRONTIER_MIN, Replica
-from actorstream.runtime.unit import TURN_FRAMES, TURN_NS, Status, Unit
+from actorstream.runtime.unit import TURN_FRAMES, Status, Unit
 from actorstream.transports.base import FRONTIER_END, Frame, FrameKind, ReceiveChannel
 
 if TYPE_CHECKING:
@@ -72,7 +72,7 @@ class OperatorUnit(Unit):
         return Status.READY if self._awaiting and status is Status.IDLE else status
 
     def _take(self) -> Status:
-        deadline = monotonic_ns() + TURN_NS
+        deadline = monotonic_ns() + self.worker.turn_ns
         head, gate = self.head, self.gate
         for _ in range(TURN_FRAMES):
             if self._events and not self._run_events(deadline):

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from actorstream.metrics.counters import Counter
 from actorstream.runtime.hooks import operator_error
 from actorstream.runtime.replica import Replica
-from actorstream.runtime.unit import TURN_FRAMES, TURN_NS, Status, Unit
+from actorstream.runtime.unit import TURN_FRAMES, Status, Unit
 
 if TYPE_CHECKING:
     from actorstream.connectors.source import Source
@@ -95,7 +95,7 @@ class SourceUnit(Unit):
         return Status.READY if self._awaiting and status is Status.IDLE else status
 
     def _read(self) -> Status:
-        deadline = monotonic_ns() + TURN_NS
+        deadline = monotonic_ns() + self.worker.turn_ns
         for _ in range(TURN_FRAMES):
             if self.blocked:
                 return Status.BLOCKED

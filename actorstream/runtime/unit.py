@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from actorstream.runtime.worker import Worker
 
 TURN_FRAMES = 64
-TURN_NS = 2_000_000
 PUBLISH_NS = 10_000_000
 """How often counters are published while a unit works."""
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import gc
+import random
 from collections import deque
 from time import monotonic_ns
 from typing import TYPE_CHECKING, Any
@@ -90,6 +91,11 @@ class Worker:
         self._drained = False
         self.barriers = Barriers(process, control, self._sinks)
         self._spin_ns = SPIN_NS if job.spins else 0
+        self.turn_ns = round(job.deploy.slice.total_seconds() * 1e9)
+        """How long a unit may run before another one gets the loop."""
+        testing = job.deploy.testing
+        self._delay_s = testing.delay.total_seconds() if testing is not None else 0.0
+        self._random = random.Random(testing.seed + process if testing is not None else 0)
 
     # -- what units ask of their worker
 
@@ -169,8 +175,11 @@ class Worker:
                     unit = ready.popleft()
                     unit.ready = False
                     if unit.step() is Status.READY:
-                        unit.ready = True
-                        ready.append(unit)
+                        if self._delay_s:
+                            self.mark_later(unit, self._random.random() * self._delay_s)
+                        else:
+                            unit.ready = True
+                            ready.append(unit)
                     if monotonic_ns() > deadline or not self._open:
                         break
                 elif not self._rest(deadline):
