@@ -62,6 +62,7 @@ def plan(
         Writes the execution plan to this file, for `launch --plan`.
     """
     from actorstream.runtime.compile import available, make_plan
+    from actorstream.runtime.preaggregate import pre_aggregated
     from actorstream.runtime.registry import registry
     from actorstream.topology.inputs import read_inputs
     from actorstream.topology.plan import check_plan, load_plan
@@ -77,9 +78,10 @@ def plan(
         workers=workers,
         transport=transport,
     )
+    running = pre_aggregated(found.graph, found.deploy)
     if given is not None:
-        check_plan(given, found.graph, str(plan))
-    made = given or make_plan(found.graph, found.deploy)
+        check_plan(given, running, str(plan))
+    made = given or make_plan(running, found.deploy)
     if save is not None:
         made.save(save)
     if json_:

@@ -18,6 +18,7 @@ from actorstream.metrics.counters import CounterTable
 from actorstream.ordering import ORDERINGS
 from actorstream.placement import PLACEMENTS, place
 from actorstream.runtime.fuse import fusible
+from actorstream.runtime.preaggregate import pre_aggregated
 from actorstream.runtime.registry import registry
 from actorstream.runtime.wire import Wire, listeners, wires
 from actorstream.topology.available import Available, check_deploy
@@ -158,10 +159,11 @@ def read_job(
     found = read_inputs(
         topology, deploy, sets, registry=registry(), available=available(), replicas=counts, **keys
     )
+    graph = pre_aggregated(found.graph, found.deploy)
     if planned is None:
-        return Job.of(found.graph, make_plan(found.graph, found.deploy))
-    check_plan(planned, found.graph, str(plan_file))
-    return Job.of(found.graph, planned)
+        return Job.of(graph, make_plan(graph, found.deploy))
+    check_plan(planned, graph, str(plan_file))
+    return Job.of(graph, planned)
 
 
 def compile_job(spec: TopologySpec, deploy: DeploySpec) -> Job:
@@ -171,6 +173,7 @@ def compile_job(spec: TopologySpec, deploy: DeploySpec) -> Job:
     graph = check_graph(spec, registry(), deploy, available(), problems)
     if problems or graph is None:
         raise ConfigurationError(problems)
+    graph = pre_aggregated(graph, deploy)
     return Job.of(graph, make_plan(graph, deploy))
 
 

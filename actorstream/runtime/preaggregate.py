@@ -1,0 +1,84 @@
+"""Two-step aggregation (AIR section 4.3): puts a local pre-aggregation in front of aggregates that allow it.
+
+Rewrites a checked graph before it is placed: each replica of the producer aggregates what it has, the keyed edge then
+carries partial results, and the aggregate merges them. What the local stage finds late goes where the aggregate's
+late rows go. `pre_aggregation = false` in a deployment switches it off.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from actorstream.topology.graph import Edge, Graph, GraphActor
+
+if TYPE_CHECKING:
+    from actorstream.topology.deploy import DeploySpec
+
+SUFFIX = ".local"
+
+
+def pre_aggregated(graph: Graph, deploy: DeploySpec) -> Graph:
+    """The graph with a local stage before every aggregate that offers one; the same graph if there is none."""
+    stages = _stages(graph) if deploy.pre_aggregation else {}
+    if not stages:
+        return graph
+    actors: dict[str, GraphActor] = {}
+    edges: list[Edge] = []
+
+    def add(actor: GraphActor, inputs: list[Edge]) -> None:
+        numbered = [replace(edge, index=len(edges) + rank, input=rank) for rank, edge in enumerate(inputs)]
+        edges.extend(numbered)
+        actors[actor.name] = replace(actor, inputs=numbered)
+
+    for actor in graph.actors.values():
+        stage = stages.get(actor.name)
+        if stage is None:
+            add(actor, _inputs(actor, stages))
+            continue
+        cls, keys, schema = stage
+        edge = actor.inputs[0]
+        local = f"{actor.name}{SUFFIX}"
+        outputs = {"default": schema, "late": actor.outputs["late"], "dead": actor.outputs["dead"]}
+        add(
+            GraphActor(
+                local,
+                actor.type_name,
+                cls,
+                "operator",
+                keys,
+                graph.actors[edge.producer].replicas,
+                on_error=actor.on_error,
+                outputs=outputs,
+                input_schemas=list(actor.input_schemas),
+                file=actor.file,
+                line=actor.line,
+            ),
+            [replace(edge, consumer=local, route="forward", key=(), bounds=())],
+        )
+        merging = replace(actor, keys={**actor.keys, "partial": True}, input_schemas=[schema])
+        add(merging, [replace(edge, producer=local, output="default", name=local)])
+    return Graph(graph.name, actors, edges, graph.file, graph.root)
+
+
+def _stages(graph: Graph) -> dict[str, tuple[type, dict[str, Any], Any]]:
+    """Aggregate -> class, keys and output schema of its local stage."""
+    found = {}
+    for actor in graph.actors.values():
+        offer = getattr(actor.cls, "local_stage", None)
+        if offer is None or len(actor.inputs) != 1 or actor.inputs[0].order != "none":
+            continue
+        stage = offer(actor.keys, actor.input_schemas[0])
+        if stage is not None:
+            found[actor.name] = stage
+    return found
+
+
+def _inputs(actor: GraphActor, stages: dict[str, Any]) -> list[Edge]:
+    """The inputs of an actor; late rows of an aggregate also come from its local stage."""
+    inputs = []
+    for edge in actor.inputs:
+        inputs.append(edge)
+        if edge.output == "late" and edge.producer in stages:
+            inputs.append(replace(edge, producer=f"{edge.producer}{SUFFIX}"))
+    return inputs
