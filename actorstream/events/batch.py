@@ -37,6 +37,7 @@ class Batch(Representation):
         schema: user fields; what the plan adds is in `system`.
         rows: number of rows.
         entry_min, entry_max: monotonic ns at which the oldest and the latest contributing tuple entered; 0: unknown.
+        began: monotonic ns at which the first operator took them; 0: none has yet.
     """
 
     # -- where batches come from ----

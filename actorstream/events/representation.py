@@ -56,6 +56,7 @@ class Representation(msgspec.Struct, eq=False, gc=False):
     _table: tuple[Schema, ColumnTable] | None = None
     entry_min: int = 0
     entry_max: int = 0
+    began: int = 0
 
     # -- columns ----
 

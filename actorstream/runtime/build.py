@@ -10,6 +10,7 @@ from actorstream.actors.actor import takes_batches
 from actorstream.errors import OperatorError
 from actorstream.events.batch import Batch
 from actorstream.ordering import ORDERINGS
+from actorstream.runtime.hooks import operator_error
 from actorstream.runtime.operator_unit import InLane, OperatorUnit
 from actorstream.runtime.output import ChannelEdge, DirectEdge, OutLane
 from actorstream.runtime.replica import Replica
@@ -127,10 +128,10 @@ class _Builder:
     def _source_unit(self, head: Replica, planned: PlannedReplica, keys: dict[str, Any]) -> SourceUnit:
         job, source = self.job, head.actor
         node = job.graph.actors[planned.actor]
-        partitions = source.partitions()  # type: ignore[attr-defined]
+        partitions = _opening(head, source.partitions)  # type: ignore[attr-defined]
         share = [name for number, name in enumerate(partitions) if number % node.replicas == planned.index]
         source.on_bad_row = node.on_error  # type: ignore[attr-defined]
-        source.open(share)  # type: ignore[attr-defined]
+        _opening(head, source.open, share)  # type: ignore[attr-defined]
         active = min(node.replicas, max(len(partitions), 1))
         rate = float(keys.get("rate") or 0.0) / active
         return SourceUnit(
@@ -171,7 +172,7 @@ class _Builder:
                 replica.edges[edge.output].append(DirectEdge(self.replicas[direct[0]], edge.name))
                 continue
             links = [link for link in job.links if link.edge is edge and link.producer == planned.id]
-            lanes = [self._lane(link, unit) for link in links]
+            lanes = [self._lane(link, replica, unit) for link in links]
             for link in links:
                 self.worker.by_bit[link.channel.send_bit] = unit
             replica.arena = replica.arena or next(
@@ -179,7 +180,7 @@ class _Builder:
             )
             replica.edges[edge.output].append(ChannelEdge(self._router(edge, planned, len(links)), lanes))
 
-    def _lane(self, link: Link, unit: Unit) -> OutLane:
+    def _lane(self, link: Link, replica: Replica, unit: Unit) -> OutLane:
         transport = self.worker.transport
         arena = transport.arena if link.remote and transport is not None else None
         return OutLane(
@@ -190,6 +191,7 @@ class _Builder:
             producer=link.producer,
             batch_size=self.job.deploy.batch_size,
             on_blocked=unit.on_blocked,
+            unfit=replica.unfit,
             to_events=not takes_batches(self.job.graph.actors[link.edge.consumer].cls),
         )
 
@@ -209,6 +211,13 @@ class _Builder:
 
 def _payload(frame: Frame) -> Batch:
     return frame.payload
+
+
+def _opening(head: Replica, method: Callable[..., Any], *arguments: Any) -> Any:
+    try:
+        return method(*arguments)
+    except Exception as error:
+        raise operator_error(head.name, head.replica, None, error) from error
 
 
 def _load(name: str) -> Any:

@@ -87,7 +87,7 @@ class OperatorUnit(Unit):
             frame = lane.channel.peek()
             if frame.kind == FrameKind.DATA:
                 batch = lane.decode(frame)
-                batch.entry_min, batch.entry_max = frame.min_entry, frame.max_entry
+                batch.entry_min, batch.entry_max, batch.began = frame.min_entry, frame.max_entry, frame.began
                 call = head.calls[lane.input]
                 if call.is_async:
                     return self.spawn(self._run_async(lane, batch))

@@ -7,16 +7,18 @@ arena. Control marks (barrier, end) queue behind the rows before them, so nothin
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from time import monotonic_ns
 from typing import TYPE_CHECKING, Any, Protocol
 
+from actorstream.errors import ResourceError
 from actorstream.events.batch import Batch
 from actorstream.events.jumbo import encode
 from actorstream.runtime.wire import WATERMARK
 from actorstream.transports.base import Frame, FrameKind, SendChannel
 
 if TYPE_CHECKING:
+    from actorstream.events.jumbo import JumboTuple
     from actorstream.events.schema import Schema
     from actorstream.native.arena import Arena
     from actorstream.runtime.replica import Replica
@@ -42,6 +44,7 @@ class OutLane:
         batch_size: rows a jumbo tuple at most has.
         on_blocked: called with this lane when the channel has no credit.
         to_events: whether the consumer takes events rather than columns.
+        unfit: makes the error of rows that cannot be encoded; it names who emitted them.
     """
 
     __slots__ = (
@@ -61,6 +64,7 @@ class OutLane:
         "sequence",
         "to_events",
         "transfer_ns",
+        "unfit",
         "wire",
     )
 
@@ -74,12 +78,13 @@ class OutLane:
         producer: int,
         batch_size: int,
         on_blocked: Callable[[OutLane], None],
+        unfit: Callable[[Exception], Exception],
         to_events: bool = False,
     ) -> None:
         self.channel, self.arena = channel, arena
         self.wire, self.plan, self.producer, self.batch_size = wire, plan, producer, batch_size
         self.byte_limit = max(channel.channel.budget // 4, 4096)
-        self.on_blocked, self.to_events = on_blocked, to_events
+        self.on_blocked, self.unfit, self.to_events = on_blocked, unfit, to_events
         self.pending: deque[Any] = deque()  # of Batch, or Frame for barrier and end
         self.rows = 0
         self.blocked = False
@@ -205,7 +210,7 @@ class OutLane:
             return None
         if self.arena is None:
             return self._frame(batch, batch, 0, nbytes, schema)
-        jumbo = encode((batch,), self.arena, schema, self.plan)
+        jumbo = self._encode((batch,), self.arena, schema)
         return self._frame(batch, jumbo, 0, jumbo.nbytes, schema)
 
     def _parts(self, parts: list[Batch], nbytes: int) -> Frame:
@@ -215,7 +220,7 @@ class OutLane:
         if self.arena is None:
             made = self._joined(parts, schema)
         else:
-            made = encode(parts, self.arena, schema, self.plan)
+            made = self._encode(parts, self.arena, schema)
             nbytes = made.nbytes
         frame = self._frame(parts[0], made, 0, nbytes, schema)
         frame.rows = sum(part.rows for part in parts)
@@ -233,6 +238,7 @@ class OutLane:
             self.producer,
             batch.entry_min,
             batch.entry_max,
+            batch.began,
         )
 
     def _joined(self, parts: list[Batch], schema: Schema) -> Batch:
@@ -242,7 +248,15 @@ class OutLane:
             return parts[0]
         if self.to_events and not schema.system and all(part.has_events for part in parts):
             return Batch.of_events(schema, [event for part in parts for event in part.events()])
-        return Batch.from_jumbo(schema, encode(parts, None, schema))
+        return Batch.from_jumbo(schema, self._encode(parts, None, schema))
+
+    def _encode(self, parts: Sequence[Batch], arena: Arena | None, schema: Schema) -> JumboTuple:
+        try:
+            return encode(parts, arena, schema, self.plan)
+        except ResourceError:
+            raise
+        except Exception as error:
+            raise self.unfit(error) from error
 
 
 class ChannelEdge:

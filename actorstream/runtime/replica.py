@@ -10,11 +10,11 @@ from time import monotonic_ns
 from typing import TYPE_CHECKING, Any
 
 from actorstream.actors.actor import Actor
-from actorstream.errors import OperatorError, SchemaError
+from actorstream.errors import ChannelError, OperatorError, ResourceError, RunError, SchemaError
 from actorstream.events.batch import Batch
 from actorstream.events.schema import Schema
 from actorstream.events.writable import allocate
-from actorstream.metrics.counters import Counter, bucket_of
+from actorstream.metrics.counters import HISTOGRAM_WORDS, Counter, bucket_of
 from actorstream.runtime.hooks import (
     BatchCall,
     EventCall,
@@ -85,9 +85,11 @@ class Replica:
         self.is_sink = type(actor).role == "sink"
         self.wants_frontier = type(actor).on_heartbeat is not Actor.on_heartbeat
         self.frontier = FRONTIER_MIN
-        self.entry_min = self.entry_max = 0
+        self.entry_min = self.entry_max = self.began = 0
         self.events_in = self.events_out = self.jumbo_in = self.execute_ns = 0
-        self._latency = row[32:]
+        self._latency = row[32 : 32 + HISTOGRAM_WORDS]
+        self._processing = row[32 + HISTOGRAM_WORDS :]
+        self.late = 0
         actor._bind(self)
 
     @property
@@ -107,6 +109,9 @@ class Replica:
                 schema = output
                 break
         return allocate(schema, rows, self.arena)
+
+    def count_late(self, rows: int) -> None:
+        self.late += rows
 
     def set_timer(self, name: str, after: float, every: float | None) -> None:
         assert self.unit is not None
@@ -147,13 +152,16 @@ class Replica:
             self.descent.source = batch
         self.input = source
         self.entry_min, self.entry_max = batch.entry_min, batch.entry_max
+        self.began = batch.began or monotonic_ns()
         self.events_in += batch.rows
         self.jumbo_in += 1
 
     def finish(self, rows: int) -> None:
         """Pushes what the hook produced; a sink records how long these `rows` took to get here."""
         if self.is_sink and self.entry_max:
-            self._latency[bucket_of(monotonic_ns() - self.entry_max)] += rows
+            now = monotonic_ns()
+            self._latency[bucket_of(now - self.entry_max)] += rows
+            self._processing[bucket_of(now - self.began)] += rows
         self.dispatch()
 
     def dispatch(self) -> None:
@@ -166,18 +174,38 @@ class Replica:
 
     def forward(self, batch: Batch, output: str = "default") -> None:
         """Pushes a batch along the edges of an output, as of the entry times of the current input."""
-        schema = self.schemas[output]
+        schema = self._schema(output)
         if type(batch) is not Batch:
             batch = batch.sealed()  # type: ignore[assignment]
         if batch.schema is not schema:
             batch = self._conforming(batch, schema, output)
-        batch.entry_min, batch.entry_max = self.entry_min, self.entry_max
+        batch.entry_min, batch.entry_max, batch.began = self.entry_min, self.entry_max, self.began
         self.events_out += batch.rows
-        for edge in self.edges[output]:
-            edge.push(batch)
+        try:
+            for edge in self.edges[output]:
+                edge.push(batch)
+        except (RunError, ChannelError, ResourceError):
+            raise
+        except Exception as error:
+            raise self.unfit(error) from error
 
     def _batch_of(self, output: str, events: list[Any]) -> Batch:
-        return Batch.of_events(self.schemas[output], events)
+        return Batch.of_events(self._schema(output), events)
+
+    def _schema(self, output: str) -> Schema:
+        try:
+            return self.schemas[output]
+        except KeyError:
+            raise OperatorError(
+                self.name,
+                self.replica,
+                f"a hook returned, yielded or emitted something, but there is no output {output!r}; declare its type in "
+                "the class attribute `outputs` or as the hook's return annotation, or return None",
+            ) from None
+
+    def unfit(self, error: Exception) -> OperatorError:
+        """The error of emitted rows that do not fit their output, or that their route cannot take."""
+        return operator_error(self.name, self.replica, None, error)
 
     def _conforming(self, batch: Batch, schema: Schema, output: str) -> Batch:
         try:
@@ -287,3 +315,8 @@ class Replica:
         row[Counter.EXECUTE_NS] = self.execute_ns
         if self.failures.dead:
             row[Counter.DEAD] = self.failures.dead
+        if self.late:
+            row[Counter.LATE] = self.late
+        size = getattr(self.actor, "state_bytes", None)
+        if size is not None:
+            row[Counter.STATE_BYTES] = size

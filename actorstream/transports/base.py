@@ -50,11 +50,13 @@ class Frame:
 
     `payload` is what `kind == DATA` carries: between processes a `JumboTuple` (encoded bytes in a block), inside a
     process whatever the two ends agree on (the runtime hands over `Batch` objects as they are).
-    Times are event time; entry times are monotonic ns at which contributing tuples entered the system, 0 if unknown.
+    Times are event time; entry times are monotonic ns at which contributing tuples entered the system, 0 if unknown;
+    `began` is when the first operator took them (it travels as microseconds since `max_entry`).
     """
 
     __slots__ = (
         "barrier",
+        "began",
         "first",
         "kind",
         "max_entry",
@@ -91,6 +93,7 @@ class Frame:
         max_time: int = NO_TIME_MAX,
         min_entry: int = 0,
         max_entry: int = 0,
+        began: int = 0,
     ) -> None:
         self.kind = kind
         self.payload = payload
@@ -108,6 +111,7 @@ class Frame:
         self.max_time = max_time
         self.min_entry = min_entry
         self.max_entry = max_entry
+        self.began = began
 
     @classmethod
     def data(
@@ -120,6 +124,7 @@ class Frame:
         producer: int,
         min_entry: int,
         max_entry: int,
+        began: int = 0,
     ) -> Frame:
         """A frame of rows without order or times: what most frames are, at half the cost."""
         frame = cls.__new__(cls)
@@ -133,6 +138,7 @@ class Frame:
         )
         frame.sequence = frame.serial = frame.piece = frame.barrier = 0
         frame.pieces = 1
+        frame.began = began
         frame.min_time, frame.max_time = NO_TIME_MIN, NO_TIME_MAX
         return frame
 

@@ -28,6 +28,7 @@ HOARD_EVERY = 256
 
 
 UNTRUSTED = 1
+MOST_WAITED = (1 << 31) - 1
 """Flag of an entry: the bytes come from outside the run, the receiver checks every offset before it reads."""
 
 
@@ -89,6 +90,9 @@ class ShmSendChannel(SendChannel):
                 block = payload.block
             if not payload.trusted:
                 flags = UNTRUSTED
+            if frame.began:
+                waited = (frame.began - frame.max_entry) // 1000 + 1
+                flags |= (waited if 0 < waited < MOST_WAITED else MOST_WAITED) << 1
         kind = frame.kind
         return self._send(
             (
@@ -229,9 +233,11 @@ class ShmReceiveChannel(ReceiveChannel):
         frame.producer = producer & 0xFFFFFFFF
         frame.barrier = 0
         frame.payload = None
+        waited = flags >> 1
+        frame.began = frame.max_entry + (waited - 1) * 1000 if waited else 0
         if offset:
             block = self._ring.borrow(self._arena_of(arena))
-            frame.payload = JumboTuple(block, trusted=self._trusts and not flags)
+            frame.payload = JumboTuple(block, trusted=self._trusts and not flags & UNTRUSTED)
             if self._copies:
                 frame.payload = copied(frame.payload, None)
         elif frame.kind == BARRIER:
