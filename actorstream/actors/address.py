@@ -6,6 +6,7 @@ import os
 import socket
 import stat
 import struct
+import tempfile
 from pathlib import Path
 
 import msgspec
@@ -72,17 +73,32 @@ def listening_socket(address: Address) -> tuple[socket.socket, Address]:
 def _listen_unix(address: Address) -> socket.socket:
     sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     try:
-        if not address.host.startswith("@"):
-            _remove_stale(Path(address.host))
-        sock.bind(address.unix_path)
-        if not address.host.startswith("@"):
-            Path(address.host).chmod(0o600)
-        sock.listen(BACKLOG)
+        if address.host.startswith("@"):
+            sock.bind(address.unix_path)
+            sock.listen(BACKLOG)
+        else:
+            _listen_at(sock, Path(address.host))
         sock.setblocking(False)
     except BaseException:
         sock.close()
         raise
     return sock
+
+
+def _listen_at(sock: socket.socket, path: Path) -> None:
+    """The file appears only when the socket listens, so that whoever sees it can connect; it replaces no other file."""
+    _remove_stale(path)
+    with tempfile.TemporaryDirectory(prefix="actorstream-", dir=path.parent) as folder:
+        hidden = Path(folder) / "s"
+        if len(os.fsencode(hidden)) > UNIX_PATH_BYTES:
+            sock.bind(str(path))
+            path.chmod(0o600)
+            sock.listen(BACKLOG)
+            return
+        sock.bind(str(hidden))
+        hidden.chmod(0o600)
+        sock.listen(BACKLOG)
+        path.hardlink_to(hidden)
 
 
 def _remove_stale(path: Path) -> None:

@@ -1,11 +1,12 @@
 from __future__ import annotations
 
+import os
 import socket
 from pathlib import Path
 
 import pytest
 
-from actorstream.actors.address import Address, listening_socket, stranger
+from actorstream.actors.address import UNIX_PATH_BYTES, Address, listening_socket, stranger
 from actorstream.errors import BrokenError, ConfigurationError
 
 
@@ -52,6 +53,33 @@ def test_a_file_that_is_no_socket_is_left_alone(tmp_path: Path) -> None:
     with pytest.raises(BrokenError):
         listening_socket(Address.parse(f"unix:{path}"))
     assert path.read_text() == "data"
+
+
+def test_a_socket_file_appears_only_when_one_can_connect(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    appear = Path.hardlink_to
+    connected: list[str] = []
+
+    def connect_first(path: Path, hidden: Path) -> None:
+        with socket.socket(socket.AF_UNIX) as client:
+            client.connect(str(hidden))
+            connected.append(str(path))
+        appear(path, hidden)
+
+    monkeypatch.setattr(Path, "hardlink_to", connect_first)
+    path = tmp_path / "a.sock"
+    sock, _ = listening_socket(Address.parse(f"unix:{path}"))
+    with sock:
+        assert connected == [str(path)]
+        assert list(tmp_path.iterdir()) == [path]
+
+
+def test_a_path_as_long_as_the_system_allows_is_listened_on(tmp_path: Path) -> None:
+    path = tmp_path / ("s" * (UNIX_PATH_BYTES - len(os.fsencode(tmp_path)) - 1))
+    sock, address = listening_socket(Address.parse(f"unix:{path}"))
+    with sock, socket.socket(socket.AF_UNIX) as client:
+        client.connect(address.unix_path)
 
 
 def test_only_this_user_may_open_the_socket_file(tmp_path: Path) -> None:
