@@ -92,6 +92,7 @@ class Launcher:
         try:
             self._fabric = self.job.make_fabric()
             self.job.mesh = self._make_mesh()
+            self._import_once()
             for process in range(self.job.processes):
                 self.workers.append(fork_worker(self.job, process, self._fabric, self.workers))
             self._watch()
@@ -257,6 +258,13 @@ class Launcher:
         for worker in self.workers:
             if worker.exit_status is None:
                 worker.control.send(message)
+
+    def _import_once(self) -> None:
+        """What every worker would import anyway is imported here, once, before the fork."""
+        if self.job.processes > 2 and any(
+            not schema.fixed for actor in self.job.graph.actors.values() for schema in actor.input_schemas
+        ):
+            import pyarrow.compute  # noqa: F401
 
     def _make_mesh(self) -> dict[tuple[int, int], Any]:
         if not any(takes_messages(actor.cls) for actor in self.job.graph.actors.values()):
