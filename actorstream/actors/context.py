@@ -38,6 +38,9 @@ class ControlContext:
     def allocate(self, event: Any, rows: int) -> Any:
         raise ActorError(f"actor {self.name!r}: an actor of a System has no outputs to allocate batches for")
 
+    def count_late(self, rows: int) -> None:
+        raise ActorError(f"actor {self.name!r}: an actor of a System has no input that could be late")
+
     def set_timer(self, name: str, after: float, every: float | None) -> None:
         self._cell.timers.set(name, after, every, self.name)
 

@@ -17,6 +17,8 @@ class Curious(Actor):
                 return self.actor_ref
             case "allocate":
                 return self.allocate(object, 3)
+            case "late":
+                return self.context.count_late(3)
             case _:
                 return self.ref(message)
 
@@ -35,3 +37,5 @@ async def test_batches_are_for_dataflows() -> None:
         ref = await system.spawn(Curious)
         with pytest.raises(ActorError, match="no outputs"):
             await ref.ask("allocate")
+        with pytest.raises(ActorError, match="no input"):
+            await ref.ask("late")
