@@ -34,7 +34,7 @@ class Block(NamedTuple):
     data: their bytes, decompressed; starts at a record and ends at one (or at the end of the file).
     lines: newlines in the file before the block.
     done: bytes of the file, as it lies on disk, that were read to get here.
-    final: the end of the file was reached, not the end of a record.
+    final: nothing comes after it.
     """
 
     data: bytes
@@ -62,6 +62,8 @@ class BlockReader:
     def __init__(self, path: str, boundary: Boundary = last_newline, block_bytes: int = 0) -> None:
         self.path, self._boundary, self._block_bytes = path, boundary, block_bytes or BLOCK_BYTES
         self._carry = b""
+        self._searched = 0
+        """So much of the carry has no record end."""
         self._lines = 0
         self._started = self._ended = False
         try:
@@ -82,18 +84,21 @@ class BlockReader:
         """The next block, or None at the end of the file."""
         if self._ended:
             return None
-        data, step = self._carry, self._block_bytes
+        data, searched = self._carry, self._searched
         while True:
-            more = self._read(step)
+            more = self._read(max(self._block_bytes, len(data)))
             if not more:
                 self._ended, self._carry = True, b""
                 return self._block(data, True) if data else None
-            searched = len(data)
             data = data + more if data else more
             end = self._boundary(data, searched)
             if end:
+                block = self._block(data[:end] if end < len(data) else data, False)
                 self._carry = data[end:]
-                return self._block(data[:end] if self._carry else data, False)
+                self._searched = len(self._carry)
+                if not self._carry:  # whether this was the last block is seen by reading on
+                    self._carry = self._read(self._block_bytes)
+                return block if self._carry else block._replace(final=True)
             if len(data) > MAX_RECORD_BYTES:
                 raise DataError(
                     f"a record is longer than {MAX_RECORD_BYTES >> 20} MiB, the limit; check the line ends"
@@ -101,7 +106,7 @@ class BlockReader:
                     file=self.path,
                     line=self._lines + 1,
                 )
-            step = len(data)
+            searched = len(data)
 
     def close(self) -> None:
         self._ended, self._carry = True, b""

@@ -11,6 +11,7 @@ from actorstream.connectors.csv_records import QUOTE, CsvRecords, Record
 from actorstream.connectors.dead_rows import BadRow
 from actorstream.connectors.partition import Piece
 from actorstream.connectors.rows import batch_of
+from actorstream.errors import DataError
 from actorstream.events.fields import Field, Kind
 
 if TYPE_CHECKING:
@@ -28,16 +29,18 @@ class CsvFormat:
     """The records of one file.
 
     Args:
-        schema: the rows to make; every field is a column of the file.
+        path: of the file, for messages. schema: the rows to make; every field is a column of the file.
         columns: names of all the file's columns, in order.
         delimiter: one character. told: the schema was told from the file, not declared (for messages).
     """
 
-    def __init__(self, schema: Schema, columns: list[str], delimiter: str, told: bool = False) -> None:
+    def __init__(
+        self, path: str, schema: Schema, columns: list[str], delimiter: str, told: bool = False
+    ) -> None:
         import pyarrow as pa
         import pyarrow.csv as pacsv
 
-        self._schema, self._columns, self._told = schema, columns, told
+        self._path, self._schema, self._columns, self._told = path, schema, columns, told
         self._records = CsvRecords(delimiter)
         self._types = {field.name: wire_type(field) for field in schema.fields}
         self._times = [field.name for field in schema.fields if field.kind is Kind.DATETIME]
@@ -64,7 +67,9 @@ class CsvFormat:
                 raise pa.ArrowInvalid("a quote may be open")
             arrays = self._arrays(block.data)
             numbers = None
+            self._check_end(block, len(next(iter(arrays.values()))))
         except pa.ArrowInvalid:
+            self._check_end(block, 0)
             records = self._records.scan(block.data, self._blank)
             arrays, numbers, bad = self._salvage(block, records)
         batch, misfits = batch_of(self._schema, arrays)
@@ -76,6 +81,23 @@ class CsvFormat:
                 bad.append(self._bad(block, number, records[number], name, why))
             bad.sort()
         return Piece(batch, batch.rows + len(bad), block.done, bad)
+
+    def _check_end(self, block: Block, rows: int) -> None:
+        """DataError if the block was cut inside a field, where stray quotes misled whoever cut it by their
+        parity."""
+        data = block.data
+        if block.final or QUOTE not in data:
+            return
+        start = 0
+        if rows == count_lines(data):  # each line is a record, so the last one shows it
+            start = data.rfind(b"\n", 0, -1) + 1
+        elif self._records.well_formed(data):
+            return
+        last = self._records.scan(data[start:])[-1:]
+        if last and not last[0].closed:
+            why = "quotes inside fields that are not in quotes hide where the records end; put those fields in quotes"
+            line = block.lines + data.count(b"\n", 0, start) + last[0].line + 1
+            raise DataError(why, file=self._path, line=line)
 
     def _arrays(self, data: bytes) -> dict[str, Any]:
         """Field -> Arrow array. ArrowInvalid if any record does not parse."""

@@ -49,7 +49,7 @@ class CsvRecords:
         end = data.rfind(b"\n", start) + 1
         if not end or not occurrences(memoryview(data)[:end], QUOTE) % 2:
             return end
-        if not self._well_formed(data):
+        if not self.well_formed(data):
             ends = [record.end for record in self.scan(data) if record.closed]
             ends = [end for end in ends if data[end : end + 2].lstrip(b"\r")[:1] == b"\n"]
             return data.find(b"\n", ends[-1]) + 1 if ends else 0
@@ -63,7 +63,7 @@ class CsvRecords:
             end = before
         return end
 
-    def _well_formed(self, data: bytes) -> bool:
+    def well_formed(self, data: bytes) -> bool:
         """Whether every quote opens a field, closes one, or is one of two. 1 ms for 1 MiB with 50,000
         quotes."""
         import numpy as np
@@ -83,7 +83,7 @@ class CsvRecords:
         """Just after the line end of the first record that is not an empty line."""
         for record in self._scan(data, False):
             end = record.end
-            return end + (2 if data[end : end + 2] == b"\r\n" else 1)
+            return min(end + (2 if data[end : end + 2] == b"\r\n" else 1), len(data))
         return len(data)
 
     def _scan(self, data: bytes, blank: bool) -> Iterator[Record]:

@@ -94,7 +94,7 @@ class CsvSource(FileSource):
         schema = self.row_schema()
         columns, blocks = read_head(path, schema, self.delimiter, self.header)
         told = self.event is None and self.schema is None
-        return BlockPartition(blocks, CsvFormat(schema, columns, self.delimiter, told))
+        return BlockPartition(blocks, CsvFormat(path, schema, columns, self.delimiter, told))
 
     def keys(self) -> dict[str, Any]:
         return {**super().keys(), "delimiter": self.delimiter, "header": self.header}

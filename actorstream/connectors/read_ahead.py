@@ -63,9 +63,10 @@ class ReadAhead(Generic[T]):
     def next(self) -> T | None:
         """The next result, waiting for it; None at the end. Raises what `take` or `work` raised at this
         place."""
-        while len(self._jobs) < self._depth and not self._ended:
-            self._jobs.append(_shared_pool().submit(self._job))
+        while self._jobs and self._jobs[0].done():
+            self._jobs.popleft()  # what it made waits in _made
         while self._given not in self._made:
+            self._fill()
             if not self._jobs:
                 return None
             self._jobs.popleft().result()
@@ -74,7 +75,12 @@ class ReadAhead(Generic[T]):
         if isinstance(made, BaseException):
             self.close()
             raise made
+        self._fill()
         return made
+
+    def _fill(self) -> None:
+        while len(self._jobs) + len(self._made) < self._depth and not self._ended:
+            self._jobs.append(_shared_pool().submit(self._job))
 
     def close(self) -> None:
         """Stops reading; results that wait are dropped."""
