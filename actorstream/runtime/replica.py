@@ -199,8 +199,8 @@ class Replica:
             raise OperatorError(
                 self.name,
                 self.replica,
-                f"a hook returned, yielded or emitted something, but there is no output {output!r}; declare its type in "
-                "the class attribute `outputs` or as the hook's return annotation, or return None",
+                f"a hook returned, yielded or emitted something, but there is no output {output!r}; declare its type "
+                "in the class attribute `outputs` or as the hook's return annotation, or return None",
             ) from None
 
     def unfit(self, error: Exception) -> OperatorError:
