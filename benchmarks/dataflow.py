@@ -9,6 +9,7 @@ import json
 import subprocess
 import sys
 import tempfile
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -40,11 +41,13 @@ class Ran:
 
 
 COMMAND = Path(sys.executable).with_name("actorstream")
+Actors = Mapping[str, Mapping[str, Any]]
+"""Actor name -> table."""
 INTO = "{into}"
 """Stands for the folder of notes in the value of a key."""
 
 
-def launch(name: str, actors: dict[str, dict[str, Any]], **deploy: Any) -> Ran:
+def launch(name: str, actors: Actors, **deploy: Any) -> Ran:
     """Runs the topology to its end; JobError with what it printed unless it exits with 0."""
     with tempfile.TemporaryDirectory(prefix="actorstream-benchmark-") as folder:
         into = Path(folder) / "notes"
@@ -66,7 +69,7 @@ def launch(name: str, actors: dict[str, dict[str, Any]], **deploy: Any) -> Ran:
         return Ran(json.loads(report.read_text()), notes)
 
 
-def toml(name: str, actors: dict[str, dict[str, Any]]) -> str:
+def toml(name: str, actors: Actors) -> str:
     """A topology file."""
     lines = [f"name = {inline(name)}"]
     for actor, keys in actors.items():

@@ -10,7 +10,7 @@ from typing import ClassVar
 
 from actorstream import Batch, Event, Source
 from benchmarks import job
-from benchmarks.dataflow import INTO, launch
+from benchmarks.dataflow import INTO, Actors, launch
 from benchmarks.files import SCHEMA, generated, table
 from benchmarks.meter import note
 from benchmarks.suite import Probe, Settings, Suite, probe
@@ -60,7 +60,7 @@ def read(kind: str, rows: int) -> float:
     """MB of the file a second, from the source's start to the last batch's arrival at the sink, in one process."""
     path = generated(kind, rows)
     declared = {} if kind == "parquet" else {"schema": SCHEMA}
-    actors = {
+    actors: Actors = {
         "rows": {"type": f"{kind}-source", "path": str(path), **declared},
         "meter": {"type": "benchmarks.meter:Meter", "inputs": ["rows"], "into": INTO},
     }
@@ -74,7 +74,7 @@ def write(rows: int) -> float:
     """MB of csv a second, from the first batch to the file's last write (its modification time: before fsync)."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "rows.csv"
-        actors = {
+        actors: Actors = {
             "rows": {"type": "benchmarks.suites.connectors:Rows", "rows": rows, "into": INTO},
             "file": {"type": "csv-sink", "inputs": ["rows"], "path": str(path)},
         }

@@ -7,7 +7,7 @@ from typing import ClassVar
 import numpy as np
 
 from actorstream import Event
-from benchmarks.dataflow import INTO, launch
+from benchmarks.dataflow import INTO, Actors, launch
 from benchmarks.repeat import Repeat
 from benchmarks.suite import Settings, Suite, probe
 
@@ -46,7 +46,7 @@ class Rows(Repeat):
 
 def keyed(seconds: float) -> float:
     """Tuples a second from two producers to two consumers, one of each in each of two processes."""
-    actors = {
+    actors: Actors = {
         "rows": {"type": "benchmarks.suites.exchange:Rows", "seconds": seconds, "shards": 2, "replicas": 2},
         "meter": {
             "type": "benchmarks.meter:Meter",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from time import monotonic
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -68,7 +68,7 @@ class Referring(Filling):
         return self.filled if monotonic() < self.ends else None
 
 
-def topology(source: type[Filling], seconds: float, rows: int, add: str = "") -> dict[str, dict[str, object]]:
+def topology(source: type[Filling], seconds: float, rows: int, add: str = "") -> dict[str, dict[str, Any]]:
     """A source and a meter; placement "round-robin" puts each into a process of its own."""
     return {
         "rows": {"type": f"benchmarks.suites.ipc:{source.__name__}", "seconds": seconds, "rows": rows},

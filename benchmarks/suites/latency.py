@@ -12,7 +12,7 @@ from typing import ClassVar
 import numpy as np
 
 from actorstream import Actor, Batch, Event, Source
-from benchmarks.dataflow import INTO, launch
+from benchmarks.dataflow import INTO, Actors, launch
 from benchmarks.meter import note
 from benchmarks.suite import Case, Probe, Settings, Suite
 from benchmarks.suites import word_count
@@ -75,7 +75,7 @@ class Arrivals(Actor):
 def hop(wait: str, seconds: float) -> Sequence[float]:
     """p50 and p99 in µs, from emit to the start of the hook."""
     here = "benchmarks.suites.latency"
-    actors = {
+    actors: Actors = {
         "pings": {"type": f"{here}:Pings", "seconds": seconds, "rate": EVENTS_PER_SECOND},
         "arrivals": {
             "type": f"{here}:Arrivals",

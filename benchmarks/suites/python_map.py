@@ -10,7 +10,7 @@ import numpy as np
 
 from actorstream import Actor, Batch, Event
 from benchmarks import environments, job
-from benchmarks.dataflow import INTO, launch
+from benchmarks.dataflow import INTO, Actors, launch
 from benchmarks.loops.python_map import Reading, columns
 from benchmarks.repeat import Repeat
 from benchmarks.suite import Case, Probe, Settings, Suite, probe
@@ -66,7 +66,7 @@ class Doubled(Actor):
 def run(source: type[Repeat], operator: type[Actor], seconds: float) -> float:
     """Events a second on one core; the meter reads every column of the results."""
     here = "benchmarks.suites.python_map"
-    actors = {
+    actors: Actors = {
         "rows": {"type": f"{here}:{source.__name__}", "seconds": seconds},
         "map": {"type": f"{here}:{operator.__name__}", "inputs": ["rows"]},
         "meter": {"type": "benchmarks.meter:Meter", "inputs": ["map"], "into": INTO, "touch": True},

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import pyarrow as pa
 
@@ -40,7 +40,7 @@ class Book(Repeat):
         return [{"line": pa.array(lines[at : at + step])} for at in range(0, len(lines), step)]
 
 
-def topology(speed: str, seconds: float, workers: int, **source: object) -> dict[str, dict[str, object]]:
+def topology(speed: str, seconds: float, workers: int, **source: object) -> dict[str, dict[str, Any]]:
     """lines -> split -> count, keyed by word -> meter; a replica of each in each worker."""
     split, count = OPERATORS[speed]
     return {
