@@ -8,7 +8,8 @@ from functools import partial
 from pathlib import Path
 
 from benchmarks import environments, registry
-from benchmarks.harness import run_suite
+from benchmarks.harness import MeasureError, run_suite
+from benchmarks.job import JobError
 from benchmarks.machine import facts
 from benchmarks.plots import bars, lines
 from benchmarks.record import Record, write_records
@@ -16,15 +17,19 @@ from benchmarks.suite import Settings
 from benchmarks.table import facts_table, records_table
 
 RESULTS = Path(__file__).parent / "results"
+FILE_WIDTH = 120
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Exit code 0 if everything was measured, 2 if a name is unknown or a peer cannot be installed."""
+    """Exit code 0 if everything was measured, 1 if a run failed, 2 if a name is unknown or a peer cannot be
+    installed."""
     from rich.console import Console
 
     options = parser().parse_args(arguments)
     settings = Settings(quick=options.quick, peers=tuple(name for name in options.peers.split(",") if name))
     console, errors = Console(), Console(stderr=True)
+    if not console.is_terminal:
+        console = Console(width=FILE_WIDTH)
     try:
         for name in settings.peers:
             environments.peer(name)
@@ -38,7 +43,11 @@ def main(arguments: list[str] | None = None) -> int:
     console.print(facts_table(facts()))
     found: list[Record] = []
     for suite in suites:
-        records = run_suite(suite, settings, progress=partial(errors.print, style="dim", markup=False))
+        try:
+            records = run_suite(suite, settings, progress=partial(errors.print, style="dim", markup=False))
+        except (JobError, MeasureError) as error:
+            errors.print(f"suite {suite.name!r}: {error}", style="red", markup=False)
+            return 1
         console.print(records_table(suite.name, records))
         for note in suite.notes:
             console.print(f"  {note if isinstance(note, str) else note()}", markup=False)

@@ -13,6 +13,7 @@ from statistics import median
 
 from benchmarks import job
 
+BUSY = 0.7
 PACKAGES = ("actorstream", "numpy", "pyarrow", "msgspec", "cffi", "uvloop")
 
 
@@ -21,6 +22,7 @@ def facts() -> dict[str, str]:
     found = {
         "processor": processor(),
         "cores": cores(),
+        "load": load(),
         "caches": caches(),
         "memory": memory(),
         "cache-line round trip": round_trip(),
@@ -51,6 +53,12 @@ def cores() -> str:
         if limit != "max":
             text += f", cgroup quota {int(limit) / int(period):.1f}"
     return text
+
+
+def load() -> str:
+    """How busy the machine is before anything is measured."""
+    now = os.getloadavg()[0]
+    return f"{now:.2f}" + (" - other programs are running: the figures are too low" if now > BUSY else "")
 
 
 def caches() -> str:

@@ -24,13 +24,13 @@ def records_table(name: str, records: Iterable[Record]) -> Table:
     from rich.table import Table
 
     table = Table(title=name, title_justify="left")
-    table.add_column("case")
+    table.add_column("case", no_wrap=True)
     for column in ("median", "min", "max"):
         table.add_column(column, justify="right")
     table.add_column("unit")
     table.add_column("runs", justify="right")
     table.add_column("ratio", justify="right")
-    table.add_column("against")
+    table.add_column("against", no_wrap=True)
     for record in records:
         table.add_row(
             record.case,
