@@ -43,13 +43,14 @@ class Block:
     The use ends with `release`, or with the object. Views keep uses of their own, so they stay valid
     beyond it."""
 
-    __slots__ = ("_hold", "_keep", "_writable")
+    __slots__ = ("_arena", "_hold", "_keep", "_writable")
 
     def __init__(self, hold: Any, writable: bool, keep: Any = None) -> None:
         """Takes over one use of `hold`. `keep`: an object that must live as long as the block is used."""
         self._hold = hold
         self._writable = writable
         self._keep = keep
+        self._arena = -1
 
     @property
     def handle(self) -> Any:
@@ -70,7 +71,10 @@ class Block:
 
     @property
     def arena_id(self) -> int:
-        return int(lib.as_hold_arena(self.handle))
+        found = self._arena
+        if found < 0:
+            found = self._arena = int(lib.as_hold_arena(self.handle))
+        return found
 
     @property
     def offset(self) -> int:
@@ -185,6 +189,10 @@ class Arena:
             f"arena {self.id}: no block of {nbytes} bytes: {used.in_use} of {used.committed} bytes are "
             f"in use, limit {self.limit}, {memory_left().available} bytes left to this process"
         )
+
+    def start_generation(self, generation: int) -> None:
+        """Sets the next block's generation (odd), for testing its wrap-around."""
+        lib.as_arena_start_generation(self.handle, generation)
 
     def statistics(self) -> ArenaStatistics:
         """Private to the owner; zeros for a reader."""

@@ -5,7 +5,6 @@ Moves references and promises only: what lies in a block, and when to send, is d
 
 from __future__ import annotations
 
-from functools import partial
 from struct import Struct
 from typing import Any, NamedTuple
 
@@ -108,19 +107,11 @@ def lay_out_channel(
         )
 
 
-def _close_producer(memory: ControlMemory, peer: Any, handle: Any) -> None:
-    lib.as_producer_close(handle)
-
-
-def _close_consumer(memory: ControlMemory, peer: Any, handle: Any) -> None:
-    lib.as_consumer_close(handle)
-
-
 class SendRing:
     """The producer's end of a channel. One thread at a time. Opening it takes the end over from whoever
     had it."""
 
-    __slots__ = ("_buffer", "_entry", "_producer")
+    __slots__ = ("_buffer", "_entry", "_keep", "_producer")
 
     def __init__(
         self,
@@ -135,10 +126,11 @@ class SendRing:
         """`budget`: bytes that may wait unconsumed; `peer`, `peer_bit`: what to ring when something was sent.
 
         ValueError: no channel there. BrokenError: a channel of another plan, or a damaged one."""
-        bell = None if peer is None else peer.handle
-        handle = lib.as_producer_open(memory.pointer(offset), plan, budget, bell or _NULL, peer_bit)
-        opened(handle, f"sending end of the channel at {offset}")
-        self._producer = ffi.gc(handle, partial(_close_producer, memory, bell))
+        self._producer: Any = None
+        self._keep = (memory, peer and peer.memory)
+        bell = _NULL if peer is None else peer.handle
+        handle = lib.as_producer_open(memory.pointer(offset), plan, budget, bell, peer_bit)
+        self._producer = opened(handle, f"sending end of the channel at {offset}")
         self._entry = ffi.new("as_entry *")
         self._buffer = ffi.buffer(self._entry)
 
@@ -218,7 +210,11 @@ class SendRing:
         """Takes back every block that is out. Call it when the consumer is gone, or has returned all."""
         handle, self._producer = self._producer, None
         if handle is not None:
-            ffi.release(handle)
+            lib.as_producer_close(handle)
+
+    def __del__(self, _close: Any = lib.as_producer_close) -> None:
+        if self._producer is not None:
+            _close(self._producer)
 
     def abandon(self) -> None:
         """Gives the end up for good without taking anything back: what the consumer has not returned stays valid for
@@ -231,7 +227,7 @@ class SendRing:
 class ReceiveRing:
     """The consumer's end of a channel. One thread at a time; its blocks may be released by any thread."""
 
-    __slots__ = ("_buffer", "_consumer", "_entry", "_memory")
+    __slots__ = ("_buffer", "_consumer", "_entry", "_keep")
 
     def __init__(
         self,
@@ -245,11 +241,11 @@ class ReceiveRing:
         """`peer`, `peer_bit`: what to ring when the producer waits for credit and there is some again.
 
         ValueError: no channel there. BrokenError: a channel of another plan."""
-        bell = None if peer is None else peer.handle
-        handle = lib.as_consumer_open(memory.pointer(offset), plan, bell or _NULL, peer_bit)
-        opened(handle, f"receiving end of the channel at {offset}")
-        self._consumer = ffi.gc(handle, partial(_close_consumer, memory, bell))
-        self._memory = memory
+        self._consumer: Any = None
+        self._keep = (memory, peer and peer.memory)
+        bell = _NULL if peer is None else peer.handle
+        handle = lib.as_consumer_open(memory.pointer(offset), plan, bell, peer_bit)
+        self._consumer = opened(handle, f"receiving end of the channel at {offset}")
         self._entry = ffi.new("as_entry *")
         self._buffer = ffi.buffer(self._entry)
 
@@ -275,7 +271,7 @@ class ReceiveRing:
         hold = _borrow(self._consumer or self.handle, self._entry, arena.handle)
         if hold == _NULL:
             raise_errno(f"borrow from arena {arena.id}")
-        return Block(hold, False, self._memory)
+        return Block(hold, False, self._keep)
 
     def consume(self, count: int = 1) -> None:
         """Takes the first `count` entries away, which gives their bytes back to the producer as credit."""
@@ -310,4 +306,8 @@ class ReceiveRing:
         valid."""
         handle, self._consumer = self._consumer, None
         if handle is not None:
-            ffi.release(handle)
+            lib.as_consumer_close(handle)
+
+    def __del__(self, _close: Any = lib.as_consumer_close) -> None:
+        if self._consumer is not None:
+            _close(self._consumer)

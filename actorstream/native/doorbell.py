@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import Any
 
 from actorstream.errors import ClosedError
@@ -18,10 +17,6 @@ _park = lib.as_doorbell_park
 _unpark = lib.as_doorbell_unpark
 
 
-def _close(memory: ControlMemory, handle: Any) -> None:
-    lib.as_doorbell_close(handle)
-
-
 class Doorbell:
     """One process's doorbell as this process sees it. `ring` is for anyone; the rest is for its owner's loop
     thread.
@@ -29,7 +24,7 @@ class Doorbell:
     The owner's loop: `collect` the bits that rang, work on them, and when nothing is left `park`; if that
     answers True, sleep until `eventfd` is readable, then `unpark`."""
 
-    __slots__ = ("_bell", "_most", "_out", "bits", "eventfd")
+    __slots__ = ("_bell", "_most", "_out", "bits", "eventfd", "memory")
 
     @staticmethod
     def size(bits: int) -> int:
@@ -55,7 +50,8 @@ class Doorbell:
     def __init__(self, memory: ControlMemory, offset: int, bits: int, eventfd: int) -> None:
         """Opens the doorbell at `offset`; `eventfd` is the owner's, and stays the caller's to close."""
         handle = opened(lib.as_doorbell_open(memory.pointer(offset), eventfd), f"doorbell at offset {offset}")
-        self._bell = ffi.gc(handle, partial(_close, memory))
+        self._bell = ffi.gc(handle, lib.as_doorbell_close)
+        self.memory = memory
         self.bits = bits
         self._most = min(bits, 4096)
         self._out = ffi.new("uint32_t[]", self._most)

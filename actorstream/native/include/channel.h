@@ -11,7 +11,7 @@
  *   320  flags: wish u32 (1: producer waits for credit, 2: for returned loans; seq_cst, Dekker with consumed/returned),
  *               consumer closed u32, wished index u64 (ring when consumed has reached it)
  *   384  frontier words: i64 each, monotone, initially INT64_MIN (release; partner: acquire)
- *   ...  entries: slots x 128 bytes, 64-byte aligned
+ *   ...  entries: slots x 128 bytes, 128-byte aligned
  *   ...  return slots: u32 loan number each, `returns` of them
  *
  * The committed index is the only publication point. Order of the producer: entry, committed (release), frontier
@@ -32,7 +32,7 @@
  * reaps the old process first; the epoch is the second line of defence. Handles that a fork copied are stale too.
  *
  * Lifetime: the control memory must outlive the handle and, of a closed consumer, its borrowed holds, which still go back
- * over the return ring but ring nobody. The doorbell handle must live until the end is closed.
+ * over the return ring but ring nobody. The doorbell's memory and eventfd must live until the end is closed.
  */
 #ifndef ACTORSTREAM_CHANNEL_H
 #define ACTORSTREAM_CHANNEL_H

@@ -26,7 +26,8 @@ uint64_t as_doorbell_size(uint32_t bits);
 int as_doorbell_init(void *memory, uint32_t bits);
 /* NULL with errno: EINVAL (no doorbell there, or an eventfd that would block), EBADF, ENOMEM. eventfd -1: spin only. */
 as_doorbell *as_doorbell_open(void *memory, int eventfd);
-void as_doorbell_close(as_doorbell *bell);     /* frees the handle; memory and eventfd are the caller's */
+/* Frees the handle once every end of a channel that was opened with it is closed; memory and eventfd are the caller's. */
+void as_doorbell_close(as_doorbell *bell);
 /* Any thread, any process. */
 void as_doorbell_ring(as_doorbell *bell, uint32_t bit);
 /* Owner: clears and lists up to `max` set bits; answers how many (call again if it is `max`). */

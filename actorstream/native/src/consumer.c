@@ -80,7 +80,7 @@ as_consumer *as_consumer_open(void *memory, uint64_t plan, as_doorbell *peer, ui
         .ring = ring,
         .entries = ring_entries(ring),
         .path = path,
-        .peer = peer,
+        .peer = as_doorbell_retain(peer),
         .peer_bit = peer_bit,
         .epoch = epoch,
         .forks = path->forks,
@@ -123,6 +123,7 @@ void as_consumer_close(as_consumer *consumer) {
         unlock(path);
     }
     unreference(path);
+    as_doorbell_close(consumer->peer);
     free(consumer);
 }
 

@@ -10,6 +10,7 @@
 
 #include "../include/doorbell.h"
 #include "process.h"
+#include "ring.h"
 
 #define MAGIC 0x4c4c4542u /* "BELL" */
 
@@ -22,6 +23,7 @@ typedef struct memory {
 _Static_assert(offsetof(memory, words) == 128, "doorbell.h draws it so");
 
 struct as_doorbell {
+    _Atomic uint32_t references; /* the opener and every end of a channel that rings it */
     memory *shared;
     _Atomic uint64_t *summary;
     _Atomic uint64_t *words;
@@ -75,6 +77,7 @@ as_doorbell *as_doorbell_open(void *at, int eventfd) {
     as_doorbell *bell = malloc(sizeof *bell);
     if (bell != NULL) {
         *bell = (as_doorbell){
+            .references = 1,
             .shared = shared,
             .summary = shared->words,
             .words = shared->words + padded_summaries(shared->bits),
@@ -87,8 +90,18 @@ as_doorbell *as_doorbell_open(void *at, int eventfd) {
     return bell;
 }
 
+as_doorbell *as_doorbell_retain(as_doorbell *bell) {
+    if (bell != NULL) {
+        atomic_fetch_add_explicit(&bell->references, 1, memory_order_relaxed);
+    }
+    return bell;
+}
+
 void as_doorbell_close(as_doorbell *bell) {
-    free(bell);
+    /* acq_rel; partner: itself */
+    if (bell != NULL && atomic_fetch_sub_explicit(&bell->references, 1, memory_order_acq_rel) == 1) {
+        free(bell);
+    }
 }
 
 /* Writing is worth it only if the bit is not set: then the line stays shared between the ringers. All seq_cst;

@@ -76,7 +76,7 @@ as_producer *as_producer_open(void *memory, uint64_t plan, uint64_t budget, as_d
         .ring = ring,
         .entries = ring_entries(ring),
         .returns = ring_returns(ring),
-        .peer = peer,
+        .peer = as_doorbell_retain(peer),
         .peer_bit = peer_bit,
         .forks = as_process_now(),
         .slots = ring->slots,
@@ -107,6 +107,7 @@ void as_producer_close(as_producer *producer) {
             as_hold_release(producer->held[index]);
         }
     }
+    as_doorbell_close(producer->peer);
     free(producer->totals);
     free(producer->spare);
     free(producer->held);

@@ -42,7 +42,7 @@ _Static_assert(offsetof(as_ring, plan) == 24 && offsetof(as_ring, committed) == 
 _Static_assert(sizeof(as_entry) == 128, "an entry is two cache lines");
 
 static inline uint64_t ring_entries_at(uint32_t frontiers) {
-    return (sizeof(as_ring) + (uint64_t)frontiers * 8 + 63) / 64 * 64;
+    return (sizeof(as_ring) + (uint64_t)frontiers * 8 + 127) / 128 * 128;
 }
 
 static inline as_entry *ring_entries(as_ring *ring) {
@@ -53,6 +53,8 @@ static inline uint32_t *ring_returns(as_ring *ring) {
     return (uint32_t *)(ring_entries(ring) + ring->slots);
 }
 
+/* doorbell.c: another user of the handle, who ends with as_doorbell_close; NULL stays NULL */
+as_doorbell *as_doorbell_retain(as_doorbell *bell);
 /* channel.c: 0, or the errno that opening an end answers */
 int as_ring_check(const void *memory, uint64_t plan);
 #endif
