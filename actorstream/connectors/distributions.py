@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from actorstream.errors import SchemaError
+from actorstream.events.column import Column
 from actorstream.events.fields import FLOATS, INTEGERS, Field, Kind
 from actorstream.topology.nearest import did_you_mean
 
@@ -68,27 +70,26 @@ class Generated:
     ascending: bool
     """A later row never has a lesser value."""
 
-    def column(self, rows: np.ndarray) -> Any:
-        """The values of these rows, as something that a column can be made of."""
+    def column(self, rows: np.ndarray) -> Column:
+        """The values of these rows."""
         import pyarrow as pa
         import pyarrow.compute as pc
 
         found = self.make(rows, self.salt)
         field = self.field
+        missing = unit(rows, self.salt + 2) < self.nulls if self.nulls else None
         if self.values is not None:
-            found = found.astype(np.int64)
-            found = found if field.categories else pa.array(self.values, field.arrow()).take(pa.array(found))
-        elif field.kind is Kind.STRING:
+            values = Column.from_values(field, [*self.values, None] if self.nulls else list(self.values))
+            return values.take(found if missing is None else np.where(missing, len(self.values), found))
+        if field.kind is Kind.STRING:
             found = pc.binary_replace_slice(pc.cast(pa.array(found), pa.string()), 0, 0, self.prefix or "")
         elif field.dtype is not None and found.dtype != field.dtype:
-            found = (np.rint(found) if field.kind in INTEGERS and found.dtype.kind == "f" else found).astype(
-                field.dtype
-            )
-        if self.nulls:
-            missing = unit(rows, self.salt + 2) < self.nulls
+            whole = field.kind in INTEGERS and found.dtype.kind == "f"
+            found = (np.rint(found) if whole else found).astype(field.dtype)
+        if missing is not None:
             array = pa.array(found) if isinstance(found, np.ndarray) else found
             found = pc.if_else(pa.array(missing), pa.scalar(None, array.type), array)
-        return found
+        return Column.of(field, found)
 
 
 def generated(field: Field, given: str | Mapping[str, Any], seed: int, event_time: bool) -> Generated:
@@ -242,12 +243,9 @@ def _ranked(weights: np.ndarray) -> Make:
 
 
 def _checked(field: Field, value: Any) -> Any:
-    from actorstream.errors import SchemaError
-    from actorstream.events.column import Column
-
     try:
         Column.from_values(field, [value])
-        return field.code(value) if field.categories else value
+        return value
     except SchemaError as error:
         raise DistributionError("values", str(error)) from None
 

@@ -146,7 +146,7 @@ class GeneratorSource(Source):
             return NO_MORE
         if time is None or not time.ascending:
             return None
-        return int(time.column(np.array([min(following)], np.uint64))[0])
+        return int(time.column(np.array([min(following)], np.uint64)).data[0])
 
     def _rows_of(self, shard: int) -> int:
         if self.count is None:

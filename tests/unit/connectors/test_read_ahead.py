@@ -31,11 +31,12 @@ class Numbers:
 
 
 def test_results_come_in_order_whichever_thread_is_first() -> None:
-    gate = threading.Event()
+    begun = [threading.Event() for _ in range(200)]
 
     def work(number: int) -> int:
+        begun[number].set()
         if number % 2 == 0:
-            gate.wait(0.001)  # even ones are overtaken
+            begun[number + 1].wait(10)  # even ones are overtaken
         return number * 10
 
     numbers = Numbers(200)

@@ -1,0 +1,106 @@
+"""parquet-source: columns by name, types that convert without loss, what the file says of nulls."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, Literal
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from actorstream.connectors import parquet_source
+from actorstream.connectors.parquet_source import ParquetSource
+from actorstream.errors import DataError
+from actorstream.events.event import Event
+
+
+def rows(path: Path, **keys: Any) -> list[tuple[Any, ...]]:
+    source = ParquetSource(path, **keys)
+    source.open(source.partitions())
+    found: list[tuple[Any, ...]] = []
+    while (batch := source.read(5)) is not None:
+        found += zip(*(each.tolist() for each in batch.columns()))
+    return found
+
+
+def write(path: Path, columns: dict[str, Any]) -> Path:
+    pq.write_table(pa.table(columns), path, row_group_size=3)
+    return path
+
+
+def test_columns_are_found_by_name_and_converted_without_loss(tmp_path: Path) -> None:
+    path = write(tmp_path / "a", {"x": [1, 2], "b": ["p", "q"], "a": pa.array([1, 2], pa.int16())})
+    assert rows(path, schema={"a": "int", "b": "str"}) == [(1, "p"), (2, "q")]
+    assert rows(path, schema={"x": "int8"}) == [(1,), (2,)]
+    assert rows(path, schema={"x": "float"}) == [(1.0,), (2.0,)]
+
+
+def test_a_column_is_nullable_where_the_file_has_nulls(tmp_path: Path) -> None:
+    path = write(tmp_path / "a", {"a": [1, None], "b": [1, 2], "c": [True, False]})
+    fields = ParquetSource(path).row_schema().fields
+    assert {field.name: field.nullable for field in fields} == {"a": True, "b": False, "c": False}
+    assert rows(path) == [(1, 1, True), (None, 2, False)]
+
+
+def test_a_value_that_does_not_fit_is_a_bad_row_at_its_number(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(parquet_source, "PIECE_ROWS", 4)
+    path = write(tmp_path / "a", {"a": [*range(10), 300, 11]})
+    with pytest.raises(DataError, match=r"a, line 11, column 'a'.*300"):
+        rows(path, schema={"a": "int8"})
+    source = ParquetSource(path, schema={"a": "int8"})
+    source.on_bad_row = "skip"
+    source.open(source.partitions())
+    found: list[int] = []
+    while (batch := source.read(5)) is not None:
+        found += batch.column("a").tolist()
+    assert found == [*range(10), 11]
+
+
+class Shaped(Event):
+    color: Literal["red", "green"]
+    parts: list[int]
+
+
+def test_lists_and_dictionaries_are_read_into_an_event_class(tmp_path: Path) -> None:
+    colors = pa.array(["green", "red", "green"]).dictionary_encode()
+    path = write(tmp_path / "a", {"color": colors, "parts": [[1], [], [2, 3]]})
+    assert rows(path, event=Shaped) == [("green", [1]), ("red", []), ("green", [2, 3])]
+
+
+def test_the_pieces_are_those_after_the_position(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(parquet_source, "PIECE_ROWS", 2)
+    path = write(tmp_path / "a", {"a": list(range(20))})
+    for position in range(22):
+        partition = ParquetSource(path).open_file(str(path))
+        assert partition.skip(position) == min(position, 20)
+        found: list[int] = []
+        while (piece := partition.next()) is not None:
+            found += piece.batch.column("a").tolist()
+        assert found == list(range(position, 20))
+        partition.close()
+
+
+@pytest.mark.parametrize(
+    ("schema", "message"),
+    [
+        ({"prize": "int"}, "no such column; allowed: price, word; did you mean 'price'?"),
+        ({"word": "int"}, "field 'word' is int64"),
+        ({"price": "str"}, "field 'price' is string"),
+    ],
+)
+def test_a_column_that_cannot_be_the_field_is_a_problem(
+    tmp_path: Path, schema: dict[str, str], message: str
+) -> None:
+    path = write(tmp_path / "a", {"price": [1], "word": ["x"]})
+    problems = ParquetSource.check({"path": path, "schema": schema}, [], tmp_path)
+    assert len(problems) == 1 and message in str(problems[0])
+    with pytest.raises(DataError):
+        rows(path, schema=schema)
+
+
+def test_a_file_that_is_not_parquet_is_a_problem_that_names_it(tmp_path: Path) -> None:
+    (tmp_path / "a").write_text("a,b\n")
+    assert "a: is not a Parquet file" in str(ParquetSource.check({"path": tmp_path / "a"}, [], tmp_path)[0])

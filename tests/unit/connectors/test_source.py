@@ -1,0 +1,256 @@
+"""Sources that users write: plain and live events, batches, limits, positions, the class of the rows."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+from collections.abc import AsyncIterator, Iterator
+from datetime import timedelta
+from typing import Any, ClassVar
+
+import pytest
+
+from actorstream.connectors.source import Source
+from actorstream.errors import ConfigurationError
+from actorstream.events.batch import Batch
+from actorstream.events.event import Event
+from actorstream.events.schema import Schema
+
+
+class Number(Event):
+    value: int
+
+
+class Other(Event):
+    ts: int
+
+
+class Plain(Source):
+    def __init__(self, numbers: int = 10) -> None:
+        self.numbers = numbers
+
+    def events(self) -> Iterator[Number]:
+        for value in range(self.numbers):
+            yield Number(value)
+
+
+class WithCommonKeys(Source):
+    def events(self) -> Iterator[Number]:
+        yield from (Number(value) for value in range(10))
+
+
+class Table(Source):
+    outputs: ClassVar[dict[str, Any]] = {"default": Number, "other": Other}
+
+    def read(self, max_rows: int) -> Batch | None:
+        return None
+
+
+class Live(Source):
+    """Gives what is put into `queue`, until None."""
+
+    def __init__(self) -> None:
+        self.queue: asyncio.Queue[int | None] = asyncio.Queue()
+        self.ended = False
+
+    async def events(self) -> AsyncIterator[Number]:
+        try:
+            while (value := await self.queue.get()) is not None:
+                yield Number(value)
+        finally:
+            self.ended = True
+
+
+def drain(source: Source, max_rows: int = 3) -> list[int]:
+    found: list[int] = []
+    while (batch := source.read(max_rows)) is not None:
+        assert isinstance(batch, Batch)
+        assert source.row + batch.rows == sum(source.position().values())
+        found += batch.column("value").tolist()
+    return found
+
+
+def test_a_source_is_as_short_as_its_events() -> None:
+    source = Plain()
+    source.open(source.partitions())
+    assert drain(source) == list(range(10))
+    assert source.position() == {"0": 10}
+    assert source.read(5) is None
+
+
+def test_a_replica_without_the_partition_gives_nothing() -> None:
+    source = Plain()
+    source.open([])
+    assert source.read(5) is None
+    assert source.position() == {}
+
+
+def test_count_and_repeat_hold_for_events_too() -> None:
+    for keys, expected in (
+        ({"count": 4}, list(range(4))),
+        ({"repeat": 2}, list(range(10)) * 2),
+        ({"repeat": 0, "count": 25}, (list(range(10)) * 3)[:25]),
+        ({"count": 0}, []),
+    ):
+        source = WithCommonKeys(**keys)
+        source.open(source.partitions())
+        assert drain(source) == expected
+
+
+def test_a_source_without_events_that_repeats_for_ever_ends() -> None:
+    class Empty(Source):
+        def events(self) -> Iterator[Number]:
+            yield from ()
+
+    source = Empty(repeat=0)
+    source.open(source.partitions())
+    assert source.read(5) is None
+
+
+@pytest.mark.parametrize("position", [0, 1, 9, 10])
+def test_seek_starts_again_and_passes_over_what_was_read(position: int) -> None:
+    source = WithCommonKeys(repeat=2, count=15)
+    source.open(source.partitions())
+    source.seek({"0": position})
+    assert drain(source) == (list(range(10)) * 2)[position:15]
+    assert source.position() == {"0": 15}
+
+
+def test_the_class_of_the_rows_is_that_of_the_annotation_or_declared() -> None:
+    assert Plain.output_types({}, []) == {"default": Number}
+    assert Live.output_types({}, []) == {"default": Number}
+    assert Table.output_types({}, []) == {"default": Number, "other": Other}
+    assert WithCommonKeys.output_types({"event": Other}, []) == {"default": Schema.of(Other)}
+    timed = WithCommonKeys.output_types({"event_time": "value", "time_unit": "s"}, [])["default"]
+    assert isinstance(timed, Schema) and (timed.event_time, timed.time_unit) == ("value", "s")
+    with pytest.raises(ConfigurationError, match="event time of Number is 'nothing'"):
+        WithCommonKeys.output_types({"event_time": "nothing"}, [])
+
+
+def test_the_annotation_of_read_says_the_class_where_it_names_one() -> None:
+    class Reader(Source):
+        def read(self, max_rows: int) -> Batch | None:
+            return None
+
+    assert "default" not in Reader.output_types({}, [])
+
+
+def test_an_event_class_is_found_by_name() -> None:
+    name = f"{__name__}:Number"
+    import sys
+
+    sys.modules[__name__] = sys.modules.get(__name__) or inspect.getmodule(Number)  # type: ignore[assignment]
+    if sys.modules.get(__name__) is not None:
+        assert WithCommonKeys.output_types({"event": name}, []) == {"default": Schema.of(Number)}
+    with pytest.raises(ConfigurationError, match="did you mean 'JSONDecoder'"):
+        WithCommonKeys.output_types({"event": "json:JSONDecodr"}, [])
+
+
+@pytest.mark.parametrize(
+    ("keys", "where"),
+    [
+        ({"rate": -1.0}, "rate"),
+        ({"repeat": -1}, "repeat"),
+        ({"time_unit": "h"}, "time_unit"),
+        ({"max_out_of_orderness": timedelta(seconds=-1)}, "max_out_of_orderness"),
+        ({"idle_timeout": timedelta(seconds=-1)}, "idle_timeout"),
+        ({"schema": {"a": "int"}, "event_time": "b"}, "event_time"),
+        ({"schema": {"a": "str"}, "stream": "aa"}, "stream"),
+    ],
+)
+def test_wrong_common_keys_are_problems(keys: dict[str, Any], where: str, tmp_path: Any) -> None:
+    assert [each.where for each in WithCommonKeys.check(keys, [], tmp_path)] == [where]
+
+
+def test_only_a_live_source_reads_asynchronously() -> None:
+    assert inspect.iscoroutinefunction(Live().read)
+    assert not inspect.iscoroutinefunction(Plain().read)
+
+
+async def test_a_live_source_gives_what_is_there_and_waits_for_more() -> None:
+    source = Live()
+    source.open(source.partitions())
+    for value in range(5):
+        source.queue.put_nowait(value)
+    first = await source._read_live(3)
+    assert first is not None and first.column("value").tolist() == [0, 1, 2]
+    second = await source._read_live(3)
+    assert second is not None and second.column("value").tolist() == [3, 4]
+    waiting = asyncio.ensure_future(source._read_live(3))
+    for _ in range(5):
+        await asyncio.sleep(0)
+    assert not waiting.done()
+    source.queue.put_nowait(5)
+    third = await waiting
+    assert third is not None and third.column("value").tolist() == [5]
+    assert source.position() == {"0": 6} and source.row == 5
+    source.queue.put_nowait(None)
+    assert await source._read_live(3) is None
+    assert source.ended
+
+
+async def test_what_a_cancelled_read_waited_for_is_not_lost() -> None:
+    source = Live()
+    source.open(source.partitions())
+    waiting = asyncio.ensure_future(source._read_live(3))
+    await asyncio.sleep(0)
+    waiting.cancel()
+    await asyncio.gather(waiting, return_exceptions=True)
+    source.queue.put_nowait(7)
+    batch = await source._read_live(3)
+    assert batch is not None and batch.column("value").tolist() == [7]
+    source.on_stop()
+
+
+async def test_an_error_of_a_live_source_comes_after_its_events() -> None:
+    class Failing(Source):
+        async def events(self) -> AsyncIterator[Number]:
+            yield Number(1)
+            raise OSError("connection lost")
+
+    source = Failing()
+    source.open(source.partitions())
+    batch = await source._read_live(3)
+    assert batch is not None and batch.column("value").tolist() == [1]
+    with pytest.raises(OSError, match="connection lost"):
+        await source._read_live(3)
+
+
+async def test_a_live_source_that_goes_back_passes_over_what_was_read() -> None:
+    source = Live()
+    source.open(source.partitions())
+    source.seek({"0": 2})
+    for value in (0, 1, 2, 3, None):
+        source.queue.put_nowait(value)
+    batch = await source._read_live(10)
+    assert batch is not None and batch.column("value").tolist() == [2, 3]
+    assert source.position() == {"0": 4}
+
+
+async def test_a_live_source_that_stops_is_closed() -> None:
+    source = Live()
+    source.open(source.partitions())
+    source.queue.put_nowait(1)
+    assert await source._read_live(3) is not None
+    source.on_stop()
+    for _ in range(5):
+        await asyncio.sleep(0)
+    assert source.ended
+
+
+async def test_a_live_source_does_not_run_ahead_without_bound() -> None:
+    class Endless(Source):
+        made = 0
+
+        async def events(self) -> AsyncIterator[Number]:
+            while True:
+                self.made += 1
+                yield Number(self.made)
+
+    source = Endless()
+    source.open(source.partitions())
+    assert await source._read_live(1) is not None
+    for _ in range(10):
+        await asyncio.sleep(0)
+    assert source.made <= 4097
+    source.on_stop()
