@@ -18,6 +18,7 @@ from actorstream.events.fields import Field, Kind
 from actorstream.events.rows import rows_of
 from actorstream.events.schema import Schema
 from actorstream.native.address import address_of
+from actorstream.native.arena import Block
 from actorstream.native.pieces import ColumnTable
 
 if TYPE_CHECKING:
@@ -239,6 +240,18 @@ class Representation(msgspec.Struct, eq=False, gc=False):
         table.fill([column.descriptor for column in columns])
         self._table = (wire, table)
         return table, 0
+
+    def whole_jumbo(self, schema: Schema) -> JumboTuple | None:
+        """The jumbo tuple of `schema` in shared memory that the rows are all of; what `shared_jumbo` finds most often."""
+        jumbo = self._jumbo
+        if (
+            jumbo is not None
+            and self._wire is schema
+            and self.rows == jumbo._rows
+            and type(jumbo.block) is Block
+        ):
+            return jumbo
+        return None
 
     def shared_jumbo(
         self, arena: Arena | None, schema: Schema | None = None, *, borrowed: bool = True

@@ -24,6 +24,8 @@ class WritableBatch(Batch):
     """
 
     _open: dict[str, np.ndarray] | None = None
+    _pooled: bool = False
+    """The arrays belong to a pool, which lends them again when this batch is gone."""
 
     def __getitem__(self, name: str) -> Any:
         open_columns = self._open
@@ -38,8 +40,9 @@ class WritableBatch(Batch):
     def seal(self, rows: int | None = None) -> Batch:
         """Makes the arrays read-only; answers the batch of the first `rows` rows (all of them unless given)."""
         if self._open is not None:
-            for array in self._open.values():
-                array.setflags(write=False)
+            if not self._pooled:
+                for array in self._open.values():
+                    array.setflags(write=False)
             self._open = None
         return self if rows is None else self.slice(0, rows)
 

@@ -12,7 +12,7 @@ from actorstream.events.batch import Batch
 from actorstream.ordering import ORDERINGS
 from actorstream.runtime.hooks import operator_error
 from actorstream.runtime.operator_unit import InLane, OperatorUnit
-from actorstream.runtime.output import ChannelEdge, DirectEdge, OutLane
+from actorstream.runtime.output import ChannelEdge, DirectEdge, LaneEdge, OutLane
 from actorstream.runtime.replica import Replica
 from actorstream.runtime.routing import make_router
 from actorstream.runtime.source_unit import SourceUnit
@@ -178,7 +178,9 @@ class _Builder:
             replica.arena = replica.arena or next(
                 (lane.arena for lane in lanes if lane.arena is not None), None
             )
-            replica.edges[edge.output].append(ChannelEdge(self._router(edge, planned, len(links)), lanes))
+            replica.edges[edge.output].append(
+                LaneEdge(lanes[0]) if len(lanes) == 1 else ChannelEdge(self._router(edge, planned), lanes)
+            )
 
     def _lane(self, link: Link, replica: Replica, unit: Unit) -> OutLane:
         transport = self.worker.transport
@@ -195,9 +197,7 @@ class _Builder:
             to_events=not takes_batches(self.job.graph.actors[link.edge.consumer].cls),
         )
 
-    def _router(self, edge: Edge, planned: PlannedReplica, lanes: int) -> Any:
-        if lanes == 1:
-            return lambda batch: ((0, batch),)
+    def _router(self, edge: Edge, planned: PlannedReplica) -> Any:
         return make_router(
             edge.route,
             edge.key,

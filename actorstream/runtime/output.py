@@ -26,6 +26,10 @@ if TYPE_CHECKING:
     from actorstream.runtime.wire import Wire
 
 
+POLL_EVERY = 8
+"""Frames between two looks at what the consumer has returned."""
+
+
 class Edge(Protocol):
     """Where one output of one replica leads: to a consumer's replicas by channels, or directly to its neighbour."""
 
@@ -49,6 +53,7 @@ class OutLane:
 
     __slots__ = (
         "_encoded",
+        "_spare",
         "arena",
         "batch_size",
         "blocked",
@@ -93,6 +98,8 @@ class OutLane:
         self.transfer_ns = 0
         self.frontier: int | None = None  # promise that waits until the rows before it are sent
         self._encoded: Frame | None = None
+        # a channel between processes copies what a frame says, so one frame serves for all
+        self._spare = None if arena is None else Frame.data(None, 0, 0, 0, 0, producer, 0, 0)
 
     def push(self, batch: Batch) -> None:
         """Queues rows; sends at once when a jumbo tuple is full or the consumer has nothing to do."""
@@ -101,12 +108,23 @@ class OutLane:
             if rows <= self.batch_size and (rows + rows > self.batch_size or self.channel.is_empty()):
                 frame = self._whole(batch)
                 if frame is not None:
-                    self._encoded = frame
-                    self.flush()
+                    self._send(frame)
                     return
         self.pending.append(batch)
         self.rows += batch.rows
         if not self.blocked and (self.rows >= self.batch_size or self.channel.is_empty()):
+            self.flush()
+
+    def _send(self, frame: Frame) -> None:
+        """Sends a frame that has nothing before it."""
+        frame.sequence = sequence = self.sequence
+        if not sequence % POLL_EVERY:
+            self.channel.poll()
+        if self.channel.send_nowait(frame):
+            self.sequence = sequence + 1
+            self.jumbo_out += 1
+        else:
+            self._encoded = frame
             self.flush()
 
     def control(self, kind: FrameKind, barrier: int) -> None:
@@ -200,6 +218,9 @@ class OutLane:
     def _whole(self, batch: Batch) -> Frame | None:
         """A jumbo tuple of just this batch, by reference where it can be; None if it is too large and must be cut."""
         schema = self._schema(batch)
+        whole = batch.whole_jumbo(schema) if self.arena is not None else None
+        if whole is not None:
+            return self._frame(batch, whole, 0, whole.nbytes, schema)
         found = batch.shared_jumbo(self.arena, schema)
         if found is not None:
             jumbo, first = found
@@ -229,17 +250,23 @@ class OutLane:
         return frame
 
     def _frame(self, batch: Batch, payload: Any, first: int, nbytes: int, schema: Schema) -> Frame:
-        return Frame.data(
-            payload,
-            batch.rows,
-            first,
-            nbytes,
-            schema.fingerprint,
-            self.producer,
-            batch.entry_min,
-            batch.entry_max,
-            batch.began,
-        )
+        frame = self._spare
+        if frame is None:
+            return Frame.data(
+                payload,
+                batch.rows,
+                first,
+                nbytes,
+                schema.fingerprint,
+                self.producer,
+                batch.entry_min,
+                batch.entry_max,
+                batch.began,
+            )
+        frame.payload, frame.rows, frame.first, frame.nbytes = payload, batch.rows, first, nbytes
+        frame.schema, frame.min_entry, frame.max_entry = schema.fingerprint, batch.entry_min, batch.entry_max
+        frame.began = batch.began
+        return frame
 
     def _joined(self, parts: list[Batch], schema: Schema) -> Batch:
         """One batch of several for a consumer in this process: events stay events if it takes events, the rest is
@@ -284,6 +311,24 @@ class ChannelEdge:
     def advance(self, frontier: int) -> None:
         for lane in self.lanes:
             lane.advance(frontier)
+
+
+class LaneEdge:
+    """An edge to one replica: no route to decide."""
+
+    __slots__ = ("advance", "control", "lane", "push")
+
+    def __init__(self, lane: OutLane) -> None:
+        self.lane = lane
+        self.push, self.control, self.advance = lane.push, lane.control, lane.advance
+
+    @property
+    def lanes(self) -> tuple[OutLane, ...]:
+        return (self.lane,)
+
+    def flush(self) -> None:
+        if self.lane.pending and not self.lane.blocked:
+            self.lane.flush()
 
 
 class DirectEdge:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from actorstream.actors.actor import Actor
 from actorstream.errors import ChannelError, OperatorError, ResourceError, RunError, SchemaError
 from actorstream.events.batch import Batch
+from actorstream.events.pool import WritablePool
 from actorstream.events.schema import Schema
 from actorstream.events.writable import allocate
 from actorstream.metrics.counters import HISTOGRAM_WORDS, Counter, bucket_of
@@ -35,6 +36,8 @@ if TYPE_CHECKING:
     from actorstream.runtime.unit import Unit
 
 FRONTIER_MIN = -(2**63)
+MOST_POOLS = 4
+"""Sizes of batches written in place for which blocks are kept; other sizes are allocated anew."""
 
 
 class Replica:
@@ -82,6 +85,7 @@ class Replica:
         """Whether on_start was called, so that on_stop is due."""
         self.arena: Arena | None = None
         """Where batches that are written in place lie; None: on the heap, since none of them leaves the process."""
+        self._pools: dict[tuple[Any, int], WritablePool] = {}
         self.is_sink = type(actor).role == "sink"
         self.wants_frontier = type(actor).on_heartbeat is not Actor.on_heartbeat
         self.frontier = FRONTIER_MIN
@@ -103,12 +107,15 @@ class Replica:
         self.outbox.emit(item, to)
 
     def allocate(self, event: Any, rows: int) -> Batch:
+        pool = self._pools.get((event, rows))
+        if pool is not None:
+            return pool.take()
         schema = Schema.of(event)
-        for output in self.schemas.values():
-            if output == schema:
-                schema = output
-                break
-        return allocate(schema, rows, self.arena)
+        schema = next((output for output in self.schemas.values() if output == schema), schema)
+        if self.arena is None or len(self._pools) >= MOST_POOLS:
+            return allocate(schema, rows, self.arena)
+        pool = self._pools[event, rows] = WritablePool(schema, rows, self.arena)
+        return pool.take()
 
     def count_late(self, rows: int) -> None:
         self.late += rows

@@ -68,6 +68,7 @@ class SourceUnit(Unit):
         super().__init__(worker, head)
         self.watermarks, self.one_partition, self.heartbeat_s = watermarks, one_partition, heartbeat_s
         self._heartbeat: asyncio.TimerHandle | None = None
+        self._bad_rows = 0
         self.source = source
         self.batch_size = batch_size
         self.pace = Pace(rate) if rate else None
@@ -146,6 +147,9 @@ class SourceUnit(Unit):
             head.forward(batch)
             if self.pace is not None:
                 self.pace.sent += batch.rows
+        if self.source.bad_rows == self._bad_rows:
+            return
+        self._bad_rows = self.source.bad_rows
         dead = self.source.take_dead()
         if dead is not None:
             head.failures.dead += dead.rows
