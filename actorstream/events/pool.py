@@ -1,7 +1,7 @@
 """A pool of jumbo tuples to write in place again and again: their arrays are made once a block, not once a batch.
 
 A block is written again only when nobody can see it any more: all its loans are back, and neither batch nor array
-of the last use is held by user code. Otherwise another one is taken; what is kept for good leaves the pool.
+of the last use is held by user code. Otherwise another one is taken.
 """
 
 from __future__ import annotations
@@ -28,22 +28,32 @@ still holds (`ipc` numpy-sum: 12% more)."""
 
 
 class _Slot:
-    """A block with its arrays, and how many references each has while nobody uses them."""
+    """A block with its batch and arrays, and how many references each has while nobody uses them."""
 
-    __slots__ = ("arrays", "block", "open", "references", "root", "uses")
+    __slots__ = ("batch", "block", "open", "parts", "references", "uses")
 
     def __init__(self, batch: WritableBatch) -> None:
         jumbo: Any = batch._jumbo
+        self.batch = batch
         self.block: Any = jumbo.block
         self.open: dict[str, np.ndarray] = batch._open  # type: ignore[assignment]
-        self.arrays = list(self.open.values())
-        self.root: np.ndarray = self.arrays[0].base  # type: ignore[assignment]
+        arrays = list(self.open.values())
+        self.parts = [batch, jumbo, self.block, arrays[0].base, *arrays]
         self.uses: int = self.block.uses
         self.references = 0
 
     def count(self) -> int:
-        """References to the block, its root array and its columns."""
-        return getrefcount(self.block) + getrefcount(self.root) + sum(map(getrefcount, self.arrays))
+        """References to the batch, the jumbo tuple, the block, its root array and its columns."""
+        return sum(map(getrefcount, self.parts))
+
+    def forget(self) -> None:
+        """Lets go of what was made when somebody read the batch: views that use the block."""
+        jumbo: Any = self.batch._jumbo
+        if jumbo._root is not None:
+            batch, fresh = self.batch, JumboTuple(self.block, size=jumbo.size)
+            jumbo._root, jumbo._typed, jumbo._table, jumbo._layout = None, fresh._typed, None, None
+            batch._columns = [None] * len(batch._columns)
+            batch._events = batch._system = batch._times = batch._table = None
 
 
 class WritablePool:
@@ -52,34 +62,25 @@ class WritablePool:
     def __init__(self, schema: Schema, rows: int, arena: Arena) -> None:
         self.schema, self.rows, self.arena = schema, rows, arena
         self._slots: deque[_Slot] = deque()
-        self._user = schema.user
-        self._fields = len(self._user.fields)
-        self._size = 0
 
     def take(self) -> WritableBatch:
         """A batch with undefined values. ResourceError if the arena is full."""
         slots = self._slots
         for _ in range(min(TRIES, len(slots))):
-            slot = slots.popleft()
-            if slot.block.uses == slot.uses:
-                if slot.count() == slot.references:
-                    slots.append(slot)
-                    return self._batch(slot)
-                continue  # user code holds an array or the batch: it is his from now on
-            slots.append(slot)
+            slot = slots[0]
+            slots.rotate(-1)
+            if slot.count() == slot.references:  # nobody in this process holds it
+                slot.forget()
+                if slot.block.uses == slot.uses:  # nor does a consumer
+                    batch = slot.batch
+                    batch._open = slot.open
+                    return batch
         if len(slots) >= MOST:
             slots.popleft()
         batch = allocate(self.schema, self.rows, self.arena)
-        self._size = batch._jumbo.size  # type: ignore[union-attr]
+        batch._pooled = True
         slot = _Slot(batch)
         del batch
         slot.references = slot.count()
         slots.append(slot)
-        return self._batch(slot)
-
-    def _batch(self, slot: _Slot) -> WritableBatch:
-        jumbo = JumboTuple(slot.block, self.rows, size=self._size)
-        batch = WritableBatch(self._user, self.rows, [None] * self._fields, None, jumbo, self.schema)
-        batch._open = slot.open
-        batch._pooled = True
-        return batch
+        return slot.batch

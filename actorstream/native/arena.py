@@ -16,6 +16,7 @@ from actorstream.native.status import opened
 
 _allocate = lib.as_hold_allocate
 _release = lib.as_hold_release
+_uses = lib.as_hold_uses
 _retain = lib.as_hold_retain
 _data = lib.as_hold_data
 _bytes = lib.as_hold_bytes
@@ -88,7 +89,7 @@ class Block:
     @property
     def uses(self) -> int:
         """How many uses there are in this process: blocks, views, and loans that are out."""
-        return int(lib.as_hold_uses(self.handle))
+        return _uses(self._hold or self.handle)  # type: ignore[no-any-return]
 
     @property
     def is_own(self) -> bool:
