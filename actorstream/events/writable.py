@@ -37,6 +37,12 @@ class WritableBatch(Batch):
             self.schema.index(name)
             raise
 
+    def arrays(self) -> list[np.ndarray]:
+        """The arrays of all fields, in the schema's order; writable until the batch is sealed."""
+        if self._open is None:
+            return [self.column(field.name).numpy() for field in self.schema.fields]
+        return list(self._open.values())
+
     def seal(self, rows: int | None = None) -> Batch:
         """Makes the arrays read-only; answers the batch of the first `rows` rows (all of them unless given)."""
         if self._open is not None:

@@ -50,11 +50,8 @@ class Filling(Repeat):
             return None
         batch = self.allocate(Row, self.rows)
         add, ramp, number = np.add, self.ramp, self.read_batches
-        add(ramp, number, batch["a"])
-        add(ramp, number, batch["b"])
-        add(ramp, number, batch["c"])
-        add(ramp, number, batch["d"])
-        add(ramp, number, batch["e"])
+        for column in batch.arrays():
+            add(ramp, number, column)
         self.read_batches = number + 1
         return batch
 
