@@ -1,0 +1,107 @@
+"""Starts the command line in processes of its own and finds everything that descends from them. Waits on ends only."""
+
+from __future__ import annotations
+
+import os
+import select
+import subprocess
+import sys
+import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from time import monotonic
+
+ROOT = Path(__file__).parents[2]
+TAG = "ACTORSTREAM_TEST_RUN"
+PATIENCE_S = 45.0
+"""How long an end may take on a machine that does much else."""
+
+
+@dataclass
+class Run:
+    """One `actorstream launch`: its process, and by a mark in their environment all that descend from it."""
+
+    process: subprocess.Popen[str]
+    tag: str
+    pidfd: int = field(default=-1)
+
+    def __post_init__(self) -> None:
+        self.pidfd = os.pidfd_open(self.process.pid)
+
+    @property
+    def pid(self) -> int:
+        return self.process.pid
+
+    def ends_within(self, seconds: float) -> bool:
+        """Waits until the command ends, at most so long."""
+        return bool(readable(self.pidfd, seconds))
+
+    def family(self) -> list[int]:
+        """Pids of all processes of this run that live, the command's own first."""
+        mark = f"{TAG}={self.tag}".encode()
+        found = []
+        for path in Path("/proc").iterdir():
+            if path.name.isdigit():
+                with suppress(OSError):
+                    if mark in (path / "environ").read_bytes().split(b"\0") and is_alive(int(path.name)):
+                        found.append(int(path.name))
+        return sorted(found, key=lambda pid: (pid != self.pid, pid))
+
+    def workers(self) -> list[int]:
+        return [pid for pid in self.family() if pid != self.pid]
+
+    def wait(self) -> tuple[int, str, str]:
+        """Exit status, stdout and stderr. TimeoutExpired: it hangs."""
+        out, err = self.process.communicate(timeout=PATIENCE_S)
+        return self.process.returncode, out, err
+
+    def wait_until_nobody_is_left(self) -> list[int]:
+        """Those that are still there after a long while; nobody, if all is well."""
+        until = monotonic() + PATIENCE_S
+        while (left := self.workers()) and monotonic() < until:
+            with suppress(ProcessLookupError):
+                descriptor = os.pidfd_open(left[0])
+                readable(descriptor, until - monotonic())
+                os.close(descriptor)
+        return left
+
+
+@contextmanager
+def launched(folder: Path, *arguments: object) -> Iterator[Run]:
+    """`actorstream launch ARGUMENTS` from `folder`, with the project's tests importable."""
+    tag = uuid.uuid4().hex
+    path = os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH", "")]))
+    process = subprocess.Popen(
+        [sys.executable, "-m", "actorstream", "launch", *map(str, arguments)],
+        cwd=folder,
+        env={**os.environ, TAG: tag, "PYTHONPATH": path},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    run = Run(process, tag)
+    try:
+        yield run
+    finally:
+        for pid in run.family():
+            with suppress(ProcessLookupError):
+                os.kill(pid, 9)
+        process.communicate()
+        os.close(run.pidfd)
+
+
+def readable(descriptor: int, seconds: float) -> bool:
+    """Whether there is something to read, or an end, within so long."""
+    poll = select.poll()
+    poll.register(descriptor, select.POLLIN)
+    return bool(poll.poll(max(seconds, 0) * 1000))
+
+
+def is_alive(pid: int) -> bool:
+    """Whether the process runs; one that has ended and was not waited for does not."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return False
