@@ -32,13 +32,14 @@ class Block(NamedTuple):
     """Whole records of a file.
 
     data: their bytes, decompressed; starts at a record and ends at one (or at the end of the file).
-    lines: newlines in the file before the block.
+    lines: newlines in the file before the block. ends: newlines in the block.
     done: bytes of the file, as it lies on disk, that were read to get here.
     final: nothing comes after it.
     """
 
     data: bytes
     lines: int
+    ends: int
     done: int
     final: bool
 
@@ -129,8 +130,8 @@ class BlockReader:
         return more
 
     def _block(self, data: bytes, final: bool) -> Block:
-        block = Block(data, self._lines, self._raw.tell(), final)
-        self._lines += occurrences(data, b"\n")
+        block = Block(data, self._lines, occurrences(data, b"\n"), self._raw.tell(), final)
+        self._lines += block.ends
         return block
 
 

@@ -89,7 +89,7 @@ class CsvFormat:
         if block.final or QUOTE not in data:
             return
         start = 0
-        if rows == count_lines(data):  # each line is a record, so the last one shows it
+        if rows == block.ends or rows == count_lines(data):  # each line is a record, so the last one shows it
             start = data.rfind(b"\n", 0, -1) + 1
         elif self._records.well_formed(data):
             return

@@ -40,7 +40,7 @@ def read_head(path: str, schema: Schema, delimiter: str, header: bool) -> tuple[
             if cells.count(name) != 1:
                 raise DataError(_missing(name, cells), file=path, line=1, column=name)
         lines = first.data.count(b"\n", 0, size)
-        rest = first._replace(data=first.data[size:], lines=first.lines + lines)
+        rest = first._replace(data=first.data[size:], lines=first.lines + lines, ends=first.ends - lines)
         return cells, Preceded(rest, blocks)
     except DataError:
         blocks.close()

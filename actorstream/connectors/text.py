@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from actorstream.connectors.blocks import Block, BlockReader, occurrences
+from actorstream.connectors.blocks import Block, BlockReader
 from actorstream.connectors.dead_rows import BadRow
 from actorstream.connectors.file_source import FileSource
 from actorstream.connectors.partition import BlockPartition, Partition, Piece
@@ -68,7 +68,7 @@ class TextFormat:
     """Blocks of text as batches of lines."""
 
     def count(self, block: Block) -> int:
-        return occurrences(block.data, b"\n") + (not block.data.endswith(b"\n"))
+        return block.ends + (not block.data.endswith(b"\n"))
 
     def parse(self, block: Block) -> Piece:
         from actorstream.events.batch import Batch

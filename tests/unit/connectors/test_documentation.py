@@ -1,0 +1,69 @@
+"""The programs of docs/connectors.md run, and its topology is right."""
+
+from __future__ import annotations
+
+import re
+import sys
+import tomllib
+import types
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from actorstream.connectors import BUILTIN
+from actorstream.connectors.generator import GeneratorSource
+from actorstream.events.batch import Batch
+from actorstream.topology.modules import load_object
+
+PAGE = (Path(__file__).parents[3] / "docs" / "connectors.md").read_text()
+
+
+def program(name: str) -> str:
+    found = re.search(rf"```python\n# {name}\.py\n(.*?)```", PAGE, re.DOTALL)
+    assert found is not None
+    return found[1]
+
+
+@pytest.fixture
+def modules() -> Iterator[dict[str, Any]]:
+    """The modules of the page, importable while the test runs."""
+    made = {}
+    for name in ("sensors", "alarm"):
+        module = made[name] = types.ModuleType(name)
+        sys.modules[name] = module
+        exec(compile(program(name), f"{name}.py", "exec"), vars(module))
+    yield made
+    for name in made:
+        del sys.modules[name]
+
+
+def test_the_source_of_the_page_gives_its_events(modules: dict[str, Any]) -> None:
+    source = modules["sensors"].Sensors(sensors=2, rounds=3)
+    assert source.output_types({}, []) == {"default": modules["sensors"].Reading}
+    source.open(source.partitions())
+    batch = source.read(100)
+    assert isinstance(batch, Batch)
+    assert batch["sensor"].tolist() == [0, 1] * 3
+
+
+def test_the_sink_of_the_page_prints(modules: dict[str, Any], capsys: pytest.CaptureFixture[str]) -> None:
+    sink = modules["alarm"].Alarm()
+    sink.on_event(modules["sensors"].Reading(1, 2.5))
+    assert capsys.readouterr().out == "Reading(sensor=1, celsius=2.5)\n"
+    assert sink.prepare(1) is None
+
+
+def test_the_topology_of_the_page_is_right() -> None:
+    found = re.search(r"```toml\n(.*?)```", PAGE, re.DOTALL)
+    assert found is not None
+    keys = tomllib.loads(found[1])["actors"]["clicks"]
+    assert keys.pop("type") == "generator-source"
+    assert GeneratorSource.check(keys, [], Path()) == []
+
+
+def test_every_built_in_type_can_be_loaded_and_is_on_the_page() -> None:
+    for name, where in BUILTIN.items():
+        assert load_object(where).role == name.rpartition("-")[2]
+        assert f"`{name}`" in PAGE
