@@ -14,18 +14,23 @@ import cffi
 from setuptools.command.build_ext import build_ext
 
 HERE = Path(__file__).resolve().parent
-HEADERS = (
-    "status.h",
-    "memory.h",
-    "arena.h",
-    "doorbell.h",
-    "channel.h",
-    "mpmc.h",
-    "column.h",
-    "jumbo.h",
-    "kernels.h",
-)
 CFLAGS = ("-std=gnu11", "-O3", "-Wall", "-Wextra", "-Werror", "-fno-strict-aliasing", "-fvisibility=hidden")
+
+
+def headers() -> list[str]:
+    """Every public header, each after those that it includes."""
+    ordered: list[str] = []
+
+    def visit(name: str) -> None:
+        text = (HERE / "include" / name).read_text()
+        for needed in re.findall(r'^#include "(\w+\.h)"', text, re.MULTILINE):
+            visit(needed)
+        if name not in ordered:
+            ordered.append(name)
+
+    for path in sorted((HERE / "include").glob("*.h")):
+        visit(path.name)
+    return ordered
 
 
 def declarations(header: str) -> str:
@@ -38,12 +43,12 @@ def declarations(header: str) -> str:
 def builder(root: Path) -> cffi.FFI:
     """An FFI that knows every public declaration; source paths are relative to `root`."""
     ffi = cffi.FFI()
-    for header in HEADERS:
+    for header in headers():
         ffi.cdef(declarations(header))
     extra = os.environ.get("ACTORSTREAM_CFLAGS", "").split()
     ffi.set_source(
         "actorstream.native._core",
-        "\n".join(f'#include "{header}"' for header in HEADERS),
+        "\n".join(f'#include "{header}"' for header in headers()),
         sources=[os.path.relpath(path, root) for path in sorted((HERE / "src").glob("*.c"))],
         include_dirs=[os.path.relpath(HERE / "include", root)],
         depends=[os.path.relpath(path, root) for path in sorted(HERE.glob("*/*.h"))],
