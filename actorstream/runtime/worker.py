@@ -47,6 +47,8 @@ SPIN_NS = 20_000
 MAX_SPIN_NS = 200_000
 """How long a worker looks for work before it parks, where every worker has a core of its own: longer while what it
 waits for keeps coming soon after it parked, since being woken costs both sides more than waiting."""
+LONG_SPIN_NS = 1_000_000
+NEVER = 2**63
 PUBLISH_S = 0.02
 CANCEL_S = 1.0
 """How long an async hook that was cancelled may take to come to its end."""
@@ -78,6 +80,7 @@ class Worker:
         self._scheduled = False
         self._parked = False
         self._parked_at = 0
+        self._wake_at = NEVER
         self.messages: Messages | None = None
         self._publishing = False
         self._running = 0
@@ -117,6 +120,8 @@ class Worker:
                 self._loop.call_soon(self._turns)
 
     def mark_later(self, unit: Unit, seconds: float) -> asyncio.TimerHandle:
+        """Marks a unit after a while; a worker that spins comes back to the loop in time for it."""
+        self._wake_at = min(self._wake_at, monotonic_ns() + int(seconds * 1e9))
         return self._loop.call_later(seconds, self.mark, unit)
 
     def ref(self, name: str) -> Any:
@@ -201,8 +206,12 @@ class Worker:
         if bell is None:
             return False
         if self.job.always_spin:
-            if bell.spin(SPIN_NS):
+            # the loop is looked at about once a millisecond, or when a unit wants to run again
+            now = monotonic_ns()
+            if bell.spin(max(0, min(LONG_SPIN_NS, self._wake_at - now))):
                 return True
+            if self._wake_at <= monotonic_ns():
+                self._wake_at = NEVER
             self._scheduled = True
             self._loop.call_soon(self._turns)
             return False
