@@ -19,6 +19,7 @@ _release = lib.as_hold_release
 _uses = lib.as_hold_uses
 _retain = lib.as_hold_retain
 _data = lib.as_hold_data
+_address = lib.as_hold_address
 _bytes = lib.as_hold_bytes
 _NULL = ffi.NULL
 
@@ -63,12 +64,12 @@ class Block:
     @property
     def address(self) -> int:
         """Of the payload in this process."""
-        return int(ffi.cast("uintptr_t", _data(self.handle)))
+        return int(_address(self._hold or self.handle))
 
     @property
     def nbytes(self) -> int:
         """Capacity of the payload, at least what was asked for."""
-        return int(_bytes(self.handle))
+        return int(_bytes(self._hold or self.handle))
 
     @property
     def arena_id(self) -> int:
@@ -199,9 +200,7 @@ class Arena:
         """Private to the owner; zeros for a reader."""
         out = ffi.new("uint64_t[4]")
         lib.as_arena_statistics(self.handle, out)
-        return ArenaStatistics(
-            out[0], out[1], out[2], out[3], lib.as_arena_huge_bytes(self.handle)
-        )
+        return ArenaStatistics(out[0], out[1], out[2], out[3], lib.as_arena_huge_bytes(self.handle))
 
     def close(self) -> None:
         """Gives the handle up. The mapping lives until the last block and view in it is gone."""

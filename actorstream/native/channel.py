@@ -212,16 +212,16 @@ class SendRing:
         if handle is not None:
             lib.as_producer_close(handle)
 
-    def __del__(self, _close: Any = lib.as_producer_close) -> None:
-        if self._producer is not None:
-            _close(self._producer)
-
     def abandon(self) -> None:
-        """Gives the end up for good without taking anything back: what the consumer has not returned stays valid for
-        him, also when this process goes on or ends. Nothing of it is reused by this process any more."""
+        """Gives the end up without taking back what is lent: that stays valid for the consumer, and is not
+        reused by this process any more. This is also what happens to an end that is dropped unclosed."""
         handle, self._producer = self._producer, None
         if handle is not None:
-            ffi.gc(handle, None)
+            lib.as_producer_finish(handle)
+
+    def __del__(self, _finish: Any = lib.as_producer_finish) -> None:
+        if self._producer is not None:
+            _finish(self._producer)
 
 
 class ReceiveRing:

@@ -54,6 +54,7 @@ void as_hold_release(as_hold *hold);
 /* The same, with the signature of a destructor: `data` is not used. */
 void as_hold_drop(as_hold *hold, void *data);
 uint8_t *as_hold_data(as_hold *hold);          /* the payload's address in this process */
+uint64_t as_hold_address(const as_hold *hold); /* the same as a number */
 uint64_t as_hold_bytes(const as_hold *hold);   /* payload capacity */
 uint32_t as_hold_arena(const as_hold *hold);
 uint64_t as_hold_offset(const as_hold *hold);

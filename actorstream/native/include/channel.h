@@ -83,6 +83,8 @@ int as_channel_init_at(void *memory, uint32_t slots, uint32_t returns, uint32_t 
 as_producer *as_producer_open(void *memory, uint64_t plan, uint64_t budget, as_doorbell *peer, uint32_t peer_bit);
 /* Releases private memory and every hold still out (call when the consumer is gone or has returned all). */
 void as_producer_close(as_producer *producer);
+/* Reaps, and closes if no loan is out: AS_OK. Else AS_AGAIN: the handle stays open, and so does what is lent. */
+int as_producer_finish(as_producer *producer);
 /* Publishes `entry` (its magic and version are filled, its loan, arena, offset and generation from `hold`), retains
    `hold` (may be NULL) and rings the consumer. AS_AGAIN: ring, budget or loans full, and the wish for credit is noted, so
    that the consumer will ring us; nothing else was changed. AS_E_CLOSED | AS_E_STALE. Wait-free. */

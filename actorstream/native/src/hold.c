@@ -26,6 +26,10 @@ uint8_t *as_hold_data(as_hold *hold) {
     return hold->data;
 }
 
+uint64_t as_hold_address(const as_hold *hold) {
+    return (uint64_t)(uintptr_t)hold->data;
+}
+
 uint64_t as_hold_bytes(const as_hold *hold) {
     return hold->bytes;
 }

@@ -269,6 +269,15 @@ static void lend(as_producer *producer, as_entry *entry, as_hold *hold) {
     entry->generation = as_hold_generation(hold);
 }
 
+int as_producer_finish(as_producer *producer) {
+    as_channel_reap(producer);
+    if (producer->out > 0) {
+        return AS_AGAIN;
+    }
+    as_producer_close(producer);
+    return AS_OK;
+}
+
 int as_channel_send(as_producer *producer, as_entry *entry, as_hold *hold) {
     int status = check(producer);
     if (status != AS_OK || (status = admit(producer, entry->bytes)) != AS_OK) {
