@@ -153,9 +153,10 @@ def _host() -> str:
 
 
 def _process_start(pid: int) -> int:
-    """When the process started, in clock ticks since boot; 0 if there is none (a pid can be used again)."""
+    """When the process started, in clock ticks since boot; 0 if there is none (a pid can be used again), or if it has
+    ended and was not waited for yet."""
     try:
-        text = Path(f"/proc/{pid}/stat").read_text()
+        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
     except OSError:
         return 0
-    return int(text.rpartition(")")[2].split()[19])
+    return 0 if fields[0] in "ZX" else int(fields[19])
