@@ -75,6 +75,20 @@ class Numbers(Source):
         return done
 
 
+class Announced(Numbers):
+    """Writes a line to a pipe in the file system when the first replica starts."""
+
+    def __init__(self, pipe: str, count: int = 1000, parts: int = 1, rate: float | None = None) -> None:
+        super().__init__(count, parts, rate)
+        self.pipe = pipe
+
+    def on_start(self) -> None:
+        if self.replica == 0:
+            descriptor = os.open(self.pipe, os.O_WRONLY)
+            os.write(descriptor, b"started\n")
+            os.close(descriptor)
+
+
 class Ints(Source):
     """The same numbers one event at a time."""
 

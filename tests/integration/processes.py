@@ -99,6 +99,32 @@ def readable(descriptor: int, seconds: float) -> bool:
     return bool(poll.poll(max(seconds, 0) * 1000))
 
 
+class Announcements:
+    """A pipe in the file system in which workers say that they have come to something."""
+
+    def __init__(self, path: Path) -> None:
+        os.mkfifo(path)
+        self.descriptor = os.open(
+            path, os.O_RDWR | os.O_NONBLOCK
+        )  # a writer of its own: it never reads an end
+
+    def clear(self) -> None:
+        with suppress(BlockingIOError):
+            while os.read(self.descriptor, 1 << 16):
+                pass
+
+    def wait(self, run: Run) -> bool:
+        """Waits for an announcement; False if the run ended without."""
+        poll = select.poll()
+        poll.register(self.descriptor, select.POLLIN)
+        poll.register(run.pidfd, select.POLLIN)
+        poll.poll(PATIENCE_S * 1000)
+        return readable(self.descriptor, 0)
+
+    def close(self) -> None:
+        os.close(self.descriptor)
+
+
 def is_alive(pid: int) -> bool:
     """Whether the process runs; one that has ended and was not waited for does not."""
     try:

@@ -5,21 +5,24 @@ from __future__ import annotations
 import os
 import random
 import signal
+from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 from time import monotonic
 
 import pytest
 
-from tests.integration.processes import launched
+from tests.integration.processes import Announcements, launched
 
-COUNT = 60_000
+COUNT = 30_000
 TOPOLOGY = f"""
 name = "kills"
 
 [actors.numbers]
-type = "tests.integration.parts:Numbers"
+type = "tests.integration.parts:Announced"
+pipe = "started"
 count = {COUNT}
+rate = {COUNT * 2}
 parts = 4
 replicas = 2
 
@@ -81,67 +84,89 @@ def check_outputs(folder: Path, *, all_there: bool) -> None:
         assert sum(parts) == COUNT
 
 
-def clear(folder: Path) -> None:
+def clear(folder: Path, started: Announcements) -> None:
     for path in outputs(folder):
         path.unlink()
+    started.clear()
 
 
-def undisturbed(folder: Path) -> float:
-    """Seconds that a run takes."""
-    started = monotonic()
-    with launched(folder, "topology.toml", "--deploy", "deploy.toml", "--workers", 3, "--quiet") as run:
+def arguments(workers: int) -> list[object]:
+    return ["topology.toml", "--deploy", "deploy.toml", "--workers", workers, "--quiet"]
+
+
+def undisturbed(folder: Path, started: Announcements) -> tuple[float, float]:
+    """Seconds that a run takes until its sources start, and from there on."""
+    began = monotonic()
+    with launched(folder, *arguments(3)) as run:
+        assert started.wait(run)
+        at_work = monotonic()
         status, _, errors = run.wait()
     assert status == 0, errors
     check_outputs(folder, all_there=True)
-    clear(folder)
-    return monotonic() - started
+    clear(folder, started)
+    return at_work - began, monotonic() - at_work
 
 
-def kill_at(folder: Path, moment: float, dice: random.Random) -> str:
-    """Kills one process of a run after `moment` seconds, and checks what is left; says which it was."""
-    workers = dice.choice([1, 2, 3, 4])
-    with launched(folder, "topology.toml", "--deploy", "deploy.toml", "--workers", workers, "--quiet") as run:
+def kill_at(folder: Path, started: Announcements | None, moment: float, dice: random.Random) -> str:
+    """Kills one process of a run `moment` seconds after its start, or after its sources have started if that is to be
+    waited for, and checks what is left; says which process it was."""
+    with launched(folder, *arguments(dice.choice([1, 2, 3, 4]))) as run:
+        if started is not None:
+            assert started.wait(run)
         run.ends_within(moment)
         family = run.family()
-        victim = dice.choice(family) if family else run.pid
+        workers = [pid for pid in family if pid != run.pid]
+        victim = dice.choice(workers if workers and dice.random() < 0.7 else [run.pid])
         with suppress(ProcessLookupError):
-            if family:
-                os.kill(victim, signal.SIGKILL)
+            os.kill(victim, signal.SIGKILL)
         status, _, errors = run.wait()
         left = run.wait_until_nobody_is_left()
         assert not left, f"processes {left} outlived a run whose process {victim} was killed"
-    if family and victim == run.pid:
+    if victim == run.pid:
         assert status in (-signal.SIGKILL, 0), errors
-        kind = "launcher"
     else:
         assert status in (0, 1), errors
         if status == 1:
             assert "was killed by signal 9 (SIGKILL)" in errors, errors
-        kind = "worker" if family else "nobody"
     check_outputs(folder, all_there=status == 0)
     assert not [path for path in Path("/dev/shm").iterdir() if "actorstream" in path.name]
-    clear(folder)
-    return f"{kind} {status}"
+    return f"{'launcher' if victim == run.pid else 'worker'} {status}"
 
 
-def kill_many(folder: Path, times: int, seed: int) -> list[str]:
+def kill_many(folder: Path, started: Announcements, times: int, seed: int) -> list[str]:
     dice = random.Random(seed)
-    whole = undisturbed(folder)
-    # evenly over the run, in random order, each moved a little
-    moments = [whole * (number + dice.random()) / times for number in range(times)]
-    dice.shuffle(moments)
-    return [kill_at(folder, moment, dice) for moment in moments]
+    before, after = undisturbed(folder, started)
+    # evenly over the whole run, each moved a little: some from its very start, most from the start of the sources
+    plans: list[tuple[Announcements | None, float]] = []
+    for number in range(times):
+        share = (number + dice.random()) / times
+        plans.append((None, before * share * 3) if number % 3 == 0 else (started, after * share))
+    dice.shuffle(plans)
+    ends = []
+    for from_there, moment in plans:
+        ends.append(kill_at(folder, from_there, moment, dice))
+        clear(folder, started)
+    return ends
 
 
-def test_twenty_kills_spread_over_a_run_leave_nothing(folder: Path) -> None:
-    ends = kill_many(folder, 20, seed=20260101)
-    assert {end.split()[0] for end in ends} >= {"launcher", "worker"}
-    undisturbed(folder)
+@pytest.fixture
+def started(folder: Path) -> Iterator[Announcements]:
+    announcements = Announcements(folder / "started")
+    yield announcements
+    announcements.close()
+
+
+def test_twenty_kills_spread_over_a_run_leave_nothing(folder: Path, started: Announcements) -> None:
+    ends = kill_many(folder, started, 20, seed=20260101)
+    assert set(ends) >= {"launcher -9", "worker 1"}
+    undisturbed(folder, started)
     assert not list(folder.rglob(".*.tmp")), "the next run removes what killed ones have left"
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", range(5))
-def test_a_hundred_kills_spread_over_runs_leave_nothing(folder: Path, seed: int) -> None:
-    ends = kill_many(folder, 20, seed)
-    assert {end.split()[0] for end in ends} >= {"launcher", "worker"}
+def test_a_hundred_kills_spread_over_runs_leave_nothing(
+    folder: Path, started: Announcements, seed: int
+) -> None:
+    ends = kill_many(folder, started, 20, seed)
+    assert set(ends) >= {"launcher -9", "worker 1"}
