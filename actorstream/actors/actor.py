@@ -220,6 +220,15 @@ class Actor:
         return declared
 
     @classmethod
+    def static_inputs(cls, keys: dict[str, Any]) -> dict[str, str]:
+        """Keys that may name a source of the topology which is to be read whole before the first event: key -> the
+        name, as written in `keys`.
+
+        Where there is a source of that name, its rows come by an input called "KEY:NAME" (the last in `inputs` of
+        `output_types` and `check`), and the key holds its name, a plain str. The hook must not be async."""
+        return {}
+
+    @classmethod
     def check(cls, keys: dict[str, Any], inputs: list[Schema], base: Path) -> list[Problem]:
         """Problems that only this type can know (a missing file, a field the schema lacks); `base`: folder of paths."""
         return []

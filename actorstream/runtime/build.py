@@ -64,6 +64,8 @@ class _Builder:
             if planned.id in job.fused:
                 self._head_unit(planned.id).add(self.replicas[planned.id])
         for planned in mine:
+            self._static_inputs(planned, incoming[planned.id])
+        for planned in mine:
             self._edges(planned)
         return list(self.units.values())
 
@@ -80,6 +82,8 @@ class _Builder:
             raise OperatorError(
                 node.name, planned.index, f"its constructor raised {type(error).__name__}: {error}"
             ) from error
+        if node.role == "sink" and node.input_schemas:
+            actor.input_schema = node.input_schemas[0]
         return Replica(
             actor,
             id=planned.id,
@@ -113,10 +117,8 @@ class _Builder:
         node = job.graph.actors[planned.actor]
         if node.role == "source":
             return self._source_unit(head, planned, node.keys)
-        lanes = []
-        for index, link in enumerate(links):
-            decode = self._decoder(link)
-            lanes.append(InLane(index, link.edge.name, self.receivers[link.channel.id], decode))
+        links = [link for link in links if not link.edge.static]
+        lanes = [self._in_lane(index, link) for index, link in enumerate(links)]
         orders = {link.edge.order for link in links}
         gate = _load(ORDERINGS[orders.pop() if len(orders) == 1 else "none"])(lanes)
         unit = OperatorUnit(self.worker, head, lanes, gate)
@@ -124,6 +126,18 @@ class _Builder:
         for link in links:
             self.worker.by_bit[link.channel.receive_bit] = unit
         return unit
+
+    def _in_lane(self, index: int, link: Link) -> InLane:
+        return InLane(index, link.edge.name, self.receivers[link.channel.id], self._decoder(link))
+
+    def _static_inputs(self, planned: PlannedReplica, links: list[Link]) -> None:
+        replica = self.replicas[planned.id]
+        unit = replica.unit
+        assert unit is not None
+        for index, link in enumerate(links):
+            if link.edge.static:
+                unit.add_static(replica, self._in_lane(index, link))
+                self.worker.by_bit[link.channel.receive_bit] = unit
 
     def _source_unit(self, head: Replica, planned: PlannedReplica, keys: dict[str, Any]) -> SourceUnit:
         job, source = self.job, head.actor

@@ -15,9 +15,11 @@ from typing import TYPE_CHECKING, Any
 from actorstream.metrics.counters import Counter
 from actorstream.runtime.output import DirectEdge, OutLane
 from actorstream.runtime.replica import Replica
+from actorstream.runtime.static_inputs import StaticInputs
 from actorstream.transports.base import FrameKind
 
 if TYPE_CHECKING:
+    from actorstream.runtime.operator_unit import InLane
     from actorstream.runtime.worker import Worker
 
 TURN_FRAMES = 64
@@ -55,6 +57,8 @@ class Unit:
         self.ending = False
         self.barrier = 0
         """The last one that was passed on."""
+        self.static: StaticInputs | None = None
+        """What is read whole before the unit works; None: nothing, or not any more."""
         self._timers: dict[tuple[int, str], asyncio.TimerHandle] = {}
         self._fired: dict[tuple[Replica, str], None] = {}  # in order; what fires again meanwhile fires once
         self._awaiting: deque[Coroutine[Any, Any, None]] = deque()
@@ -69,6 +73,12 @@ class Unit:
         """Makes a replica part of this unit: the head, then neighbours that are called directly."""
         replica.unit = self
         self.members.append(replica)
+
+    def add_static(self, replica: Replica, lane: InLane) -> None:
+        """A channel of a static input of a member."""
+        if self.static is None:
+            self.static = StaticInputs()
+        self.static.add(replica, lane)
 
     # -- outputs
 
@@ -133,7 +143,7 @@ class Unit:
         elif self.blocked:
             status = Status.BLOCKED
         else:
-            status = self.work()
+            status = self.work() if self.static is None else self._read_static(self.static)
         if status is Status.IDLE or status is Status.BUSY:  # nothing waits here for the next row
             self.flush()
             if self.blocked and status is Status.IDLE:
@@ -162,6 +172,16 @@ class Unit:
     def work(self) -> Status:
         """The turn itself, once nothing is blocked."""
         raise NotImplementedError
+
+    def _read_static(self, static: StaticInputs) -> Status:
+        """A turn for the static inputs, and the first own one behind them."""
+        done = static.read(self)
+        if done is None:
+            return Status.BLOCKED if self.blocked else Status.READY
+        if not done:
+            return Status.IDLE
+        self.static = None
+        return self.work()
 
     def spawn(self, coroutine: Any) -> Status:
         """Runs an async hook, or the end; the unit is busy until it is through."""

@@ -42,7 +42,8 @@ def listeners(graph: Graph) -> frozenset[str]:
     listening: set[str] = set()
     for actor in reversed(list(graph.actors.values())):
         own = actor.cls.on_heartbeat is not Actor.on_heartbeat or getattr(actor.cls, "uses_event_time", False)  # type: ignore[attr-defined]
-        if own or any(edge.consumer in listening for edge in graph.consumers(actor.name)):
+        flows = [edge.consumer for edge in graph.consumers(actor.name) if not edge.static]
+        if own or any(consumer in listening for consumer in flows):
             listening.add(actor.name)
     return frozenset(listening)
 
@@ -52,13 +53,13 @@ def wires(graph: Graph, listening: frozenset[str]) -> dict[int, Wire]:
     timed: set[str] = set()  # actors whose rows have an event time, as a field or by descent
     found: dict[int, Wire] = {}
     for actor in graph.actors.values():
-        if any(edge.producer in timed for edge in actor.inputs):
+        if any(edge.producer in timed for edge in actor.inputs if not edge.static):
             timed.add(actor.name)
         if any(schema.event_time is not None for name, schema in actor.outputs.items() if name != "dead"):
             timed.add(actor.name)
     for edge in graph.edges:
         schema = graph.schema(edge)
-        if edge.consumer not in listening or edge.producer not in timed:
+        if edge.static or edge.consumer not in listening or edge.producer not in timed:
             found[edge.index] = Wire(schema)
             continue
         plain = schema if schema.event_time is not None else schema.with_system((TIME,))

@@ -143,6 +143,7 @@ class Topology:
             raise ConfigurationError(
                 Problem(f"actors.{name}", f"actor {name!r} is there already", "a new name", hint)
             )
+        keys = {key: each.source if isinstance(each, Stream) else each for key, each in keys.items()}
         listed_inputs = [inputs] if isinstance(inputs, (str, dict, Stream, InputSpec)) else list(inputs)
         self.actors[name] = ActorSpec(
             name=name,

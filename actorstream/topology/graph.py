@@ -32,6 +32,8 @@ class Edge:
     key: tuple[str, ...] = ()
     order: str = "none"
     bounds: tuple[Any, ...] = ()
+    static: bool = False
+    """Read whole before the consumer's other inputs (topology/static_inputs.py)."""
 
     @property
     def source(self) -> str:

@@ -20,7 +20,8 @@ from actorstream.topology.nearest import did_you_mean, listed
 from actorstream.topology.registry import TypeRegistry
 from actorstream.topology.routes import check_route
 from actorstream.topology.schemas import check_class, output_schemas
-from actorstream.topology.spec import ACTOR_NAME, ActorSpec, TopologySpec
+from actorstream.topology.spec import ACTOR_NAME, ActorSpec, InputSpec, TopologySpec
+from actorstream.topology.static_inputs import Statics, check_waits, static_inputs
 from actorstream.topology.written import Written
 
 LIFE_CYCLE = ("start", "timer", "heartbeat", "end", "stop", "failure", "message")
@@ -84,15 +85,21 @@ class _Check:
         self.enough: set[str] = set()
         """Actors whose keys suffice to make one."""
         self.edges = 0
+        self.statics: Statics = {}
 
     def run(self) -> dict[str, GraphActor]:
         for actor in self.spec.actors.values():
             self.resolve(actor)
         self.inputs_exist()
-        reads = {actor.name: [each.actor for each in actor.inputs] for actor in self.spec.actors.values()}
+        self.statics = static_inputs(self.spec, self.actors, self.written, self.problems)
+        reads = {
+            actor.name: [each.actor for _, each, _ in self.inputs_of(actor)]
+            for actor in self.spec.actors.values()
+        }
         order, cycles = topological_order(reads)
         for cycle in cycles:
             self.cycle(cycle)
+        check_waits(self.spec, self.statics, self.written, self.problems)
         for name in order:
             if name in self.actors:
                 self.flow(self.spec.actors[name], self.actors[name])
@@ -175,6 +182,11 @@ class _Check:
 
     # -- the graph
 
+    def inputs_of(self, actor: ActorSpec) -> list[tuple[tuple[str | int, ...], InputSpec, bool]]:
+        """Path, input and whether it is static, of all inputs: those written, then those that keys name."""
+        own = [(("inputs", number), each, False) for number, each in enumerate(actor.inputs)]
+        return [*own, *(((key,), each, True) for key, each in self.statics.get(actor.name, {}).items())]
+
     def inputs_exist(self) -> None:
         for actor in self.spec.actors.values():
             for number, each in enumerate(actor.inputs):
@@ -186,17 +198,16 @@ class _Check:
 
     def cycle(self, cycle: list[str]) -> None:
         producer, consumer = cycle[-2], cycle[-1]
-        inputs = self.spec.actors[consumer].inputs
-        number = next(index for index, each in enumerate(inputs) if each.actor == producer)
-        path = ("actors", consumer, "inputs", number)
+        inputs = self.inputs_of(self.spec.actors[consumer])
+        path = ("actors", consumer, *next(path for path, each, _ in inputs if each.actor == producer))
         hint = "an actor can keep what it needs again in self.state"
         self.problem(path, f"closes a cycle: {' -> '.join(cycle)}", "a graph without cycles", hint)
 
     def flow(self, spec: ActorSpec, actor: GraphActor) -> None:
         """Edges into an actor, then its outputs; in topological order, so its producers are done."""
         known = True
-        for number, each in enumerate(spec.inputs):
-            path = ("actors", actor.name, "inputs", number)
+        for number, (where, each, static) in enumerate(self.inputs_of(spec)):
+            path = ("actors", actor.name, *where)
             problem = order_problem(each.order, self.available, (*path, "order"), self.written)
             if problem is not None:
                 self.problems.append(problem)
@@ -205,7 +216,7 @@ class _Check:
             route, key = check_route(each, producer, actor, schema, path, self.written, self.problems)
             known = known and schema is not None
             ends = (self.edges, each.actor, each.output, actor.name, number, each.label)
-            actor.inputs.append(Edge(*ends, route, key, each.order, tuple(each.bounds)))
+            actor.inputs.append(Edge(*ends, route, key, each.order, tuple(each.bounds), static))
             self.edges += 1
             if schema is not None:
                 actor.input_schemas.append(schema)
