@@ -1,7 +1,8 @@
 """Barrier alignment: which lanes wait until a barrier has come in on all of them. Pure decision, no I/O, no clock.
 
 A barrier splits a run into what belongs to a checkpoint and what does not (dgs-flumina appendix D.2; between
-operators as in asynchronous barrier snapshots). A replica passes a barrier on when every lane has delivered it or ended.
+operators as in asynchronous barrier snapshots). A replica passes a barrier on once every lane has
+delivered it or ended.
 """
 
 from __future__ import annotations

@@ -175,6 +175,11 @@ class Representation(msgspec.Struct, eq=False, gc=False):
         return self.rows
 
     @property
+    def is_selection(self) -> bool:
+        """Whether the rows are picked from another batch by number, and not gathered yet."""
+        return self._index is not None and self._events is None
+
+    @property
     def has_events(self) -> bool:
         """Whether `events()` has nothing to convert."""
         return self._events is not None or self._viewed()._events is not None
@@ -242,7 +247,7 @@ class Representation(msgspec.Struct, eq=False, gc=False):
         return table, 0
 
     def whole_jumbo(self, schema: Schema) -> JumboTuple | None:
-        """The jumbo tuple of `schema` in shared memory that the rows are all of; what `shared_jumbo` finds most often."""
+        """The jumbo tuple of `schema` in shared memory that the rows are all of: the common case of `shared_jumbo`."""
         jumbo = self._jumbo
         if (
             jumbo is not None

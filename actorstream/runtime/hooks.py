@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import inspect
 import traceback
+import types
 import typing
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator
 from difflib import get_close_matches
@@ -32,7 +33,7 @@ class Outbox:
         self.events: dict[str, list[Any]] = {name: [] for name in ("default", *outputs)}
         self.batches: list[tuple[str, Any]] = []  # a batch, or a list of events that came before one
 
-    def emit(self, item: Any, to: str) -> None:
+    def emit(self, item: Any, to: str = "default") -> None:
         """Takes one event, or a batch, for output `to`."""
         events = self.events.get(to)
         if events is None:
@@ -175,13 +176,24 @@ def collector(hook: Callable[..., Any]) -> Callable[[list[Any], Iterator[Any]], 
     if inspect.isgeneratorfunction(hook):
         return lambda out, events: out.extend(chain.from_iterable(map(hook, events)))
     shape = _annotated_shape(hook)
+    if shape == "one":
+        return lambda out, events: out.extend(map(hook, events))
     if shape == "single":
         return lambda out, events: out.extend(filter(None, map(hook, events)))
     if shape == "many":
         return lambda out, events: out.extend(chain.from_iterable(filter(None, map(hook, events))))
     if shape == "nothing":
         return lambda out, events: out.extend(filter(None, map(hook, events)))
-    return lambda out, events: out.extend(_flatten(map(hook, events)))
+
+    def look(out: list[Any], events: Iterator[Any]) -> None:
+        start = len(out)
+        try:
+            out.extend(filter(None, map(hook, events)))
+        finally:
+            if not {list, tuple, types.GeneratorType}.isdisjoint(map(type, out[start:])):
+                out[start:] = list(_flatten(out[start:]))
+
+    return look
 
 
 def _annotated_shape(hook: Callable[..., Any]) -> str:
@@ -191,6 +203,8 @@ def _annotated_shape(hook: Callable[..., Any]) -> str:
         return ""
     if annotation is type(None):
         return "nothing"
+    if inspect.isclass(annotation) and issubclass(annotation, Event):
+        return "one"
     options = typing.get_args(annotation) if _is_union(annotation) else (annotation,)
     options = tuple(option for option in options if option is not type(None))
     if all(
@@ -206,8 +220,6 @@ def _annotated_shape(hook: Callable[..., Any]) -> str:
 
 
 def _is_union(annotation: Any) -> bool:
-    import types
-
     return typing.get_origin(annotation) in (typing.Union, types.UnionType)
 
 
