@@ -76,6 +76,16 @@ class Representation(msgspec.Struct, eq=False, gc=False):
             found = self._columns[position] = self._load(position)
         return found
 
+    def ungathered(self, name: str) -> tuple[Column, np.ndarray | None]:
+        """A user column without gathering what is only selected: the column, and the uint32 row numbers in it; None: the
+        rows are the column's own. For native code that reads at row numbers anyway."""
+        position = self.schema.index(name)
+        if self._index is not None and self._columns[position] is None:
+            source = self._viewed()
+            if source is not self and source._index is None:
+                return source.column(name), self._index
+        return self._column(position), None
+
     def _column(self, position: int) -> Column:
         found = self._columns[position]
         if found is None:
