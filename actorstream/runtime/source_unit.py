@@ -89,7 +89,7 @@ class SourceUnit(Unit):
 
     def work(self) -> Status:
         status = self._read()
-        if self.watermarks is not None and not self.ending:
+        if self.watermarks is not None and self.task is None:
             self.promise()
             if self._heartbeat is None and (self.pace is not None or self._is_async):
                 self._heartbeat = self.worker.loop.call_later(self.heartbeat_s, self._beat)
@@ -102,15 +102,17 @@ class SourceUnit(Unit):
                 return Status.BLOCKED
             if self._awaiting:
                 return Status.READY
-            while self.barriers:
+            if self._reading is not None and self._reading.done():
+                status = self._take_read(self._reading)
+                if status is not Status.READY:
+                    return status
+                continue
+            while self.barriers:  # only now, so that what was read is what was sent
                 self.pass_barrier(self.barriers.pop(0))
             if self.draining:
                 return self.spawn(self.finish())
             if self._reading is not None:
-                status = self._take_read()
-                if status is not Status.READY:
-                    return status
-                continue
+                return Status.IDLE
             rows = self.batch_size
             now = monotonic_ns()
             if self.pace is not None:
@@ -167,16 +169,19 @@ class SourceUnit(Unit):
 
     def promise(self) -> None:
         """Advances the frontier to what the source can promise now."""
-        bound = self.source.lower_bound(time_ns())
+        try:
+            bound = self.source.lower_bound(time_ns())
+        except Exception as error:
+            raise operator_error(self.head.name, self.head.replica, None, error) from error
         if bound is None and self.one_partition and self.watermarks is not None:
             bound = self.watermarks.watermark(self.source.origin)
         if bound is not None:
             self.head.advance(bound)
 
     def _beat(self) -> None:
-        """A heartbeat: time alone may let a paced or live source promise more."""
+        """A heartbeat: time alone may let a paced or live source promise more, at its next turn."""
         if not self.done:
-            self.promise()
+            self.worker.mark(self)
             self._heartbeat = self.worker.loop.call_later(self.heartbeat_s, self._beat)
 
     def _look_again(self, seconds: float) -> None:
@@ -184,12 +189,8 @@ class SourceUnit(Unit):
             self._later.cancel()
         self._later = self.worker.mark_later(self, seconds)
 
-    def _take_read(self) -> Status:
-        """What an async read has answered; IDLE while it waits for input, when barriers and the drain go past it."""
-        reading = self._reading
-        assert reading is not None
-        if not reading.done():
-            return Status.IDLE
+    def _take_read(self, reading: asyncio.Task[Any]) -> Status:
+        """Sends what an async read has answered."""
         self._reading = None
         try:
             batch: Any = reading.result()
@@ -204,9 +205,15 @@ class SourceUnit(Unit):
         return Status.READY
 
     async def finish(self) -> None:
-        if self._reading is not None:
-            self._reading.cancel()
-            await asyncio.wait([self._reading])
+        for handle in (self._later, self._heartbeat):
+            if handle is not None:
+                handle.cancel()
+        reading, self._reading = self._reading, None
+        if reading is not None:
+            reading.cancel()
+            await asyncio.wait([reading])
+            if not reading.cancelled() and reading.exception() is None and reading.result() is not None:
+                self._send(reading.result(), monotonic_ns())  # it was about to answer when it was cancelled
         await super().finish()
 
     def stop(self) -> list[asyncio.Task[Any]]:
