@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import threading
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 from typing import Any, ClassVar
@@ -29,6 +30,13 @@ class Number(Event):
 class Named(Event):
     text: str
     value: int
+
+
+def announce(pipe: str) -> None:
+    """Writes a line to a pipe in the file system that somebody reads."""
+    descriptor = os.open(pipe, os.O_WRONLY)
+    os.write(descriptor, b"here\n")
+    os.close(descriptor)
 
 
 def numbers(values: np.ndarray) -> Batch:
@@ -84,9 +92,25 @@ class Announced(Numbers):
 
     def on_start(self) -> None:
         if self.replica == 0:
-            descriptor = os.open(self.pipe, os.O_WRONLY)
-            os.write(descriptor, b"started\n")
-            os.close(descriptor)
+            announce(self.pipe)
+
+
+class AnnouncedLive(Source):
+    """Ten numbers, an announcement when they have been read, then nothing for ever."""
+
+    outputs: ClassVar[dict[str, Any]] = {"default": Number}
+
+    def __init__(self, pipe: str) -> None:
+        self.pipe, self.count = pipe, 0
+
+    async def read(self, max_rows: int) -> Batch | None:
+        import asyncio
+
+        if self.count == 10:
+            announce(self.pipe)
+            await asyncio.Event().wait()
+        self.count += 1
+        return numbers(np.array([self.count - 1]))
 
 
 class Ints(Source):
@@ -196,6 +220,58 @@ class Collect(Sink):
     @classmethod
     def decode_collected(cls, schema: Any, parts: list[bytes]) -> list[tuple[Any, ...]]:
         return [tuple(row) for part in parts for row in msgspec.msgpack.decode(part)]
+
+
+class StuckInPrepare(Sink):
+    """Announces that it prepares, and never comes to an end with it."""
+
+    def __init__(self, pipe: str) -> None:
+        self.pipe = pipe
+
+    def on_batch(self, batch: Batch) -> None:
+        pass
+
+    def prepare(self, barrier: int) -> Any:
+        announce(self.pipe)
+        threading.Event().wait()
+
+
+class StuckInHook(Pass):
+    """Announces the first batch, and never comes to an end with it."""
+
+    def __init__(self, pipe: str) -> None:
+        self.pipe = pipe
+
+    def on_batch(self, batch: Batch) -> Batch:
+        announce(self.pipe)
+        threading.Event().wait()
+        return batch
+
+
+class StuckAtStart(Pass):
+    """Announces that it starts, and awaits for ever."""
+
+    def __init__(self, pipe: str) -> None:
+        self.pipe = pipe
+
+    async def on_start(self) -> None:
+        import asyncio
+
+        announce(self.pipe)
+        await asyncio.Event().wait()
+
+
+class WaitsAtStart(Pass):
+    """Announces that it starts, and goes on when somebody writes to the pipe `go`."""
+
+    def __init__(self, pipe: str, go: str) -> None:
+        self.pipe, self.go = pipe, go
+
+    async def on_start(self) -> None:
+        import asyncio
+
+        announce(self.pipe)
+        await asyncio.get_running_loop().run_in_executor(None, Path(self.go).read_text)
 
 
 class Journal:
