@@ -23,9 +23,9 @@ CODECS = {".gz": "gzip", ".bz2": "bz2", ".zst": "zstd", ".lz4": "lz4"}
 """File name ending -> Arrow's name of the compression."""
 BOM = b"\xef\xbb\xbf"
 
-Boundary = Callable[[bytes, int], int]
-"""(data, start) -> index just after the last record end at or after `start`, 0 if none; `data` starts a
-record."""
+Boundary = Callable[[bytearray, int, int], int]
+"""(data, start, stop) -> index just after the last record end in data[start:stop], or 0; data[:stop]
+starts a record, and no record ends before `start`."""
 
 
 class Block(NamedTuple):
@@ -44,9 +44,9 @@ class Block(NamedTuple):
     final: bool
 
 
-def last_newline(data: bytes, start: int) -> int:
+def last_newline(data: bytearray, start: int, stop: int) -> int:
     """The boundary of formats whose records are lines."""
-    return data.rfind(b"\n", start) + 1
+    return data.rfind(b"\n", start, stop) + 1
 
 
 class BlockReader:
@@ -62,9 +62,9 @@ class BlockReader:
 
     def __init__(self, path: str, boundary: Boundary = last_newline, block_bytes: int = 0) -> None:
         self.path, self._boundary, self._block_bytes = path, boundary, block_bytes or BLOCK_BYTES
-        self._carry = b""
-        self._searched = 0
-        """So much of the carry has no record end."""
+        self._buffer = bytearray(self._block_bytes)
+        self._filled = self._searched = 0
+        """So much of the buffer is in use; so much of it has no record end."""
         self._lines = 0
         self._started = self._ended = False
         try:
@@ -83,53 +83,64 @@ class BlockReader:
 
     def next(self) -> Block | None:
         """The next block, or None at the end of the file."""
-        if self._ended:
-            return None
-        data, searched = self._carry, self._searched
-        while True:
-            more = self._read(max(self._block_bytes, len(data)))
-            if not more:
-                self._ended, self._carry = True, b""
-                return self._block(data, True) if data else None
-            data = data + more if data else more
-            end = self._boundary(data, searched)
+        while not self._ended:
+            if self._filled == len(self._buffer):
+                self._grow()
+            count = self._read(self._filled)
+            if not count:
+                self._ended = True
+                return self._block(self._filled, True) if self._filled else None
+            end = self._boundary(self._buffer, self._searched, self._filled + count)
+            self._filled += count
             if end:
-                block = self._block(data[:end] if end < len(data) else data, False)
-                self._carry = data[end:]
-                self._searched = len(self._carry)
-                if not self._carry:  # whether this was the last block is seen by reading on
-                    self._carry = self._read(self._block_bytes)
-                return block if self._carry else block._replace(final=True)
-            if len(data) > MAX_RECORD_BYTES:
-                raise DataError(
-                    f"a record is longer than {MAX_RECORD_BYTES >> 20} MiB, the limit; check the line ends"
-                    " and, in csv, the quotes",
-                    file=self.path,
-                    line=self._lines + 1,
-                )
-            searched = len(data)
+                block = self._block(end, False)
+                rest = bytes(memoryview(self._buffer)[end : self._filled])
+                self._buffer[: len(rest)] = rest
+                self._filled = self._searched = len(rest)
+                if not rest:  # whether this was the last block is seen by reading on
+                    self._filled = self._read(0)
+                    self._ended = not self._filled
+                return block._replace(final=self._ended)
+            self._searched = self._filled
+        return None
+
+    def _grow(self) -> None:
+        if self._filled > MAX_RECORD_BYTES:
+            raise DataError(
+                f"a record is longer than {MAX_RECORD_BYTES >> 20} MiB, the limit; check the line ends"
+                " and, in csv, the quotes",
+                file=self.path,
+                line=self._lines + 1,
+            )
+        self._buffer += bytes(len(self._buffer))
 
     def close(self) -> None:
-        self._ended, self._carry = True, b""
+        self._ended = True
+        self._buffer = bytearray()
         self._file.close()
         self._raw.close()
 
-    def _read(self, size: int) -> bytes:
+    def _read(self, at: int) -> int:
+        """Reads into the buffer from `at` on; how many bytes, 0 at the end."""
         try:
-            more: bytes = self._file.read(size)
-            if not self._started and more:
-                self._started = True
-                while len(more) < len(BOM) and BOM.startswith(more):
-                    rest = self._file.read(size)
-                    if not rest:
-                        break
-                    more += rest
-                more = more.removeprefix(BOM) or self._file.read(size)
+            count = int(self._file.readinto(memoryview(self._buffer)[at:]))
+            while not self._started and 0 < count < len(BOM) and BOM.startswith(self._buffer[:count]):
+                more = self._file.read(1)
+                if not more:
+                    break
+                self._buffer[count : count + 1] = more
+                count += 1
         except (OSError, ValueError) as error:
             raise DataError(f"cannot be read: {error}", file=self.path, line=self._lines + 1) from error
-        return more
+        if not self._started and count:
+            self._started = True
+            if self._buffer[:count].startswith(BOM):
+                self._buffer[: count - len(BOM)] = self._buffer[len(BOM) : count]
+                return count - len(BOM) or self._read(at)
+        return count
 
-    def _block(self, data: bytes, final: bool) -> Block:
+    def _block(self, end: int, final: bool) -> Block:
+        data = bytes(memoryview(self._buffer)[:end])
         block = Block(data, self._lines, occurrences(data, b"\n"), self._raw.tell(), final)
         self._lines += block.ends
         return block

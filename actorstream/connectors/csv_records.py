@@ -39,20 +39,21 @@ class CsvRecords:
         )
         self._delimiter = delimiter.encode()
 
-    def boundary(self, data: bytes, start: int) -> int:
-        """Just after the last line end of `data` that is not inside quotes, 0 if there is none; `data`
-        starts a record, and there is none before `start`.
+    def boundary(self, data: bytes | bytearray, start: int, stop: int) -> int:
+        """Just after the last line end in data[start:stop] that is not inside quotes, 0 if there is none;
+        data[:stop] starts a record, and none ends before `start`.
 
         By the parity of quotes, which is exact unless a field has quotes without starting with one. Where
         the parity is odd at the last line end, that may be why, so it is looked at, and if need be all
         records are."""
-        end = data.rfind(b"\n", start) + 1
+        end = data.rfind(b"\n", start, stop) + 1
         if not end or not occurrences(memoryview(data)[:end], QUOTE) % 2:
             return end
-        if not self.well_formed(data):
-            ends = [record.end for record in self.scan(data) if record.closed]
-            ends = [end for end in ends if data[end : end + 2].lstrip(b"\r")[:1] == b"\n"]
-            return data.find(b"\n", ends[-1]) + 1 if ends else 0
+        if not self.well_formed(data[:stop]):
+            text = bytes(data[:stop])
+            ends = [record.end for record in self.scan(text) if record.closed]
+            ends = [end for end in ends if text[end : end + 2].lstrip(b"\r")[:1] == b"\n"]
+            return text.find(b"\n", ends[-1]) + 1 if ends else 0
         odd = 1
         while odd:
             quote = data.rfind(QUOTE, 0, end)
@@ -63,7 +64,7 @@ class CsvRecords:
             end = before
         return end
 
-    def well_formed(self, data: bytes) -> bool:
+    def well_formed(self, data: bytes | bytearray) -> bool:
         """Whether every quote opens a field, closes one, or is one of two. 1 ms for 1 MiB with 50,000
         quotes."""
         import numpy as np

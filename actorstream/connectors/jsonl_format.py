@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 import numpy as np
 
-from actorstream.connectors.blocks import Block, count_lines
+from actorstream.connectors.blocks import Block
 from actorstream.connectors.csv_format import wire_type
 from actorstream.connectors.dead_rows import BadRow
 from actorstream.connectors.json_values import read_lines
@@ -24,8 +24,7 @@ if TYPE_CHECKING:
     from actorstream.events.schema import Schema
 
 _CHANGED = re.compile(r"Column\(/(.*)\) changed from (\w+) to (\w+) in row")
-_BLANK = np.zeros(256, np.bool_)
-_BLANK[list(b" \t\r")] = True
+_OPEN, _CLOSE, _CR = b"{}\r"
 
 
 class JsonlFormat:
@@ -43,13 +42,12 @@ class JsonlFormat:
             self._decode = msgspec.json.Decoder(schema.event_class()).decode_lines
 
     def count(self, block: Block) -> int | None:
-        found = np.frombuffer(block.data, np.uint8)
-        if _BLANK[found[1:][found[:-1] == 10]].any() or _BLANK[found[:1]].any():
-            return None  # a line that begins with a blank may have nothing else
-        return count_lines(block.data)
+        return objects(block.data)
 
     def parse(self, block: Block) -> Piece:
-        records = count_lines(block.data)
+        records = objects(block.data)
+        if records is None:
+            return self._by_line(block)
         if not records:
             return Piece(self._empty(), 0, block.done)
         try:
@@ -126,3 +124,22 @@ class JsonlFormat:
         from actorstream.events.batch import Batch
 
         return Batch.of_events(self._schema, [])
+
+
+def objects(data: bytes) -> int | None:
+    """How many lines are not empty, if each of these begins with { and ends with }; else None.
+
+    As many objects as such lines are one a line: between a line's } and the next line's { an object cannot
+    go on."""
+    found = np.frombuffer(data, np.uint8)
+    ends = np.flatnonzero(found == 10)
+    if data[-1:] not in (b"", b"\n"):
+        ends = np.append(ends, len(data))
+    starts = np.concatenate(([0], ends[:-1] + 1))[: len(ends)]
+    full = ends > starts
+    if not full.all():
+        starts, ends = starts[full], ends[full]
+    last = found[ends - 1]
+    if (last == _CR).any():
+        last = np.where(last == _CR, found[ends - 2], last)
+    return len(ends) if bool((found[starts] == _OPEN).all() and (last == _CLOSE).all()) else None

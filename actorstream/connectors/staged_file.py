@@ -153,8 +153,8 @@ def _host() -> str:
 
 
 def _process_start(pid: int) -> int:
-    """When the process started, in clock ticks since boot; 0 if there is none (a pid can be used again), or if it has
-    ended and was not waited for yet."""
+    """When the process started, in clock ticks since boot; 0 if there is none (a pid can be used again),
+    or if it has ended and was not waited for yet."""
     try:
         fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
     except OSError:

@@ -56,9 +56,9 @@ def test_a_byte_order_mark_is_dropped_however_it_arrives(tmp_path: Path, data: b
 def test_a_long_record_is_read_in_few_steps(tmp_path: Path) -> None:
     steps = []
 
-    def boundary(data: bytes, start: int) -> int:
-        steps.append(len(data))
-        return blocks.last_newline(data, start)
+    def boundary(data: bytearray, start: int, stop: int) -> int:
+        steps.append(stop)
+        return blocks.last_newline(data, start, stop)
 
     (tmp_path / "a").write_bytes(b"x" * 1_000_000 + b"\n" + b"y\n")
     reader = BlockReader(str(tmp_path / "a"), boundary, 100)

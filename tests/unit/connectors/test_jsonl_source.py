@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 from actorstream.connectors import blocks
 from actorstream.connectors.json_text import json_lines
+from actorstream.connectors.jsonl_format import objects
 from actorstream.connectors.jsonl_source import JsonlSource
 from actorstream.errors import DataError
 from actorstream.events.batch import Batch
@@ -214,3 +215,32 @@ def test_a_field_that_no_object_has_is_a_problem_with_the_nearest_name(tmp_path:
 def test_a_file_that_tells_no_fields_is_a_problem(tmp_path: Path, text: str) -> None:
     (tmp_path / "a").write_text(text)
     assert [each.where for each in JsonlSource.check({"path": tmp_path / "a"}, [], tmp_path)] == ["path"]
+
+
+@pytest.mark.parametrize(
+    ("data", "count"),
+    [
+        (b"", 0),
+        (b"\n\n", 0),
+        (b"{}", 1),
+        (b"{}\n{}\r\n\n{}", 3),
+        (b'{"a":1}{"a":2}\n', 1),
+        (b'{"a":\n1}\n', None),
+        (b" {}\n", None),
+        (b"{} \n", None),
+        (b"{}\n  \n", None),
+        (b"\r\n", None),
+        (b"[]\n", None),
+    ],
+)
+def test_lines_are_read_in_bulk_where_each_is_one_object(data: bytes, count: int | None) -> None:
+    assert objects(data) == count
+
+
+def test_two_objects_on_a_line_are_not_made_up_for_by_a_blank_line(tmp_path: Path) -> None:
+    source = JsonlSource(file(tmp_path, '{"a":1}{"a":2}', "  ", '{"a":3}'), schema={"a": "int"})
+    source.on_bad_row = "skip"
+    assert list(read(source)) == [(3,)]
+    source = JsonlSource(file(tmp_path, '{"a":1}{"a":2}', '{"a":', "3}"), schema={"a": "int"})
+    source.on_bad_row = "skip"
+    assert list(read(source)) == []
