@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import inspect
 import typing
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
@@ -26,6 +26,8 @@ class ActorContext(Protocol):
     replica: int
     replicas: int
     input: str
+    inputs: Mapping[str, Schema]
+    """Input name -> what its rows look like, in the order of `inputs`, static ones last."""
 
     def emit(self, item: Any, to: str) -> None: ...
     def allocate(self, event: Any, rows: int) -> Any: ...

@@ -15,12 +15,13 @@ if TYPE_CHECKING:
     from actorstream.actors.cell import Cell
     from actorstream.actors.ref import ActorRef, LocalRef
     from actorstream.actors.supervision import Grouping, Supervision
+    from actorstream.events.schema import Schema
 
 
 class ControlContext:
     """See `ActorContext`; a control actor has one replica, no named inputs and no outputs."""
 
-    __slots__ = ("_cell", "input", "name", "replica", "replicas")
+    __slots__ = ("_cell", "input", "inputs", "name", "replica", "replicas")
 
     def __init__(self, cell: Cell) -> None:
         self._cell = cell
@@ -28,6 +29,7 @@ class ControlContext:
         self.replica = 0
         self.replicas = 1
         self.input = ""
+        self.inputs: dict[str, Schema] = {}
 
     def emit(self, item: Any, to: str) -> None:
         raise ActorError(

@@ -90,7 +90,7 @@ class _Builder:
             name=node.name,
             replica=planned.index,
             replicas=node.replicas,
-            inputs=[edge.name for edge in node.inputs],
+            inputs={edge.name: schema for edge, schema in zip(node.inputs, node.input_schemas)},
             outputs=node.outputs,
             on_error=node.on_error,
             inherits=inherits(self.job.graph, node.name, self.job.wires),

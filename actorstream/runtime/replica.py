@@ -46,6 +46,7 @@ class Replica:
     Args:
         id: number of the replica in the plan; the row of its counters.
         name, replica, replicas: the actor's name, which replica this is, and of how many.
+        inputs: input name -> schema, in the order of the actor's inputs.
         outputs: output name -> schema, for every output the actor may emit to.
         row: its row of the counter table, int64.
         inherits: whether what it emits must carry system columns of the rows it descends from.
@@ -59,14 +60,14 @@ class Replica:
         name: str,
         replica: int,
         replicas: int,
-        inputs: list[str],
+        inputs: dict[str, Schema],
         outputs: dict[str, Schema],
         on_error: str,
         row: np.ndarray,
         inherits: bool = False,
     ) -> None:
         self.actor, self.id, self.name, self.replica, self.replicas = actor, id, name, replica, replicas
-        self.input = ""
+        self.input, self.inputs = "", inputs
         self.schemas = outputs
         self.outbox = Outbox(outputs, name)
         self.failures = Failures(name, replica, on_error, self.outbox)
