@@ -2,5 +2,7 @@
 
 from __future__ import annotations
 
-BUILTIN: dict[str, str] = {}
+BUILTIN: dict[str, str] = {
+    "static-join": "actorstream.operators.static_join:StaticJoin",
+}
 """Name in a topology -> "module:Class"; nothing is imported before it is used."""

@@ -1,0 +1,100 @@
+"""A table with its lookup, joined with batches of a stream: whole columns of keys to row numbers, nothing gathered that
+nobody asks for (AIR section 4.1)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from actorstream.events.column import Column
+from actorstream.events.fields import Field, Kind
+from actorstream.native.lookup import Lookup, kinds
+from actorstream.native.pieces import ColumnTable
+from actorstream.operators.joining.joined import beside
+from actorstream.operators.joining.keys import Pairs, family, how_of, table_hows
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    import numpy as np
+
+    from actorstream.events.batch import Batch
+    from actorstream.events.schema import Schema
+
+PAIRS = 1 << 16
+"""Rows of a joined batch at the most, where keys have many rows in the table."""
+
+
+class TableJoin:
+    """Joins batches of one schema with a table.
+
+    Args:
+        table: all its rows.
+        pairs: (stream's field, table's field) of the keys.
+        outer: rows without a match stay, with nulls.
+        stream, schema: of the batches, and of what comes out: their fields, then those of the table at `fields`.
+        fields: names of the table's fields that come out, in order.
+    """
+
+    def __init__(
+        self, table: Batch, pairs: Pairs, stream: Schema, schema: Schema, fields: list[str], *, outer: bool
+    ) -> None:
+        self.schema, self.outer = schema, outer
+        self._names = [left for left, _ in pairs]
+        asked = [stream.field(name) for name in self._names]
+        self._keys = [
+            converted(table.column(right), field) for (_, right), field in zip(pairs, asked)
+        ]  # kept: text keys are compared where they lie
+        self._others = [table.column(name) for name in fields]
+        hows = table_hows([key.field for key in self._keys], asked)
+        self.lookup = Lookup([key.descriptor for key in self._keys], hows, table.rows)
+        self._hows = kinds([how_of(field) for field in asked])
+        self._asked = ColumnTable(len(pairs))
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the lookup and of the columns that it needs."""
+        return self.lookup.nbytes + sum(column.nbytes for column in (*self._keys, *self._others))
+
+    def __call__(self, batch: Batch) -> Batch | Iterator[Batch] | None:
+        """The joined rows in the order of the batch, those of one row in the order of the table; None for none."""
+        columns, index = self._ask(batch)
+        self._asked.fill([column.descriptor for column in columns])
+        lookup = self.lookup
+        if self.outer or not lookup.unique:
+            found = lookup.find(self._asked, self._hows, batch.rows, index)
+            if not lookup.unique:
+                return self._many(batch, found)
+            return beside(batch, self.schema, self._others, found, outer=True)
+        left, right = lookup.match(self._asked, self._hows, batch.rows, index)
+        if left is None:
+            return beside(batch, self.schema, self._others, right) if batch.rows else None
+        if not len(right):
+            return None
+        kept = batch.selection(left) if index is None else batch._viewed().selection(left)  # type: ignore[attr-defined]
+        return beside(kept, self.schema, self._others, right)
+
+    def _ask(self, batch: Batch) -> tuple[list[Column], np.ndarray | None]:
+        """The key columns of a batch; of a selection whose only key nobody has gathered, the whole column and where."""
+        if len(self._names) == 1:
+            column, index = batch.ungathered(self._names[0])
+            return [column], index
+        return [batch.column(name) for name in self._names], None
+
+    def _many(self, batch: Batch, found: np.ndarray) -> Iterator[Batch]:
+        for left, right in self.lookup.expand(found, outer=self.outer, most=PAIRS):
+            yield beside(batch.selection(left), self.schema, self._others, right, outer=self.outer)
+
+
+def converted(key: Column, asked: Field) -> Column:
+    """A table's key column in the type that rows are looked up by: codes of the same categories, or their text."""
+    own = key.field
+    if family(own) is family(asked) and own.categories == asked.categories:
+        return key
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    values = key.arrow().dictionary_decode() if own.categories else key.arrow()
+    if not asked.categories:
+        return Column.from_arrow(Field(own.name, Kind.STRING, nullable=True), values.cast(pa.string()))
+    codes = pc.index_in(values, value_set=pa.array(asked.labels))  # null where there is no such category
+    return Column.from_arrow(Field(own.name, Kind.INT32, nullable=True), codes)
