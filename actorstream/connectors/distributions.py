@@ -1,6 +1,7 @@
 """Distributions: the columns of generated rows, each value a pure function of seed, field and row number.
 
-So a row is the same whatever the batch size, the shard and the worker that make it. NumPy only, no state.
+So a row is the same whatever the batch size, the shard and the worker that make it. The random words come
+from C (native/generate.py); no state here.
 """
 
 from __future__ import annotations
@@ -9,25 +10,41 @@ import zlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from actorstream.errors import SchemaError
 from actorstream.events.column import Column
 from actorstream.events.fields import FLOATS, INTEGERS, Field, Kind
+from actorstream.native.generate import AliasTable, Numbering
 from actorstream.topology.nearest import did_you_mean
 
 if TYPE_CHECKING:
     from actorstream.events.schema import Schema
 
-GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 MAX_RANKS = 10_000_000
-"""Of a zipf distribution: its table has so many floats at most."""
+"""Of a zipf distribution: its table has so many entries at most."""
+MAX_WORDS = 1000
+"""Of one text."""
+WORD_SALT = 1 << 40
+"""Between the random words of one text; fields differ in the lower bits."""
+CONSONANTS, VOWELS = "bcdfghklmnprstvz", "aeiou"
+TIMES = INTEGERS | {Kind.DATETIME}
+"""Kinds that `event_rate` can make times of."""
 EPOCH = datetime(2024, 1, 1, tzinfo=UTC)
 
-Make = Callable[[np.ndarray, int], Any]
-"""(row numbers uint64, salt) -> one value a row."""
+
+class Span(NamedTuple):
+    """Rows `made` ... `made + rows - 1` of a shard."""
+
+    numbering: Numbering
+    made: int
+    rows: int
+
+
+Make = Callable[[Span, int], Any]
+"""(which rows, salt) -> one value a row."""
 
 
 class DistributionError(ValueError):
@@ -36,24 +53,6 @@ class DistributionError(ValueError):
     def __init__(self, key: str, message: str, allowed: str = "", hint: str = "") -> None:
         super().__init__(message)
         self.key, self.message, self.allowed, self.hint = key, message, allowed, hint
-
-
-def uniform_bits(rows: np.ndarray, salt: int) -> np.ndarray:
-    """64 independent bits for each row number: splitmix64 (Steele, Lea, Flood 2014) of a counter."""
-    with np.errstate(over="ignore"):
-        mixed = (rows + np.uint64(1)) * GOLDEN + np.uint64(salt & (2**64 - 1)) * np.uint64(0xD1342543DE82EF95)
-        mixed ^= mixed >> np.uint64(30)
-        mixed *= np.uint64(0xBF58476D1CE4E5B9)
-        mixed ^= mixed >> np.uint64(27)
-        mixed *= np.uint64(0x94D049BB133111EB)
-        mixed ^= mixed >> np.uint64(31)
-    return mixed
-
-
-def unit(rows: np.ndarray, salt: int) -> np.ndarray:
-    """Floats in [0, 1) with 53 random bits."""
-    found: np.ndarray = (uniform_bits(rows, salt) >> np.uint64(11)) * 2.0**-53
-    return found
 
 
 @dataclass(frozen=True)
@@ -70,18 +69,20 @@ class Generated:
     ascending: bool
     """A later row never has a lesser value."""
 
-    def column(self, rows: np.ndarray) -> Column:
+    def column(self, span: Span) -> Column:
         """The values of these rows."""
         import pyarrow as pa
         import pyarrow.compute as pc
 
-        found = self.make(rows, self.salt)
+        found = self.make(span, self.salt)
         field = self.field
-        missing = unit(rows, self.salt + 2) < self.nulls if self.nulls else None
+        missing = None
+        if self.nulls:
+            missing = span.numbering.units(span.made, span.rows, self.salt + 2) < self.nulls
         if self.values is not None:
             values = Column.from_values(field, [*self.values, None] if self.nulls else list(self.values))
             return values.take(found if missing is None else np.where(missing, len(self.values), found))
-        if field.kind is Kind.STRING:
+        if field.kind is Kind.STRING and isinstance(found, np.ndarray):
             found = pc.binary_replace_slice(pc.cast(pa.array(found), pa.string()), 0, 0, self.prefix or "")
         elif field.dtype is not None and found.dtype != field.dtype:
             whole = field.kind in INTEGERS and found.dtype.kind == "f"
@@ -95,8 +96,8 @@ class Generated:
 def generated(field: Field, given: str | Mapping[str, Any], seed: int, event_time: bool) -> Generated:
     """The field as its table in `schema` says: `type`, `distribution` and its keys, `prefix`, `nulls`.
 
-    Without a distribution: the event time ascends by 1 (a datetime by 1 ms), numbers are uniform below
-    1000 (floats below 1), texts one of 1000. DistributionError says which key is wrong."""
+    Without a distribution: the event time is that of the row's number, other datetimes ascend by 1 ms, numbers are
+    uniform below 1000 (floats below 1), texts one of 1000. DistributionError says which key is wrong."""
     keys = {} if isinstance(given, str) else dict(given)
     keys.pop("type", None)
     prefix, nulls = keys.pop("prefix", None), keys.pop("nulls", 0.0)
@@ -118,19 +119,24 @@ def generated(field: Field, given: str | Mapping[str, Any], seed: int, event_tim
             raise DistributionError(
                 key, f"is no key of {name!r}", ", ".join(allowed), did_you_mean(key, allowed)
             )
+    if name == "words" and field.kind is not Kind.STRING:
+        raise DistributionError("distribution", f"is 'words', for a field of {field.kind.value}", "a text")
     make, values = maker(field, keys)
     if field.kind in (Kind.BYTES, Kind.MSGPACK) and values is None:
         raise DistributionError(
             "distribution", f"is {name!r}, for a field of {field.kind.value}", "choice, constant"
         )
     salt = zlib.crc32(field.name.encode()) * 4 + (seed << 34)
-    ascending = (
-        name == "sequence" and make(np.array([1], np.uint64), 0)[0] >= make(np.array([0], np.uint64), 0)[0]
-    )
-    return Generated(field, make, salt, prefix, float(nulls), values, bool(ascending))
+    ascending = name == "clock"
+    if name == "sequence":
+        first, second = make(Span(Numbering(), 0, 2), 0)
+        ascending = bool(second >= first)
+    return Generated(field, make, salt, prefix, float(nulls), values, ascending)
 
 
 def _usual(field: Field, keys: dict[str, Any], event_time: bool) -> tuple[str, dict[str, Any]]:
+    if event_time and field.kind in TIMES:
+        return "clock", keys
     if field.kind is Kind.DATETIME or event_time:
         return "sequence", keys
     if field.kind is Kind.BOOL:
@@ -160,17 +166,21 @@ def _uniform(field: Field, keys: Mapping[str, Any]) -> _Made:
     low, high = _number(keys, "low", 0), _number(keys, "high")
     if not low < high:
         raise DistributionError("high", f"is {high}, `low` is {low}", "more than `low`")
-    if field.kind in FLOATS:
-        return lambda rows, salt: low + unit(rows, salt) * (high - low), None
-    return lambda rows, salt: low + np.floor(unit(rows, salt) * (high - low)).astype(np.int64), None
+    if field.kind in FLOATS or not (isinstance(low, int) and isinstance(high, int)):
+        found = lambda span, salt: span.numbering.units(span.made, span.rows, salt, low, high)  # noqa: E731
+        return (found if field.kind in FLOATS else lambda span, salt: np.floor(found(span, salt))), None
+    if low < -(2**63) or high > 2**63:
+        raise DistributionError("low" if low < -(2**63) else "high", "is beyond 64 bits", "-2^63 to 2^63")
+    return lambda span, salt: span.numbering.integers(span.made, span.rows, salt, low, high), None
 
 
 def _normal(field: Field, keys: Mapping[str, Any]) -> _Made:
     mean, spread = _number(keys, "mean", 0), _number(keys, "std", 1)
 
-    def make(rows: np.ndarray, salt: int) -> np.ndarray:
-        radius = np.sqrt(-2.0 * np.log1p(-unit(rows, salt)))
-        found: np.ndarray = mean + spread * radius * np.cos(2 * np.pi * unit(rows, salt + 1))
+    def make(span: Span, salt: int) -> np.ndarray:
+        numbering, made, rows = span
+        radius = np.sqrt(-2.0 * np.log1p(-numbering.units(made, rows, salt)))
+        found: np.ndarray = mean + spread * radius * np.cos(2 * np.pi * numbering.units(made, rows, salt + 1))
         return found
 
     return make, None
@@ -178,15 +188,54 @@ def _normal(field: Field, keys: Mapping[str, Any]) -> _Made:
 
 def _exponential(field: Field, keys: Mapping[str, Any]) -> _Made:
     mean = _number(keys, "mean", 1)
-    return lambda rows, salt: -mean * np.log1p(-unit(rows, salt)), None
+    return lambda span, salt: -mean * np.log1p(-span.numbering.units(span.made, span.rows, salt)), None
 
 
 def _zipf(field: Field, keys: Mapping[str, Any]) -> _Made:
+    return _ranked(_zipf_weights(keys)), None
+
+
+def _zipf_weights(keys: Mapping[str, Any]) -> np.ndarray:
     ranks, exponent = _number(keys, "of"), _number(keys, "exponent", 1.0)
     if not (isinstance(ranks, int) and 0 < ranks <= MAX_RANKS):
         raise DistributionError("of", f"is {ranks!r}", f"a whole number from 1 to {MAX_RANKS}")
-    weights = np.arange(1, ranks + 1, dtype=np.float64) ** -exponent
-    return _ranked(weights), None
+    found: np.ndarray = np.arange(1, ranks + 1, dtype=np.float64) ** -exponent
+    return found
+
+
+def _words(field: Field, keys: Mapping[str, Any]) -> _Made:
+    """Texts of `low` to `high` words, which are as frequent as in natural language (Zipf)."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    low, high = _number(keys, "low", 1), _number(keys, "high", 10)
+    if not (isinstance(low, int) and isinstance(high, int) and 0 <= low <= high <= MAX_WORDS and high > 0):
+        allowed = f"low <= high, from 0 to {MAX_WORDS}"
+        raise DistributionError("high", f"is {high}, `low` is {low}", allowed)
+    weights = _zipf_weights({"of": 10_000, **keys})
+    table, vocabulary = AliasTable(weights), pa.array(map(made_up_word, range(len(weights))), pa.string())
+
+    def make(span: Span, salt: int) -> Any:
+        numbering, made, rows = span
+        counts = numbering.integers(made, rows, salt, low, high + 1)
+        ranks = np.empty((rows, high), np.uint32)
+        for place in range(high):
+            ranks[:, place] = numbering.ranks(made, rows, salt + (place + 1) * WORD_SALT, table)
+        chosen = vocabulary.take(pa.array(ranks[np.arange(high) < counts[:, None]]))
+        ends = np.concatenate((np.zeros(1, np.int32), np.cumsum(counts, dtype=np.int32)))
+        return pc.binary_join(pa.ListArray.from_arrays(pa.array(ends), chosen), " ")
+
+    return make, None
+
+
+def made_up_word(rank: int) -> str:
+    """A word of one syllable or more, another for each rank."""
+    word = ""
+    rank += 1
+    while rank:
+        rank, syllable = divmod(rank - 1, len(CONSONANTS) * len(VOWELS))
+        word = CONSONANTS[syllable % len(CONSONANTS)] + VOWELS[syllable // len(CONSONANTS)] + word
+    return word
 
 
 def _choice(field: Field, keys: Mapping[str, Any]) -> _Made:
@@ -204,23 +253,28 @@ def _choice(field: Field, keys: Mapping[str, Any]) -> _Made:
 def _constant(field: Field, keys: Mapping[str, Any]) -> _Made:
     if "value" not in keys:
         raise DistributionError("value", "is missing", f"a value of {field}")
-    return lambda rows, salt: np.zeros(len(rows), np.int64), (_checked(field, keys["value"]),)
+    return lambda span, salt: np.zeros(span.rows, np.int64), (_checked(field, keys["value"]),)
 
 
 def _sequence(field: Field, keys: Mapping[str, Any]) -> _Made:
     start, step = keys.get("start", EPOCH if field.kind is Kind.DATETIME else 0), keys.get("step", 1)
     if field.kind is Kind.DATETIME:
-        start = _microseconds(start if isinstance(start, datetime) else _date(start))
+        start = microseconds(start if isinstance(start, datetime) else _date(start))
         step = step // timedelta(microseconds=1) if isinstance(step, timedelta) else step * 1000
     dtype = np.float64 if isinstance(start + step, float) else np.int64
-    return lambda rows, salt: start + rows.astype(dtype) * step, None
+    return lambda span, salt: start + span.numbering.numbers(span.made, span.rows).astype(dtype) * step, None
+
+
+def _clock(field: Field, keys: Mapping[str, Any]) -> _Made:
+    """The event time of the row numbers."""
+    return lambda span, salt: span.numbering.event_times(span.made, span.rows), None
 
 
 def _bernoulli(field: Field, keys: Mapping[str, Any]) -> _Made:
     chance = _number(keys, "p", 0.5)
     if not 0 <= chance <= 1:
         raise DistributionError("p", f"is {chance}", "the share of true, from 0 to 1")
-    return lambda rows, salt: unit(rows, salt) < chance, None
+    return lambda span, salt: span.numbering.units(span.made, span.rows, salt) < chance, None
 
 
 _MAKERS: dict[str, tuple[Callable[[Field, Mapping[str, Any]], _Made], tuple[str, ...]]] = {
@@ -232,14 +286,15 @@ _MAKERS: dict[str, tuple[Callable[[Field, Mapping[str, Any]], _Made], tuple[str,
     "constant": (_constant, ("value",)),
     "sequence": (_sequence, ("start", "step")),
     "bernoulli": (_bernoulli, ("p",)),
+    "words": (_words, ("low", "high", "of", "exponent")),
+    "clock": (_clock, ()),
 }
 
 
 def _ranked(weights: np.ndarray) -> Make:
     """Row numbers of a table, as often as their weights say."""
-    edges = np.cumsum(weights / weights.sum())
-    edges[-1] = 1.0
-    return lambda rows, salt: np.searchsorted(edges, unit(rows, salt), side="right")
+    table = AliasTable(weights)
+    return lambda span, salt: span.numbering.ranks(span.made, span.rows, salt, table)
 
 
 def _checked(field: Field, value: Any) -> Any:
@@ -258,7 +313,8 @@ def _date(text: Any) -> datetime:
     return found if found.tzinfo is not None else found.replace(tzinfo=UTC)
 
 
-def _microseconds(moment: datetime) -> int:
+def microseconds(moment: datetime) -> int:
+    """Microseconds since 1970; a naive time is UTC."""
     aware = moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)
     return (aware - datetime(1970, 1, 1, tzinfo=UTC)) // timedelta(microseconds=1)
 

@@ -1,41 +1,58 @@
-"""generator-source: rows made by rule, the same on every run and every number of workers. Touches no
-files."""
+"""generator-source: rows made by rule, the same on every run and every number of workers. Touches no files."""
 
 from __future__ import annotations
 
-from datetime import timedelta
+from datetime import datetime, timedelta
+from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from actorstream.connectors.checks import common_problems, field_problems
-from actorstream.connectors.declared import declared_schema
-from actorstream.connectors.distributions import DistributionError, Generated, generated_fields, types_of
+from actorstream.connectors.declared import declared_schema, with_time
+from actorstream.connectors.distributions import (
+    EPOCH,
+    DistributionError,
+    generated_fields,
+    microseconds,
+    types_of,
+)
+from actorstream.connectors.generator_presets import PRESETS, preset_problems
+from actorstream.connectors.generator_rows import FieldRows, Rows
 from actorstream.connectors.source import NO_MORE, Source
 from actorstream.errors import ConfigurationError, Problem
 from actorstream.events.event import Event
+from actorstream.events.fields import Kind
+from actorstream.events.schema import TIME_UNITS, Schema
+from actorstream.native.generate import Numbering
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from actorstream.events.batch import Batch
-    from actorstream.events.schema import Schema
 
-CHUNK_ROWS = 4096
-"""Shards of one replica take turns after so many rows, whatever the batch size."""
+MAX_SHARDS = 1 << 16
+MOST_IN_A_TURN = 1 << 16
+"""Shards of one replica take turns after so many rows, whatever the batch size; a paced source's after those of a
+millisecond, so that none falls behind."""
+FINEST_RATE = 1000
+"""Denominator of an `event_rate` at the most."""
 
 
 class GeneratorSource(Source):
     """Makes rows by rule. A value is a function of the seed, the field and the number of the row.
 
     Args:
-        schema: field name -> type, or a table with `type`, `distribution` and its keys: uniform (low,
-        high), normal
-            (mean, std), exponential (mean), zipf (of, exponent), choice (values, weights), constant
-            (value), sequence (start, step), bernoulli (p); `prefix` for texts made of numbers, `nulls` the
-            share of rows without a value.
+        schema: field name -> type, or a table with `type`, `distribution` and its keys: uniform (low, high), normal
+            (mean, std), exponential (mean), zipf (of, exponent), choice (values, weights), constant (value),
+            sequence (start, step), bernoulli (p), words (low, high, of, exponent); `prefix` for texts made of numbers,
+            `nulls` the share of rows without a value.
         event: the class of the rows; then `schema` only says how its fields are distributed.
-        count: rows in all; without end unless set.
+        preset: instead of both, the name of a stream that is known by itself: "ysb" (the events of the Yahoo Streaming
+            Benchmark), "ysb-ads" (its table of ads).
+        ids: of a preset: "int", "uuid", or "bytes136" (integers in events of 136 bytes).
+        count: rows in all; without end unless set (a table: all of it).
+        event_rate: rows a second of event time; `rate` unless set. Without either, event time advances by one unit (a
+            datetime by 1 ms) a row, and that of "ysb" by 1 s in 10 million rows.
+        start: event time of the first row, in its unit, or a datetime.
         shards: partitions that replicas share out among themselves; row i belongs to shard i modulo `shards`.
         seed: another one gives other values.
     """
@@ -45,6 +62,8 @@ class GeneratorSource(Source):
         *,
         event: type[Event] | None = None,
         schema: dict[str, Any] | None = None,
+        preset: str | None = None,
+        ids: str | None = None,
         event_time: str | None = None,
         time_unit: str | None = None,
         max_out_of_orderness: timedelta | None = None,
@@ -52,6 +71,8 @@ class GeneratorSource(Source):
         stream: str | None = None,
         streams: list[str] | None = None,
         rate: float | None = None,
+        event_rate: float | None = None,
+        start: int | datetime | None = None,
         count: int | None = None,
         shards: int = 1,
         seed: int = 0,
@@ -68,45 +89,72 @@ class GeneratorSource(Source):
             rate=rate,
             count=count,
         )
+        self.preset, self.ids = preset, ids
+        self.event_rate, self.start = event_rate, start
         self.shards, self.seed = shards, seed
-        self._fields: list[Generated] = []
+        self.ordered = False
+        """Event times never decrease within a shard, so that the runtime need not look."""
+        self._maker: Rows | None = None
+        self._numberings: dict[int, Numbering] = {}
         self._made: dict[int, int] = {}
         """Shard -> rows made of it."""
+        self._ends: dict[int, int] = {}
+        self._turn = MOST_IN_A_TURN
 
     @classmethod
     def output_types(cls, keys: dict[str, Any], inputs: list[Schema]) -> dict[str, Any]:
-        if keys.get("event") is not None:
-            return {"default": declared_schema({**keys, "schema": None})}
-        try:
-            return {"default": declared_schema({**keys, "schema": types_of(keys.get("schema") or {})})}
-        except DistributionError as error:
-            raise ConfigurationError(_problem(error)) from None
+        return {"default": _row_schema(keys)}
 
     @classmethod
     def check(cls, keys: dict[str, Any], inputs: list[Schema], base: Path) -> list[Problem]:
-        problems = common_problems({**keys, "schema": None, "event": None})
-        shards = keys.get("shards", 1)
-        if shards < 1:
-            problems.append(Problem("shards", f"is {shards}", "1 or more"))
+        problems = common_problems({**keys, "schema": None, "event": None, "event_time": None})
+        shards, event_rate = keys.get("shards", 1), keys.get("event_rate")
+        if not 1 <= shards <= MAX_SHARDS:
+            problems.append(Problem("shards", f"is {shards}", f"1 to {MAX_SHARDS}"))
+        if event_rate is not None and not event_rate >= 1 / FINEST_RATE:
+            problems.append(Problem("event_rate", f"is {event_rate}", f"{1 / FINEST_RATE} rows/s or more"))
+        problems += preset_problems(keys)
         if problems:
             return problems
         try:
-            schema = cls.output_types(keys, inputs)["default"]
-            generated_fields(schema, keys.get("schema") or {}, keys.get("seed", 0))
+            schema = _row_schema(keys)
+            if keys.get("preset") is None:
+                generated_fields(schema, keys.get("schema") or {}, keys.get("seed", 0))
+            _numbering(keys, schema, 0)
             return field_problems(keys, schema)
         except ConfigurationError as error:
             return error.problems
         except DistributionError as error:
             return [_problem(error)]
 
+    def keys(self) -> dict[str, Any]:
+        names = (
+            *("event", "schema", "preset", "ids", "event_time", "time_unit"),
+            *("rate", "event_rate", "start", "count", "shards", "seed"),
+        )
+        return {name: getattr(self, name) for name in names}
+
     def partitions(self) -> list[str]:
-        return [f"shard-{number:04d}" for number in range(self.shards)]
+        return [f"shard-{number:05d}" for number in range(self.shards)]
 
     def open(self, partitions: list[str]) -> None:
         super().open(partitions)
-        names = self.partitions()
-        self._fields = generated_fields(self.row_schema(), self.schema or {}, self.seed)
-        self._made = {names.index(name): 0 for name in partitions}
+        keys, schema, names = self.keys(), self.row_schema(), self.partitions()
+        if self.preset is None:
+            self._maker = FieldRows(self, generated_fields(schema, self.schema or {}, self.seed))
+        else:
+            self._maker = PRESETS[self.preset].rows(self, self.ids)
+        self.ordered = self._maker.ordered
+        counts = [each for each in (self.count, self._maker.count) if each is not None]
+        count = min(counts) if counts else None
+        mine = [names.index(name) for name in partitions]
+        self._made = dict.fromkeys(mine, 0)
+        self._numberings = {shard: _numbering(keys, schema, shard) for shard in mine}
+        self._ends = {
+            shard: NO_MORE if count is None else max(0, -(-(count - shard) // self.shards)) for shard in mine
+        }
+        if self.rate:
+            self._turn = max(1, min(MOST_IN_A_TURN, int(self.rate / self.shards / 1000)))
 
     def position(self) -> dict[str, int]:
         names = self.partitions()
@@ -117,41 +165,90 @@ class GeneratorSource(Source):
         self._made = {shard: positions.get(names[shard], 0) for shard in self._made}
 
     def read(self, max_rows: int) -> Batch | None:
-        from actorstream.events.batch import Batch
-
-        open_shards = [
-            (made // CHUNK_ROWS, shard) for shard, made in self._made.items() if made < self._rows_of(shard)
-        ]
-        if not open_shards:
+        shard = self._next_shard()
+        if shard < 0:
             return None
-        shard = min(open_shards)[1]
         made = self._made[shard]
-        rows = min(max_rows, self._rows_of(shard) - made)
+        rows = min(max_rows, self._ends[shard] - made)
         if len(self._made) > 1:
-            rows = min(rows, CHUNK_ROWS - made % CHUNK_ROWS)
-        numbers = (np.arange(made, made + rows, dtype=np.uint64) * np.uint64(self.shards)) + np.uint64(shard)
+            rows = min(rows, self._turn - made % self._turn)
         self.origin, self.row = shard, made
         self._made[shard] = made + rows
-        return Batch.of_columns(
-            self.row_schema(), {each.field.name: each.column(numbers) for each in self._fields}
-        )
+        assert self._maker is not None
+        return self._maker.make(self._numberings[shard], made, rows)
+
+    def _next_shard(self) -> int:
+        """The shard whose turn it is; -1: all have ended."""
+        if len(self._made) == 1:
+            ((shard, made),) = self._made.items()
+            return shard if made < self._ends[shard] else -1
+        turns = [
+            (made // self._turn, shard) for shard, made in self._made.items() if made < self._ends[shard]
+        ]
+        return min(turns)[1] if turns else -1
 
     def lower_bound(self, now_ns: int) -> int | None:
-        """The event time of the row that comes next, where event times are an ascending sequence."""
-        time = next((each for each in self._fields if each.field.name == self.row_schema().event_time), None)
-        following = [
-            made * self.shards + shard for shard, made in self._made.items() if made < self._rows_of(shard)
-        ]
-        if not following:
-            return NO_MORE
-        if time is None or not time.ascending:
-            return None
-        return int(time.column(np.array([min(following)], np.uint64)).data[0])
+        """The event time of the row that comes next, where event times ascend with the row number."""
+        least = NO_MORE
+        for shard, made in self._made.items():
+            if made < self._ends[shard]:
+                if not self.ordered:
+                    return None
+                assert self._maker is not None
+                least = min(least, self._maker.time_of(self._numberings[shard], made))
+        return least
 
-    def _rows_of(self, shard: int) -> int:
-        if self.count is None:
-            return NO_MORE
-        return max(0, -(-(self.count - shard) // self.shards))
+
+def _row_schema(keys: dict[str, Any]) -> Schema:
+    """The schema of the rows. ConfigurationError lists what is wrong."""
+    if keys.get("preset") is not None:
+        problems = preset_problems(keys)
+        if not problems:
+            schema = PRESETS[keys["preset"]].schema(keys.get("ids"))
+            if schema.event_time is None:
+                return schema
+            schema, problems = with_time(schema, keys)
+        if problems:
+            raise ConfigurationError(problems)
+        return schema
+    if keys.get("event") is not None:
+        found = declared_schema({**keys, "schema": None})
+    else:
+        try:
+            found = declared_schema({**keys, "schema": types_of(keys.get("schema") or {})})
+        except DistributionError as error:
+            raise ConfigurationError(_problem(error)) from None
+    assert found is not None
+    return found
+
+
+def _numbering(keys: dict[str, Any], schema: Schema, shard: int) -> Numbering:
+    """The row numbers of a shard and their event times. ConfigurationError if C cannot count so."""
+    preset = PRESETS.get(keys.get("preset") or "")
+    datetimes = schema.event_time is not None and schema.field(schema.event_time).kind is Kind.DATETIME
+    rate = keys.get("event_rate") or keys.get("rate") or (preset.event_rate if preset is not None else None)
+    per_row = Fraction(1000 if datetimes else 1)
+    if rate is not None:
+        second = 1_000_000_000 // TIME_UNITS[schema.time_unit]
+        per_row = second / Fraction(rate).limit_denominator(FINEST_RATE)
+    start = keys.get("start")
+    if start is None and preset is not None:
+        start = preset.start_ms * 1_000_000 // TIME_UNITS[schema.time_unit]
+    elif start is None:
+        start = microseconds(EPOCH) if datetimes else 0
+    elif isinstance(start, datetime):
+        start = microseconds(start) * 1000 // TIME_UNITS[schema.time_unit]
+    try:
+        return Numbering(
+            seed=keys.get("seed") or 0,
+            first=shard,
+            stride=keys.get("shards") or 1,
+            start=start,
+            units=per_row.numerator,
+            rows=per_row.denominator,
+        )
+    except ValueError as error:
+        raise ConfigurationError(Problem("event_rate", f"is {rate}, from {start} on: {error}")) from None
 
 
 def _problem(error: DistributionError) -> Problem:

@@ -133,7 +133,7 @@ class AliasTable:
     __slots__ = ("_kept", "_other", "arguments")
 
     def __init__(self, weights: Sequence[float] | npt.NDArray[np.float64]) -> None:
-        shares = np.asarray(weights, np.float64)
+        shares = np.array(weights, np.float64)
         if (
             shares.ndim != 1
             or not 0 < len(shares) < 2**32
@@ -141,31 +141,13 @@ class AliasTable:
             or not 0 < shares.sum() < np.inf
         ):
             raise ValueError(f"weights: {weights!r}; allowed: at least one, 0 or more, not all 0")
-        kept, other = _aliases(shares * (len(shares) / shares.sum()))
-        self._kept, self._other = kept, other
-        self.arguments = (
-            ffi.from_buffer("uint32_t[]", kept),
-            ffi.from_buffer("uint32_t[]", other),
-            len(shares),
-        )
-
-
-def _aliases(shares: npt.NDArray[np.float64]) -> tuple[npt.NDArray[np.uint32], npt.NDArray[np.uint32]]:
-    """Of weights with mean 1: the part of each entry that it keeps (of 2^32), and who has the rest."""
-    ranks = len(shares)
-    left, other = shares.tolist(), list(range(ranks))
-    poor = [rank for rank in range(ranks) if left[rank] < 1.0]
-    rich = [rank for rank in range(ranks) if left[rank] >= 1.0]
-    while poor and rich:
-        low, high = poor.pop(), rich[-1]
-        other[low] = high
-        left[high] -= 1.0 - left[low]
-        if left[high] < 1.0:
-            poor.append(rich.pop())
-    for rank in (*poor, *rich):  # rounding: these keep everything
-        left[rank] = 1.0
-    kept = np.minimum(np.array(left) * 2.0**32, 2.0**32 - 1).astype(np.uint32)
-    return kept, np.array(other, np.uint32)
+        ranks = len(shares)
+        shares *= ranks / shares.sum()
+        self._kept, self._other = np.empty(ranks, np.uint32), np.empty(ranks, np.uint32)
+        kept, other = (ffi.from_buffer("uint32_t[]", each) for each in (self._kept, self._other))
+        scratch = ffi.from_buffer("uint32_t[]", np.empty(ranks, np.uint32))
+        lib.as_draw_table(ffi.from_buffer("double[]", shares), ranks, scratch, kept, other)
+        self.arguments = (kept, other, ranks)
 
 
 class YsbIds:
@@ -191,10 +173,10 @@ class YsbTexts:
     """Room for the columns of `rows` YSB events as texts, in one piece of memory.
 
     Attributes:
-        offsets, data: arrays (int32, uint8) of user_id, page_id, ad_id, ad_type, event_type, ip_address; data is
-            longer than what the offsets say.
+        offsets, data: arrays (int32, uint8) of user_id, page_id, ad_id, ad_type, event_type, ip_address; the data is
+            longer than what the offsets say. Read-only, but for C.
         event_time: int64.
-        parts: all of these arrays.
+        parts: all of these arrays, and the memory they are views of.
     """
 
     __slots__ = ("data", "event_time", "offsets", "parts", "pointer", "rows")
@@ -209,10 +191,12 @@ class YsbTexts:
         memory = np.empty(places[-1] + 64, np.uint8)
         start = -address_of(memory) % 64
         parts = [memory[start + at : start + at + space] for at, space in zip(places, spaces)]
+        for part in parts:
+            part.setflags(write=False)
         self.offsets = [part.view(np.int32) for part in parts[:_TEXT_COLUMNS]]
         self.data = parts[_TEXT_COLUMNS:-1]
         self.event_time = parts[-1].view(np.int64)
-        self.parts = [*self.offsets, *self.data, self.event_time]
+        self.parts = [memory, *self.offsets, *self.data, self.event_time]
         self.pointer = ffi.new("as_ysb_text *")
         for column in range(_TEXT_COLUMNS):
             self.pointer.offsets[column] = ffi.cast("int32_t *", address_of(self.offsets[column]))

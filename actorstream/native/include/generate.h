@@ -70,5 +70,7 @@ int as_draw_integers(const as_numbering *numbering, uint64_t made, int64_t rows,
    entry, which is kept if the lower ones are below kept[entry], else it is other[entry]. */
 int as_draw_ranks(const as_numbering *numbering, uint64_t made, int64_t rows, uint64_t salt, const uint32_t *kept,
                   const uint32_t *other, uint32_t ranks, uint32_t *out);
+/* The table of aliases of `ranks` weights whose mean is 1; overwrites the weights. `scratch` has room for ranks. */
+void as_draw_table(double *weights, uint32_t ranks, uint32_t *scratch, uint32_t *kept, uint32_t *other);
 /* cffi: end */
 #endif

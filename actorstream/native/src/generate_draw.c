@@ -110,3 +110,26 @@ int as_draw_ranks(const as_numbering *n, uint64_t made, int64_t rows, uint64_t s
     draw_ranks(number_of(n, made), n->stride, salt, rows, kept, other, ranks, out);
     return AS_OK;
 }
+
+void as_draw_table(double *weights, uint32_t ranks, uint32_t *scratch, uint32_t *kept, uint32_t *other)
+{
+    uint32_t poor = 0, rich = ranks; /* scratch[0 .. poor) weigh less than 1, scratch[rich ..) 1 or more */
+    for (uint32_t rank = 0; rank < ranks; rank++) {
+        other[rank] = rank;
+        kept[rank] = UINT32_MAX; /* what is left over by rounding weighs 1 */
+        if (weights[rank] < 1.0)
+            scratch[poor++] = rank;
+        else
+            scratch[--rich] = rank;
+    }
+    while (poor > 0 && rich < ranks) {
+        const uint32_t low = scratch[--poor], high = scratch[rich];
+        kept[low] = (uint32_t)(weights[low] * 0x1p32);
+        other[low] = high;
+        weights[high] -= 1.0 - weights[low];
+        if (weights[high] < 1.0) {
+            rich++;
+            scratch[poor++] = high;
+        }
+    }
+}
