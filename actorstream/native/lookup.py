@@ -30,6 +30,8 @@ MODES: dict[int, str] = {
     lib.AS_LOOKUP_TEXT: "text",
     lib.AS_LOOKUP_ROWS: "rows",
 }
+_POINTER = ffi.typeof("uint32_t *")
+_NULL, _cast, _match = ffi.NULL, ffi.cast, lib.as_lookup_match
 _HUGE = 1 << 22
 """Bytes from which on a table asks for huge pages: a miss then costs no page walk."""
 
@@ -91,15 +93,15 @@ class Lookup:
     ) -> tuple[Rows | None, Rows]:
         """`find` without the rows that have none: (left, right), uint32, one each for a row that has one: its number
         (index[i] or i), and the table's first row. left is None if all rows have one."""
-        left: Rows = np.empty(rows, np.uint32)
-        right: Rows = np.empty(rows, np.uint32)
-        count = self._checked(
-            lib.as_lookup_match(
-                self._lookup, table.pointer, hows, _numbers(index), rows, _numbers(left), _numbers(right)
-            ),
-            rows,
-        )
-        return (None, right) if count == rows else (left[:count], right[:count])
+        both: Rows = np.empty(2 * rows, np.uint32)
+        left = _cast(_POINTER, address_of(both))
+        given = _NULL if index is None else _cast(_POINTER, address_of(index))
+        count = _match(self._lookup, table.pointer, hows, given, rows, left, left + rows)
+        if count == rows:
+            return None, both[rows:]
+        if count < 0:
+            self._checked(count, rows)
+        return both[:count], both[rows : rows + count]
 
     def pairs(self, found: Rows, *, outer: bool = False) -> int:
         """How many pairs `expand` makes."""
@@ -142,7 +144,7 @@ def kinds(hows: Sequence[int]) -> Any:
 
 
 def _numbers(array: Rows | None) -> Any:
-    return ffi.NULL if array is None else ffi.cast("uint32_t *", address_of(array))
+    return _NULL if array is None else _cast(_POINTER, address_of(array))
 
 
 def _memory(nbytes: int) -> Any:

@@ -40,6 +40,7 @@ class TableJoin:
     ) -> None:
         self.schema, self.outer = schema, outer
         self._names = [left for left, _ in pairs]
+        self._name = self._names[0] if len(pairs) == 1 else None
         asked = [stream.field(name) for name in self._names]
         self._keys = [
             converted(table.column(right), field) for (_, right), field in zip(pairs, asked)
@@ -56,9 +57,15 @@ class TableJoin:
         return self.lookup.nbytes + sum(column.nbytes for column in (*self._keys, *self._others))
 
     def __call__(self, batch: Batch) -> Batch | Iterator[Batch] | None:
-        """The joined rows in the order of the batch, those of one row in the order of the table; None for none."""
-        columns, index = self._ask(batch)
-        self._asked.fill([column.descriptor for column in columns])
+        """The joined rows in the order of the batch, those of one row in the order of the table; None for none.
+
+        Of a selection whose only key nobody has gathered, the key is read where it lies."""
+        index: np.ndarray | None = None
+        if self._name is not None:
+            column, index = batch.ungathered(self._name)
+            self._asked.fill_one(column.descriptor)
+        else:
+            self._asked.fill([batch.column(name).descriptor for name in self._names])
         lookup = self.lookup
         if self.outer or not lookup.unique:
             found = lookup.find(self._asked, self._hows, batch.rows, index)
@@ -72,13 +79,6 @@ class TableJoin:
             return None
         kept = batch.selection(left) if index is None else batch._viewed().selection(left)  # type: ignore[attr-defined]
         return beside(kept, self.schema, self._others, right)
-
-    def _ask(self, batch: Batch) -> tuple[list[Column], np.ndarray | None]:
-        """The key columns of a batch; of a selection whose only key nobody has gathered, the whole column and where."""
-        if len(self._names) == 1:
-            column, index = batch.ungathered(self._names[0])
-            return [column], index
-        return [batch.column(name) for name in self._names], None
 
     def _many(self, batch: Batch, found: np.ndarray) -> Iterator[Batch]:
         for left, right in self.lookup.expand(found, outer=self.outer, most=PAIRS):
