@@ -25,6 +25,10 @@ if TYPE_CHECKING:
     from actorstream.events.jumbo import JumboTuple
 
 
+BATCHES: set[type] = set()
+"""`Batch` and its subclasses: `type(item) in BATCHES` takes 30 ns, isinstance of an Event 80."""
+
+
 class Batch(Representation):
     """`rows` rows of `schema`.
 
@@ -39,6 +43,10 @@ class Batch(Representation):
         entry_min, entry_max: monotonic ns at which the oldest and the latest contributing tuple entered; 0: unknown.
         began: monotonic ns at which the first operator took them; 0: none has yet.
     """
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        BATCHES.add(cls)
 
     # -- where batches come from ----
 
@@ -291,6 +299,9 @@ class Batch(Representation):
 
     def __repr__(self) -> str:
         return f"Batch({self.schema.name}, {self.rows} rows: {', '.join(map(str, self.schema.fields))})"
+
+
+BATCHES.add(Batch)
 
 
 def _given(columns: Mapping[str, Any], name: str, schema: Schema) -> Any:
