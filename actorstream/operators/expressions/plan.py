@@ -1,0 +1,156 @@
+"""Plans: one program over the columns of a batch, the text that it needs computed before, and what comes out of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Protocol
+
+import numpy as np
+
+from actorstream.events.column import Column
+from actorstream.events.fields import Field, Kind
+from actorstream.native.address import address_of
+from actorstream.native.expression import LANES, Program
+from actorstream.operators.expressions.errors import RowErrors
+from actorstream.operators.expressions.failures import Origin, row_errors
+from actorstream.operators.expressions.lowering import FieldSource, Guards, Lowering, is_text
+from actorstream.operators.expressions.nodes import FieldValue, Node
+from actorstream.operators.expressions.rules import RULES
+from actorstream.operators.expressions.steps import TextStep
+from actorstream.operators.expressions.types import stored_as
+
+
+class Rows(Protocol):
+    """What a plan needs of a batch."""
+
+    @property
+    def rows(self) -> int: ...
+    def column(self, name: str, /) -> Column: ...
+
+
+Result = Callable[[Rows, list[Column], list[np.ndarray]], Any]
+"""Makes what a plan was asked for: of the batch, the program's columns and its outputs."""
+
+
+class Plan:
+    """What several nodes need, computed in one pass over the rows. Add, then run again and again, in one thread.
+
+    guards: the rows that everything in the plan is asked for; others cannot fail."""
+
+    def __init__(self, guards: Guards = ()) -> None:
+        self._guards = guards
+        self._lowering = Lowering(RULES)
+        self._results: list[Result] = []
+        self._outputs: list[Any] = []
+        """The dtype of each output of the program; None: bits."""
+        self._program: Program | None = None
+        self._origins: list[Origin] = []
+        self._plain = False
+        self._makers: list[Callable[[Rows], Column]] = []
+
+    # -- what is asked for
+
+    def add_column(self, node: Node, field: Field, text: str, guards: Guards | None = None) -> None:
+        """A column of a node's values, as a column of `field` (of the node's type)."""
+        guards, lowering = self._begin(text, guards)
+        if isinstance(node, FieldValue):
+            name = node.name
+            self._results.append(lambda batch, columns, outs: batch.column(name).renamed(field))
+            return
+        if is_text(node.type):
+            at = lowering.words(node, guards, whole=True).column
+            self._results.append(lambda batch, columns, outs: columns[at].renamed(field))
+            return
+        value = lowering.lower(node, guards)
+        data = self._output(field.dtype)
+        if field.kind is Kind.BOOL:
+            lowering.code.store("STORE_BOOLS", value.at, data)
+        else:
+            lowering.code.store("STORE", value.at, data, stored_as(field), field.width == 8)
+        if value.valid is None:
+            self._results.append(
+                lambda batch, columns, outs: Column(field, batch.rows, None, _kept(outs[data]), None)
+            )
+            return
+        there = self._output(None)
+        lowering.code.store("STORE_BITS", value.valid(), there)
+        self._results.append(
+            lambda batch, columns, outs: Column(field, batch.rows, outs[there], _kept(outs[data]), None)
+        )
+
+    def add_mask(self, node: Node, text: str) -> None:
+        """An array of bools, of a bool node: True where it is true."""
+        guards, lowering = self._begin(text, None)
+        output = self._output(np.dtype(np.bool_))
+        lowering.code.store("STORE_BOOLS", lowering.lower(node, guards).at, output)
+        self._results.append(lambda batch, columns, outs: outs[output])
+
+    def add_rows(self, node: Node, text: str) -> None:
+        """The numbers of the rows where a bool node is true: uint32, ascending."""
+        guards, lowering = self._begin(text, None)
+        output = self._output(np.dtype(np.uint32))
+        lowering.code.store("STORE_ROWS", lowering.lower(node, guards).at, output)
+
+        def numbers(batch: Rows, columns: list[Column], outs: list[np.ndarray]) -> np.ndarray:
+            assert self._program is not None
+            return outs[output][: self._program.count(output)]
+
+        self._results.append(numbers)
+
+    def _begin(self, text: str, guards: Guards | None) -> tuple[Guards, Lowering]:
+        self._lowering.text = text
+        return self._guards if guards is None else guards, self._lowering
+
+    def _output(self, dtype: Any) -> int:
+        self._outputs.append(dtype)
+        return len(self._outputs) - 1
+
+    # -- running
+
+    def run(self, batch: Rows) -> list[Any]:
+        """What was added, in order, for the rows of a batch. RowErrors if some rows have no value."""
+        if self._program is None:
+            self._prepare()
+        columns = [make(batch) for make in self._makers]
+        rows = batch.rows
+        outs = [_memory(dtype, rows) for dtype in self._outputs]
+        program = self._program
+        assert program is not None
+        if outs or self._origins:
+            addresses = [address_of(out) for out in outs]
+            if self._plain:
+                done = program.run_plain(rows, *[address_of(column.data) for column in columns], *addresses)
+            else:
+                done = program.run(rows, [column.descriptor for column in columns], addresses)
+            if not done:
+                raise self._failed(program, batch)
+        return [result(batch, columns, outs) for result in self._results]
+
+    def _prepare(self) -> None:
+        lowering = self._lowering
+        self._plain = True
+        for source in lowering.sources:
+            if isinstance(source, FieldSource):
+                self._makers.append(_column_of(source.name))
+                self._plain = self._plain and source.plain
+            else:
+                self._makers.append(TextStep(source.node, source.guards, source.text).evaluate)
+                self._plain = False
+        self._program, self._origins = lowering.code.program(len(lowering.sources), len(self._outputs))
+
+    def _failed(self, program: Program, batch: Rows) -> RowErrors:
+        return row_errors(program.failures(batch.rows), self._origins, batch)
+
+
+def _column_of(name: str) -> Callable[[Rows], Column]:
+    return lambda batch: batch.column(name)
+
+
+def _memory(dtype: Any, rows: int) -> np.ndarray:
+    """An output of a program; of bits (dtype None) whole blocks."""
+    return np.empty(-(-rows // LANES) * (LANES // 8), np.uint8) if dtype is None else np.empty(rows, dtype)
+
+
+def _kept(values: np.ndarray) -> np.ndarray:
+    values.setflags(write=False)
+    return values
