@@ -105,9 +105,6 @@ def _child(job: Job, process: int, fabric: Fabric | None, control: ControlPipe, 
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
     with contextlib.suppress(RuntimeError):
         asyncio._set_running_loop(None)  # forked from inside a running loop (a notebook): it is not ours
-    if process in job.cores:
-        with contextlib.suppress(OSError):  # the mask may have changed since
-            os.sched_setaffinity(0, job.cores[process])
     try:
         with asyncio.Runner(loop_factory=new_event_loop) as runner:
             runner.run(run_worker(job, process, fabric, control))

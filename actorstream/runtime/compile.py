@@ -118,20 +118,6 @@ class Job:
         return self.processes <= len(os.sched_getaffinity(0))
 
     @cached_property
-    def cores(self) -> dict[int, set[int]]:
-        """CPU of each process, as the plan says, where the job uses every core with one process that parks; else empty.
-
-        The kernel otherwise wakes a consumer on its producer's core, where it may wait for a whole slice (`latency`
-        parked-p99: 950 µs against 180). With cores to spare, or spinning, it finds a free core by itself."""
-        allowed = os.sched_getaffinity(0)
-        if self.processes != len(allowed) or self.processes == 1 or self.always_spin:
-            return {}
-        found = {
-            self.process_of(replica): {replica.core} for replica in self.plan.replicas if replica.core in allowed
-        }
-        return found if len(set.union(set(), *found.values())) == len(found) else {}
-
-    @cached_property
     def fingerprint(self) -> int:
         return self.plan.fingerprint
 

@@ -106,6 +106,8 @@ class OutLane:
         if not self.pending and self._encoded is None and not self.blocked:
             rows = batch.rows
             if rows <= self.batch_size and (rows + rows > self.batch_size or self.channel.is_empty()):
+                if self._send_whole(batch, rows):
+                    return
                 frame = self._whole(batch)
                 if frame is not None:
                     self._send(frame)
@@ -114,6 +116,35 @@ class OutLane:
         self.rows += batch.rows
         if not self.blocked and (self.rows >= self.batch_size or self.channel.is_empty()):
             self.flush()
+
+    def _send_whole(self, batch: Batch, rows: int) -> bool:
+        """The shortest way, for a batch that is a jumbo tuple in shared memory already; False: it has to go another."""
+        if self.arena is None or self.wire.marked is not None:
+            return False
+        schema, sequence = self.wire.plain, self.sequence
+        jumbo = batch.whole_jumbo(schema)
+        if jumbo is None:
+            return False
+        channel = self.channel
+        if not sequence % POLL_EVERY:
+            channel.poll()
+        if not channel.send_whole_nowait(
+            jumbo,
+            rows,
+            jumbo.nbytes,
+            schema.fingerprint,
+            self.producer,
+            sequence,
+            batch.entry_min,
+            batch.entry_max,
+            batch.began,
+        ):
+            self._encoded = self._frame(batch, jumbo, 0, jumbo.nbytes, schema)
+            self.flush()
+            return True
+        self.sequence = sequence + 1
+        self.jumbo_out += 1
+        return True
 
     def _send(self, frame: Frame) -> None:
         """Sends a frame that has nothing before it."""

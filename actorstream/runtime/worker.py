@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import gc
+import math
 import random
 from collections import deque
 from time import monotonic_ns
@@ -120,7 +121,10 @@ class Worker:
                 self._loop.call_soon(self._turns)
 
     def mark_later(self, unit: Unit, seconds: float) -> asyncio.TimerHandle:
-        """Marks a unit after a while; a worker that spins comes back to the loop in time for it."""
+        """Marks a unit after a while, in whole milliseconds: the loop would poll away what is left of one, on the core
+        that a consumer may be waiting for. A worker that spins comes back to the loop in time for it."""
+        if not self.job.always_spin:
+            seconds = math.ceil(seconds * 1000) / 1000
         self._wake_at = min(self._wake_at, monotonic_ns() + int(seconds * 1e9))
         return self._loop.call_later(seconds, self.mark, unit)
 
@@ -215,13 +219,18 @@ class Worker:
             self._scheduled = True
             self._loop.call_soon(self._turns)
             return False
-        if self._spin_ns and bell.spin(self._spin_ns):
+        if self._spin_ns and self._hopes() and bell.spin(self._spin_ns):
             return True
         if bell.park():
             self._parked = True
             self._parked_at = monotonic_ns()
             return False
         return True
+
+    def _hopes(self) -> bool:
+        """Whether another worker may soon have something for this one. One that only waits for time does not spin: the
+        kernel likes to wake a consumer on its producer's core, where it would have to wait for the end of it."""
+        return any(unit.blocked or not isinstance(unit, SourceUnit) for unit in self.units if not unit.done)
 
     def _publish_soon(self) -> None:
         if not self._publishing:

@@ -175,6 +175,23 @@ class SendChannel(ABC):
         """Accepts the frame, or answers False: no credit, nothing changed. BrokenError: the receiver is lost;
         ClosedError: this end was closed."""
 
+    def send_whole_nowait(
+        self,
+        payload: Any,
+        rows: int,
+        nbytes: int,
+        schema: int,
+        producer: int,
+        sequence: int,
+        min_entry: int,
+        max_entry: int,
+        began: int,
+    ) -> bool:
+        """`send_nowait` of a whole jumbo tuple without order or times; a transport may know a shorter way."""
+        frame = Frame.data(payload, rows, 0, nbytes, schema, producer, min_entry, max_entry, began)
+        frame.sequence = sequence
+        return self.send_nowait(frame)
+
     @abstractmethod
     def advance(self, word: int, value: int, *, ring: bool = True) -> None:
         """Raises frontier word `word` to `value`; a lower value changes nothing."""

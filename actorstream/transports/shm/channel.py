@@ -16,7 +16,15 @@ from actorstream.events.jumbo import HeapBlock, JumboTuple
 from actorstream.native.arena import Arena, Block
 from actorstream.native.channel import ENTRY_MAGIC, ENTRY_VERSION, ReceiveRing, SendRing
 from actorstream.native.doorbell import Doorbell
-from actorstream.transports.base import Channel, Frame, FrameKind, ReceiveChannel, SendChannel
+from actorstream.transports.base import (
+    NO_TIME_MAX,
+    NO_TIME_MIN,
+    Channel,
+    Frame,
+    FrameKind,
+    ReceiveChannel,
+    SendChannel,
+)
 from actorstream.transports.shm.layout import CLOSED, OPEN
 from actorstream.transports.shm.retired import retire
 
@@ -117,6 +125,54 @@ class ShmSendChannel(SendChannel):
                 frame.min_entry,
                 frame.max_entry,
                 frame.producer,
+            ),
+            block,
+        )
+
+    def send_whole_nowait(
+        self,
+        payload: Any,
+        rows: int,
+        nbytes: int,
+        schema: int,
+        producer: int,
+        sequence: int,
+        min_entry: int,
+        max_entry: int,
+        began: int,
+    ) -> bool:
+        block = payload.block
+        if self._stopped is not None or block._arena not in self._reachable or not payload.trusted:
+            return super().send_whole_nowait(
+                payload, rows, nbytes, schema, producer, sequence, min_entry, max_entry, began
+            )
+        flags = 0
+        if began:
+            waited = (began - max_entry) // 1000 + 1
+            flags = (waited if 0 < waited < MOST_WAITED else MOST_WAITED) << 1
+        return self._send(
+            (
+                ENTRY_MAGIC,
+                ENTRY_VERSION,
+                DATA,
+                flags,
+                0,
+                schema,
+                sequence,
+                0,
+                0,
+                1,
+                0,
+                nbytes,
+                0,
+                0,
+                0,
+                rows,
+                NO_TIME_MIN,
+                NO_TIME_MAX,
+                min_entry,
+                max_entry,
+                producer,
             ),
             block,
         )
