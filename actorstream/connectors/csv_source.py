@@ -90,6 +90,10 @@ class CsvSource(FileSource):
     def check_file(cls, path: str, schema: Schema, keys: Mapping[str, Any]) -> None:
         read_head(path, schema, keys.get("delimiter", ","), keys.get("header", True))[1].close()
 
+    @classmethod
+    def import_readers(cls) -> None:
+        import pyarrow.csv  # noqa: F401
+
     def open_file(self, path: str) -> Partition:
         schema = self.row_schema()
         columns, blocks = read_head(path, schema, self.delimiter, self.header)

@@ -96,6 +96,10 @@ class FileSource(Source):
         raise NotImplementedError
 
     @classmethod
+    def import_readers(cls) -> None:
+        """Imports what reading needs (some 50 ms), so that the first row does not wait for it."""
+
+    @classmethod
     def check_file(cls, path: str, schema: Schema, keys: Mapping[str, Any]) -> None:
         """Raises DataError or SchemaError if it can be seen without reading all of it that `path` cannot
         be read."""
@@ -121,6 +125,7 @@ class FileSource(Source):
         try:
             files = list_files(keys["path"])
             schema = cls.output_types(keys, inputs)["default"]
+            cls.import_readers()  # workers that are forked from here have them
             for file in files:
                 cls.check_file(file, schema, keys)  # type: ignore[arg-type]
             problems.extend(field_problems(keys, schema))  # type: ignore[arg-type]
@@ -139,6 +144,7 @@ class FileSource(Source):
 
     def open(self, partitions: list[str]) -> None:
         super().open(partitions)
+        self.import_readers()
         self._total_bytes = total_bytes(partitions) * max(self.repeat, 1)
         self._wanted = self._shares(partitions)
         self._dead = DeadRows(self._context.name if self._context is not None else type(self).__name__)

@@ -71,6 +71,10 @@ class JsonlSource(FileSource):
                     f"none of the first objects has it{near}", file=path, line=1, column=field.name
                 )
 
+    @classmethod
+    def import_readers(cls) -> None:
+        import pyarrow.json  # noqa: F401
+
     def open_file(self, path: str) -> Partition:
         return BlockPartition(BlockReader(path), JsonlFormat(self.row_schema()))
 

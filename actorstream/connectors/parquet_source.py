@@ -49,6 +49,10 @@ class ParquetSource(FileSource):
         with _open(path) as file:
             _check_columns(path, file.schema_arrow, schema)
 
+    @classmethod
+    def import_readers(cls) -> None:
+        import pyarrow.parquet  # noqa: F401
+
     def open_file(self, path: str) -> Partition:
         return ParquetPartition(path, self.row_schema())
 

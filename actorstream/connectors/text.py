@@ -60,6 +60,10 @@ class TextSource(FileSource):
 
         return Schema.of(Line)
 
+    @classmethod
+    def import_readers(cls) -> None:
+        import pyarrow.compute  # noqa: F401
+
     def open_file(self, path: str) -> Partition:
         return BlockPartition(BlockReader(path), TextFormat())
 
