@@ -91,6 +91,12 @@ class Actor:
 
         May yield or return events."""
 
+    def promise(self, frontier: int) -> int:
+        """The event time below which nothing will be emitted from now on, given that nothing below `frontier` will come
+        in. To be overridden by an actor that emits rows later than their time says: a window that allows lateness
+        promises that much less. Never falls; not called at the end of the input."""
+        return frontier
+
     def on_end(self) -> Any:
         """The input has ended. May yield or return last events."""
 

@@ -89,6 +89,7 @@ class Replica:
         self._pools: dict[tuple[Any, int], WritablePool] = {}
         self.is_sink = type(actor).role == "sink"
         self.wants_frontier = type(actor).on_heartbeat is not Actor.on_heartbeat
+        self.promises = type(actor).promise is not Actor.promise
         self.frontier = FRONTIER_MIN
         self.entry_min = self.entry_max = self.began = 0
         self.events_in = self.events_out = self.jumbo_in = self.execute_ns = 0
@@ -244,6 +245,8 @@ class Replica:
         self._promise(frontier)
 
     def _promise(self, frontier: int) -> None:
+        if self.promises:
+            frontier = self.actor.promise(frontier)
         for edges in self.edges.values():
             for edge in edges:
                 edge.advance(frontier)
