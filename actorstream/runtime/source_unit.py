@@ -15,6 +15,7 @@ from actorstream.runtime.unit import TURN_FRAMES, Status, Unit
 if TYPE_CHECKING:
     from actorstream.connectors.source import Source
     from actorstream.events.batch import Batch
+    from actorstream.runtime.alarms import Alarm
     from actorstream.runtime.worker import Worker
     from actorstream.windows.watermark import PartitionWatermarks
 
@@ -76,7 +77,7 @@ class SourceUnit(Unit):
         self.barriers: list[int] = []
         self._is_async = inspect.iscoroutinefunction(source.read)
         self._reading: asyncio.Task[Any] | None = None
-        self._later: asyncio.TimerHandle | None = None
+        self._later: Alarm | None = None
 
     def drain(self) -> None:
         """The source ends as if its input did, also while it waits for input."""

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import gc
-import math
 import random
 from collections import deque
 from time import monotonic_ns
@@ -16,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from actorstream.connectors.sink import END
 from actorstream.errors import ActorDeadError, RunError
+from actorstream.runtime.alarms import Alarm, Alarms
 from actorstream.runtime.barriers import Barriers
 from actorstream.runtime.build import build_units
 from actorstream.runtime.control import (
@@ -49,7 +49,6 @@ MAX_SPIN_NS = 200_000
 """How long a worker looks for work before it parks, where every worker has a core of its own: longer while what it
 waits for keeps coming soon after it parked, since being woken costs both sides more than waiting."""
 LONG_SPIN_NS = 1_000_000
-NEVER = 2**63
 PUBLISH_S = 0.02
 CANCEL_S = 1.0
 """How long an async hook that was cancelled may take to come to its end."""
@@ -81,7 +80,6 @@ class Worker:
         self._scheduled = False
         self._parked = False
         self._parked_at = 0
-        self._wake_at = NEVER
         self.messages: Messages | None = None
         self._publishing = False
         self._running = 0
@@ -120,13 +118,9 @@ class Worker:
                 self._scheduled = True
                 self._loop.call_soon(self._turns)
 
-    def mark_later(self, unit: Unit, seconds: float) -> asyncio.TimerHandle:
-        """Marks a unit after a while, in whole milliseconds: the loop would poll away what is left of one, on the core
-        that a consumer may be waiting for. A worker that spins comes back to the loop in time for it."""
-        if not self.job.always_spin:
-            seconds = math.ceil(seconds * 1000) / 1000
-        self._wake_at = min(self._wake_at, monotonic_ns() + int(seconds * 1e9))
-        return self._loop.call_later(seconds, self.mark, unit)
+    def mark_later(self, unit: Unit, seconds: float) -> Alarm:
+        """Marks a unit after a while."""
+        return self.alarms.call_later(seconds, self.mark, unit)
 
     def ref(self, name: str) -> Any:
         """An ActorRef of a replica of this run that takes messages ("actor" or "actor/INDEX"), in any worker."""
@@ -210,12 +204,12 @@ class Worker:
         if bell is None:
             return False
         if self.job.always_spin:
-            # the loop is looked at about once a millisecond, or when a unit wants to run again
-            now = monotonic_ns()
-            if bell.spin(max(0, min(LONG_SPIN_NS, self._wake_at - now))):
+            # the loop is looked at about once a millisecond
+            if bell.spin(max(0, min(LONG_SPIN_NS, self.alarms.next_ns() - monotonic_ns()))):
                 return True
-            if self._wake_at <= monotonic_ns():
-                self._wake_at = NEVER
+            self.alarms.run_due()
+            if self.ready:
+                return True
             self._scheduled = True
             self._loop.call_soon(self._turns)
             return False
@@ -255,6 +249,7 @@ class Worker:
     async def run(self) -> None:
         """From on_start to on_stop. Raises what ended the run early."""
         self._loop = asyncio.get_running_loop()
+        self.alarms = Alarms(self._loop)
         control = self.control
         if control is not None:
             self._loop.add_reader(control.fileno(), self._on_control)
@@ -329,6 +324,7 @@ class Worker:
 
     async def _stop(self) -> None:
         """Cancels what still awaits, aborts what was not committed, calls on_failure and on_stop."""
+        self.alarms.close()
         if self.bell is not None:
             self._loop.remove_reader(self.bell.eventfd)
         tasks = [task for unit in self.units for task in unit.stop()]
