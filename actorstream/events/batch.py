@@ -268,7 +268,7 @@ class Batch(Representation):
         for name, values in columns.items():
             if not is_system_name(name):
                 raise SchemaError(
-                    f"{name!r} is not a system column; allowed: _time, _origin, _position, _ordinal0, ..."
+                    f"{name!r} is not a system column; allowed: _time, _origin, _position, _watermark, _ordinal0, ..."
                 )
             batch._system[name] = Column.of(Field(name, Kind.INT64), values)
         return batch

@@ -60,7 +60,7 @@ _DTYPES: dict[Kind, np.dtype[Any]] = {
     **{kind: np.dtype(kind.value) for kind in INTEGERS | FLOATS},
 }
 
-SYSTEM_NAMES = ("_time", "_origin", "_position", "_ordinal")
+SYSTEM_NAMES = ("_time", "_origin", "_position", "_watermark", "_ordinal")
 """Names (the last a prefix) that user fields must not have."""
 
 

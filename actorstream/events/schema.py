@@ -243,7 +243,7 @@ class Schema:
         for name in names:
             if not is_system_name(name):
                 raise SchemaError(
-                    f"{name!r} is not a system column; allowed: _time, _origin, _position, _ordinal0, _ordinal1, ..."
+                    f"{name!r} is not a system column; allowed: _time, _origin, _position, _watermark, _ordinal0, _ordinal1, ..."
                 )
         user = self.user
         fields = user.fields + tuple(Field(name, Kind.INT64) for name in names)
@@ -322,7 +322,7 @@ class Schema:
 
 
 def is_system_name(name: str) -> bool:
-    return name in SYSTEM_NAMES[:3] or (name.startswith("_ordinal") and name[8:].isdigit())
+    return name in SYSTEM_NAMES[:4] or (name.startswith("_ordinal") and name[8:].isdigit())
 
 
 def _can_be_time(field: Field) -> bool:
