@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 PIECE_ROWS = 1 << 16
 """Rows decoded at once."""
+READ_BYTES = 1 << 20
+"""Bytes read at once of each column."""
 
 
 class ParquetSource(FileSource):
@@ -73,7 +75,7 @@ class ParquetPartition(Partition):
         self._total = self._file.metadata.num_rows
         self._given = self._drop = 0
         self._batches: Any = None
-        self._ahead: ReadAhead[Piece] = ReadAhead(self._take, self._piece, self._file.close)
+        self._ahead: ReadAhead[Piece] | None = ReadAhead(self._take, self._piece, self._file.close)
         try:
             _check_columns(path, self._file.schema_arrow, schema)
         except DataError:
@@ -85,10 +87,12 @@ class ParquetPartition(Partition):
         return self._drop
 
     def next(self) -> Piece | None:
-        return self._ahead.next()
+        return self._ahead.next() if self._ahead is not None else None
 
     def close(self) -> None:
-        self._ahead.close()
+        if self._ahead is not None:
+            self._ahead.close()
+        self._ahead = self._batches = None  # the two know each other, and the file's buffers must go now
 
     def _take(self) -> _Rows | None:
         if self._batches is None:
@@ -133,7 +137,8 @@ def _open(path: str) -> Any:
     import pyarrow.parquet as pq
 
     try:
-        return pq.ParquetFile(path)
+        # with pre_buffer, what was read of the file stays in memory until it is closed; no faster here
+        return pq.ParquetFile(path, pre_buffer=False, buffer_size=READ_BYTES)
     except (pa.ArrowInvalid, OSError) as error:
         raise DataError(f"is not a Parquet file: {error}", file=path) from error
 

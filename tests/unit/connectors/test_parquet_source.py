@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any, Literal
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -104,3 +105,16 @@ def test_a_column_that_cannot_be_the_field_is_a_problem(
 def test_a_file_that_is_not_parquet_is_a_problem_that_names_it(tmp_path: Path) -> None:
     (tmp_path / "a").write_text("a,b\n")
     assert "a: is not a Parquet file" in str(ParquetSource.check({"path": tmp_path / "a"}, [], tmp_path)[0])
+
+
+def test_memory_does_not_grow_with_what_was_read(tmp_path: Path) -> None:
+    path = tmp_path / "a"
+    random = np.random.default_rng(1)
+    pq.write_table(pa.table({"a": random.integers(0, 2**62, 1_000_000)}), path, row_group_size=50_000)
+    source = ParquetSource(path, repeat=4)
+    source.open(source.partitions())
+    before, most = pa.total_allocated_bytes(), 0
+    while source.read(10_000) is not None:
+        most = max(most, pa.total_allocated_bytes() - before)
+    assert most < path.stat().st_size
+    assert pa.total_allocated_bytes() - before < 4 << 20
