@@ -1,4 +1,4 @@
-"""The bare C of `ysb`, `ysb-star` and `swa`: csrc/ysb.c, kernel after kernel on each batch, or one fused loop. No engine.
+"""The bare C of the Yahoo benchmark: csrc/ysb.c, kernel after kernel on each batch, or one fused loop. No engine.
 
 The rows are those of apps/ysb's generators, so that the counts can be compared.
 """
