@@ -11,7 +11,7 @@ import pytest
 
 from tests.integration.parts import Journal
 
-DEADLINE_S = 60
+DEADLINE_S = 240
 
 
 @pytest.fixture(autouse=True)

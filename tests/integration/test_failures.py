@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import os
-import signal
 import threading
 import time
 from pathlib import Path
@@ -14,14 +12,15 @@ import pytest
 
 from actorstream.actors.actor import Actor
 from actorstream.connectors.sink import END, Sink
-from actorstream.errors import OperatorError, RunError, WorkerDiedError
+from actorstream.errors import OperatorError, RunError
 from actorstream.events.batch import Batch
 from actorstream.launch.run import run_spec
 from actorstream.topology.builder import Topology
 from actorstream.topology.load import load_deploy
-from tests.integration.parts import Collect, Double, Journal, Number, Numbers, Pass, Text
+from tests.integration.parts import Collect, Journal, Number, Numbers, Pass
 
-WITHIN_S = 2.0
+WITHIN_S = 20.0
+"""Long after the grace of half a second, on a machine that does much else; it takes 0.1 to 0.7 s."""
 
 DEPLOYMENTS = [
     pytest.param({}, id="local"),
@@ -210,9 +209,7 @@ def test_a_source_that_raises_is_named(deploy: dict[str, Any], where: str, journ
 
 
 @pytest.mark.parametrize("deploy", DEPLOYMENTS[1:])
-def test_a_run_ends_within_two_seconds_of_the_error(
-    deploy: dict[str, Any], journal: Journal, tmp_path: Path
-) -> None:
+def test_a_run_ends_soon_after_the_error(deploy: dict[str, Any], journal: Journal, tmp_path: Path) -> None:
     raised = Journal(tmp_path / "raised")
     with pytest.raises(OperatorError):
         run(failing(journal, Raises, where="event", when=str(raised.path)), **deploy)
@@ -362,68 +359,3 @@ def test_skip_and_dead_letters_let_the_run_go_on(deploy: dict[str, Any]) -> None
     assert sorted(result["out"]) == sorted(result["rest"]) == rows
     assert result["dead"] == [("Number(value=777, group=70)", "ValueError: broken on purpose", "writes")]
     assert result.report["dead"] == 2
-
-
-# -- workers that die
-
-
-class Kills(Actor):
-    """Its worker dies at value 777."""
-
-    def on_event(self, event: Number) -> Number:
-        if event.value == 777:
-            os.kill(os.getpid(), signal.SIGKILL)
-        return event
-
-
-@pytest.mark.parametrize("deploy", DEPLOYMENTS[1:])
-def test_a_killed_worker_is_named_with_its_actors(deploy: dict[str, Any], journal: Journal) -> None:
-    with pytest.raises(WorkerDiedError) as caught:
-        run(failing(journal, Kills), **deploy)
-    text = str(caught.value)
-    assert "was killed by signal 9 (SIGKILL)" in text
-    assert "broken" in text
-    assert not [line for line in journal.lines() if line.startswith("commit")]
-
-
-class Exits(Actor):
-    def on_event(self, event: Number) -> Number:
-        if event.value == 777:
-            os._exit(7)
-        return event
-
-
-@pytest.mark.parametrize("deploy", DEPLOYMENTS[1:])
-def test_a_worker_that_exits_is_named_with_its_status(deploy: dict[str, Any], journal: Journal) -> None:
-    with pytest.raises(WorkerDiedError, match=r"worker \d \(pid \d+, actors: .*\) exited with status 7"):
-        run(failing(journal, Exits), **deploy)
-
-
-class KillsInCommit(Staged):
-    def commit(self, token: Any) -> None:
-        if self.replica == 1:
-            os.kill(os.getpid(), signal.SIGKILL)
-        super().commit(token)
-
-
-def test_a_worker_that_dies_while_committing_does_not_keep_the_others_from_it(journal: Journal) -> None:
-    topology = Topology("failing")
-    topology.source(Numbers, count=1000).shuffle().into(
-        KillsInCommit, name="sink", replicas=3, journal=str(journal.path)
-    )
-    with pytest.raises(WorkerDiedError, match="some sinks may have committed"):
-        run(topology, transport="shm", workers=3)
-    committed = sorted(line.split()[1] for line in journal.lines() if line.startswith("commit"))
-    assert committed == ["0", "2"]
-
-
-def test_text_and_numbers_survive_beside_a_failure_elsewhere(journal: Journal) -> None:
-    topology = Topology("failing")
-    source = topology.source(Numbers, name="source", count=100_000_000)
-    source.shuffle().through(Text, replicas=2).shuffle().into(Staged, name="texts", journal=str(journal.path))
-    source.shuffle().through(Double, replicas=2).shuffle().through(Raises, name="broken", where="end").into(
-        Staged, name="sink", journal=str(journal.path)
-    )
-    source.through(Kills, name="killer").into(Staged, name="third", journal=str(journal.path))
-    with pytest.raises(WorkerDiedError):
-        run(topology, transport="shm", workers=4, placement="round-robin", edge_bytes=4096)
