@@ -95,6 +95,7 @@ class Launcher:
             self._import_once()
             for process in range(self.job.processes):
                 self.workers.append(fork_worker(self.job, process, self._fabric, self.workers))
+            self.sampler.pids = [worker.pid for worker in self.workers]
             self._watch()
         finally:
             self._end()
