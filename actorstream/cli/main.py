@@ -14,6 +14,10 @@ COMMANDS = {
     "launch": ("actorstream.cli.launch:launch", "Run a topology to the end of its input."),
     "check": ("actorstream.cli.check:check", "List everything that is wrong with a topology."),
     "plan": ("actorstream.cli.plan:plan", "Show the graph of a topology and where its replicas run."),
+    "sustain": (
+        "actorstream.cli.sustain:sustain",
+        "Find the highest rate of a source that a topology keeps up with.",
+    ),
     "doctor": (
         "actorstream.cli.doctor:doctor",
         "Look at this machine: cores, memory and limits, what is installed.",

@@ -1,0 +1,87 @@
+"""`actorstream sustain`: what it says about wrong input, and one search that really runs."""
+
+from __future__ import annotations
+
+import json
+import xml.etree.ElementTree as ElementTree
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from .conftest import Answer
+
+Run = Callable[..., Answer]
+
+TOPOLOGY = """
+name = "endless"
+[actors.events]
+type = "generator-source"
+preset = "ysb"
+{more}
+[actors.out]
+type = "null-sink"
+inputs = ["events"]
+"""
+
+
+def write(folder: Path, more: str = "") -> Path:
+    path = folder / "endless.toml"
+    path.write_text(TOPOLOGY.format(more=more))
+    return path
+
+
+def test_a_search_prints_its_curve_and_draws_it(run: Run, tmp_path: Path) -> None:
+    drawing = tmp_path / "out" / "curve.svg"
+    answer = run(
+        *(
+            "sustain",
+            write(tmp_path),
+            "--workers",
+            1,
+            "--transport",
+            "local",
+            "--seconds",
+            1.2,
+            "--confirm",
+            1.2,
+        ),
+        *("--precision", 0.9, "--svg", drawing, "--json"),
+    )
+    assert answer.code == 0, answer.err
+    found = json.loads(answer.out)
+    assert (found["topology"], found["source"], found["workers"]) == ("endless", "events", 1)
+    held = [trial["rate_eps"] for trial in found["trials"] if trial["holds"]]
+    assert 0 < found["sustainable_eps"] <= max(held)
+    assert found["latency_ms"]["p99"] > 0
+    table = answer.err.splitlines()
+    assert table[0].split()[0] == "rate/s"
+    assert any("rows/s of events are sustained on 1 worker (local)" in row for row in table)
+    assert ElementTree.parse(drawing).getroot().tag.endswith("svg")
+
+
+def test_input_that_ends_too_soon_is_a_problem(run: Run, tmp_path: Path) -> None:
+    answer = run("sustain", "tests/unit/cli/none.toml")
+    assert answer.code == 2
+    path = tmp_path / "short.toml"
+    (tmp_path / "lines.txt").write_text("a\nb\n")
+    path.write_text(
+        'name = "short"\n[actors.lines]\ntype = "text-source"\npath = "lines.txt"\n'
+        '[actors.out]\ntype = "null-sink"\ninputs = ["lines"]\n'
+    )
+    answer = run("sustain", path, "--workers", 1, "--transport", "local", "--start", 100)
+    assert answer.code == 2
+    assert "actors.lines: its input ended after" in answer.err and "repeat=0" in answer.err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("--latency", "soon"), "--latency: is 'soon'; allowed: a duration"),
+        (("--source", "out"), "--source: 'out' is no source; allowed: events"),
+    ],
+)
+def test_wrong_options_are_problems(run: Run, tmp_path: Path, arguments: tuple[str, ...], said: str) -> None:
+    answer = run("sustain", write(tmp_path), *arguments)
+    assert answer.code == 2
+    assert said in answer.err
