@@ -1,4 +1,5 @@
-"""Streams that are known by name: YSB's events and ads, the same rows for every shard, batch and kind of id."""
+"""Streams that are known by name: YSB's events and ads, the same rows for every shard, batch and kind of
+id."""
 
 from __future__ import annotations
 
