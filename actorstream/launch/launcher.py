@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from actorstream.runtime.report import Sampler
     from actorstream.transports.base import Fabric
 
-GRACE_S = 0.5
+GRACE_S = 1.0
 """After a failure or abort, how long workers may take to let go before they are killed."""
 TICK_S = 0.05
 SUSPECT_S = 0.1
