@@ -237,6 +237,12 @@ class Actor:
         return {}
 
     @classmethod
+    def keyed_by(cls, keys: dict[str, Any], input: int) -> tuple[str, ...]:
+        """The fields of input number `input` by which rows must meet in one replica: the key of an input that names no
+        route, once there are several replicas. (): any replica may take any row."""
+        return ()
+
+    @classmethod
     def check(cls, keys: dict[str, Any], inputs: list[Schema], base: Path) -> list[Problem]:
         """Problems that only this type can know (a missing file, a field the schema lacks); `base`: folder of paths."""
         return []

@@ -9,7 +9,7 @@ from actorstream.actors.watch import Watch
 from actorstream.errors import ActorError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from actorstream.actors.actor import Actor
     from actorstream.actors.cell import Cell
@@ -29,7 +29,7 @@ class ControlContext:
         self.replica = 0
         self.replicas = 1
         self.input = ""
-        self.inputs: dict[str, Schema] = {}
+        self.inputs: Mapping[str, Schema] = {}
 
     def emit(self, item: Any, to: str) -> None:
         raise ActorError(

@@ -28,6 +28,8 @@ from actorstream.runtime.hooks import (
 from actorstream.runtime.lineage import Descent
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     import numpy as np
 
     from actorstream.native.arena import Arena
@@ -67,7 +69,8 @@ class Replica:
         inherits: bool = False,
     ) -> None:
         self.actor, self.id, self.name, self.replica, self.replicas = actor, id, name, replica, replicas
-        self.input, self.inputs = "", inputs
+        self.input = ""
+        self.inputs: Mapping[str, Schema] = inputs
         self.schemas = outputs
         self.outbox = Outbox(outputs, name)
         self.failures = Failures(name, replica, on_error, self.outbox)

@@ -65,6 +65,8 @@ class GraphActor:
     """Own outputs, then `late` and `dead`."""
     inputs: list[Edge] = field(default_factory=list)
     input_schemas: list[Schema] = field(default_factory=list)
+    timed: bool = False
+    """Whether its rows have an event time, as a field or by descent."""
     file: str = ""
     line: int = 0
 

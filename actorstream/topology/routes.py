@@ -22,11 +22,11 @@ if TYPE_CHECKING:
 KeyPath = tuple[str | int, ...]
 
 
-def default_route(each: InputSpec, producers: int, consumers: int) -> str:
-    """The route of an input that names none."""
+def default_route(each: InputSpec, producers: int, consumers: int, together: tuple[str, ...] = ()) -> str:
+    """The route of an input that names none; `together`: fields by which the consumer's rows must meet."""
     if each.bounds:
         return "range"
-    if each.keys:
+    if each.keys or (together and consumers > 1):
         return "key"
     return "forward" if producers == consumers else "shuffle"
 
@@ -39,11 +39,15 @@ def check_route(
     path: KeyPath,
     written: Written,
     problems: list[Problem],
+    together: tuple[str, ...] = (),
 ) -> tuple[str, tuple[str, ...]]:
-    """The route and key fields of an input; what is wrong goes to `problems`, as far as it can be known."""
+    """The route and key fields of an input; what is wrong goes to `problems`, as far as it can be known.
+
+    together: fields by which rows must meet in one replica of the consumer; the key of an input that names none."""
     found: list[tuple[KeyPath, str, str, str]] = []
     producers = producer.replicas if producer is not None else consumer.replicas
-    route = each.route or default_route(each, producers, consumer.replicas)
+    route = each.route or default_route(each, producers, consumer.replicas, together)
+    key = each.keys or (together if route == "key" else ())
     if not isinstance(route, str):
         route = _name_of(route, path, found)
     elif ":" in route:
@@ -55,7 +59,7 @@ def check_route(
         message = f"forward joins replica i to replica i, but {each.actor!r} has {producers}"
         message += f" and {consumer.name!r} has {consumer.replicas}"
         found.append(((*path, "route"), message, "equal numbers of replicas, or another route", ""))
-    if route in ("key", "range") and not each.keys:
+    if route in ("key", "range") and not key:
         fields = listed(schema.names()) if schema is not None else "a field's name"
         found.append(
             (path, f'route = "{route}" has no key', f"key = FIELD, FIELD being one of: {fields}", "")
@@ -63,11 +67,25 @@ def check_route(
     if route in ("forward", "shuffle", "broadcast", "global") and each.keys:
         message = f'is {shown(each.key)}, but route = "{route}" uses no key'
         found.append(((*path, "key"), message, 'no key, or route = "key"', ""))
+    if consumer.replicas > 1 and together and not _meet(route, key, together):
+        message = f"route = {route!r} would spread rows with equal {listed(together)} over replicas"
+        if route == "key":
+            message = (
+                f"key = {shown(list(key))} would spread rows with equal {listed(together)} over replicas"
+            )
+        found.append((path, message, f"key = {shown(list(together))}, or replicas = 1", ""))
     if schema is not None:
         _key_exists(each, schema, path, found)
     _bounds_fit(each, route, path, found)
     problems.extend(written.problem(*problem) for problem in found)
-    return route, each.keys
+    return route, key
+
+
+def _meet(route: str, key: tuple[str, ...], together: tuple[str, ...]) -> bool:
+    """Whether rows that are equal in `together` go to one replica, as far as a route's name tells."""
+    if route in ("key", "range"):
+        return set(key) <= set(together)
+    return route != "shuffle"  # forward: the producer may have them together; broadcast: everybody has all
 
 
 def _key_exists(each: InputSpec, schema: Schema, path: KeyPath, found: list[Any]) -> None:

@@ -13,6 +13,7 @@ from actorstream.events.schema import Schema
 from actorstream.topology.available import Available, check_deploy, order_problem
 from actorstream.topology.conversion import shown
 from actorstream.topology.deploy import DeploySpec
+from actorstream.topology.event_time import carry_time, check_event_time
 from actorstream.topology.graph import Edge, Graph, GraphActor, topological_order
 from actorstream.topology.keywords import check_keywords
 from actorstream.topology.modules import NotFoundError, use_modules_of
@@ -206,14 +207,19 @@ class _Check:
     def flow(self, spec: ActorSpec, actor: GraphActor) -> None:
         """Edges into an actor, then its outputs; in topological order, so its producers are done."""
         known = True
+        paths: list[tuple[str | int, ...]] = []
         for number, (where, each, static) in enumerate(self.inputs_of(spec)):
             path = ("actors", actor.name, *where)
+            paths.append(path)
             problem = order_problem(each.order, self.available, (*path, "order"), self.written)
             if problem is not None:
                 self.problems.append(problem)
             producer = self.actors.get(each.actor)
             schema = self.output(producer, each.output, path) if producer is not None else None
-            route, key = check_route(each, producer, actor, schema, path, self.written, self.problems)
+            together = () if static else self.together(actor, number)
+            route, key = check_route(
+                each, producer, actor, schema, path, self.written, self.problems, together
+            )
             known = known and schema is not None
             ends = (self.edges, each.actor, each.output, actor.name, number, each.label)
             actor.inputs.append(Edge(*ends, route, key, each.order, tuple(each.bounds), static))
@@ -223,6 +229,7 @@ class _Check:
         if not known or (actor.role != "source" and not spec.inputs):
             return
         before = len(self.problems)
+        check_event_time(actor, paths, self.actors, self.written, self.problems)
         if actor.name in self.enough:
             check_class(actor, self.written, self.problems)
         silent = len(self.problems) > before or actor.name not in self.enough
@@ -234,6 +241,12 @@ class _Check:
             if not silent:
                 what = str(error) if isinstance(error, (ActorstreamError, OSError)) else repr(error)
                 self.problem(("actors", actor.name), f"has no known output types: {what}")
+        carry_time(actor, self.actors)
+
+    def together(self, actor: GraphActor, number: int) -> tuple[str, ...]:
+        """The fields of input `number` by which rows must meet in one replica; () if any replica may take any row."""
+        says = getattr(actor.cls, "keyed_by", None)
+        return tuple(says(actor.keys, number)) if says is not None and actor.name in self.enough else ()
 
     def output(self, producer: GraphActor, output: str, path: tuple[str | int, ...]) -> Schema | None:
         """The schema of a producer's output; None, with a problem unless one explains it already."""

@@ -6,6 +6,9 @@ from typing import Any
 
 import pytest
 
+from actorstream import Actor, Event
+from actorstream.errors import ConfigurationError
+from actorstream.topology.builder import Topology as Built
 from actorstream.topology.inputs import Inputs
 from actorstream.topology.routes import default_route
 from actorstream.topology.spec import InputSpec
@@ -83,3 +86,45 @@ def test_routes_that_cannot_be_say_why(problems: Problems, each: str, message: s
     ((line, text),) = problems(topology(each, consumers=2))
     assert line == 7
     assert message in text
+
+
+class Pair(Event):
+    a: int
+    b: int
+    c: int = 0
+
+
+class Keyed(Actor):
+    """Needs equal pairs in one replica."""
+
+    def __init__(self, on: list[str]) -> None:
+        self.on = on
+
+    @classmethod
+    def keyed_by(cls, keys: dict[str, Any], input: int) -> tuple[str, ...]:
+        return tuple(keys["on"])
+
+    def on_event(self, event: Pair) -> Pair:
+        return event
+
+
+def keyed(replicas: int, **each: Any) -> tuple[str, tuple[str, ...]]:
+    built = Built()
+    built.source([Pair(1, 2)], name="pairs")
+    built.actor("keyed", Keyed, [InputSpec(from_="pairs", **each)], replicas=replicas, on=["a", "b"])
+    edge = built.graph().actors["keyed"].inputs[0]
+    return edge.route, edge.key
+
+
+def test_rows_that_must_meet_are_routed_by_their_key_once_there_are_several_replicas() -> None:
+    assert keyed(1) == ("forward", ())
+    assert keyed(2) == ("key", ("a", "b"))
+    assert keyed(2, route="key") == ("key", ("a", "b"))
+    assert keyed(2, key="b") == ("key", ("b",))
+    assert keyed(2, route="global") == ("global", ())
+
+
+@pytest.mark.parametrize("each", [{"route": "shuffle"}, {"key": ["a", "b", "c"]}, {"key": "c"}])
+def test_a_route_that_would_tear_keys_apart_is_a_problem(each: dict[str, Any]) -> None:
+    with pytest.raises(ConfigurationError, match="would spread rows with equal a, b over replicas"):
+        keyed(2, **each)
