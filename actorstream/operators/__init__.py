@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 BUILTIN: dict[str, str] = {
+    "join": "actorstream.operators.join:Join",
     "static-join": "actorstream.operators.static_join:StaticJoin",
 }
 """Name in a topology -> "module:Class"; nothing is imported before it is used."""

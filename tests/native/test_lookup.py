@@ -134,8 +134,8 @@ def test_columns_that_do_not_fit_are_refused():
         lookup_of(text, hows=[kernels.SIGNED])
     with pytest.raises(ValueError, match="cannot be read as kinds"):
         lookup_of(whole, hows=[kernels.SIGNED] * 2)
-    with pytest.raises(ValueError, match="1 to 8 columns"):
-        lookup_of(*[whole] * 9, hows=[kernels.SIGNED] * 9)
+    with pytest.raises(ValueError, match="1 to 16 columns"):
+        lookup_of(*[whole] * 17, hows=[kernels.SIGNED] * 17)
     lookup = lookup_of(whole, hows=[kernels.SIGNED])
     with pytest.raises(ValueError, match="not those of the table"):
         lookup.find(table_of(pa.array([0.5])), kinds([kernels.FLOAT]), 1)

@@ -23,7 +23,7 @@
 #include "kernels.h"
 /* cffi: begin */
 enum { AS_LOOKUP_DENSE = 1, AS_LOOKUP_NUMBERS = 2, AS_LOOKUP_TEXT = 3, AS_LOOKUP_ROWS = 4 };
-enum { AS_LOOKUP_COLUMNS = 8 };      /* key columns at the most */
+enum { AS_LOOKUP_COLUMNS = 16 };     /* key columns at the most */
 enum { AS_LOOKUP_POSITIVE = 16 };    /* added to a table column's kind: keys with the top bit set equal nothing (int64
                                         keys that are compared with uint64 ones, or the other way round) */
 typedef struct as_lookup {

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from actorstream.errors import Problem
 from actorstream.events.fields import FLOATS, INTEGERS, VARIABLE, Kind
 from actorstream.native.kernels import BYTES, FLOAT, SIGNED, UNSIGNED
-from actorstream.native.lookup import MOST_COLUMNS, POSITIVE
+from actorstream.native.lookup import POSITIVE
 from actorstream.native.pieces import ColumnTable
 from actorstream.topology.nearest import did_you_mean, listed
 
@@ -16,6 +16,9 @@ if TYPE_CHECKING:
     from actorstream.events.column import Column
     from actorstream.events.fields import Field
     from actorstream.events.schema import Schema
+
+MOST_KEYS = 8
+"""Fields of a key at the most."""
 
 On = str | list[str] | dict[str, str]
 Pairs = list[tuple[str, str]]
@@ -38,8 +41,8 @@ def key_problems(
     names: what to call the inputs. converts: a `Literal` or Enum may be compared with text, or with other categories
     (what a table can be converted to; streams are routed by their codes)."""
     pairs = key_pairs(on)
-    if not pairs or len(pairs) > MOST_COLUMNS:
-        allowed = f"1 to {MOST_COLUMNS} fields that both inputs have, or {{ left = right }}"
+    if not pairs or len(pairs) > MOST_KEYS:
+        allowed = f"1 to {MOST_KEYS} fields that both inputs have, or {{ left = right }}"
         return [Problem(where, f"names {len(pairs)} fields", allowed)]
     problems: list[Problem] = []
     for number, (first, second) in enumerate(pairs):
