@@ -15,6 +15,7 @@ from actorstream.operators.joining.pending import Closing, Pending
 from actorstream.operators.joining.windowed import WindowedFields
 from actorstream.windows.sliding import SlidingWindows
 from actorstream.windows.spec import SLIDING, TUMBLING, WindowSpec, parse_window
+from actorstream.windows.watermark import NOTHING
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -117,7 +118,7 @@ class Join(Actor):
         return self._fire(self.windows.closed(frontier))
 
     def promise(self, frontier: int) -> int:
-        return frontier - self.windows.lateness
+        return max(frontier - self.windows.lateness, NOTHING)
 
     def on_end(self) -> Iterator[Batch] | None:
         return self._fire(max(self.left.high, self.right.high))

@@ -22,7 +22,7 @@ def sort_keys(column: Column) -> list[np.ndarray]:
         return [~valid, np.where(valid, column.data[column.first : column.first + column.length], 0)]
     import pyarrow.compute as pc
 
-    ranks = pc.rank(column.arrow(), sort_keys="ascending", null_placement="at_end", tiebreaker="dense")
+    ranks = pc.rank(column.arrow(), sort_keys="ascending", tiebreaker="dense")  # nulls at the end
     return [ranks.to_numpy(zero_copy_only=False)]
 
 
