@@ -19,6 +19,8 @@ NONE: int = lib.AS_X_NONE
 LANES: int = lib.AS_X_LANES
 """Rows of a block: an output of bits takes a multiple of LANES / 8 bytes."""
 
+_run = lib.as_expression_run
+_NULL = ffi.NULL
 _INSTRUCTION = Struct("<8HqqQQ")
 _COLUMN = "IIqQQQ"
 _PLAIN = "24xQ8x"
@@ -47,14 +49,14 @@ class Program:
     """
 
     __slots__ = (
-        "_all",
         "_columns",
         "_counts",
         "_frame",
         "_instructions",
         "_memory",
         "_outs",
-        "_plain",
+        "_pack",
+        "_pack_plain",
         "_program",
         "_tables",
         "columns",
@@ -86,26 +88,26 @@ class Program:
         self._outs = ffi.cast("void *const *", self._memory + 40 * columns)
         self._counts = ffi.cast("int64_t *", self._memory + 40 * columns + 8 * outputs)
         rest = "Q" * outputs + "8x" * outputs  # addresses, and counts set to 0
-        self._plain = Struct("<" + _PLAIN * columns + rest)
-        self._all = Struct("<" + _COLUMN * columns + rest)
+        self._pack_plain = Struct("<" + _PLAIN * columns + rest).pack_into
+        self._pack = Struct("<" + _COLUMN * columns + rest).pack_into
 
-    def run_plain(self, rows: int, *addresses: int) -> bool:
+    def run_plain(self, rows: int, addresses: Sequence[int]) -> bool:
         """Runs on columns without nulls or offsets: the addresses of their values, then those of the outputs.
 
         Answers whether no row has failed; if one has, the outputs are unspecified."""
-        self._plain.pack_into(self._frame, 0, *addresses)
-        return self._run(rows)
+        self._pack_plain(self._frame, 0, *addresses)
+        status: int = _run(self._program, self._columns, rows, self._outs, self._counts, _NULL)
+        if status < 0:
+            raise_status(status, f"expression over {rows} rows")
+        return status == 0
 
     def run(self, rows: int, columns: Sequence[Column], outputs: Sequence[int]) -> bool:
         """The same on any columns, by their descriptors."""
-        self._all.pack_into(self._frame, 0, *chain.from_iterable(columns), *outputs)
-        return self._run(rows)
-
-    def _run(self, rows: int) -> bool:
-        status = lib.as_expression_run(self._program, self._columns, rows, self._outs, self._counts, ffi.NULL)
+        self._pack(self._frame, 0, *chain.from_iterable(columns), *outputs)
+        status: int = _run(self._program, self._columns, rows, self._outs, self._counts, _NULL)
         if status < 0:
             raise_status(status, f"expression over {rows} rows")
-        return status == 0  # type: ignore[no-any-return]
+        return status == 0
 
     def count(self, output: int) -> int:
         """How many row numbers the last run stored to an output of rows."""
@@ -117,7 +119,7 @@ class Program:
         found = np.zeros(rows, np.uint32)
         for output in range(self.outputs):
             self._counts[output] = 0
-        status = lib.as_expression_run(
+        status = _run(
             self._program,
             self._columns,
             rows,

@@ -39,7 +39,7 @@ enum as_operation {
     AS_X_F_TO_I,         /* towards zero; fails on nan and what does not fit */
     AS_X_M_TO_I,         /* v[out] = 1 or 0, of m[a] */
     AS_X_SELECT,         /* v[out] = m[c] ? v[a] : v[b] */
-    AS_X_DATE_PART,      /* v[out] = part x (enum as_date_part) of v[a], a time since 1970, y units a second */
+    AS_X_DATE_PART,      /* v[out] = part x (enum as_date_part) of v[a], y units a second since 1970 */
     AS_X_TEXT_LENGTH,    /* v[out] = code points of col[a] */
     AS_X_BYTES_LENGTH,
     AS_X_TEXT_TO_I,      /* decimal digits with a sign, blanks around them; fails on anything else */
@@ -62,8 +62,7 @@ enum as_operation {
     AS_X_I_TO_F,
     AS_X_ALL,            /* m[out] = every row if x, else none (in the setup only) */
     AS_X_VALID,          /* m[out] = col[a] is not null */
-    AS_X_BITS,           /* m[out] = col[a], an Arrow bitmap */
-    AS_X_TEST,           /* m[out] = x <= col[a] of `kind` <= y (unsigned or float as `kind` says), not so if `b` */
+    AS_X_TEST,           /* m[out] = x <= col[a] of `kind` <= y, unsigned or as floats if that is so */
     AS_X_TEST_CODES,     /* m[out] = bit `col[a] of kind` of the bitmap `table`, false for one >= size */
     AS_X_EQUAL_I,        /* m[out] = v[a] == v[b] */
     AS_X_LESS_I,
@@ -78,7 +77,7 @@ enum as_operation {
     AS_X_OR,
     AS_X_AND_NOT,        /* m[a] & ~m[b] */
     AS_X_NOT,
-    AS_X_TEXT_EQUAL,     /* m[out] = col[a] == col[b], or == `size` bytes of `table` if b is AS_X_NONE; so the next */
+    AS_X_TEXT_EQUAL,     /* m[out] = col[a] == col[b], or of b AS_X_NONE `size` bytes of `table`; so the next */
     AS_X_TEXT_LESS,      /* by bytes, which for UTF-8 is by code points */
     AS_X_TEXT_LESS_EQUAL,
     AS_X_TEXT_STARTS,
@@ -87,7 +86,7 @@ enum as_operation {
     AS_X_STORE,          /* outs[out] = v[a] as `kind`, cut to its width */
     AS_X_STORE_BOOLS,    /* outs[out] = m[a], a byte a row */
     AS_X_STORE_BITS,     /* outs[out] = m[a], an Arrow bitmap of a multiple of 64 bytes */
-    AS_X_STORE_ROWS,     /* outs[out] = numbers of the rows in m[a], uint32, ascending; counts[out] += how many */
+    AS_X_STORE_ROWS,     /* outs[out] = row numbers of m[a], uint32, ascending; counts[out] += how many */
     AS_X_OPERATIONS
 };
 enum as_date_part {

@@ -71,13 +71,11 @@ int as_expression_run(const as_expression *program, const as_column *columns, in
         .failures = failures,
         .lanes = (int64_t *)memory,
         .masks = (uint64_t *)(memory + vectors * LANES * sizeof(int64_t)),
-        .plain = newlocale(LC_ALL_MASK, "C", (locale_t)0),
     };
     block.at = (const void **)(block.masks + masks * WORDS);
     for (uint64_t number = 0; number < vectors; number++)
         block.at[number] = block.lanes + number * LANES;
     run(&block, program, rows);
-    freelocale(block.plain);
     if (memory != (char *)stack)
         free(memory);
     return block.failed && failures == NULL ? AS_AGAIN : AS_OK;

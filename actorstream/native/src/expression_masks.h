@@ -108,7 +108,8 @@ TEST_INTEGERS(test_64, u64_any, 8, 64, (long long))
     VM_TARGET static void VM(name)(const type *a, value least, value most, uint64_t *restrict out,           \
                                    int64_t rows)                                                             \
     {                                                                                                        \
-        MASK_VECTORS(per, make(make((__mmask##per)rest, load((__mmask##per)rest, a + i), set(least), _CMP_GE_OQ), \
+        MASK_VECTORS(per, make(make((__mmask##per)rest, load((__mmask##per)rest, a + i), set(least),         \
+                                    _CMP_GE_OQ),                                                             \
                                load((__mmask##per)rest, a + i), set(most), _CMP_LE_OQ))                      \
     }
 #else
@@ -140,9 +141,6 @@ VM_TARGET static void VM(test)(const as_block *block, const as_instruction *step
         break;
     default: VM(test_64)(values(block, step, 8), step->x, step->y, out, rows);
     }
-    if (step->b)
-        for (int word = 0; word < WORDS; word++)
-            out[word] = ~out[word];
 }
 
 /* The code of a dictionary column in row i of the block. */

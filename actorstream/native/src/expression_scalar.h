@@ -150,11 +150,16 @@ AS_INLINE int64_t code_points(text a)
     return count;
 }
 
+AS_INLINE bool is_blank(char each)
+{
+    return each == ' ' || (each >= '\t' && each <= '\r');
+}
+
 AS_INLINE text trimmed(text a)
 {
-    while (a.bytes > 0 && (a.data[0] == ' ' || (a.data[0] >= '\t' && a.data[0] <= '\r')))
+    while (a.bytes > 0 && is_blank(a.data[0]))
         a.data++, a.bytes--;
-    while (a.bytes > 0 && (a.data[a.bytes - 1] == ' ' || (a.data[a.bytes - 1] >= '\t' && a.data[a.bytes - 1] <= '\r')))
+    while (a.bytes > 0 && is_blank(a.data[a.bytes - 1]))
         a.bytes--;
     return a;
 }
@@ -201,9 +206,11 @@ static bool text_to_float(text a, locale_t plain, double *out)
         *out = a.data[0] == '-' ? -value : value;
         return digits.bytes > 0;
     }
+    if (memchr(a.data, 0, (size_t)a.bytes) != NULL)
+        return false;
     for (int64_t i = 0; i < a.bytes; i++) { /* strtod takes more: hexadecimal, nan(...) */
         const char each = a.data[i];
-        if (!((each >= '0' && each <= '9') || each == '.' || each == '-' || each == '+' || each == 'e' || each == 'E'))
+        if (!(each >= '0' && each <= '9') && strchr(".-+eE", each) == NULL)
             return false;
     }
     memcpy(copy, a.data, (size_t)a.bytes);

@@ -17,7 +17,7 @@ typedef struct as_block {
     int64_t *lanes;     /* memory of the vectors, LANES each */
     const void **at;    /* where each vector is: there, in a column, or in an output */
     uint64_t *masks;    /* WORDS each; lanes that are not in use have any bit */
-    locale_t plain;     /* numbers with a point, whatever the program's locale */
+    locale_t plain;     /* numbers with a point, whatever the program's locale; while texts become floats */
     int failed;
 } as_block;
 
@@ -60,13 +60,14 @@ AS_INLINE const void *values(const as_block *block, const as_instruction *step, 
     return (const char *)column->data + (column->first + block->first) * width;
 }
 
-/* The block's bits of an Arrow bitmap; none: all are set. */
-static void bits_of(const as_block *block, const void *bitmap, int64_t first, uint64_t *out)
+/* The block's rows that are not null in a column. */
+static void valid(const as_block *block, const as_column *column, uint64_t *out)
 {
+    const int64_t first = column->first + block->first;
     for (int64_t row = 0; row < block->rows; row += 64) {
-        const int64_t rest = block->rows - row;
-        out[row / 64] = bitmap == NULL ? ~UINT64_C(0)
-                                       : bits_load(bitmap, first + block->first + row, (unsigned)(rest < 64 ? rest : 64));
+        const unsigned count = block->rows - row < 64 ? (unsigned)(block->rows - row) : 64;
+        out[row / 64] =
+            column->validity == NULL ? ~UINT64_C(0) : bits_load(column->validity, first + row, count);
     }
 }
 

@@ -47,8 +47,7 @@ VM_TARGET static void VM(do_mask)(as_block *block, const as_instruction *step)
     uint64_t *const out_mask = M(out);
     switch (step->op) {
     case AS_X_ALL: memset(out_mask, step->x ? 0xFF : 0, WORDS * sizeof(uint64_t)); break;
-    case AS_X_VALID: bits_of(block, block->columns[step->a].validity, block->columns[step->a].first, out_mask); break;
-    case AS_X_BITS: bits_of(block, block->columns[step->a].data, block->columns[step->a].first, out_mask); break;
+    case AS_X_VALID: valid(block, block->columns + step->a, out_mask); break;
     case AS_X_TEST: VM(test)(block, step, out_mask); break;
     case AS_X_TEST_CODES: VM(test_codes)(block, step, out_mask); break;
     case AS_X_EQUAL_I: VM(equal_i)(V(a), V(b), out_mask, rows); break;
@@ -109,7 +108,11 @@ VM_TARGET static void VM(do_integers)(as_block *block, const as_instruction *ste
     case AS_X_TEXT_LENGTH: text_lengths(block, step, target(block, step)); break;
     case AS_X_BYTES_LENGTH: bytes_lengths(block, step, target(block, step)); break;
     case AS_X_TEXT_TO_I: texts_to_ints(block, step, target(block, step)); break;
-    case AS_X_TEXT_TO_F: texts_to_floats(block, step, target(block, step)); break;
+    case AS_X_TEXT_TO_F:
+        block->plain = newlocale(LC_ALL_MASK, "C", (locale_t)0);
+        texts_to_floats(block, step, target(block, step));
+        freelocale(block->plain);
+        break;
     case AS_X_TEXT_TO_BOOL: texts_to_bools(block, step, target(block, step)); break;
     default: break;
     }

@@ -98,8 +98,8 @@ WATCHED(float_to_int, f64_any, {
 WATCHED(floor_divide, i64_any, { QUOTIENT out[i] = quotient + down; })
 WATCHED(remainder, i64_any, { QUOTIENT out[i] = rest + (divisor & down); })
 
-VM_TARGET static void VM(select)(const uint64_t *bits, const i64_any *a, const i64_any *b, int64_t *restrict out,
-                                 int64_t rows)
+VM_TARGET static void VM(select)(const uint64_t *bits, const i64_any *a, const i64_any *b,
+                                 int64_t *restrict out, int64_t rows)
 {
 #if VM_LEVEL == 2
     for (int64_t i = 0; i < rows; i += 8) {
@@ -159,8 +159,8 @@ VM_TARGET static void VM(day_parts)(int64_t *out, int64_t part, int64_t rows)
 #undef CIVIL
 }
 
-VM_TARGET static void VM(date_parts)(const i64_any *a, int64_t part, int64_t per_second, int64_t *restrict out,
-                                     int64_t rows)
+VM_TARGET static void VM(date_parts)(const i64_any *a, int64_t part, int64_t per_second,
+                                     int64_t *restrict out, int64_t rows)
 {
     const bool of_day = part == AS_HOUR || part == AS_MINUTE || part == AS_SECOND;
     VM(whole_units)(a, of_day ? per_second : per_second * 86400, out, rows);

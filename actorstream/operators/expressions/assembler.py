@@ -14,7 +14,7 @@ import numpy as np
 from actorstream.native.address import address_of
 from actorstream.native.expression import NONE, Program, operation
 
-# What an instruction reads as a, b and c, and writes: v a vector, m a mask, c a column, n a number, - nothing.
+# What an instruction reads as a, b and c, and writes: v a vector, m a mask, c a column, - nothing.
 _SHAPES = {
     "LOAD": "c-- v", "CONSTANT": "--- v", "LOOK_UP": "c-- v", "SELECT": "vvm v", "M_TO_I": "m-- v",
     "TEXT_LENGTH": "c-- v", "BYTES_LENGTH": "c-- v", "TEXT_TO_I": "c-- v", "TEXT_TO_F": "c-- v",
@@ -24,7 +24,7 @@ _SHAPES = {
     **dict.fromkeys(("MIN_F", "MAX_F"), "vv- v"),
     **dict.fromkeys(("SCALE_I", "NEGATE_I", "ABS_I", "FITS", "F_TO_I", "DATE_PART", "I_TO_F", "SINGLE_F"), "v-- v"),
     **dict.fromkeys(("NEGATE_F", "ABS_F", "ROUND_F", "FLOOR_F", "CEIL_F"), "v-- v"),
-    "ALL": "--- m", "VALID": "c-- m", "BITS": "c-- m", "TEST": "cn- m", "TEST_CODES": "c-- m",
+    "ALL": "--- m", "VALID": "c-- m", "TEST": "c-- m", "TEST_CODES": "c-- m",
     **dict.fromkeys(("EQUAL_I", "LESS_I", "LESS_EQUAL_I", "EQUAL_F", "LESS_F", "LESS_EQUAL_F"), "vv- m"),
     "TEST_I": "v-- m", "TEST_F": "v-- m", "IN_I": "v-- m",
     "AND": "mm- m", "OR": "mm- m", "AND_NOT": "mm- m", "NOT": "m-- m",
@@ -41,7 +41,7 @@ FAILING = {
 
 @dataclass
 class Step:
-    """An instruction before it has registers: a, b and c are numbers of other steps, of columns, or numbers."""
+    """An instruction before it has registers: a, b and c are numbers of other steps, or of columns."""
 
     name: str
     operands: tuple[int, int, int]

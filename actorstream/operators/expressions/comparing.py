@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
     from actorstream.operators.expressions.check import Checker
 
 SWAPPED = {"==": "==", "!=": "!=", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
+_EXACT = {"==": operator.eq, "<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge}
+"""Python compares integers with floats as numbers, whatever their size."""
 FEW = 8
 """Constants up to which `in` is one comparison each."""
 
@@ -25,41 +28,41 @@ def comparison(checker: Checker, syntax: Comparison) -> Node:
     """a < b < c as a < b and b < c."""
     nodes = [checker.check(operand) for operand in syntax.operands]
     pairs = [
-        compare(checker, syntax, operator, left, right)
-        for operator, left, right in zip(syntax.operators, nodes, nodes[1:])
+        compare(checker, syntax, relation, left, right)
+        for relation, left, right in zip(syntax.operators, nodes, nodes[1:])
     ]
     return pairs[0] if len(pairs) == 1 else checker.apply(BOOL, syntax, "and", *pairs)
 
 
-def compare(checker: Checker, at: Syntax | Node, operator: str, left: Node, right: Node) -> Node:
+def compare(checker: Checker, at: Syntax | Node, relation: str, left: Node, right: Node) -> Node:
     """One comparison of two values of types that can be compared."""
     for side in (left, right):
         if side.type.kind is None:
-            test = "is null" if operator == "==" else "is not null"
+            test = "is null" if relation == "==" else "is not null"
             raise checker.wrong(
-                side, f"comparison {operator} with null is never true", hint=f"write 'x {test}'"
+                side, f"comparison {relation} with null is never true", hint=f"write 'x {test}'"
             )
     left, right = _as_time(checker, left, right), _as_time(checker, right, left)
-    if operator == "!=":
+    if relation == "!=":
         return negated(compare(checker, at, "==", left, right))
     if isinstance(left, Constant) and not isinstance(right, Constant):
-        operator, left, right = SWAPPED[operator], right, left
+        relation, left, right = SWAPPED[relation], right, left
     a, b = left.type, right.type
-    if operator == "==" and isinstance(right, Constant):
+    if relation == "==" and isinstance(right, Constant):
         _check_category(checker, left, right)
     if a.is_number and b.is_number:
-        return _numbers(checker, at, operator, left, right)
+        return _numbers(checker, at, relation, left, right)
     if a.is_text and b.is_text:
-        if operator == "==" and a.kind is Kind.DICTIONARY and a.optional(False) == b.optional(False):
+        if relation == "==" and a.kind is Kind.DICTIONARY and a.optional(False) == b.optional(False):
             return checker.apply(BOOL, at, "same_codes", left, right)
-        return _ordered(checker, at, operator, checker.plain(left), checker.plain(right))
+        return _ordered(checker, at, relation, checker.plain(left), checker.plain(right))
     if a.kind is b.kind and a.kind is Kind.BYTES:
-        return _ordered(checker, at, operator, left, right)
+        return _ordered(checker, at, relation, left, right)
     if a.kind is b.kind and a.kind is Kind.DATETIME:
-        return _numbers(checker, at, operator, left, right)
+        return _numbers(checker, at, relation, left, right)
     if a.kind is b.kind and a.kind is Kind.BOOL:
-        if operator != "==":
-            raise checker.wrong(at, f"{operator!r} of bools", "== and !=", "int(...) makes 1 or 0 of one")
+        if relation != "==":
+            raise checker.wrong(at, f"{relation!r} of bools", "== and !=", "int(...) makes 1 or 0 of one")
         return checker.apply(BOOL, at, "same_bools", left, right)
     what = f"{checker.described(left)}, is compared with {checker.described(right)}"
     raise checker.wrong(
@@ -88,32 +91,34 @@ def _check_category(checker: Checker, node: Node, constant: Constant) -> None:
         raise checker.wrong(constant, what, listed(labels), did_you_mean(str(constant.value), labels))
 
 
-def _numbers(checker: Checker, at: Syntax | Node, operator: str, left: Node, right: Node) -> Node:
+def _numbers(checker: Checker, at: Syntax | Node, relation: str, left: Node, right: Node) -> Node:
     left, right = checker.plain(left), checker.plain(right)
-    if isinstance(right, Constant) and not isinstance(left, Constant):
+    if isinstance(left, Constant) and isinstance(right, Constant):
+        return Constant(BOOL, at.start, at.end, _EXACT[relation](left.value, right.value))
+    if isinstance(right, Constant):
         assert left.type.kind is not None
-        return checker.apply(BOOL, at, "test", left, extra=range_of(left.type.kind, operator, right.value))
+        return checker.apply(BOOL, at, "test", left, extra=range_of(left.type.kind, relation, right.value))
     if left.type.kind is Kind.DATETIME:
-        return _ordered(checker, at, operator, left, right)
-    if left.type.kind is right.type.kind is Kind.UINT64 and operator == "==":
-        return _ordered(checker, at, operator, left, right)
+        return _ordered(checker, at, relation, left, right)
+    if left.type.kind is right.type.kind is Kind.UINT64 and relation == "==":
+        return _ordered(checker, at, relation, left, right)
     if left.type.is_float or right.type.is_float:
-        return _ordered(checker, at, operator, checker.real(left), checker.real(right))
-    return _ordered(checker, at, operator, checker.integer(left), checker.integer(right))
+        return _ordered(checker, at, relation, checker.real(left), checker.real(right))
+    return _ordered(checker, at, relation, checker.integer(left), checker.integer(right))
 
 
-def _ordered(checker: Checker, at: Syntax | Node, operator: str, left: Node, right: Node) -> Node:
+def _ordered(checker: Checker, at: Syntax | Node, relation: str, left: Node, right: Node) -> Node:
     """With == < <= only; a constant stays on the right."""
-    if operator in (">", ">="):
+    if relation in (">", ">="):
         if isinstance(right, Constant):  # of text and bytes, where nothing is unordered
-            opposite = checker.apply(BOOL, at, "<=" if operator == ">" else "<", left, right)
+            opposite = checker.apply(BOOL, at, "<=" if relation == ">" else "<", left, right)
             return (
                 Apply(opposite.type, at.start, at.end, "not", (opposite,))
                 if not isinstance(opposite, Constant)
                 else checker.apply(BOOL, at, "not", opposite)
             )
-        operator, left, right = SWAPPED[operator], right, left
-    return checker.apply(BOOL, at, operator, left, right)
+        relation, left, right = SWAPPED[relation], right, left
+    return checker.apply(BOOL, at, relation, left, right)
 
 
 def membership(checker: Checker, syntax: Membership) -> Node:

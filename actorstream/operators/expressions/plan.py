@@ -11,13 +11,14 @@ from actorstream.events.column import Column
 from actorstream.events.fields import Field, Kind
 from actorstream.native.address import address_of
 from actorstream.native.expression import LANES, Program
-from actorstream.operators.expressions.errors import RowErrors
 from actorstream.operators.expressions.failures import Origin, row_errors
 from actorstream.operators.expressions.lowering import FieldSource, Guards, Lowering, is_text
 from actorstream.operators.expressions.nodes import FieldValue, Node
 from actorstream.operators.expressions.rules import RULES
 from actorstream.operators.expressions.steps import TextStep
 from actorstream.operators.expressions.types import stored_as
+
+empty = np.empty
 
 
 class Rows(Protocol):
@@ -45,7 +46,8 @@ class Plan:
         """The dtype of each output of the program; None: bits."""
         self._program: Program | None = None
         self._origins: list[Origin] = []
-        self._plain = False
+        self._plain: list[str] | None = None
+        """The names of the program's columns, if all of them are fields of fixed width that are never null."""
         self._makers: list[Callable[[Rows], Column]] = []
 
     # -- what is asked for
@@ -109,46 +111,56 @@ class Plan:
 
     def run(self, batch: Rows) -> list[Any]:
         """What was added, in order, for the rows of a batch. RowErrors if some rows have no value."""
-        if self._program is None:
-            self._prepare()
-        columns = [make(batch) for make in self._makers]
-        rows = batch.rows
-        outs = [_memory(dtype, rows) for dtype in self._outputs]
         program = self._program
-        assert program is not None
-        if outs or self._origins:
-            addresses = [address_of(out) for out in outs]
-            if self._plain:
-                done = program.run_plain(rows, *[address_of(column.data) for column in columns], *addresses)
-            else:
-                done = program.run(rows, [column.descriptor for column in columns], addresses)
-            if not done:
-                raise self._failed(program, batch)
-        return [result(batch, columns, outs) for result in self._results]
+        if program is None:
+            program = self._prepare()
+        rows = batch.rows
+        columns: list[Column] = []
+        outs: list[np.ndarray] = []
+        places: list[int] = []
+        if self._plain is not None:
+            for name in self._plain:
+                column = batch.column(name)
+                columns.append(column)
+                places.append(address_of(column.data))
+        else:
+            columns = [make(batch) for make in self._makers]
+        for dtype in self._outputs:
+            out = empty(rows, dtype) if dtype is not None else _bits(rows)
+            outs.append(out)
+            places.append(address_of(out))
+        if self._plain is not None:
+            done = program.run_plain(rows, places)
+        else:
+            done = not self._origins or program.run(rows, [column.descriptor for column in columns], places)
+        if not done:
+            raise row_errors(program.failures(rows), self._origins, batch)
+        results = self._results
+        if len(results) == 1:
+            return [results[0](batch, columns, outs)]
+        return [result(batch, columns, outs) for result in results]
 
-    def _prepare(self) -> None:
+    def _prepare(self) -> Program:
         lowering = self._lowering
-        self._plain = True
         for source in lowering.sources:
             if isinstance(source, FieldSource):
                 self._makers.append(_column_of(source.name))
-                self._plain = self._plain and source.plain
             else:
                 self._makers.append(TextStep(source.node, source.guards, source.text).evaluate)
-                self._plain = False
-        self._program, self._origins = lowering.code.program(len(lowering.sources), len(self._outputs))
-
-    def _failed(self, program: Program, batch: Rows) -> RowErrors:
-        return row_errors(program.failures(batch.rows), self._origins, batch)
+        if self._outputs and all(isinstance(each, FieldSource) and each.plain for each in lowering.sources):
+            self._plain = [source.name for source in lowering.sources if isinstance(source, FieldSource)]
+        columns, outputs = len(lowering.sources), len(self._outputs)
+        self._program, self._origins = lowering.code.program(columns, outputs)
+        return self._program
 
 
 def _column_of(name: str) -> Callable[[Rows], Column]:
     return lambda batch: batch.column(name)
 
 
-def _memory(dtype: Any, rows: int) -> np.ndarray:
-    """An output of a program; of bits (dtype None) whole blocks."""
-    return np.empty(-(-rows // LANES) * (LANES // 8), np.uint8) if dtype is None else np.empty(rows, dtype)
+def _bits(rows: int) -> np.ndarray:
+    """Memory for a bit a row, in whole blocks."""
+    return empty(-(-rows // LANES) * (LANES // 8), np.uint8)
 
 
 def _kept(values: np.ndarray) -> np.ndarray:

@@ -20,6 +20,9 @@ from actorstream.operators.expressions.nodes import Apply, Constant, FieldValue,
 from actorstream.operators.expressions.tables import Table
 from actorstream.operators.expressions.types import INT, stored_as
 
+FEW_RUNS = 8
+"""Ranges of codes up to which comparing with each (0.03 ns a row and range) beats looking codes up (1.4 ns)."""
+
 
 def relation(name: str) -> Rule:
     def rule(to: Lowering, node: Apply, guards: Guards) -> Lowered:
@@ -99,11 +102,26 @@ def _by_code(to: Lowering, column: int, kind: int, table: Table) -> tuple[int, V
 
 def _code_in(to: Lowering, column: int, kind: int, codes: Sequence[int]) -> int:
     """The mask of rows with one of these ascending codes."""
-    if not codes:
+    runs = _runs(codes)
+    if not runs:
         return to.code.all(False)
-    if codes[-1] - codes[0] == len(codes) - 1:
-        return to.code.emit("TEST", column, kind=kind, x=codes[0], y=codes[-1])
+    if len(runs) <= FEW_RUNS:
+        found = to.code.emit("TEST", column, kind=kind, x=runs[0][0], y=runs[0][1])
+        for least, most in runs[1:]:
+            found = to.code.emit("OR", found, to.code.emit("TEST", column, kind=kind, x=least, y=most))
+        return found
     marks = np.zeros((codes[-1] // 64 + 1) * 64, np.uint8)
     marks[list(codes)] = 1
     bitmap = np.packbits(marks, bitorder="little")
     return to.code.emit("TEST_CODES", column, kind=kind, table=bitmap, size=codes[-1] + 1)
+
+
+def _runs(codes: Sequence[int]) -> list[tuple[int, int]]:
+    """Ascending codes as (least, most) of those that follow on each other."""
+    found: list[tuple[int, int]] = []
+    for code in codes:
+        if found and found[-1][1] == code - 1:
+            found[-1] = (found[-1][0], code)
+        else:
+            found.append((code, code))
+    return found
