@@ -1,0 +1,59 @@
+/*
+ * Cells: what is kept for one group (of one pane, session or count window), as words of 64 bits that begin as
+ * zeros, and the program that says what they mean. Aggregates are put together from accumulators by whoever
+ * makes the program (operators/aggregation).
+ *
+ *   word 0   rows
+ *   then     the accumulators' words, in the order of the program:
+ *     COUNT      values that are not null
+ *     INTEGERS   sum, low word (its high word is with those of the others, see below)
+ *     FLOATS     sum, and what rounding has lost so far (both float64): about 106 bits, so that in all but
+ *                contrived cases the result does not depend on the order of the rows
+ *     LEAST, GREATEST
+ *                the value as an ordered word; LEAST complemented, so that zero is "none"
+ *     FIRST, LAST
+ *                value, then its order words (FIRST: complemented; zero: none)
+ *     DISTINCT   how many; the pairs (group, value) lie beside the cells, or the words are a list as of VALUES
+ *     VALUES     a list (src/lists.h)
+ *   last     of wide cells only: the high words of all INTEGERS. Cells are wide once a sum could pass 63 bits.
+ *
+ * Ordered words compare without sign: signed integers with the top bit flipped, floats so that -0.0 < 0.0 and
+ * NaN is greatest.
+ */
+#ifndef ACTORSTREAM_CELLS_H
+#define ACTORSTREAM_CELLS_H
+#include "operand.h"
+/* cffi: begin */
+enum {
+    AS_COUNT = 1,
+    AS_INTEGERS = 2,
+    AS_FLOATS = 3,
+    AS_LEAST = 4,
+    AS_GREATEST = 5,
+    AS_FIRST = 6,
+    AS_LAST = 7,
+    AS_DISTINCT = 8,
+    AS_VALUES = 9
+};
+enum { AS_PROGRAM_STEPS = 48 };  /* accumulators at the most */
+enum { AS_PROGRAM_VALUES = 32 }; /* value columns at the most */
+enum { AS_PROGRAM_ORDERS = 3 };  /* order columns at the most */
+typedef struct as_step {
+    uint32_t what;   /* AS_COUNT ... */
+    uint32_t value;  /* which value column */
+    uint32_t word;   /* its first word; as_program_init says it */
+    uint32_t number; /* of those of its kind; as_program_init says it */
+} as_step;
+typedef struct as_program {
+    uint32_t steps, values;
+    uint32_t orders;     /* int64 columns by which FIRST and LAST tell rows apart; 0: as they come */
+    uint32_t words;      /* of a cell that is not wide; as_program_init says it, and what follows */
+    uint32_t sums, sets; /* INTEGERS steps, DISTINCT steps */
+    uint32_t how[AS_PROGRAM_VALUES]; /* of the value columns (kernels.h) */
+    as_step step[AS_PROGRAM_STEPS];
+} as_program;
+/* Lays out the cells. AS_OK | AS_E_ARGUMENT: too many steps, values or orders, an unknown step, one over
+   bytes that is not COUNT, FIRST, LAST or DISTINCT. */
+int as_program_init(as_program *program);
+/* cffi: end */
+#endif

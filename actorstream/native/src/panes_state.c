@@ -1,0 +1,123 @@
+/* Panes for checkpoints: read one after the other, and put back. See panes.h. */
+#include <string.h>
+#include "panes.h"
+
+#define MOST_SUM 4611686018427387904.0 /* 2^62 */
+
+int64_t as_panes_count(const as_panes *panes)
+{
+    return (int64_t)panes->count;
+}
+
+int64_t as_panes_select(as_panes *panes, int64_t at, int64_t *number, int64_t *tag, double *bound)
+{
+    as_pane *pane = panes->pane[at];
+    *number = pane->number;
+    *tag = pane->tag;
+    *bound = pane->bound;
+    const int64_t groups = as_panes_open(panes, pane->number, 1, pane->tag, 0);
+    if (groups < 0)
+        return groups;
+    panes->open[0] = pane; /* alone, also where others of its number have smaller tags */
+    panes->opened = 1;
+    panes->source = pane->cells;
+    return groups;
+}
+
+int64_t as_panes_pairs(const as_panes *panes, uint32_t step, uint32_t *group, uint64_t *value)
+{
+    const as_pairs *pairs = &panes->open[0]->beside.pairs[panes->program.step[step].number];
+    uint64_t count = 0;
+    for (uint64_t slot = 0; group != NULL && pairs->mask && slot <= pairs->mask; slot++) {
+        if (pairs->slots[slot].group == 0)
+            continue;
+        group[count] = pairs->slots[slot].group - 1;
+        value[count++] = pairs->slots[slot].value;
+    }
+    return (int64_t)pairs->count;
+}
+
+int64_t as_panes_lists(const as_panes *panes, uint32_t step, const uint32_t *group, int64_t rows,
+                       int64_t *offsets, uint64_t *value)
+{
+    const as_pane *pane = panes->open[0];
+    const uint64_t words = pane_words(panes);
+    int64_t at = 0;
+    offsets[0] = 0;
+    for (int64_t i = 0; i < rows; i++) {
+        const uint64_t *list = pane->cells + group[i] * words + panes->program.step[step].word;
+        if (value != NULL)
+            as_lists_read(&pane->beside.lists, list, value + at);
+        at += (int64_t)list[1];
+        offsets[i + 1] = at;
+    }
+    return at;
+}
+
+int64_t as_panes_text_count(const as_panes *panes, uint32_t value)
+{
+    return (int64_t)panes->texts[value].count;
+}
+
+int as_panes_put_texts(as_panes *panes, uint32_t value, const as_operand *text, int64_t rows)
+{
+    return as_texts_put(&panes->texts[value], text, rows);
+}
+
+int as_panes_put(as_panes *panes, int64_t number, int64_t tag, double bound, const as_operand *key,
+                 int64_t rows, const uint64_t *cell, uint32_t *group)
+{
+    const uint64_t given = cell_words(&panes->program, true);
+    for (uint32_t k = 0; k < panes->keys; k++)
+        if (!as_operand_readable(&key[k], rows))
+            return AS_E_ARGUMENT;
+    int status = bound > MOST_SUM && !panes->wide ? as_panes_widen(panes) : AS_OK;
+    for (int64_t row = 0; row < rows && status == AS_OK; row += AS_GROUPS_BLOCK) {
+        const int64_t block = rows - row < AS_GROUPS_BLOCK ? rows - row : AS_GROUPS_BLOCK;
+        status = as_groups_find(panes->groups, key, row, block, group + row);
+    }
+    as_pane *pane = status == AS_OK ? as_pane_find(panes, number, tag) : NULL;
+    if (status == AS_OK)
+        status = pane == NULL ? AS_E_MEMORY : as_pane_reserve(panes, pane);
+    if (status != AS_OK)
+        return status == AS_AGAIN ? AS_E_ARGUMENT : status; /* new panes have no direct groups yet */
+    const uint64_t words = pane_words(panes);
+    pane->bound = bound;
+    for (int64_t i = 0; i < rows; i++) {
+        uint64_t *own = pane->cells + group[i] * words;
+        memcpy(own, cell + (uint64_t)i * given, words * 8);
+        for (uint32_t number_of = 0; number_of < panes->program.steps; number_of++) {
+            const as_step *step = &panes->program.step[number_of];
+            if (step->what == AS_DISTINCT || step->what == AS_VALUES)
+                own[step->word] = own[step->word + 1] = 0;
+        }
+    }
+    return AS_OK;
+}
+
+int as_panes_put_pairs(as_panes *panes, int64_t number, int64_t tag, uint32_t step, const uint32_t *group,
+                       const uint64_t *value, int64_t rows)
+{
+    as_pane *pane = as_pane_find(panes, number, tag);
+    const uint64_t words = pane_words(panes);
+    int status = pane == NULL ? AS_E_MEMORY : as_pane_reserve(panes, pane);
+    for (int64_t i = 0; i < rows && status >= 0; i++) {
+        status = as_pairs_put(&pane->beside.pairs[panes->program.step[step].number], group[i], value[i]);
+        pane->cells[group[i] * words + panes->program.step[step].word] += status > 0;
+    }
+    return status < 0 ? status : AS_OK;
+}
+
+int as_panes_put_lists(as_panes *panes, int64_t number, int64_t tag, uint32_t step, const uint32_t *group,
+                       int64_t rows, const int64_t *offsets, const uint64_t *value)
+{
+    as_pane *pane = as_pane_find(panes, number, tag);
+    const uint64_t words = pane_words(panes);
+    int status = pane == NULL ? AS_E_MEMORY : as_pane_reserve(panes, pane);
+    for (int64_t i = 0; i < rows; i++)
+        for (int64_t at = offsets[i]; at < offsets[i + 1] && status == AS_OK; at++)
+            status =
+                as_lists_append(&pane->beside.lists,
+                                pane->cells + group[i] * words + panes->program.step[step].word, value[at]);
+    return status;
+}

@@ -1,0 +1,39 @@
+/*
+ * Texts: byte strings to dense numbers 0, 1, 2, ... in the order they were first seen, and back. One owner at
+ * a time.
+ *
+ *   slots    number + 1 in the low half (0: empty), 32 bits of the hash in the high half; linear probing
+ *   ends     where text n ends in data; it begins where n - 1 ends
+ */
+#ifndef ACTORSTREAM_TEXTS_H
+#define ACTORSTREAM_TEXTS_H
+#include <stdbool.h>
+#include "operand.h"
+
+typedef struct as_texts {
+    uint64_t *slots, *ends;
+    uint8_t *data;
+    uint64_t mask;  /* slots - 1; 0: none yet */
+    uint64_t count; /* texts */
+    uint64_t room, data_room;
+    uint64_t settled; /* count after the last as_texts_keep */
+} as_texts;
+
+/* A zeroed struct is an empty table. */
+void as_texts_clear(as_texts *texts);
+/* Numbers of rows row .. row + rows - 1, new texts added; a null has number 0 and adds nothing. AS_OK |
+   AS_E_MEMORY. */
+int as_texts_find(as_texts *texts, const as_operand *operand, int64_t row, int64_t rows, uint64_t *number);
+/* Adds `rows` texts that are all new, in their order. AS_OK | AS_E_MEMORY. */
+int as_texts_put(as_texts *texts, const as_operand *text, int64_t rows);
+bytes_view as_texts_at(const as_texts *texts, uint64_t number);
+/* The texts of `rows` numbers: offsets[rows + 1] from 0, and with `data` != NULL their bytes. Answers how
+   many bytes. */
+int64_t as_texts_read(const as_texts *texts, const uint64_t *number, int64_t rows, int64_t *offsets,
+                      uint8_t *data);
+/* Leaves only texts with keep[number]; writes their new numbers over keep (others: UINT32_MAX). */
+int as_texts_keep(as_texts *texts, uint32_t *keep);
+/* place[number]: how many texts are less, bytewise. AS_OK | AS_E_MEMORY. */
+int as_texts_places(const as_texts *texts, uint32_t *place);
+uint64_t as_texts_bytes(const as_texts *texts);
+#endif
