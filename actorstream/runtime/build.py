@@ -154,6 +154,7 @@ class _Builder:
             source,  # type: ignore[arg-type]
             batch_size=job.deploy.batch_size,
             rate=rate,
+            promises=node.name in job.listens,
             watermarks=self._watermarks(source, planned.actor),
             one_partition=len(share) <= 1,
             heartbeat_s=job.deploy.heartbeat_every.total_seconds(),

@@ -105,6 +105,8 @@ class OperatorUnit(Unit):
                 lane.ended = True
                 self._complete(self.alignment.ended(lane))
                 if all(each.ended for each in self.in_lanes):
+                    if self.follow_frontier:
+                        self._follow()
                     return self.spawn(self.finish())
             if monotonic_ns() > deadline:
                 return Status.READY

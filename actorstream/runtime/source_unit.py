@@ -49,7 +49,8 @@ class SourceUnit(Unit):
 
     Args:
         rate: events/s of this replica; 0: as fast as possible.
-        watermarks: of the partitions, if somebody downstream listens to event time.
+        promises: whether somebody downstream listens to event time.
+        watermarks: of the partitions, if so and the rows have an event time.
         one_partition: this replica reads one partition only, so that its watermark is the source's promise.
         heartbeat_s: seconds between heartbeats of a paced or live source.
     """
@@ -62,12 +63,14 @@ class SourceUnit(Unit):
         *,
         batch_size: int,
         rate: float,
+        promises: bool = False,
         watermarks: PartitionWatermarks | None = None,
         one_partition: bool = True,
         heartbeat_s: float = 0.05,
     ) -> None:
         super().__init__(worker, head)
-        self.watermarks, self.one_partition, self.heartbeat_s = watermarks, one_partition, heartbeat_s
+        self.promises, self.watermarks, self.one_partition = promises, watermarks, one_partition
+        self.heartbeat_s = heartbeat_s
         self._heartbeat: asyncio.TimerHandle | None = None
         self._bad_rows = 0
         self.source = source
@@ -90,7 +93,7 @@ class SourceUnit(Unit):
 
     def work(self) -> Status:
         status = self._read()
-        if self.watermarks is not None and self.task is None:
+        if self.promises and self.task is None:
             self.promise()
             if self._heartbeat is None and (self.pace is not None or self._is_async):
                 self._heartbeat = self.worker.loop.call_later(self.heartbeat_s, self._beat)
@@ -111,7 +114,7 @@ class SourceUnit(Unit):
             while self.barriers:  # only now, so that what was read is what was sent
                 self.pass_barrier(self.barriers.pop(0))
             if self.draining:
-                return self.spawn(self.finish())
+                return self._end_of_input()
             if self._reading is not None:
                 return Status.IDLE
             rows = self.batch_size
@@ -131,7 +134,7 @@ class SourceUnit(Unit):
             except Exception as error:
                 raise operator_error(self.head.name, self.head.replica, None, error) from error
             if batch is None:
-                return self.spawn(self.finish())
+                return self._end_of_input()
             self._send(batch, now)
             if not batch.rows:
                 self._look_again(POLL_S)
@@ -139,6 +142,11 @@ class SourceUnit(Unit):
             if now > deadline:
                 return Status.READY
         return Status.READY
+
+    def _end_of_input(self) -> Status:
+        if self.promises:
+            self.promise()
+        return self.spawn(self.finish())
 
     def _send(self, batch: Batch, entered: int) -> None:
         head = self.head
@@ -198,7 +206,7 @@ class SourceUnit(Unit):
         except Exception as error:
             raise operator_error(self.head.name, self.head.replica, None, error) from error
         if batch is None:
-            return self.spawn(self.finish())
+            return self._end_of_input()
         self._send(batch, monotonic_ns())
         if not batch.rows:
             self._look_again(POLL_S)
