@@ -8,17 +8,14 @@ from __future__ import annotations
 
 import itertools
 import uuid
-from collections import deque
 from collections.abc import Sequence
 from functools import cache
-from sys import getrefcount
 from typing import TYPE_CHECKING, Any, Literal
 
+from actorstream.connectors.generator_rooms import NumberRoom, Rooms, TextRoom
 from actorstream.connectors.generator_rows import Rows
 from actorstream.events.batch import Batch
-from actorstream.events.column import Column
 from actorstream.events.event import Event, EventTime, Int32, UInt16, UInt32, UInt64
-from actorstream.events.writable import allocate
 from actorstream.native.address import address_of
 from actorstream.native.generate import ADS, PAGES, USERS, Numbering, YsbIds, YsbTexts
 
@@ -104,59 +101,37 @@ def event_rows(source: GeneratorSource, ids: str) -> Rows:
 
 
 class NumberRows(Rows):
-    """Events of fixed width, written into the jumbo tuple that they are sent in."""
+    """Events of fixed width: written into the jumbo tuple that they are sent in, if they leave the process next."""
 
     def __init__(self, source: GeneratorSource, *, wide: bool) -> None:
-        self.source, self.schema, self.wide = source, source.row_schema(), wide
+        self.source, self.schema = source, source.row_schema()
+        self.write = Numbering.ysb_wide if wide else Numbering.ysb_integers
+        self.rooms = Rooms(lambda rows: NumberRoom(self.schema, rows))
 
     def make(self, numbering: Numbering, made: int, rows: int) -> Batch:
-        source = self.source
-        batch: Any = (
-            allocate(self.schema, rows) if source._context is None else source.allocate(self.schema, rows)
-        )
-        write = numbering.ysb_wide if self.wide else numbering.ysb_integers
-        write(made, rows, address_of(batch["user_id"]))
+        context = self.source._context
+        if getattr(context, "arena", None) is None:
+            room = self.rooms.take(rows)
+            self.write(numbering, made, rows, room.address)
+            return room.batch(self.schema, rows)
+        batch = self.source.allocate(self.schema, rows)
+        self.write(numbering, made, rows, address_of(batch["user_id"]))
         return batch  # type: ignore[no-any-return]
 
 
 class TextRows(Rows):
-    """Events as texts, in memory that is written again when nobody looks at it any more."""
-
-    MOST = 16
-    """Pieces of memory that are kept."""
+    """Events as texts."""
 
     def __init__(self, source: GeneratorSource) -> None:
         self.schema = source.row_schema()
         users, pages, ads, _ = text_ids()
         self.ids = YsbIds(users, pages, ads)
-        self._rooms: deque[tuple[YsbTexts, int]] = deque()
+        self.rooms = Rooms(lambda rows: TextRoom(YsbTexts(rows)))
 
     def make(self, numbering: Numbering, made: int, rows: int) -> Batch:
-        room = self._room(rows)
-        numbering.ysb_texts(made, rows, self.ids, room)
-        fields = self.schema.fields
-        texts = iter(zip(room.offsets, room.data))
-        columns: list[Column | None] = []
-        for field in fields:
-            if field.dtype is None:
-                offsets, data = next(texts)
-                columns.append(Column(field, rows, None, data, offsets))
-            else:
-                columns.append(Column(field, rows, None, room.event_time[:rows], None))
-        return Batch(self.schema, rows, columns)
-
-    def _room(self, rows: int) -> YsbTexts:
-        rooms = self._rooms
-        if rooms:
-            room, references = rooms[0]
-            rooms.rotate(-1)
-            if room.rows >= rows and sum(map(getrefcount, room.parts)) == references:
-                return room
-        if len(rooms) >= self.MOST:
-            rooms.popleft()
-        room = YsbTexts(rows)
-        rooms.append((room, sum(map(getrefcount, room.parts))))
-        return room
+        room = self.rooms.take(rows)
+        numbering.ysb_texts(made, rows, self.ids, room.texts)
+        return room.batch(self.schema, rows)
 
 
 class AdRows(Rows):

@@ -117,14 +117,15 @@ def test_shards_of_a_paced_source_take_turns_within_a_millisecond() -> None:
     assert origins == [(0, 0), (1, 0), (0, 2), (1, 2)]
 
 
-def test_texts_that_somebody_holds_are_never_written_again() -> None:
-    source = GeneratorSource(preset="ysb", ids="uuid", count=4000)
+@pytest.mark.parametrize("ids", KINDS)
+def test_rows_that_somebody_holds_are_never_written_again(ids: str) -> None:
+    source = GeneratorSource(preset="ysb", ids=ids, count=4000)
     source.open(source.partitions())
     batches, expected, arrays = [], [], []
     while (batch := source.read(100)) is not None:
         expected.append([event.ad_id for event in Batch.concat([batch, batch]).events()[:100]])
         if len(batches) % 2:
-            arrays.append((len(batches), batch["ad_id"]))  # an Arrow array outlives its batch
+            arrays.append((len(batches), batch["ad_id"]))  # an array outlives its batch
             batches.append(None)
         else:
             batches.append(batch)
@@ -132,7 +133,19 @@ def test_texts_that_somebody_holds_are_never_written_again() -> None:
         if batch is not None:
             assert [event.ad_id for event in batch.events()] == ads
     for number, array in arrays:
-        assert array.to_pylist() == expected[number]
+        assert array.tolist() == expected[number]
+
+
+def test_memory_that_nobody_holds_is_written_again() -> None:
+    for ids in KINDS:
+        source = GeneratorSource(preset="ysb", ids=ids)
+        source.open(source.partitions())
+        seen = set()
+        for _ in range(20):
+            batch = source.read(100)
+            assert batch is not None
+            seen.add(batch.column("event_time").descriptor[4])
+        assert len(seen) <= 2
 
 
 def test_words_are_as_frequent_as_in_natural_language() -> None:
