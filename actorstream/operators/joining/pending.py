@@ -81,9 +81,12 @@ class Pending:
         if watermarks is not None:
             late, first = windows.admitted(times, watermarks.data)
             gone = gone | late
-        late_rows = batch.take(gone) if gone.any() else None
-        if windows.slide > windows.size:
-            gone = gone | (windows.first(times) > last)
+        if windows.slide > windows.size:  # a row between two windows is in none, and so not late for one
+            between = windows.first(times) > last
+            late_rows = batch.take(gone & ~between) if (gone & ~between).any() else None
+            gone = gone | between
+        else:
+            late_rows = batch.take(gone) if gone.any() else None
         if gone.any():
             kept = ~gone
             batch, times = batch.take(kept), times[kept]
