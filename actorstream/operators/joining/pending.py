@@ -55,6 +55,7 @@ class _Chunk(NamedTuple):
     """The first window that takes each row (NOTHING: all it is in)."""
     low: int
     high: int
+    nbytes: int
 
 
 class Pending:
@@ -63,7 +64,6 @@ class Pending:
     def __init__(self, windows: SlidingWindows, schema: Schema) -> None:
         self.windows, self.schema = windows, schema
         self.closed = NOTHING
-        self.rows = self.nbytes = 0
         self._chunks: list[_Chunk] = []
         self._fresh: list[tuple[Batch, np.ndarray, np.ndarray | None]] = []
         self._fresh_rows = 0
@@ -96,7 +96,6 @@ class Pending:
             self._fresh_low = low if not self._fresh else min(low, self._fresh_low)
             self._fresh.append((batch, times, first))
             self._fresh_rows += batch.rows
-            self.rows += batch.rows
             if self._fresh_rows >= CHUNK_ROWS or len(self._fresh) >= CHUNK_PARTS:
                 self._settle()
         return late_rows
@@ -146,7 +145,6 @@ class Pending:
             self._leave(chunk, high, left)
         self._chunks = left
         self.closed = max(self.closed, high)
-        self._count()
         if not parts:
             nothing = Batch.of_columns(self.schema, {name: [] for name in self.schema.names()})
             return Closing(nothing, None, np.empty(0, np.int64))
@@ -194,15 +192,16 @@ class Pending:
             )
         chunk = self._chunk(rows, np.concatenate([times for _, times, _ in parts]), first)
         self._chunks.append(chunk._replace(low=max(chunk.low, self.closed + 1)))
-        self._count()
 
     def _chunk(self, rows: Batch, times: np.ndarray, first: np.ndarray | None) -> _Chunk:
         low, high = self.windows.first(int(times.min())), self.windows.last(int(times.max()))
-        return _Chunk(rows, times, first, low, high)
+        return _Chunk(rows, times, first, low, high, rows.nbytes + times.nbytes)
 
-    def _count(self) -> None:
-        self.rows = sum(chunk.rows.rows for chunk in self._chunks)
-        self.nbytes = sum(chunk.rows.nbytes + chunk.times.nbytes for chunk in self._chunks)
+    @property
+    def nbytes(self) -> int:
+        """Of the rows that wait."""
+        waiting = sum(batch.nbytes for batch, _, _ in self._fresh)
+        return waiting + sum(chunk.nbytes for chunk in self._chunks)
 
     # -- snapshots
 
@@ -227,7 +226,6 @@ class Pending:
             times = np.frombuffer(each["times"], np.int64)
             chunk = self._chunk(decode(self.schema, from_bytes(each["rows"])), times, first)
             self._chunks.append(chunk._replace(low=max(chunk.low, self.closed + 1)))
-        self._count()
 
 
 def event_times(batch: Batch) -> np.ndarray:

@@ -69,8 +69,7 @@ class WindowedFields:
         """The rows of all pairs, by window, key, and the order in which the left's and the right's rows came in."""
         first, second = left.row(pairs.left), right.row(pairs.right)
         keys = [self._key(number, left, right, first, second) for number in range(len(self._keys))]
-        by = [pairs.window, *(array for key in keys for array in sort_keys(key)), pairs.left, pairs.right]
-        order = sorted_rows(by)
+        order = sorted_rows([pairs.window, *(array for key in keys for array in sort_keys(key))])
         first, second = first[order], second[order]
         window = pairs.window[order]
         columns = [key.take(order) for key in keys]
