@@ -58,3 +58,9 @@ def children() -> list[str]:
 @pytest.fixture
 def journal(tmp_path: Path) -> Journal:
     return Journal(tmp_path / "journal")
+
+
+@pytest.fixture
+def patient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Workers of a failed run have all the time they need for their last hooks, on however busy a machine."""
+    monkeypatch.setattr("actorstream.launch.launcher.GRACE_S", 60.0)

@@ -161,6 +161,7 @@ def failing(journal: Journal, operator: type[Actor], *, count: int = 100_000_000
 
 
 @EVERYWHERE
+@pytest.mark.usefixtures("patient")
 @pytest.mark.parametrize("operator", [Raises, RaisesInBatch, RaisesAsync])
 def test_an_operator_that_raises_is_named_with_replica_event_and_traceback(
     deploy: dict[str, Any], operator: type[Actor], journal: Journal
@@ -241,6 +242,7 @@ def test_hooks_of_the_end_that_hang_do_not_hold_up_a_failed_run(journal: Journal
 
 
 @EVERYWHERE
+@pytest.mark.usefixtures("patient")
 @pytest.mark.parametrize("replica", [0, 1])
 def test_a_sink_that_cannot_prepare_keeps_all_from_committing(
     deploy: dict[str, Any], replica: int, journal: Journal

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import os
 from collections import Counter
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
@@ -13,7 +12,6 @@ import pytest
 
 from actorstream.actors.actor import Actor
 from actorstream.connectors.sink import Sink
-from actorstream.connectors.source import Source
 from actorstream.errors import OperatorError
 from actorstream.topology.builder import Topology
 from tests.integration.parts import Collect, Double, Journal, Number, Numbers, Pass
@@ -137,6 +135,7 @@ def test_nobody_ends_before_what_it_reads_from_and_all_end_before_any_stops(
 
 
 @EVERYWHERE
+@pytest.mark.usefixtures("patient")
 @pytest.mark.parametrize("operator", [Recorded, AsyncRecorded])
 def test_a_failed_run_calls_failure_and_stop_once_in_everyone_that_started(
     deploy: dict[str, Any], operator: type[Actor], journal: Journal
@@ -165,6 +164,7 @@ class FailsAtStart(Recorder, Actor):
 
 
 @EVERYWHERE
+@pytest.mark.usefixtures("patient")
 def test_stop_is_called_only_where_start_was(deploy: dict[str, Any], journal: Journal) -> None:
     topology = Topology("test")
     path = str(journal.path)
@@ -261,140 +261,3 @@ def test_no_event_comes_before_an_awaiting_on_start_is_through(
     stream.shuffle().into(SlowStart, replicas=2, path=str(journal.path))
     topology.run(**deploy)
     assert journal.lines() == []
-
-
-# -- timers
-
-
-class Ticks(Actor):
-    """Three ticks of a timer that repeats and one that does not; then the source is told to go on."""
-
-    outputs: ClassVar[dict[str, Any]] = {"default": Number}
-
-    def __init__(self, told: int) -> None:
-        self.told, self.seen = told, 0
-
-    def on_start(self) -> None:
-        self.set_timer("once", after=0.001)
-        self.set_timer("every", every=0.001)
-        self.set_timer("never", after=0.001)
-        self.cancel_timer("never")
-
-    def on_timer(self, name: str) -> Number | None:
-        if name == "once":
-            return Number(-1, 0)
-        if name == "never":
-            raise AssertionError("this timer was cancelled")
-        self.seen += 1
-        if self.seen == 3:
-            self.cancel_timer("every")
-            self.set_timer("last", after=0.001)
-        if name == "last":
-            os.write(self.told, b"x")
-        return Number(-self.seen - 10, 0)
-
-    def on_event(self, event: Number) -> Number:
-        return event
-
-
-class TicksAsync(Ticks):
-    """The same; `on_timer` awaits, and must not overlap with itself or with events."""
-
-    busy = False
-
-    async def on_timer(self, name: str) -> Number | None:  # type: ignore[override]
-        assert not self.busy
-        self.busy = True
-        await asyncio.sleep(0.002)
-        self.busy = False
-        return super().on_timer(name)
-
-    def on_event(self, event: Number) -> Number:
-        assert not self.busy
-        return event
-
-
-class Waits(Source):
-    """Ten events, then as many when it is told to go on."""
-
-    def __init__(self, hears: int) -> None:
-        self.hears = hears
-
-    async def events(self) -> AsyncIterator[Number]:
-        for value in range(10):
-            await asyncio.sleep(0)
-            yield Number(value, 0)
-        await asyncio.get_running_loop().run_in_executor(None, os.read, self.hears, 1)
-        for value in range(10, 20):
-            yield Number(value, 0)
-
-
-@EVERYWHERE
-@pytest.mark.parametrize("operator", [Ticks, TicksAsync])
-def test_timers_fire_while_input_is_awaited(deploy: dict[str, Any], operator: type[Actor]) -> None:
-    hears, told = os.pipe()
-    try:
-        topology = Topology("test")
-        stream = topology.source(Waits, hears=hears).through(operator, told=told)
-        stream.through(Pass).into(Collect, name="out")
-        rows = [value for value, _ in topology.run(**deploy)["out"]]
-    finally:
-        os.close(hears)
-        os.close(told)
-    assert [value for value in rows if value >= 0] == list(range(20))
-    assert sorted(value for value in rows if value < 0) == [-14, -13, -12, -11, -1]
-
-
-# -- frontiers
-
-
-class Watches(Actor):
-    """Writes down frontiers and complains of rows behind them."""
-
-    outputs: ClassVar[dict[str, Any]] = {"default": Number}
-
-    def __init__(self, path: str) -> None:
-        self.journal, self.frontier = Journal(Path(path)), -(2**63)
-
-    def on_event(self, event: Number) -> Number:
-        if event.value < self.frontier:
-            self.journal.write("behind", event.value, self.frontier)
-        return event
-
-    def on_heartbeat(self, frontier: int) -> None:
-        if frontier <= self.frontier:
-            self.journal.write("falls", self.frontier, frontier)
-        self.frontier = frontier
-        self.journal.write("frontier", frontier)
-
-    def on_end(self) -> None:
-        self.journal.write("end", 0)
-
-
-class WatchesAsync(Watches):
-    async def on_heartbeat(self, frontier: int) -> None:  # type: ignore[override]
-        await asyncio.sleep(0)
-        super().on_heartbeat(frontier)
-
-
-@EVERYWHERE
-@pytest.mark.parametrize("operator", [Watches, WatchesAsync])
-@pytest.mark.parametrize("edge_bytes", [1, 4 << 20])
-def test_frontiers_rise_and_no_row_comes_behind_them(
-    deploy: dict[str, Any], operator: type[Actor], edge_bytes: int, journal: Journal
-) -> None:
-    topology = Topology("test")
-    first = topology.source(Numbers, name="a", count=2000).through(Pass, name="pass")
-    second = topology.source(Numbers, name="b", count=1000)
-    stream = first.shuffle().through(
-        operator, second.shuffle(), name="watch", replicas=2, path=str(journal.path)
-    )
-    stream.through(operator, name="again", replicas=2, path=str(journal.path)).to_one().into(
-        Collect, name="out"
-    )
-    rows = topology.run(**{**deploy, "edge_bytes": edge_bytes})["out"]
-    assert len(rows) == 3000
-    words = Counter(line.split()[0] for line in journal.lines())
-    assert words["behind"] == words["falls"] == 0
-    assert words["frontier"] > 0
-    assert words["end"] == 4
