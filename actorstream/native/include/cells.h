@@ -37,22 +37,24 @@ enum {
 };
 enum { AS_PROGRAM_STEPS = 48 };  /* accumulators at the most */
 enum { AS_PROGRAM_VALUES = 32 }; /* value columns at the most */
-enum { AS_PROGRAM_ORDERS = 3 };  /* order columns at the most */
+enum { AS_PROGRAM_ORDERS = 24 }; /* order columns at the most */
 typedef struct as_step {
     uint32_t what;   /* AS_COUNT ... */
     uint32_t value;  /* which value column */
     uint32_t word;   /* its first word; as_program_init says it */
+    uint32_t order;  /* FIRST, LAST: the first of its order columns */
     uint32_t number; /* of those of its kind; as_program_init says it */
 } as_step;
 typedef struct as_program {
     uint32_t steps, values;
-    uint32_t orders;     /* int64 columns by which FIRST and LAST tell rows apart; 0: as they come */
+    uint32_t orders; /* how many order columns (int64) a FIRST or LAST tells rows apart by; 0: as they come */
+    uint32_t columns;    /* order columns in all; steps may share them */
     uint32_t words;      /* of a cell that is not wide; as_program_init says it, and what follows */
     uint32_t sums, sets; /* INTEGERS steps, DISTINCT steps */
     uint32_t how[AS_PROGRAM_VALUES]; /* of the value columns (kernels.h) */
     as_step step[AS_PROGRAM_STEPS];
 } as_program;
-/* Lays out the cells. AS_OK | AS_E_ARGUMENT: too many steps, values or orders, an unknown step, one over
+/* Lays out the cells. AS_OK | AS_E_ARGUMENT: too many steps, values or order columns, or one that is not there, an unknown step, one over
    bytes that is not COUNT, FIRST, LAST or DISTINCT. */
 int as_program_init(as_program *program);
 /* cffi: end */

@@ -12,7 +12,7 @@
 int as_program_init(as_program *program)
 {
     if (program->steps > AS_PROGRAM_STEPS || program->values > AS_PROGRAM_VALUES ||
-        program->orders > AS_PROGRAM_ORDERS)
+        program->columns > AS_PROGRAM_ORDERS)
         return AS_E_ARGUMENT;
     uint32_t word = 1;
     program->sums = program->sets = 0;
@@ -36,7 +36,11 @@ int as_program_init(as_program *program)
         case AS_LEAST:
         case AS_GREATEST: word += 1; break;
         case AS_FIRST:
-        case AS_LAST: word += 1 + (program->orders ? program->orders : 1); break;
+        case AS_LAST:
+            word += 1 + (program->orders ? program->orders : 1);
+            if (step->order + program->orders > program->columns)
+                return AS_E_ARGUMENT;
+            break;
         case AS_DISTINCT:
             step->number = program->sets++;
             word += 2;
@@ -213,7 +217,7 @@ static void add_position(const as_program *program, const as_step *step, const a
         const int64_t row = rows.row ? rows.row[i] : i;
         bool take = step->what == AS_LAST;
         for (uint32_t order = 0; order < orders; order++) {
-            const uint64_t word = chunk->order[order][row] ^ TOP ^ flip;
+            const uint64_t word = chunk->order[step->order + order][row] ^ TOP ^ flip;
             if (word != own[1 + order]) {
                 take = word > own[1 + order];
                 break;
@@ -223,7 +227,7 @@ static void add_position(const as_program *program, const as_step *step, const a
             continue;
         own[0] = rows.value[i];
         for (uint32_t order = 0; order < orders; order++)
-            own[1 + order] = chunk->order[order][row] ^ TOP ^ flip;
+            own[1 + order] = chunk->order[step->order + order][row] ^ TOP ^ flip;
     }
 }
 
@@ -342,7 +346,7 @@ int as_cells_add(const as_program *program, bool wide, const as_operand *order, 
         for (int64_t i = 0; i < rows; i++)
             chunk->cell[i][0]++;
     }
-    for (uint32_t k = 0; k < program->orders; k++)
+    for (uint32_t k = 0; k < program->columns; k++)
         as_operand_words(&order[k], row, rows, chunk->order[k]);
     const view all = {chunk->cell, chunk->value, chunk->group, NULL, chunk->beside, chunk->single, rows};
     view now = all;

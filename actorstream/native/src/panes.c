@@ -304,8 +304,8 @@ static int add_chunk(as_panes *panes, rows_of operand, int64_t row, int64_t rows
 
 int as_panes_add(as_panes *panes, const as_operand *operand, int64_t rows, int64_t low, int64_t tag)
 {
-    const rows_of parts = {operand, operand + 1, operand + 1 + panes->program.orders,
-                           operand + 1 + panes->program.orders + panes->keys};
+    const rows_of parts = {operand, operand + 1, operand + 1 + panes->program.columns,
+                           operand + 1 + panes->program.columns + panes->keys};
     for (const as_operand *own = operand; own < parts.value + panes->program.values; own++)
         if ((own != operand || panes->width) && !as_operand_readable(own, rows))
             return AS_E_ARGUMENT;

@@ -324,8 +324,8 @@ static int add_chunk(as_sessions *sessions, rows_of operand, int64_t row, int64_
 int64_t as_sessions_add(as_sessions *sessions, const as_operand *operand, int64_t rows,
                         const int64_t *watermark, int64_t frontier, uint8_t *late)
 {
-    const rows_of parts = {operand, operand + 1, operand + 1 + sessions->program.orders,
-                           operand + 1 + sessions->program.orders + sessions->keys};
+    const rows_of parts = {operand, operand + 1, operand + 1 + sessions->program.columns,
+                           operand + 1 + sessions->program.columns + sessions->keys};
     for (const as_operand *own = operand; own < parts.value + sessions->program.values; own++)
         if ((own != operand || sessions->timed) && !as_operand_readable(own, rows))
             return AS_E_ARGUMENT;
