@@ -237,9 +237,9 @@ class Actor:
         return {}
 
     @classmethod
-    def keyed_by(cls, keys: dict[str, Any], input: int) -> tuple[str, ...]:
+    def keyed_by(cls, keys: dict[str, Any], input: int) -> tuple[str, ...] | None:
         """The fields of input number `input` by which rows must meet in one replica: the key of an input that names no
-        route, once there are several replicas. (): any replica may take any row."""
+        route, once there are several replicas. (): any replica may take any row; None: one must take all of them."""
         return ()
 
     @classmethod

@@ -22,12 +22,16 @@ if TYPE_CHECKING:
 KeyPath = tuple[str | int, ...]
 
 
-def default_route(each: InputSpec, producers: int, consumers: int, together: tuple[str, ...] = ()) -> str:
-    """The route of an input that names none; `together`: fields by which the consumer's rows must meet."""
+def default_route(
+    each: InputSpec, producers: int, consumers: int, together: tuple[str, ...] | None = ()
+) -> str:
+    """The route of an input that names none; `together`: fields by which the consumer's rows must meet; None: all."""
     if each.bounds:
         return "range"
     if each.keys or (together and consumers > 1):
         return "key"
+    if together is None and consumers > 1:
+        return "global"
     return "forward" if producers == consumers else "shuffle"
 
 
@@ -39,15 +43,16 @@ def check_route(
     path: KeyPath,
     written: Written,
     problems: list[Problem],
-    together: tuple[str, ...] = (),
+    together: tuple[str, ...] | None = (),
 ) -> tuple[str, tuple[str, ...]]:
     """The route and key fields of an input; what is wrong goes to `problems`, as far as it can be known.
 
-    together: fields by which rows must meet in one replica of the consumer; the key of an input that names none."""
+    together: fields by which rows must meet in one replica of the consumer (None: all rows must); the key of an input
+    that names none."""
     found: list[tuple[KeyPath, str, str, str]] = []
     producers = producer.replicas if producer is not None else consumer.replicas
     route = each.route or default_route(each, producers, consumer.replicas, together)
-    key = each.keys or (together if route == "key" else ())
+    key = each.keys or ((together or ()) if route == "key" else ())
     if not isinstance(route, str):
         route = _name_of(route, path, found)
     elif ":" in route:
@@ -67,13 +72,11 @@ def check_route(
     if route in ("forward", "shuffle", "broadcast", "global") and each.keys:
         message = f'is {shown(each.key)}, but route = "{route}" uses no key'
         found.append(((*path, "key"), message, 'no key, or route = "key"', ""))
-    if consumer.replicas > 1 and together and not _meet(route, key, together):
-        message = f"route = {route!r} would spread rows with equal {listed(together)} over replicas"
-        if route == "key":
-            message = (
-                f"key = {shown(list(key))} would spread rows with equal {listed(together)} over replicas"
-            )
-        found.append((path, message, f"key = {shown(list(together))}, or replicas = 1", ""))
+    if consumer.replicas > 1 and not _meet(route, key, together):
+        way = f"key = {shown(list(key))}" if key else f"route = {route!r}"
+        what = f"rows with equal {listed(together)}" if together else "rows that belong together"
+        right = f"key = {shown(list(together))}" if together else 'route = "global"'
+        found.append((path, f"{way} would spread {what} over replicas", f"{right}, or replicas = 1", ""))
     if schema is not None:
         _key_exists(each, schema, path, found)
     _bounds_fit(each, route, path, found)
@@ -81,10 +84,12 @@ def check_route(
     return route, key
 
 
-def _meet(route: str, key: tuple[str, ...], together: tuple[str, ...]) -> bool:
+def _meet(route: str, key: tuple[str, ...], together: tuple[str, ...] | None) -> bool:
     """Whether rows that are equal in `together` go to one replica, as far as a route's name tells."""
+    if together == ():
+        return True
     if route in ("key", "range"):
-        return set(key) <= set(together)
+        return together is not None and set(key) <= set(together)
     return route != "shuffle"  # forward: the producer may have them together; broadcast: everybody has all
 
 

@@ -216,7 +216,7 @@ class _Check:
                 self.problems.append(problem)
             producer = self.actors.get(each.actor)
             schema = self.output(producer, each.output, path) if producer is not None else None
-            together = () if static else self.together(actor, number)
+            together: tuple[str, ...] | None = () if static else self.together(actor, number)
             route, key = check_route(
                 each, producer, actor, schema, path, self.written, self.problems, together
             )
@@ -243,10 +243,13 @@ class _Check:
                 self.problem(("actors", actor.name), f"has no known output types: {what}")
         carry_time(actor, self.actors)
 
-    def together(self, actor: GraphActor, number: int) -> tuple[str, ...]:
-        """The fields of input `number` by which rows must meet in one replica; () if any replica may take any row."""
+    def together(self, actor: GraphActor, number: int) -> tuple[str, ...] | None:
+        """What `Actor.keyed_by` says of input `number`."""
         says = getattr(actor.cls, "keyed_by", None)
-        return tuple(says(actor.keys, number)) if says is not None and actor.name in self.enough else ()
+        found: tuple[str, ...] | None = ()
+        if says is not None and actor.name in self.enough:
+            found = says(actor.keys, number)
+        return found
 
     def output(self, producer: GraphActor, output: str, path: tuple[str | int, ...]) -> Schema | None:
         """The schema of a producer's output; None, with a problem unless one explains it already."""

@@ -101,17 +101,17 @@ class Keyed(Actor):
         self.on = on
 
     @classmethod
-    def keyed_by(cls, keys: dict[str, Any], input: int) -> tuple[str, ...]:
-        return tuple(keys["on"])
+    def keyed_by(cls, keys: dict[str, Any], input: int) -> tuple[str, ...] | None:
+        return tuple(keys["on"]) or None
 
     def on_event(self, event: Pair) -> Pair:
         return event
 
 
-def keyed(replicas: int, **each: Any) -> tuple[str, tuple[str, ...]]:
+def keyed(replicas: int, on: tuple[str, ...] = ("a", "b"), **each: Any) -> tuple[str, tuple[str, ...]]:
     built = Built()
     built.source([Pair(1, 2)], name="pairs")
-    built.actor("keyed", Keyed, [InputSpec(from_="pairs", **each)], replicas=replicas, on=["a", "b"])
+    built.actor("keyed", Keyed, [InputSpec(from_="pairs", **each)], replicas=replicas, on=list(on))
     edge = built.graph().actors["keyed"].inputs[0]
     return edge.route, edge.key
 
@@ -128,3 +128,11 @@ def test_rows_that_must_meet_are_routed_by_their_key_once_there_are_several_repl
 def test_a_route_that_would_tear_keys_apart_is_a_problem(each: dict[str, Any]) -> None:
     with pytest.raises(ConfigurationError, match="would spread rows with equal a, b over replicas"):
         keyed(2, **each)
+
+
+def test_rows_that_must_all_meet_go_to_one_replica() -> None:
+    assert keyed(1, ()) == ("forward", ())
+    assert keyed(2, ()) == ("global", ())
+    for each in ({"route": "shuffle"}, {"key": "a"}):
+        with pytest.raises(ConfigurationError, match="would spread rows that belong together over replicas"):
+            keyed(2, (), **each)
