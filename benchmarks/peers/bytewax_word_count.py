@@ -8,8 +8,6 @@ received.
 from __future__ import annotations
 
 import json
-import socket
-import subprocess
 import sys
 import tempfile
 import time
@@ -21,7 +19,7 @@ from bytewax.dataflow import Dataflow
 from bytewax.inputs import DynamicSource, StatelessSourcePartition
 from bytewax.operators import StatefulBatchLogic
 from bytewax.outputs import DynamicSink, StatelessSinkPartition
-from bytewax.run import cli_main
+from bytewax_processes import run_worker, run_workers
 from word_lines import book_lines, words
 
 LINES = 512
@@ -95,39 +93,17 @@ def keyed_words(lines: list[str]) -> list[tuple[str, None]]:
     return [(word, None) for line in lines for word in words(line)]
 
 
-def worker(repeats: int, folder: Path, index: int, addresses: list[str]) -> None:
+def dataflow(repeats: int, folder: Path) -> Dataflow:
     flow = Dataflow("word-count")
     lines = op.input("lines", flow, Source(repeats))
     split = op.flat_map_batch("split", lines, keyed_words)
     op.output("counts", op.stateful_batch("count", split, Counter), Sink(folder))
-    if len(addresses) == 1:
-        cli_main(flow)
-    else:
-        cli_main(flow, process_id=index, addresses=addresses)
-
-
-def free_addresses(number: int) -> list[str]:
-    sockets = [socket.socket() for _ in range(number)]
-    for each in sockets:
-        each.bind(("127.0.0.1", 0))
-    found = [f"127.0.0.1:{each.getsockname()[1]}" for each in sockets]
-    for each in sockets:
-        each.close()
-    return found
+    return flow
 
 
 def main(repeats: int, processes: int) -> None:
-    addresses = free_addresses(processes)
     with tempfile.TemporaryDirectory() as folder:
-        started = [
-            subprocess.Popen(
-                [sys.executable, __file__, str(repeats), folder, str(index), ",".join(addresses)]
-            )
-            for index in range(processes)
-        ]
-        codes = [each.wait() for each in started]
-        if any(codes):
-            raise SystemExit("a worker failed")
+        run_workers(__file__, processes, str(repeats), folder)
         found = [json.loads(path.read_text()) for path in Path(folder).iterdir()]
     seconds = max(ended for _, _, ended in found) - min(begun for _, begun, _ in found if begun)
     print(json.dumps({"value": sum(rows for rows, _, _ in found) / seconds}))
@@ -137,4 +113,4 @@ if __name__ == "__main__":
     if len(sys.argv) == 3:
         main(int(sys.argv[1]), int(sys.argv[2]))
     else:
-        worker(int(sys.argv[1]), Path(sys.argv[2]), int(sys.argv[3]), sys.argv[4].split(","))
+        run_worker(dataflow(int(sys.argv[1]), Path(sys.argv[2])), *sys.argv[3:])
