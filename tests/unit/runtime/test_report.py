@@ -1,0 +1,184 @@
+"""The report has exactly the fields of the contract, from counters as they stand."""
+
+from __future__ import annotations
+
+import json
+import os
+
+import numpy as np
+import pytest
+
+from actorstream.metrics.counters import Counter, bucket_of, bucket_upper
+from actorstream.runtime.compile import Job, compile_job
+from actorstream.runtime.report import Sampler, build_report, pss_bytes
+from actorstream.topology.builder import Topology
+from actorstream.topology.load import load_deploy
+from tests.integration.parts import Collect, Double, Numbers
+
+FIELDS = [
+    "topology",
+    "plan",
+    "transport",
+    "workers",
+    "elapsed_s",
+    "cpu_s",
+    "peak_pss_mb",
+    "events_in",
+    "events_out",
+    "throughput_eps",
+    "steady",
+    "latency_ms",
+    "processing_ms",
+    "late",
+    "dead",
+    "restarts",
+    "checkpoints",
+    "actors",
+]
+REPLICA_FIELDS = [
+    "in",
+    "out",
+    "execute_s",
+    "transfer_s",
+    "wait_in_s",
+    "wait_out_s",
+    "queue_max_bytes",
+    "state_bytes",
+    "kept_blocks",
+]
+
+
+@pytest.fixture
+def job() -> Job:
+    topology = Topology("reported")
+    stream = topology.source(Numbers, name="source", parts=2, replicas=2)
+    stream.by("group").through(Double, name="double", replicas=3).to_one().into(Collect, name="sink")
+    return compile_job(topology.spec(), load_deploy(None, (), transport="shm", workers=2))
+
+
+def ids(job: Job, actor: str) -> list[int]:
+    return [replica.id for replica in job.plan.replicas if replica.actor == actor]
+
+
+def report_of(job: Job, sampler: Sampler | None = None) -> dict[str, object]:
+    return build_report(job, sampler or Sampler(job, 0.0), elapsed_s=1.25, cpu_s=0.5)
+
+
+def test_the_fields_are_those_of_the_contract(job: Job) -> None:
+    report = report_of(job)
+    assert list(report) == FIELDS
+    assert list(report["latency_ms"]) == list(report["processing_ms"]) == ["p50", "p90", "p99", "p999", "max"]  # type: ignore[call-overload]
+    assert list(report["actors"]) == ["source", "double", "sink"]  # type: ignore[call-overload]
+    for name, replicas in report["actors"].items():  # type: ignore[attr-defined]
+        assert [row["replica"] for row in replicas] == list(range(len(ids(job, name))))
+        assert all(list(row) == ["replica", *REPLICA_FIELDS] for row in replicas)
+
+
+def test_a_report_is_one_json_object_also_when_nothing_has_run(job: Job) -> None:
+    report = report_of(job)
+    assert json.loads(json.dumps(report)) == report
+    assert report["topology"] == "reported"
+    assert report["plan"] == job.plan.fingerprint
+    assert (report["transport"], report["workers"]) == ("shm", 2)
+    assert (report["elapsed_s"], report["cpu_s"]) == (1.25, 0.5)
+    assert report["events_in"] == {"source": 0, "double": 0, "sink": 0}
+    assert (report["throughput_eps"], report["steady"]) == (0.0, False)
+    assert set(report["latency_ms"].values()) == {0.0}  # type: ignore[attr-defined]
+
+
+def test_counters_are_summed_by_actor_and_kept_by_replica(job: Job) -> None:
+    for number, replica in enumerate(ids(job, "double")):
+        row = job.counters.row(replica)
+        row[Counter.EVENTS_IN] = 10 * (number + 1)
+        row[Counter.EVENTS_OUT] = number
+        row[Counter.EXECUTE_NS] = 1_500_000_000
+        row[Counter.DEAD], row[Counter.LATE] = 2, 3
+        row[Counter.KEPT_BLOCKS] = number
+        row[Counter.QUEUE_MAX_BYTES] = 4096
+        row[Counter.WAIT_IN_NS], row[Counter.WAIT_OUT_NS] = 1000, 2000
+    report = report_of(job)
+    assert report["events_in"]["double"] == 60  # type: ignore[index]
+    assert report["events_out"]["double"] == 3  # type: ignore[index]
+    assert (report["dead"], report["late"]) == (6, 9)
+    rows = report["actors"]["double"]  # type: ignore[index]
+    assert [row["in"] for row in rows] == [10, 20, 30]
+    assert [row["kept_blocks"] for row in rows] == [0, 1, 2]
+    assert {row["execute_s"] for row in rows} == {1.5}
+    assert {(row["wait_in_s"], row["wait_out_s"]) for row in rows} == {(1e-6, 2e-6)}
+
+
+def test_latencies_are_those_of_the_sinks_in_milliseconds(job: Job) -> None:
+    (sink,) = ids(job, "sink")
+    other = ids(job, "double")[0]
+    values = np.array([1_000_000] * 90 + [50_000_000] * 10)
+    for value in values:
+        job.counters.histogram(sink)[bucket_of(int(value))] += 1
+        job.counters.histogram(other)[bucket_of(10**12)] += 1
+    job.counters.histogram(sink, processing=True)[bucket_of(500_000)] += 7
+    report = report_of(job)
+    latency, processing = report["latency_ms"], report["processing_ms"]
+    assert latency["p50"] == pytest.approx(1.0, rel=1 / 16)  # type: ignore[index]
+    assert latency["max"] == pytest.approx(50.0, rel=1 / 16)  # type: ignore[index]
+    assert latency["p50"] <= latency["p90"] <= latency["p99"] <= latency["p999"] <= latency["max"]  # type: ignore[index]
+    assert processing["p50"] == processing["max"] == bucket_upper(bucket_of(500_000)) / 1e6  # type: ignore[index]
+
+
+# -- throughput
+
+
+def sampled(job: Job, samples: list[tuple[float, int]]) -> Sampler:
+    sampler = Sampler(job, 0.0)
+    sampler.times, sampler.events = [at for at, _ in samples], [events for _, events in samples]
+    return sampler
+
+
+def test_throughput_is_taken_between_a_fifth_and_four_fifths_of_the_events(job: Job) -> None:
+    """Slow at the start and at the end; 1,000 a second in between."""
+    slow_start = [(at / 10, at) for at in range(101)]  # 10 s for the first 100
+    steady = [(10 + at / 10, 100 + at * 100) for at in range(1, 100)]
+    slow_end = [(20 + at, 10_000 + at) for at in range(1, 20)]
+    eps, is_steady = sampled(job, slow_start + steady + slow_end).throughput()
+    assert is_steady
+    assert eps == pytest.approx(1000, rel=0.01)
+
+
+def test_a_run_of_less_than_two_seconds_is_not_steady(job: Job) -> None:
+    samples = [(0.0, 0), (0.5, 0), (1.0, 500), (1.5, 1000), (9.0, 1000)]
+    eps, is_steady = sampled(job, samples).throughput()
+    assert not is_steady
+    assert eps == pytest.approx(1000), "from the sample before the first event to that of the last"
+
+
+@pytest.mark.parametrize("samples", [[], [(0.0, 0)], [(0.0, 0), (5.0, 0)], [(0.0, 7)]])
+def test_no_events_or_no_time_give_no_throughput(job: Job, samples: list[tuple[float, int]]) -> None:
+    assert sampled(job, samples).throughput() == (0.0, False)
+
+
+def test_all_events_at_once_give_a_finite_throughput(job: Job) -> None:
+    eps, is_steady = sampled(job, [(0.0, 0), (0.05, 1_000_000)]).throughput()
+    assert (eps, is_steady) == (pytest.approx(2e7), False)
+    eps, _ = sampled(job, [(0.0, 0), (3.0, 1_000_000), (6.0, 1_000_000)]).throughput()
+    assert np.isfinite(eps)
+
+
+def test_a_sample_looks_at_all_sources_and_their_bytes(job: Job) -> None:
+    sampler = Sampler(job, 0.0)
+    for number, replica in enumerate(ids(job, "source")):
+        row = job.counters.row(replica)
+        row[Counter.EVENTS_OUT] = 100 + number
+        row[Counter.BYTES_DONE], row[Counter.BYTES_TOTAL] = 10, 50
+    job.counters.row(ids(job, "double")[0])[Counter.EVENTS_OUT] = 10**9
+    sampler.sample()
+    assert sampler.events == [201]
+    assert len(sampler.times) == 1
+    assert sampler.progress() == (20, 100)
+
+
+def test_memory_is_that_of_the_processes_and_zero_for_one_that_is_gone(job: Job) -> None:
+    assert pss_bytes(os.getpid()) > 1 << 20
+    assert pss_bytes(2**22 + 1) == 0
+    sampler = Sampler(job, 0.0, memory=True)
+    sampler.sample()
+    own = sampler.peak_pss
+    assert own > 0
+    assert report_of(job, sampler)["peak_pss_mb"] == round(own / 2**20, 1)

@@ -1,0 +1,56 @@
+"""How fast a paced source sends: the clock is an argument."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from actorstream.runtime.source_unit import Pace
+
+SECOND = 1_000_000_000
+RATES = st.floats(0.5, 50_000_000)
+
+
+def test_the_first_row_is_due_at_once() -> None:
+    pace = Pace(10.0)
+    assert pace.due(5 * SECOND) == 1
+    assert pace.due(5 * SECOND) == 1, "asking changes nothing"
+    pace.sent += 1
+    assert pace.due(5 * SECOND) == 0
+
+
+def test_rows_become_due_at_the_rate() -> None:
+    pace = Pace(1000.0)
+    pace.due(SECOND)
+    assert [pace.due(SECOND + ms * 1_000_000) for ms in (0, 1, 2, 10)] == [1, 2, 3, 11]
+
+
+def test_what_could_not_be_sent_in_time_is_due_later() -> None:
+    """A source that was held up catches up, so that the rate holds over the whole run."""
+    pace = Pace(1000.0)
+    pace.due(0 + 1)
+    pace.sent = 1
+    assert pace.due(3 * SECOND + 1) == 3000
+
+
+@given(RATES, st.integers(1, 1 << 40))
+def test_after_the_wait_something_is_due(rate: float, start: int) -> None:
+    pace = Pace(rate)
+    pace.sent = pace.due(start)
+    assert pace.due(start) <= 0
+    seconds = pace.wait(start)
+    assert seconds > 0
+    assert seconds <= 1 / rate + 0.0011
+    assert pace.due(start + int(seconds * SECOND) + 1000) >= 1
+
+
+@given(RATES, st.lists(st.integers(1, 50_000_000), min_size=1, max_size=50))
+def test_never_more_than_the_rate_allows_is_sent(rate: float, steps: list[int]) -> None:
+    pace, now, start = Pace(rate), 7, 7
+    for step in steps:
+        due = pace.due(now)
+        if due > 0:
+            pace.sent += due
+        assert pace.sent <= (now - start) * rate / SECOND + 1.000001
+        assert pace.sent >= (now - start) * rate / SECOND - 1.000001
+        now += step
