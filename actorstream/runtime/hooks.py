@@ -85,6 +85,14 @@ class Outbox:
                 self.events[to] = []
         return out
 
+    def clear(self) -> bool:
+        """Empties the box; whether there was something in it."""
+        found = bool(self.batches) or any(self.events.values())
+        self.batches.clear()
+        for events in self.events.values():
+            events.clear()
+        return found
+
 
 class Failures:
     """`on_error` of one actor: raise, count and skip, or make dead letters."""

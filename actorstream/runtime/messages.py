@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from actorstream.actors.ref import ActorRef
     from actorstream.runtime.compile import Job
     from actorstream.runtime.replica import Replica
+    from actorstream.runtime.unit import Unit
 
 Mesh = dict[tuple[int, int], tuple[socket.socket, socket.socket]]
 """(lower, higher process) -> the ends of their socket, the lower's first."""
@@ -41,17 +42,50 @@ class Inlet(Actor):
 
     async def on_message(self, message: Any) -> Any:
         """Hands the message to the operator; what it emits meanwhile flows on, what it returns is the answer."""
-        replica = self.target
-        unit = replica.unit
+        unit = self.target.unit
         assert unit is not None
-        if unit.task is not None:  # an async hook is at work: one at a time
-            await asyncio.wait([unit.task])
-        answer = replica.actor.on_message(message)  # type: ignore[attr-defined]
-        if inspect.isawaitable(answer):
+        answer: Any = None
+        if unit.done or unit.ending or unit.is_free:
+            answer = self.target.actor.on_message(message)  # type: ignore[attr-defined]
+            if not inspect.isawaitable(answer):
+                self._dispatch(unit)
+                return answer
+        if unit.done or unit.ending:
             answer = await answer
-        replica.dispatch()
+            self._dispatch(unit)
+            return answer
+        answered: asyncio.Future[Any] = unit.worker.loop.create_future()
+        unit.await_soon(self._in_turn(message, answer, answered))
         unit.worker.mark(unit)
-        return answer
+        return await answered
+
+    async def _in_turn(self, message: Any, answer: Any, answered: asyncio.Future[Any]) -> None:
+        """Runs the hook, or what it wants awaited, while no other hook of the unit is at work."""
+        try:
+            if answer is None:
+                answer = self.target.actor.on_message(message)  # type: ignore[attr-defined]
+            if inspect.isawaitable(answer):
+                answer = await answer
+            assert self.target.unit is not None
+            self._dispatch(self.target.unit)
+        except Exception as error:
+            if not answered.done():
+                answered.set_exception(error)
+        else:
+            if not answered.done():
+                answered.set_result(answer)
+
+    def _dispatch(self, unit: Unit) -> None:
+        """Sends on what the hook emitted. ActorDeadError: the operator has sent its last row before."""
+        replica = self.target
+        if not unit.done and not unit.ending:
+            replica.dispatch()
+            unit.worker.mark(unit)
+        elif replica.outbox.clear():
+            raise ActorDeadError(
+                f"operator {replica.name!r} (replica {replica.replica}) has ended: it still answers, but sends no more "
+                "rows, so what it emitted for this message is lost"
+            )
 
 
 class Messages:

@@ -134,11 +134,11 @@ class Unit:
         self._waited(monotonic_ns())
         if self.ending:
             return self._end()
-        if self.blocked and not self.unblock():
-            return self._rest(Status.BLOCKED)
-        if self._fired:
+        if self._fired and (not self.blocked or self.unblock()):
             self._run_timers()
-        if self._awaiting:
+        elif self.blocked:
+            self.unblock()
+        if self._awaiting:  # also while an output is full: who asks this actor may be who reads it
             status = self.spawn(self._await_all())
         elif self.blocked:
             status = Status.BLOCKED
@@ -236,6 +236,11 @@ class Unit:
         """An async hook that is due: it runs before the next input, one at a time and in this order."""
         self._awaiting.append(coroutine)
 
+    @property
+    def is_free(self) -> bool:
+        """Whether no hook is at work or waits for its turn; between turns only."""
+        return self.task is None and not self._awaiting
+
     async def _await_all(self) -> None:
         while self._awaiting:
             await self._awaiting.popleft()
@@ -265,6 +270,7 @@ class Unit:
             coroutine = replica.call("on_end")
             if coroutine is not None:
                 await coroutine
+        await self._await_all()
         self.control(FrameKind.END, 0)
         self.ending = True
 
