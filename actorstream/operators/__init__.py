@@ -5,5 +5,6 @@ from __future__ import annotations
 BUILTIN: dict[str, str] = {
     "join": "actorstream.operators.join:Join",
     "static-join": "actorstream.operators.static_join:StaticJoin",
+    "top": "actorstream.operators.top:Top",
 }
 """Name in a topology -> "module:Class"; nothing is imported before it is used."""

@@ -14,10 +14,13 @@ from actorstream.errors import DataError
 from actorstream.events.batch import Batch
 from actorstream.events.jumbo import decode, from_bytes, to_bytes
 from actorstream.native.lookup import NONE
+from actorstream.operators.joining.whole import WholeStream
 from actorstream.windows.sliding import GREATEST_TIME
 from actorstream.windows.watermark import NOTHING
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from actorstream.events.column import Column
     from actorstream.events.schema import Schema
     from actorstream.windows.sliding import SlidingWindows
@@ -61,8 +64,10 @@ class _Chunk(NamedTuple):
 class Pending:
     """The rows of one input that open windows need. `closed`: the last window that is over, and takes nothing more."""
 
-    def __init__(self, windows: SlidingWindows, schema: Schema) -> None:
-        self.windows, self.schema = windows, schema
+    def __init__(self, windows: SlidingWindows | WholeStream, schema: Schema) -> None:
+        self.windows: Any = windows
+        self.schema = schema
+        self.timed = not isinstance(windows, WholeStream)
         self.closed = NOTHING
         self._chunks: list[_Chunk] = []
         self._fresh: list[tuple[Batch, np.ndarray, np.ndarray | None]] = []
@@ -73,9 +78,10 @@ class Pending:
         """Keeps the rows that some open window takes; answers those that are late for all their windows, None: none is.
 
         DataError, and nothing is kept: rows without event time, or with one before 1970."""
-        times, windows = event_times(batch), self.windows
+        windows = self.windows
+        times = event_times(batch) if self.timed else np.zeros(batch.rows, np.int64)
         last = windows.last(times)
-        watermarks = batch.system.get("_watermark")
+        watermarks = batch.system.get("_watermark") if self.timed else None
         gone: np.ndarray = last <= self.closed
         first = None
         if watermarks is not None:
@@ -196,6 +202,35 @@ class Pending:
     def _chunk(self, rows: Batch, times: np.ndarray, first: np.ndarray | None) -> _Chunk:
         low, high = self.windows.first(int(times.min())), self.windows.last(int(times.max()))
         return _Chunk(rows, times, first, low, high, rows.nbytes + times.nbytes)
+
+    @property
+    def rows(self) -> int:
+        """Rows that wait."""
+        return self._fresh_rows + sum(chunk.rows.rows for chunk in self._chunks)
+
+    def reduce(self, chosen: Callable[[Batch, np.ndarray], np.ndarray]) -> None:
+        """Lets go of rows that nobody will need. `chosen` is given all rows with one integer each, the same for rows that
+        are in the same windows, and answers the numbers of those to keep, ascending."""
+        self._settle()
+        if not self._chunks:
+            return
+        rows = Batch.concat([chunk.rows for chunk in self._chunks])
+        times = np.concatenate([chunk.times for chunk in self._chunks])
+        first = np.concatenate(
+            [np.full(len(c.times), NOTHING) if c.first is None else c.first for c in self._chunks]
+        )
+        first = np.maximum(np.maximum(first, self.windows.first(times)), self.closed + 1)
+        last = self.windows.last(times)
+        alive = np.flatnonzero(last >= first)
+        spread = (last - first)[alive]
+        numbers = first[alive] * np.int64(int(spread.max(initial=0)) + 1) + spread
+        kept = alive[chosen(rows.take(alive), numbers)]
+        if len(kept) == 0:
+            self._chunks = []
+            return
+        narrowed = None if all(chunk.first is None for chunk in self._chunks) else first[kept]
+        self._chunks = [self._chunk(rows.take(kept).compact(), times[kept], narrowed)]
+        self._chunks[0] = self._chunks[0]._replace(low=int(first[kept].min()))
 
     @property
     def nbytes(self) -> int:
