@@ -79,7 +79,11 @@ class Inlet(Actor):
         """Sends on what the hook emitted. ActorDeadError: the operator has sent its last row before."""
         replica = self.target
         if not unit.done and not unit.ending:
-            replica.dispatch()
+            try:
+                replica.dispatch()
+            except Exception as error:  # of somebody downstream, not of who asked
+                unit.worker.fail(error)
+                raise
             unit.worker.mark(unit)
         elif replica.outbox.clear():
             raise ActorDeadError(
