@@ -51,6 +51,9 @@ def main(arguments: list[str] | None = None) -> int:
         console.print(records_table(suite.name, records))
         for note in suite.notes:
             console.print(f"  {note if isinstance(note, str) else note()}", markup=False)
+        if suite.summary is not None:
+            for line in suite.summary({record.case: record.value for record in records}):
+                console.print(f"  {line}", markup=False)
         draw(suite.name, bars(suite.name, records))
         if suite.curves is not None:
             draw(f"{suite.name}-lines", lines(suite.name, suite.curves()))

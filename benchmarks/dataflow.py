@@ -1,11 +1,13 @@
 """Runs a topology by `actorstream launch` in processes of its own; reads what its meters and its report say.
 
-A benchmark's topology is data: actor name -> table, as in a topology file. It is written to a temporary file.
+A benchmark's topology is an app's file, or data: actor name -> table, as in a topology file, which is written to a
+temporary one.
 """
 
 from __future__ import annotations
 
 import json
+import signal
 import subprocess
 import sys
 import tempfile
@@ -45,28 +47,58 @@ Actors = Mapping[str, Mapping[str, Any]]
 """Actor name -> table."""
 INTO = "{into}"
 """Stands for the folder of notes in the value of a key."""
+INTERRUPTED = 130
 
 
-def launch(name: str, actors: Actors, **deploy: Any) -> Ran:
-    """Runs the topology to its end; JobError with what it printed unless it exits with 0."""
+def launch(name: str, actors: Actors, *, seconds: float | None = None, **deploy: Any) -> Ran:
+    """Runs a topology of these actors; otherwise like launch_file."""
     with tempfile.TemporaryDirectory(prefix="actorstream-benchmark-") as folder:
         into = Path(folder) / "notes"
         into.mkdir()
-        topology, report = Path(folder) / f"{name}.toml", Path(folder) / "report.json"
+        topology = Path(folder) / f"{name}.toml"
         topology.write_text(toml(name, actors).replace(INTO, str(into)))
+        report = launch_file(topology, seconds=seconds, **deploy).report
+        return Ran(report, [json.loads(path.read_text()) for path in sorted(into.iterdir())])
+
+
+def launch_file(
+    topology: Path, *, sets: Mapping[str, Any] | None = None, seconds: float | None = None, **deploy: Any
+) -> Ran:
+    """Runs a topology to its end, or until `seconds` after its start, when its sources are asked to end.
+
+    `sets` are keys as `--set` has them, `deploy` those of the deployment. Raises JobError with what it printed unless
+    it exits with 0, or 130 where its time was limited.
+    """
+    given = {**(sets or {}), **{f"deploy.{key}": value for key, value in deploy.items()}}
+    with tempfile.TemporaryDirectory(prefix="actorstream-benchmark-") as folder:
+        report = Path(folder) / "report.json"
         command = [str(COMMAND), "launch", str(topology), "--report", str(report)]
-        for key, value in deploy.items():
-            command += ["--set", f"deploy.{key}={inline(value)}"]
+        command += [part for key, value in given.items() for part in ("--set", f"{key}={inline(value)}")]
+        code, said = run_limited(command, seconds)
+        if code not in ((0,) if seconds is None else (0, INTERRUPTED)):
+            raise JobError(f"{topology.stem} failed with exit code {code}; it said:\n{tail(said)}")
+        return Ran(json.loads(report.read_text()), [])
+
+
+def run_limited(command: list[str], seconds: float | None) -> tuple[int, str]:
+    """Exit code and standard error of a command that gets SIGTERM after `seconds`; JobError if it goes on for long."""
+    with subprocess.Popen(
+        command, cwd=ROOT, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True
+    ) as process:
         try:
-            done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=LONGEST_SECONDS)
+            if seconds is not None:
+                try:
+                    _, said = process.communicate(timeout=seconds)
+                    return process.returncode, said
+                except subprocess.TimeoutExpired:
+                    process.send_signal(signal.SIGTERM)
+            _, said = process.communicate(timeout=LONGEST_SECONDS)
+            return process.returncode, said
         except subprocess.TimeoutExpired as error:
+            process.kill()
             raise JobError(
-                f"{name} did not end within {LONGEST_SECONDS:.0f} s: {tail(error.stderr)}"
+                f"{command[2]} did not end within {LONGEST_SECONDS:.0f} s: {tail(error.stderr)}"
             ) from error
-        if done.returncode != 0:
-            raise JobError(f"{name} failed with exit code {done.returncode}; it said:\n{tail(done.stderr)}")
-        notes = [json.loads(path.read_text()) for path in sorted(into.iterdir())]
-        return Ran(json.loads(report.read_text()), notes)
 
 
 def toml(name: str, actors: Actors) -> str:

@@ -15,6 +15,9 @@ SUITES = {
     "python-map": "benchmarks.suites.python_map",
     "word-count": "benchmarks.suites.word_count",
     "latency": "benchmarks.suites.latency",
+    "ysb": "benchmarks.suites.ysb",
+    "ysb-star": "benchmarks.suites.ysb_star",
+    "swa": "benchmarks.suites.swa",
 }
 
 

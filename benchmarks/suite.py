@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 
@@ -52,6 +52,8 @@ class Suite:
     """Lines printed beside the figures; what has to be measured for one is measured after the last round."""
     curves: Callable[[], Sequence[Curve]] | None = None
     """What to draw as lines, called after the last round."""
+    summary: Callable[[Mapping[str, float]], Sequence[str]] | None = None
+    """Lines to print beside the figures, made of the median of each case."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,7 @@ import tempfile
 import time
 from array import array
 from collections.abc import Iterable
-from datetime import datetime, timedelta, timezone
+from datetime import UTC, datetime, timedelta
 from itertools import repeat
 from pathlib import Path
 from random import Random
@@ -35,7 +35,7 @@ PER_MS = 10_000
 CHECKED, PER_MS_OF_A_CHECK = 300_000, 10
 VIEW, CLICK = 0, 1
 CAMPAIGN_OF = [str(ad // 10) for ad in range(1000)]
-ALIGNED = datetime(2023, 1, 1, tzinfo=timezone.utc)
+ALIGNED = datetime(2023, 1, 1, tzinfo=UTC)
 
 Event = tuple[int, int, int, int, int, Any, int]
 """User, page, ad, ad type, event type, time, address."""
@@ -72,9 +72,7 @@ class Events(StatelessSourcePartition[Event]):
             ms = at // self.per_ms
             rows = min((ms + 1) * self.per_ms, end) - at
             stamp = START_MS + ms
-            yield from repeat(
-                datetime.fromtimestamp(stamp / 1000, timezone.utc) if self.datetimes else stamp, rows
-            )
+            yield from repeat(datetime.fromtimestamp(stamp / 1000, UTC) if self.datetimes else stamp, rows)
             at += rows
 
 

@@ -8,6 +8,7 @@ from benchmarks.harness import check
 from benchmarks.registry import SUITES, UnknownNameError, load
 from benchmarks.suite import Settings, Suite
 
+YAHOO = "native-1 native-2 kernels-generated-1 kernels-generated-2 kernels-columns-1 c-loop-1"
 NAMES = {
     "ipc": "hand-over-filled hand-over-reference numpy-sum c-ring",
     "exchange": "keyed-2to2",
@@ -17,7 +18,11 @@ NAMES = {
     " bare-loop-return bare-loop-yield bare-loop-same event-int batch-numpy",
     "word-count": "per-event-1 per-event-2 batch-1 batch-2 native-2",
     "latency": "parked-p50 parked-p99 spin-p50 spin-p99 word-count-half-load-p99",
+    "ysb": f"{YAHOO} strings-2 bytes136-2",
+    "ysb-star": YAHOO,
+    "swa": YAHOO,
 }
+PEERS = "flink-1 flink-2 flink-preaggregated-2 spark-2 bytewax-1 bytewax-2 pathway-1"
 
 
 def names(suite: Suite) -> list[str]:
@@ -35,9 +40,15 @@ def test_a_suite_has_the_cases_that_stay(name: str) -> None:
 @pytest.mark.parametrize("name", SUITES)
 def test_peers_take_part_only_when_named(name: str) -> None:
     assert not any(probe.peer for probe in load(name, Settings()).probes)
-    peers = ("bytewax", "spark", "flink")
+    peers = ("bytewax", "spark", "flink", "pathway")
     assert {probe.peer for probe in load(name, Settings(peers=peers)).probes} <= {None, *peers}
     check(load(name, Settings(peers=peers)))
+
+
+@pytest.mark.parametrize("name", ["ysb", "ysb-star", "swa"])
+def test_the_peers_of_the_yahoo_benchmark_have_the_names_that_stay(name: str) -> None:
+    suite = load(name, Settings(peers=("flink", "spark", "bytewax", "pathway")))
+    assert set(PEERS.split()) <= set(names(suite))
 
 
 def test_a_misspelt_suite_is_answered_with_the_nearest() -> None:

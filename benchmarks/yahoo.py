@@ -1,0 +1,221 @@
+"""What `ysb`, `ysb-star` and `swa` share: runs of apps/ysb by `actorstream launch`, of the bare C and of the peers.
+
+Every run of ours lasts for a set time and is checked: the counts in its result file must add up to the rows that its
+own report says were counted.
+"""
+
+from __future__ import annotations
+
+import csv
+import tempfile
+import tomllib
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+
+from actorstream import Event, EventTime, Int32
+from benchmarks import environments, job
+from benchmarks.dataflow import Actors, Ran, launch, launch_file
+from benchmarks.job import ROOT, JobError
+from benchmarks.loops import ysb as bare
+from benchmarks.repeat import Repeat
+from benchmarks.suite import Probe, Settings, probe
+
+LOOPS = "benchmarks.loops.ysb"
+BATCH_SIZE = 16_384
+START_SECONDS = 1.0
+"""What a launch takes until rows flow, at most."""
+ENDLESS = 10**15
+EVENTS = "events/s"
+WINDFLOW = 5.8e6
+"""YSB on WindFlow 4.2, two cores (PEERS.md): not on a registry, not measured in the same run."""
+
+
+@dataclass(frozen=True, slots=True)
+class Workload:
+    """One of the three queries.
+
+    Attributes:
+        name: of the suite and of the bare loops.
+        file: the topology.
+        sink: the actor that writes the results.
+        counted: the actors whose rows are counted, and the columns of the results that say how often.
+        windows: how many windows a row is in.
+    """
+
+    name: str
+    file: Path
+    sink: str
+    counted: tuple[tuple[str, int], ...]
+    windows: int = 1
+
+
+APP = ROOT / "apps" / "ysb"
+YSB = Workload("ysb", APP / "bench.toml", "counts", (("campaigns", -1),))
+STAR = Workload("ysb-star", APP / "star-bench.toml", "ratios", (("campaigns", 2), ("click_campaigns", 3)))
+SWA = Workload("swa", APP / "swa-bench.toml", "counts", (("events", -1),), 10)
+
+
+def native(workload: Workload, workers: int, seconds: float, ids: str = "int", **deploy: Any) -> float:
+    """Events a second of the app's topology; on one worker with one replica of each actor."""
+    return native_run(workload, workers, seconds, ids, **deploy).report["throughput_eps"]  # type: ignore[no-any-return]
+
+
+def native_run(workload: Workload, workers: int, seconds: float, ids: str = "int", **deploy: Any) -> Ran:
+    """A run of the app's topology, whose counts were found right."""
+    with tempfile.TemporaryDirectory(prefix="actorstream-benchmark-") as folder:
+        results = Path(folder) / "results.csv"
+        sets: dict[str, Any] = {
+            "actors.events.ids": ids,
+            "actors.events.count": ENDLESS,
+            "actors.events.shards": workers,
+            f"actors.{workload.sink}.path": results,
+        }
+        sets |= {f"actors.{actor}.replicas": workers for actor in replicated(workload)}
+        settings = {"transport": "shm", "batch_size": BATCH_SIZE, "workers": workers} | deploy
+        ran = launch_file(workload.file, sets=sets, seconds=seconds + START_SECONDS, **settings)
+        check(workload, ran, results)
+        return ran
+
+
+def replicated(workload: Workload) -> list[str]:
+    """The actors of the topology that have more than one replica."""
+    actors = tomllib.loads(workload.file.read_text())["actors"]
+    return [name for name, keys in actors.items() if "replicas" in keys]
+
+
+def check(workload: Workload, ran: Ran, results: Path) -> None:
+    """JobError unless what was counted is what came."""
+    with results.open(newline="") as file:
+        rows = list(csv.reader(file))[1:]
+    for actor, column in workload.counted:
+        counted = sum(int(row[column]) for row in rows)
+        came = ran.report["events_out"][actor] * workload.windows
+        if counted != came or not came:
+            raise JobError(
+                f"{workload.file.name}: the {len(rows)} results count {counted} rows of {actor!r}, and {came} came"
+            )
+
+
+class AdEvent(Event):
+    """The integer events of the app."""
+
+    user_id: Int32
+    page_id: Int32
+    ad_id: Int32
+    ad_type: Literal["banner", "modal", "sponsored-search", "mail", "mobile"]
+    event_type: Literal["view", "click", "purchase"]
+    event_time: EventTime
+    ip_address: Int32
+
+
+class Kept(Repeat):
+    """As many batches as the bare kernels keep, again and again, all of one event time."""
+
+    outputs: ClassVar = {"default": AdEvent}
+    ordered = True
+    """So that the runtime need not look at event times, as at those of the generator."""
+
+    def make(self, shard: int, rows: int) -> list[dict[str, np.ndarray]]:
+        state = bare.Bare("ysb", shard, self.shards)
+        made = []
+        for number in range(bare.KEPT_BATCHES):
+            arrays, struct = state.columns(rows)
+            state.module.lib.generate(state.numbering, number * rows, rows, struct)
+            arrays["time"][:] = bare.START_MS
+            made.append(dict(zip((field for field in AdEvent.__struct_fields__), arrays.values())))
+        return made
+
+
+def columns_source(seconds: float) -> dict[str, Any]:
+    return {"type": "benchmarks.yahoo:Kept", "seconds": seconds}
+
+
+def from_columns(workload: Workload, seconds: float) -> float:
+    """Events a second of the app's operators on one worker, over batches in memory."""
+    actors = tomllib.loads(workload.file.read_text())["actors"]
+    tables: dict[str, Mapping[str, Any]] = {
+        name: {key: value for key, value in keys.items() if key != "replicas"}
+        for name, keys in actors.items()
+    }
+    tables["events"] = columns_source(seconds)
+    with tempfile.TemporaryDirectory(prefix="actorstream-benchmark-") as folder:
+        results = Path(folder) / "results.csv"
+        tables[workload.sink] = {**tables[workload.sink], "path": str(results)}
+        of_file: Actors = tables
+        ran = launch(workload.name, of_file, transport="local", workers=1, batch_size=bare.BATCH)
+        check(workload, ran, results)
+        return float(ran.report["throughput_eps"])
+
+
+def kernels(workload: Workload, generated: bool, processes: int, seconds: float) -> float:
+    keys = {"workload": workload.name, "generated": generated, "processes": processes, "seconds": seconds}
+    return float(job.call(f"{LOOPS}:kernels", **keys))
+
+
+def our_probes(workload: Workload, settings: Settings) -> list[Probe]:
+    """The engine and the bare C, compared ones side by side."""
+    seconds = 2.2 if settings.quick else 3.0
+    loop_seconds = 0.7 if settings.quick else 1.5
+    fused = partial(job.call, f"{LOOPS}:fused", workload=workload.name, seconds=loop_seconds)
+    made = []
+    for cores in (1, 2):
+        case = f"kernels-generated-{cores}"
+        against = "kernels-generated-1" if cores == 2 else None
+        made.append(
+            probe(case, EVENTS, partial(kernels, workload, True, cores, loop_seconds), against=against)
+        )
+        made.append(probe(f"native-{cores}", EVENTS, partial(native, workload, cores, seconds), against=case))
+    of_columns = partial(from_columns, workload, seconds)
+    made += [
+        probe("kernels-columns-1", EVENTS, partial(kernels, workload, False, 1, loop_seconds)),
+        probe("native-columns-1", EVENTS, of_columns, against="kernels-columns-1"),
+        probe("c-loop-1", EVENTS, fused, against="kernels-generated-1"),
+    ]
+    return made
+
+
+@dataclass(frozen=True, slots=True)
+class PeerRun:
+    """One case of a peer: its program and arguments; `size` is the events of a run in full and under --quick."""
+
+    case: str
+    peer: str
+    program: str
+    before: tuple[str, ...]
+    size: tuple[int, int]
+    after: tuple[str, ...] = ()
+    against: str = "native-2"
+
+
+def peer_probes(runs: Sequence[PeerRun], settings: Settings) -> list[Probe]:
+    """Those of the peers that were named."""
+
+    def measured(run: PeerRun) -> Callable[[], float]:
+        size = str(settings.scale(*run.size))
+        return lambda: float(environments.run(run.peer, run.program, *run.before, size, *run.after)["value"])
+
+    return [
+        probe(run.case, EVENTS, measured(run), against=run.against, peer=run.peer)
+        for run in runs
+        if run.peer in settings.peers
+    ]
+
+
+def summary(medians: Mapping[str, float]) -> list[str]:
+    """How many times as fast as each peer, and how it scales beside the bare kernels."""
+    ours, bare_two = medians["native-2"], medians["kernels-generated-2"]
+    scaling, bare_scaling = ours / medians["native-1"], bare_two / medians["kernels-generated-1"]
+    share = scaling / bare_scaling
+    lines = [f"one core to two: native {scaling:.2f}, bare kernels {bare_scaling:.2f}: {share:.2f} of theirs"]
+    peers = {"flink", "spark", "bytewax", "pathway"}
+    lines += [
+        f"native-2 is {ours / value:,.1f} times {case}"
+        for case, value in medians.items()
+        if case.split("-")[0] in peers and "strings" not in case
+    ]
+    return lines
