@@ -1,0 +1,178 @@
+"""Panes: cells by group and run of event time (include/panes.h). One thread at a time; calls release the GIL."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from actorstream.native._core import ffi, lib
+from actorstream.native.cells import DISTINCT, VALUES, Program, checked
+from actorstream.native.groups import Groups, Numbers, int64s, read_texts, uint32s, uint64s
+from actorstream.native.operands import Operands
+from actorstream.native.status import opened
+
+#: The tag of panes whose rows all windows take.
+ALL: int = -(2**63)
+
+_add = lib.as_panes_add
+_AGAIN: int = lib.AS_AGAIN
+
+
+class Panes:
+    """The cells of rows by key and pane.
+
+    Args:
+        keys: as for `Groups`.
+        program: the accumulators.
+        origin, width: pane n is [origin + n * width, origin + (n + 1) * width); width 0: there is one, 0.
+    """
+
+    __slots__ = ("_panes", "groups", "program", "words")
+
+    def __init__(
+        self, keys: Sequence[tuple[int, bool]], program: Program, *, origin: int = 0, width: int = 0
+    ) -> None:
+        groups = Groups.create(keys)
+        handle = lib.as_panes_create(groups, len(keys), program.pointer, origin, width)
+        if handle == ffi.NULL:
+            lib.as_groups_destroy(groups)
+        self._panes = ffi.gc(opened(handle, f"panes of width {width} from {origin}"), lib.as_panes_destroy)
+        self.program, self.words = program, program.words
+        self.groups = Groups.of(lib.as_panes_groups(self._panes), keys, self)
+
+    def add(self, operands: Operands, rows: int, low: int, tag: int = ALL) -> bool:
+        """Adds rows: time, order, key and value columns. False, and nothing was changed: an event time is below `low`
+        or 2^62 or more. ResourceError, ValueError: see `checked`."""
+        status = _add(self._panes, operands.pointer, rows, low, tag)
+        if status == 0:
+            return True
+        if status == _AGAIN:
+            return False
+        checked(status, "aggregate")
+        return True
+
+    def numbers(self) -> npt.NDArray[np.int64]:
+        """Numbers of the panes with rows, ascending."""
+        out = np.empty(lib.as_panes_count(self._panes), np.int64)
+        if not len(out):
+            return out
+        return out[: lib.as_panes_numbers(self._panes, int64s(out))]
+
+    def mark(self) -> None:
+        """From now on notes which groups get rows; `unmark` forgets them."""
+        lib.as_panes_mark(self._panes)
+
+    def unmark(self) -> None:
+        lib.as_panes_unmark(self._panes)
+
+    def open(self, first: int, count: int, window: int, *, marked: bool = False) -> int:
+        """Merges panes first .. first + count - 1 for `take`; those with a tag above `window` are left out. Answers how
+        many groups that has at the most."""
+        return checked(lib.as_panes_open(self._panes, first, count, window, marked), "window")
+
+    def take(self, groups: Numbers, cells: npt.NDArray[np.uint64]) -> int:
+        """Writes the next groups in key order, and their cells (shape (rows, words)); answers how many, 0: no more."""
+        most = len(groups)
+        return lib.as_panes_take(self._panes, most, uint32s(groups), uint64s(cells))  # type: ignore[no-any-return]
+
+    def quantile(self, step: int, q: float, groups: Numbers) -> npt.NDArray[np.float64]:
+        """Of a VALUES step, for groups that the last `take` wrote; NaN where there is no value."""
+        out = np.empty(len(groups))
+        if len(groups):
+            target = ffi.from_buffer("double[]", out)
+            checked(
+                lib.as_panes_quantile(self._panes, step, q, uint32s(groups), len(groups), target), "quantile"
+            )
+        return out
+
+    def drop(self, pane: int) -> None:
+        """Drops panes below `pane`, and what only they needed."""
+        checked(lib.as_panes_drop(self._panes, pane), "aggregate")
+
+    @property
+    def count(self) -> int:
+        """How many panes there are, those of one number with several tags counted each."""
+        return lib.as_panes_count(self._panes)  # type: ignore[no-any-return]
+
+    @property
+    def nbytes(self) -> int:
+        return lib.as_panes_bytes(self._panes)  # type: ignore[no-any-return]
+
+    def texts(self, value: int, numbers: npt.NDArray[np.uint64]) -> tuple[np.ndarray, np.ndarray]:
+        """Texts of a value column of bytes: offsets and data."""
+        return read_texts(
+            len(numbers),
+            lambda offsets, data: lib.as_panes_texts(
+                self._panes, value, uint64s(numbers), len(numbers), offsets, data
+            ),
+        )
+
+    # -- for checkpoints
+
+    def select(self, at: int) -> tuple[int, int, float, int]:
+        """Opens pane number `at` of `count` alone, for `take`: (number, tag, bound of its sums, groups at the most)."""
+        number, tag, bound = ffi.new("int64_t *"), ffi.new("int64_t *"), ffi.new("double *")
+        groups = checked(lib.as_panes_select(self._panes, at, number, tag, bound), "snapshot")
+        return number[0], tag[0], bound[0], groups
+
+    def beside(self, step: int, groups: Numbers) -> tuple[np.ndarray, np.ndarray]:
+        """What lies beside the open pane's cells: (group, value) pairs of DISTINCT, (offsets, values) of VALUES."""
+        what = self.program.steps[step].what
+        if what == DISTINCT:
+            count = lib.as_panes_pairs(self._panes, step, ffi.NULL, ffi.NULL)
+            pair_groups, values = np.empty(count, np.uint32), np.empty(count, np.uint64)
+            if count:
+                lib.as_panes_pairs(self._panes, step, uint32s(pair_groups), uint64s(values))
+            return pair_groups, values
+        assert what == VALUES
+        offsets = np.zeros(len(groups) + 1, np.int64)
+        if not len(groups):
+            return offsets, np.empty(0, np.uint64)
+        numbers, rows = uint32s(groups), len(groups)
+        count = lib.as_panes_lists(self._panes, step, numbers, rows, int64s(offsets), ffi.NULL)
+        values = np.empty(count, np.uint64)
+        if count:
+            lib.as_panes_lists(self._panes, step, numbers, rows, int64s(offsets), uint64s(values))
+        return offsets, values
+
+    def text_count(self, value: int) -> int:
+        return lib.as_panes_text_count(self._panes, value)  # type: ignore[no-any-return]
+
+    def put_texts(self, value: int, operands: Operands, rows: int) -> None:
+        checked(lib.as_panes_put_texts(self._panes, value, operands.pointer, rows), "restore")
+
+    def put(
+        self, number: int, tag: int, bound: float, keys: Operands, cells: npt.NDArray[np.uint64]
+    ) -> Numbers:
+        """Puts cells of groups with these keys back; answers their numbers."""
+        groups: Numbers = np.empty(len(cells), np.uint32)
+        if len(cells):
+            status = lib.as_panes_put(
+                self._panes, number, tag, bound, keys.pointer, len(cells), uint64s(cells), uint32s(groups)
+            )
+            checked(status, "restore")
+        return groups
+
+    def put_beside(self, number: int, tag: int, step: int, groups: Numbers, parts: Any, values: Any) -> None:
+        """What `beside` answered of a step; of DISTINCT `groups` are the pairs', and `parts` is not used."""
+        if len(values) == 0:
+            return
+        if self.program.steps[step].what == DISTINCT:
+            status = lib.as_panes_put_pairs(
+                self._panes, number, tag, step, uint32s(groups), uint64s(values), len(values)
+            )
+        else:
+            status = lib.as_panes_put_lists(
+                self._panes,
+                number,
+                tag,
+                step,
+                uint32s(groups),
+                len(groups),
+                int64s(parts),
+                uint64s(values),
+            )
+        checked(status, "restore")
