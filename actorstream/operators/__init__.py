@@ -3,6 +3,11 @@
 from __future__ import annotations
 
 BUILTIN: dict[str, str] = {
+    "map": "actorstream.operators.map:Map",
+    "filter": "actorstream.operators.filter:Filter",
+    "split": "actorstream.operators.split:Split",
+    "union": "actorstream.operators.union:Union",
+    "reduce": "actorstream.operators.reduce:Reduce",
     "join": "actorstream.operators.join:Join",
     "static-join": "actorstream.operators.static_join:StaticJoin",
     "top": "actorstream.operators.top:Top",

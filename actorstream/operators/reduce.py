@@ -1,0 +1,260 @@
+"""reduce: all rows to one value, without key or window (AIR section 4)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from actorstream.actors.actor import Actor
+from actorstream.errors import ActorstreamError, Problem
+from actorstream.events.batch import Batch
+from actorstream.events.column import Column
+from actorstream.events.jumbo import decode, from_bytes, to_bytes
+from actorstream.events.schema import Schema
+from actorstream.operators.checks import one_of, same_inputs
+from actorstream.operators.expressions import AggregateCall, ExpressionError, RowErrors, compile_call
+from actorstream.operators.failed_rows import fail_event, without_failed
+from actorstream.operators.folds import ARITIES, RUNNING, Fold, column_of, fold_of
+from actorstream.operators.functions import (
+    NativeColumns,
+    declared,
+    native_problems,
+    returned_field,
+    returned_type,
+)
+
+if TYPE_CHECKING:
+    from actorstream.events.event import Event
+
+WAYS = ("aggregate", "function", "native")
+
+
+class Reduce(Actor):
+    """One row at the end of the input; with `running`, one after each row instead.
+
+    Args:
+        aggregate: count(), sum(x), min(x), max(x), mean(x), first(x), last(x), count_distinct(x) or quantile(x, q) of
+            expressions (docs/expressions.md), such as "sum(price * quantity)"; or {field = "sum(price)", ...}. Without
+            a field name the aggregate's own. Nulls are left out.
+        function: a Python function of two events that answers the one that stands for both. The first event stands for
+            itself.
+        native: a C function ("package.module:name") that changes the one value `returns`, at first 0, by the rows of
+            `columns` that have no null.
+        columns, returns: fields that `native` takes, {field = "type"} of its value; unless the function says so itself.
+        running: a row for each row that comes in: the value so far. Not of count_distinct, quantile and `native`.
+
+    Each replica reduces its own rows. Without any row there is no result, but of aggregates that are 0 then.
+    """
+
+    def __init__(
+        self,
+        aggregate: str | dict[str, str] | None = None,
+        *,
+        function: Callable[..., Any] | None = None,
+        native: Any = None,
+        columns: list[str] | None = None,
+        returns: dict[str, str] | None = None,
+        running: bool = False,
+    ) -> None:
+        self.keys = {"aggregate": aggregate, "native": native, "columns": columns, "returns": returns}
+        self.function, self.is_running = function, running
+        self.reduction: Reduction | None = None
+
+    def on_start(self) -> None:
+        schema = next(iter(self.context.inputs.values()))
+        if self.function is not None:
+            self.reduction = Pairwise(self, self.function, schema)
+        elif self.keys["native"] is not None:
+            self.reduction = Natively(self.keys, schema)
+        else:
+            self.reduction = Aggregates(aggregates_of(self.keys, schema), schema)
+        if self.state is not None:
+            self.reduction.restore(self.state)
+
+    def on_batch(self, batch: Batch) -> Batch | None:
+        assert self.reduction is not None
+        try:
+            return self.reduction.add(batch, self.is_running)
+        except RowErrors as errors:
+            return self.on_batch(without_failed(self, batch, errors))
+
+    def on_end(self) -> Batch | None:
+        assert self.reduction is not None
+        return None if self.is_running else self.reduction.result()
+
+    def snapshot(self) -> Any:
+        return self.state if self.reduction is None else self.reduction.snapshot()
+
+    def restore(self, snapshot: Any) -> None:
+        self.state = snapshot
+        if self.reduction is not None:
+            self.reduction.restore(snapshot)
+
+    @classmethod
+    def output_types(cls, keys: dict[str, Any], inputs: list[Schema]) -> dict[str, Schema | type[Event]]:
+        if keys.get("function") is not None:
+            return {"default": returned_type(keys["function"]) or inputs[0]}
+        if keys.get("native") is not None:
+            return {"default": Natively(keys, inputs[0]).schema}
+        return {"default": Aggregates(aggregates_of(keys, inputs[0]), inputs[0]).schema}
+
+    @classmethod
+    def check(cls, keys: dict[str, Any], inputs: list[Schema], base: Path) -> list[Problem]:
+        problems = same_inputs(inputs) + one_of(keys, WAYS)
+        if problems:
+            return problems
+        if keys.get("native") is not None:
+            problems = native_problems(keys, inputs[0], returns=True)
+            if keys.get("running"):
+                problems.append(Problem("running", "of a native function", "aggregate or function"))
+            return problems
+        for name, text in _texts(keys).items():
+            where = "aggregate" if isinstance(keys["aggregate"], str) else f"aggregate.{name}"
+            try:
+                call = compile_call(text, inputs[0], ARITIES)
+                fold_of(call)
+            except ExpressionError as error:
+                problems.append(error.problem(where))
+            else:
+                if keys.get("running") and call.name not in RUNNING:
+                    problems.append(Problem("running", f"of {call.name}", f"{', '.join(RUNNING)}"))
+        return problems
+
+
+class Reduction:
+    """What the rows so far come to; `schema`: of the result."""
+
+    schema: Schema
+
+    def add(self, batch: Batch, running: bool) -> Batch | None:
+        """Takes rows; `running`: answers the value after each."""
+        raise NotImplementedError
+
+    def result(self) -> Batch | None:
+        """The value of all rows; None if there is none."""
+        raise NotImplementedError
+
+    def snapshot(self) -> Any:
+        raise NotImplementedError
+
+    def restore(self, snapshot: Any) -> None:
+        raise NotImplementedError
+
+
+class Aggregates(Reduction):
+    def __init__(self, calls: dict[str, AggregateCall], schema: Schema) -> None:
+        self._calls = list(calls.values())
+        self._folds: list[Fold] = [fold_of(call) for call in self._calls]
+        self._rows = 0
+        fields = tuple(fold.kind.field(name) for name, fold in zip(calls, self._folds))
+        self.schema = Schema("Reduced", fields, None, schema.time_unit)
+
+    def add(self, batch: Batch, running: bool) -> Batch | None:
+        values: list[Column | None] = [
+            call.arguments[0].evaluate(batch) if call.arguments else None for call in self._calls
+        ]
+        self._rows += batch.rows
+        if not running:
+            for fold, column in zip(self._folds, values):
+                fold.add(batch.rows, column)
+            return None
+        columns = {
+            field.name: column_of(field, fold.running(batch.rows, column))
+            for field, fold, column in zip(self.schema.fields, self._folds, values)
+        }
+        return Batch.of(columns, event=self.schema, origin=batch)
+
+    def result(self) -> Batch | None:
+        if self._rows == 0 and any(fold.of_none is None for fold in self._folds):
+            return None
+        found = {}
+        for field, fold in zip(self.schema.fields, self._folds):
+            found[field.name] = column_of(field, [fold.value() if self._rows else fold.of_none])
+        return Batch.of_columns(self.schema, found)
+
+    def snapshot(self) -> Any:
+        return [self._rows, [fold.snapshot() for fold in self._folds]]
+
+    def restore(self, snapshot: Any) -> None:
+        self._rows, states = snapshot
+        for fold, state in zip(self._folds, states):
+            fold.restore(state)
+
+
+class Pairwise(Reduction):
+    def __init__(self, actor: Actor, function: Callable[[Any, Any], Any], schema: Schema) -> None:
+        self._actor, self._function = actor, function
+        self._value: Any = None
+        self.schema = Schema.of(returned_type(function) or schema)
+
+    def add(self, batch: Batch, running: bool) -> Batch | None:
+        made: list[Any] = []
+        origin: list[int] = []
+        for row, event in enumerate(batch.events()):
+            try:
+                value = event if self._value is None else self._function(self._value, event)
+                if value is None:
+                    raise ActorstreamError(
+                        "the function answered None; allowed: an event that stands for both"
+                    )
+            except Exception as error:
+                fail_event(self._actor, event, error)
+                continue
+            self._value = value
+            if running:
+                made.append(value)
+                origin.append(row)
+        return (
+            Batch.of_events(self.schema, made).inherit(batch, np.array(origin, np.uint32)) if made else None
+        )
+
+    def result(self) -> Batch | None:
+        return None if self._value is None else Batch.of_events(self.schema, [self._value])
+
+    def snapshot(self) -> Any:
+        return None if self._value is None else to_bytes(Batch.of_events(self.schema, [self._value]))
+
+    def restore(self, snapshot: Any) -> None:
+        self._value = None if snapshot is None else decode(self.schema, from_bytes(snapshot)).events()[0]
+
+
+class Natively(Reduction):
+    def __init__(self, keys: dict[str, Any], schema: Schema) -> None:
+        native = declared(keys["native"], keys.get("columns"), keys.get("returns"))
+        field = returned_field(native, schema)
+        self.schema = Schema("Reduced", (Schema.from_dict({field.name: field.kind.value}).fields[0],))
+        self._columns = NativeColumns(native, schema)
+        self._value = np.zeros(1, self.schema.fields[0].dtype)
+        self._rows = 0
+
+    def add(self, batch: Batch, running: bool) -> Batch | None:
+        self._rows += batch.rows
+        self._columns.fold(batch, self._value)
+        return None
+
+    def result(self) -> Batch | None:
+        return (
+            Batch.of_columns(self.schema, {self.schema.fields[0].name: self._value}) if self._rows else None
+        )
+
+    def snapshot(self) -> Any:
+        return [self._rows, self._value.tobytes()]
+
+    def restore(self, snapshot: Any) -> None:
+        self._rows, value = snapshot
+        self._value = np.frombuffer(value, self._value.dtype).copy()
+
+
+def aggregates_of(keys: dict[str, Any], schema: Schema) -> dict[str, AggregateCall]:
+    """The aggregates by field. ExpressionError for the first that is wrong."""
+    return {name: compile_call(text, schema, ARITIES) for name, text in _texts(keys).items()}
+
+
+def _texts(keys: dict[str, Any]) -> dict[str, str]:
+    given = keys.get("aggregate")
+    if isinstance(given, str):
+        return {given.split("(")[0].strip() or "value": given}
+    return given or {}

@@ -1,0 +1,67 @@
+"""split: each row to the first case whose condition is true, the rest to `default` (AIR section 4). Keeps row numbers;
+copies nothing."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from actorstream.actors.actor import Actor
+from actorstream.errors import Problem
+from actorstream.events.batch import Batch
+from actorstream.events.schema import Schema
+from actorstream.operators.checks import same_inputs
+from actorstream.operators.compiled import Compiled
+from actorstream.operators.expressions import Cases, ExpressionError, RowErrors, compile_condition
+from actorstream.operators.failed_rows import without_failed
+
+if TYPE_CHECKING:
+    from actorstream.events.event import Event
+
+RESERVED = ("default", "late", "dead")
+
+
+class Split(Actor):
+    """Sends each row to one output.
+
+    Args:
+        cases: output = condition, an expression that is a bool; in this order, and asked for those rows only that no
+            earlier case has taken. Rows for which none is true go to the output `default`.
+    """
+
+    stateless: ClassVar[bool] = True
+
+    def __init__(self, cases: dict[str, str]) -> None:
+        self.cases = cases
+        self._names = (*cases, "default")
+        self._compiled: Compiled[Cases] = Compiled(
+            lambda schema: Cases({name: compile_condition(text, schema) for name, text in cases.items()})
+        )
+
+    def on_batch(self, batch: Batch) -> None:
+        try:
+            parts = self._compiled.of(batch.schema).rows(batch)
+        except RowErrors as errors:
+            self.on_batch(without_failed(self, batch, errors))
+            return
+        for name, rows in zip(self._names, parts):
+            if len(rows):
+                self.emit(batch if len(rows) == batch.rows else batch.selection(rows), name)
+
+    @classmethod
+    def output_types(cls, keys: dict[str, Any], inputs: list[Schema]) -> dict[str, Schema | type[Event]]:
+        return dict.fromkeys(("default", *keys["cases"]), inputs[0])
+
+    @classmethod
+    def check(cls, keys: dict[str, Any], inputs: list[Schema], base: Path) -> list[Problem]:
+        problems = same_inputs(inputs)
+        if not keys["cases"]:
+            problems.append(Problem("cases", "is empty", '{ name = "condition", ... }'))
+        for name, condition in keys["cases"].items():
+            if name in RESERVED:
+                problems.append(Problem(f"cases.{name}", "is an output of its own", "another name"))
+            try:
+                compile_condition(condition, inputs[0])
+            except ExpressionError as error:
+                problems.append(error.problem(f"cases.{name}"))
+        return problems
