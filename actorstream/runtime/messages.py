@@ -42,28 +42,38 @@ class Inlet(Actor):
 
     async def on_message(self, message: Any) -> Any:
         """Hands the message to the operator; what it emits meanwhile flows on, what it returns is the answer."""
-        unit = self.target.unit
+        replica = self.target
+        unit = replica.unit
         assert unit is not None
-        answer: Any = None
-        if unit.done or unit.ending or unit.is_free:
-            answer = self.target.actor.on_message(message)  # type: ignore[attr-defined]
-            if not inspect.isawaitable(answer):
-                self._dispatch(unit)
-                return answer
-        if unit.done or unit.ending:
-            answer = await answer
-            self._dispatch(unit)
-            return answer
-        answered: asyncio.Future[Any] = unit.worker.loop.create_future()
-        unit.await_soon(self._in_turn(message, answer, answered))
-        unit.worker.mark(unit)
-        return await answered
+        if not replica.started or replica.busy:
+            answered: asyncio.Future[Any] = unit.worker.loop.create_future()
+            unit.await_soon(self._in_turn(message, answered))
+            unit.worker.mark(unit)
+            return await answered
+        answer = replica.actor.on_message(message)  # type: ignore[attr-defined]
+        if inspect.isawaitable(answer):
+            answer = await self._beside(unit, answer)
+        self._dispatch(unit)
+        return answer
 
-    async def _in_turn(self, message: Any, answer: Any, answered: asyncio.Future[Any]) -> None:
-        """Runs the hook, or what it wants awaited, while no other hook of the unit is at work."""
+    async def _beside(self, unit: Unit, answer: Any) -> Any:
+        """Awaits the hook for a message; the unit takes no input meanwhile."""
+        replica = self.target
+        done = unit.worker.loop.create_future()
+        unit.beside.add(done)
+        replica.busy = True
         try:
-            if answer is None:
-                answer = self.target.actor.on_message(message)  # type: ignore[attr-defined]
+            return await answer
+        finally:
+            replica.busy = False
+            unit.beside.discard(done)
+            done.set_result(None)
+            unit.worker.mark(unit)
+
+    async def _in_turn(self, message: Any, answered: asyncio.Future[Any]) -> None:
+        """Runs the hook for a message that came while another hook of the replica was at work."""
+        try:
+            answer = self.target.actor.on_message(message)  # type: ignore[attr-defined]
             if inspect.isawaitable(answer):
                 answer = await answer
             assert self.target.unit is not None

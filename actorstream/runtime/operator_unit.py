@@ -154,10 +154,14 @@ class OperatorUnit(Unit):
 
     async def _await_call(self, call: Any, part: Any, rows: int, first: int) -> int:
         started = monotonic_ns()
-        if self.head.descent is not None and not call.takes_batch:
-            await self.head.descent.run_async(call, part, first)
-        else:
-            await call.run_async(part)
+        self.head.busy = True
+        try:
+            if self.head.descent is not None and not call.takes_batch:
+                await self.head.descent.run_async(call, part, first)
+            else:
+                await call.run_async(part)
+        finally:
+            self.head.busy = False
         took = monotonic_ns() - started
         self.head.execute_ns += took
         self.head.finish(rows)

@@ -87,6 +87,8 @@ class Replica:
         self.unit: Unit | None = None
         self.started = False
         """Whether on_start was called, so that on_stop is due."""
+        self.busy = False
+        """Whether one of its hooks awaits something."""
         self.arena: Arena | None = None
         """Where batches that are written in place lie; None: on the heap, since none of them leaves the process."""
         self._pools: dict[tuple[Any, int], WritablePool] = {}
@@ -272,6 +274,7 @@ class Replica:
         return None
 
     async def _call_async(self, method: Any, arguments: tuple[Any, ...]) -> None:
+        self.busy = True
         try:
             result = method(*arguments)
             if inspect.isasyncgen(result):
@@ -281,13 +284,18 @@ class Replica:
                 self._take(await result)
         except Exception as error:
             raise operator_error(self.name, self.replica, None, error) from error
+        finally:
+            self.busy = False
         self.dispatch()
 
     async def _await(self, coroutine: Any) -> None:
+        self.busy = True
         try:
             self._take(await coroutine)
         except Exception as error:
             raise operator_error(self.name, self.replica, None, error) from error
+        finally:
+            self.busy = False
         self.dispatch()
 
     def _take(self, result: Any) -> None:

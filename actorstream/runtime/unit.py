@@ -51,6 +51,8 @@ class Unit:
         self.members: list[Replica] = []
         self.blocked: list[OutLane] = []
         self.task: asyncio.Task[None] | None = None
+        self.beside: set[asyncio.Future[Any]] = set()
+        """Hooks for messages that await while another member's hook does; input waits for them."""
         self.ready = False
         """Whether the worker's ready queue holds this unit."""
         self.done = False
@@ -129,7 +131,7 @@ class Unit:
         """One turn. Raises OperatorError where a hook failed under on_error = "fail"."""
         if self.done:
             return Status.DONE
-        if self.task is not None:
+        if self.task is not None or self.beside:
             return Status.BUSY
         self._waited(monotonic_ns())
         if self.ending:
@@ -236,11 +238,6 @@ class Unit:
         """An async hook that is due: it runs before the next input, one at a time and in this order."""
         self._awaiting.append(coroutine)
 
-    @property
-    def is_free(self) -> bool:
-        """Whether no hook is at work or waits for its turn; between turns only."""
-        return self.task is None and not self._awaiting
-
     async def _await_all(self) -> None:
         while self._awaiting:
             await self._awaiting.popleft()
@@ -267,6 +264,8 @@ class Unit:
         self.stop_timers()
         await self._await_all()
         for replica in self.members:
+            while self.beside:
+                await asyncio.wait(self.beside)
             coroutine = replica.call("on_end")
             if coroutine is not None:
                 await coroutine
