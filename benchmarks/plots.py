@@ -4,7 +4,7 @@ both themes."""
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from html import escape
 
 from benchmarks.record import Record
@@ -15,6 +15,7 @@ WIDTH = 860
 LEFT = 250
 RIGHT = 130
 ROW = 26
+MOST_LINEAR = 50
 COLOURS = ("#4472c4", "#c55a11", "#3a8f5c", "#8e5aa8", "#b8860b", "#7f7f7f")
 STYLE = (
     "text{font:13px system-ui,sans-serif;fill:#404040}.t{font-weight:600;font-size:15px}.u{fill:#808080}"
@@ -58,32 +59,54 @@ def bar(record: Record, y: int, scale: float) -> list[str]:
 
 
 def lines(title: str, curves: Sequence[Curve]) -> str:
-    """Curves that share their axes: x logarithmic, y linear from 0."""
+    """Curves that share their axes: x logarithmic, y linear from 0, or logarithmic too where the values are more than
+    a factor of MOST_LINEAR apart."""
     height, top, bottom = 360, 50, 310
     points = [point for curve in curves for point in curve.points]
     low, high = min(x for x, _ in points), max(x for x, _ in points)
-    most = max(y for _, y in points) or 1.0
     span = math.log(high / low) or 1.0
+    steps, height_of = scale([y for _, y in points])
 
     def place(x: float, y: float) -> tuple[float, float]:
         across = LEFT / 2 + (WIDTH - LEFT / 2 - RIGHT) * math.log(x / low) / span
-        return across, bottom - (bottom - top) * y / most
+        return across, bottom - (bottom - top) * height_of(y)
 
     parts = [text(12, 24, title, "t"), text(12, top - 8, curves[0].unit, "u")]
     parts.append(text(WIDTH - RIGHT, bottom + 38, curves[0].axis, "u", "end"))
-    for share in (0.0, 0.5, 1.0):
-        y = bottom - (bottom - top) * share
+    for step in steps:
+        y = bottom - (bottom - top) * height_of(step)
         parts.append(f'<line x1="{LEFT // 2}" x2="{WIDTH - RIGHT}" y1="{y:.1f}" y2="{y:.1f}"/>')
-        parts.append(text(LEFT // 2 - 8, int(y) + 4, figure(most * share), "u", "end"))
+        parts.append(text(LEFT // 2 - 8, int(y) + 4, figure(step), "u", "end"))
     places = sorted({x for x, _ in points})
-    parts += [text(int(place(x, 0)[0]), bottom + 18, figure(x), "u", "middle") for x in places]
+    parts += [text(int(place(x, steps[-1])[0]), bottom + 18, figure(x), "u", "middle") for x in places]
     for index, curve in enumerate(curves):
         colour = COLOURS[index % len(COLOURS)]
         path = " ".join("{:.1f},{:.1f}".format(*place(x, y)) for x, y in curve.points)
         parts.append(f'<polyline points="{path}" fill="none" stroke="{colour}" stroke-width="2"/>')
-        end = place(*curve.points[-1])
-        parts.append(text(int(end[0]) + 8, int(end[1]) + 4, curve.name))
+    parts += names(curves, place)
     return svg(height, parts)
+
+
+def scale(values: Sequence[float]) -> tuple[list[float], Callable[[float], float]]:
+    """Which values to draw lines at, and how high a value is drawn: 0.0 to 1.0."""
+    least, most = min(values), max(values) or 1.0
+    if least <= 0 or most / least <= MOST_LINEAR:
+        return [most * share for share in (0.0, 0.5, 1.0)], lambda value: value / most
+    first, last = math.floor(math.log10(least)), math.ceil(math.log10(most))
+    steps = [10.0**power for power in range(first, last + 1)]
+    return steps, lambda value: (math.log10(value) - first) / (last - first)
+
+
+def names(curves: Sequence[Curve], place: Callable[[float, float], tuple[float, float]]) -> list[str]:
+    """The curves' names beside their ends, in their colours, none upon another."""
+    ends = sorted((place(*curve.points[-1])[::-1], index) for index, curve in enumerate(curves))
+    parts, free = [], 0
+    for (down, across), index in ends:
+        y = max(int(down) + 4, free)
+        free = y + 15
+        dot = f'<circle cx="{across:.1f}" cy="{down:.1f}" r="3" fill="{COLOURS[index % len(COLOURS)]}"/>'
+        parts += [dot, text(int(across) + 8, y, curves[index].name)]
+    return parts
 
 
 def text(x: int, y: int, words: str, kind: str = "", anchor: str = "start") -> str:

@@ -18,6 +18,8 @@ SUITES = {
     "ysb": "benchmarks.suites.ysb",
     "ysb-star": "benchmarks.suites.ysb_star",
     "swa": "benchmarks.suites.swa",
+    "ablation": "benchmarks.suites.ablation",
+    "keyed": "benchmarks.suites.keyed",
 }
 
 

@@ -13,16 +13,14 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from time import monotonic
 from typing import Any, ClassVar, Literal
 
-import numpy as np
-
-from actorstream import Event, EventTime, Int32
+from actorstream import Batch, Event, EventTime, Int32, Source
 from benchmarks import environments, job
 from benchmarks.dataflow import Actors, Ran, launch, launch_file
 from benchmarks.job import ROOT, JobError
 from benchmarks.loops import ysb as bare
-from benchmarks.repeat import Repeat
 from benchmarks.suite import Probe, Settings, probe
 
 LOOPS = "benchmarks.loops.ysb"
@@ -113,22 +111,33 @@ class AdEvent(Event):
     ip_address: Int32
 
 
-class Kept(Repeat):
-    """As many batches as the bare kernels keep, again and again, all of one event time."""
+class Kept(Source):
+    """As many batches as the bare kernels keep, again and again for `seconds`, all of one event time."""
 
     outputs: ClassVar = {"default": AdEvent}
     ordered = True
     """So that the runtime need not look at event times, as at those of the generator."""
 
-    def make(self, shard: int, rows: int) -> list[dict[str, np.ndarray]]:
-        state = bare.Bare("ysb", shard, self.shards)
-        made = []
-        for number in range(bare.KEPT_BATCHES):
-            arrays, struct = state.columns(rows)
-            state.module.lib.generate(state.numbering, number * rows, rows, struct)
-            arrays["time"][:] = bare.START_MS
-            made.append(dict(zip((field for field in AdEvent.__struct_fields__), arrays.values())))
-        return made
+    def __init__(self, seconds: float) -> None:
+        self.seconds = seconds
+        self.batches: list[Batch] = []
+        self.number, self.ends = 0, 0.0
+
+    def read(self, max_rows: int) -> Batch | None:
+        if not self.batches:
+            self.batches = [self.make(number, max_rows) for number in range(bare.KEPT_BATCHES)]
+            self.ends = monotonic() + self.seconds
+        if monotonic() >= self.ends:
+            return None
+        self.number += 1
+        return self.batches[self.number % bare.KEPT_BATCHES]
+
+    def make(self, number: int, rows: int) -> Batch:
+        state = bare.Bare("ysb")
+        arrays, struct = state.columns(rows)
+        state.module.lib.generate(state.numbering, number * rows, rows, struct)
+        arrays["time"][:] = bare.START_MS
+        return Batch.of(dict(zip(AdEvent.__struct_fields__, arrays.values())), event=AdEvent)
 
 
 def columns_source(seconds: float) -> dict[str, Any]:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from xml.etree import ElementTree
+
+import pytest
 
 from benchmarks.plots import bars, lines
 from benchmarks.record import Record
@@ -32,3 +35,30 @@ def test_a_line_plot_has_one_line_a_curve() -> None:
     ]
     root = ElementTree.fromstring(lines("s", curves))
     assert [len(line.attrib["points"].split()) for line in root.iter(f"{SVG}polyline")] == [2, 1]
+
+
+def heights(curve: Curve) -> list[float]:
+    root = ElementTree.fromstring(lines("s", [curve]))
+    (line,) = root.iter(f"{SVG}polyline")
+    return [float(point.split(",")[1]) for point in line.attrib["points"].split()]
+
+
+def test_values_that_are_close_are_drawn_from_zero() -> None:
+    low, middle, high = heights(Curve("c", "rows", "x/s", ((1.0, 1.0), (2.0, 2.0), (4.0, 3.0))))
+    assert low - middle == pytest.approx(middle - high, abs=0.2)
+
+
+def test_values_of_several_magnitudes_are_drawn_by_their_logarithms() -> None:
+    low, middle, high = heights(Curve("c", "rows", "x/s", ((1.0, 1e3), (2.0, 1e5), (4.0, 1e7))))
+    assert low - middle == pytest.approx(middle - high, abs=0.2)
+    assert low > high
+
+
+def test_names_of_curves_that_end_together_are_not_drawn_upon_each_other() -> None:
+    curves = [Curve(name, "rows", "x/s", ((1.0, 1.0), (2.0, 5.0))) for name in ("one", "two", "three")]
+    root = ElementTree.fromstring(lines("s", curves))
+    places = [
+        int(each.attrib["y"]) for each in root.iter(f"{SVG}text") if each.text in ("one", "two", "three")
+    ]
+    assert len(places) == 3
+    assert min(b - a for a, b in pairwise(places)) >= 13
