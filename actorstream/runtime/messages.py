@@ -61,11 +61,11 @@ class Inlet(Actor):
         replica = self.target
         done = unit.worker.loop.create_future()
         unit.beside.add(done)
-        replica.busy = True
+        replica.busy += 1
         try:
             return await answer
         finally:
-            replica.busy = False
+            replica.busy -= 1
             unit.beside.discard(done)
             done.set_result(None)
             unit.worker.mark(unit)
@@ -88,18 +88,25 @@ class Inlet(Actor):
     def _dispatch(self, unit: Unit) -> None:
         """Sends on what the hook emitted. ActorDeadError: the operator has sent its last row before."""
         replica = self.target
-        if not unit.done and not unit.ending:
+        if replica.ended:
+            if replica.outbox.clear():
+                raise ActorDeadError(
+                    f"operator {replica.name!r} (replica {replica.replica}) has ended: it still answers, but sends no "
+                    "more rows, so what it emitted for this message is lost"
+                )
+        elif any(member.busy for member in unit.members):  # the emitted rows may be theirs to take
+            unit.await_soon(self._dispatch_later(unit))
+            unit.worker.mark(unit)
+        else:
             try:
                 replica.dispatch()
             except Exception as error:  # of somebody downstream, not of who asked
                 unit.worker.fail(error)
                 raise
             unit.worker.mark(unit)
-        elif replica.outbox.clear():
-            raise ActorDeadError(
-                f"operator {replica.name!r} (replica {replica.replica}) has ended: it still answers, but sends no more "
-                "rows, so what it emitted for this message is lost"
-            )
+
+    async def _dispatch_later(self, unit: Unit) -> None:
+        self._dispatch(unit)
 
 
 class Messages:

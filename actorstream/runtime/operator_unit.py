@@ -90,6 +90,7 @@ class OperatorUnit(Unit):
                 batch.entry_min, batch.entry_max, batch.began = frame.min_entry, frame.max_entry, frame.began
                 call = head.calls[lane.input]
                 if call.is_async:
+                    head.busy += 1
                     return self.spawn(self._run_async(lane, batch))
                 if call.takes_batch:
                     head.accept(batch, lane.input)
@@ -150,18 +151,15 @@ class OperatorUnit(Unit):
                 took = await self._await_call(call, part, len(part), at)
                 at += len(part)
                 chunk = max(1, min(2 * chunk, len(part) * CHUNK_NS // max(took, 1)))
+        head.busy -= 1
         lane.consume()
 
     async def _await_call(self, call: Any, part: Any, rows: int, first: int) -> int:
         started = monotonic_ns()
-        self.head.busy = True
-        try:
-            if self.head.descent is not None and not call.takes_batch:
-                await self.head.descent.run_async(call, part, first)
-            else:
-                await call.run_async(part)
-        finally:
-            self.head.busy = False
+        if self.head.descent is not None and not call.takes_batch:
+            await self.head.descent.run_async(call, part, first)
+        else:
+            await call.run_async(part)
         took = monotonic_ns() - started
         self.head.execute_ns += took
         self.head.finish(rows)

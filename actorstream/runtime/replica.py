@@ -87,8 +87,10 @@ class Replica:
         self.unit: Unit | None = None
         self.started = False
         """Whether on_start was called, so that on_stop is due."""
-        self.busy = False
-        """Whether one of its hooks awaits something."""
+        self.busy = 0
+        """How many of its hooks await something, or are due to."""
+        self.ended = False
+        """Whether on_end was called, so that it sends no more."""
         self.arena: Arena | None = None
         """Where batches that are written in place lie; None: on the heap, since none of them leaves the process."""
         self._pools: dict[tuple[Any, int], WritablePool] = {}
@@ -262,10 +264,12 @@ class Replica:
         """Calls a hook that may return or yield events; answers a coroutine that does if the hook is async."""
         method = getattr(self.actor, hook)
         if is_async(method):
+            self.busy += 1
             return self._call_async(method, arguments)
         try:
             result = method(*arguments)
             if inspect.iscoroutine(result):
+                self.busy += 1
                 return self._await(result)
             self._take(result)
         except Exception as error:
@@ -274,7 +278,6 @@ class Replica:
         return None
 
     async def _call_async(self, method: Any, arguments: tuple[Any, ...]) -> None:
-        self.busy = True
         try:
             result = method(*arguments)
             if inspect.isasyncgen(result):
@@ -285,17 +288,16 @@ class Replica:
         except Exception as error:
             raise operator_error(self.name, self.replica, None, error) from error
         finally:
-            self.busy = False
+            self.busy -= 1
         self.dispatch()
 
     async def _await(self, coroutine: Any) -> None:
-        self.busy = True
         try:
             self._take(await coroutine)
         except Exception as error:
             raise operator_error(self.name, self.replica, None, error) from error
         finally:
-            self.busy = False
+            self.busy -= 1
         self.dispatch()
 
     def _take(self, result: Any) -> None:

@@ -269,6 +269,7 @@ class Unit:
             coroutine = replica.call("on_end")
             if coroutine is not None:
                 await coroutine
+            replica.ended = True
         await self._await_all()
         self.control(FrameKind.END, 0)
         self.ending = True
