@@ -44,9 +44,10 @@ class Descent:
 
     def _settle(self, ends: dict[str, list[int]], first: int) -> None:
         for name, lengths in ends.items():
-            if lengths[-1]:
+            counts = np.diff(lengths, prepend=0)
+            if lengths[-1] and counts.min() >= 0:  # fewer than before: a batch was emitted in between
                 rows = np.arange(first, first + len(lengths), dtype=np.uint32)
-                self._origins[name] = np.repeat(rows, np.diff(lengths, prepend=0))
+                self._origins[name] = np.repeat(rows, counts)
 
     def give(self, output: str, batch: Batch) -> None:
         """Gives a batch that was emitted to `output` its lineage, unless it has one already."""
