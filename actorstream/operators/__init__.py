@@ -8,6 +8,7 @@ BUILTIN: dict[str, str] = {
     "split": "actorstream.operators.split:Split",
     "union": "actorstream.operators.union:Union",
     "reduce": "actorstream.operators.reduce:Reduce",
+    "asof-join": "actorstream.operators.asof_join:AsofJoin",
     "join": "actorstream.operators.join:Join",
     "static-join": "actorstream.operators.static_join:StaticJoin",
     "top": "actorstream.operators.top:Top",

@@ -209,7 +209,7 @@ class Pending:
         return self._fresh_rows + sum(chunk.rows.rows for chunk in self._chunks)
 
     def reduce(self, chosen: Callable[[Batch, np.ndarray], np.ndarray]) -> None:
-        """Lets go of rows that nobody will need. `chosen` is given all rows with one integer each, the same for rows that
+        """Lets go of rows that nobody will need. `chosen` gets all rows with one integer each, the same for rows that
         are in the same windows, and answers the numbers of those to keep, ascending."""
         self._settle()
         if not self._chunks:
