@@ -97,7 +97,7 @@ def fork_worker(job: Job, process: int, fabric: Fabric | None, others: list[Work
 
 def _child(job: Job, process: int, fabric: Fabric | None, control: ControlPipe, parent: int) -> int:
     """Runs the worker; answers the exit status. The worker dies with its launcher, whatever way that goes."""
-    _die_with_parent(parent, f"actorstream-w{process}")
+    die_with_parent(parent, f"actorstream-w{process}")
     signal.set_wakeup_fd(-1)
     signal.signal(
         signal.SIGINT, signal.SIG_IGN
@@ -124,7 +124,8 @@ async def run_worker(job: Job, process: int, fabric: Fabric | None, control: Con
     return worker
 
 
-def _die_with_parent(parent: int, name: str) -> None:
+def die_with_parent(parent: int, name: str) -> None:
+    """From now on this process is killed when its `parent` ends, whatever way it ends; `name` is what ps shows."""
     libc: Any = ctypes.CDLL(None)
     libc.prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
     libc.prctl(PR_SET_NAME, name.encode()[:15])
