@@ -1,4 +1,4 @@
-"""Alarms go off in order, not before their time, and not when they were cancelled."""
+"""Alarms go off when they are due, in order, once, and not after they were cancelled."""
 
 from __future__ import annotations
 
@@ -8,47 +8,78 @@ from time import monotonic_ns
 from actorstream.runtime.alarms import NEVER, Alarms
 
 
-async def test_alarms_go_off_in_the_order_of_their_times() -> None:
-    alarms, done, order = Alarms(asyncio.get_running_loop()), asyncio.Event(), []
-    started = monotonic_ns()
-    alarms.call_later(0.004, done.set)
-    for number, seconds in enumerate((0.003, 0.001, 0.002)):
-        alarms.call_later(seconds, lambda n: order.append((n, monotonic_ns() - started)), number)
-    await asyncio.wait_for(done.wait(), 30)
-    alarms.close()
-    assert [number for number, _ in order] == [1, 2, 0]
-    assert all(late >= due for (_, late), due in zip(order, (1_000_000, 2_000_000, 3_000_000)))
+def run(body: object) -> None:
+    asyncio.run(body)  # type: ignore[arg-type]
 
 
-async def test_a_cancelled_alarm_stays_silent() -> None:
-    alarms, done, heard = Alarms(asyncio.get_running_loop()), asyncio.Event(), []
-    alarms.call_later(0.001, heard.append, "cancelled").cancel()
-    alarms.call_later(0.002, done.set)
-    await asyncio.wait_for(done.wait(), 30)
-    alarms.close()
-    assert heard == []
+def test_alarms_go_off_in_the_order_in_which_they_are_due() -> None:
+    async def body() -> None:
+        alarms, heard, done = Alarms(asyncio.get_running_loop()), [], asyncio.Event()
+        started = monotonic_ns()
+        alarms.call_later(0.004, heard.append, "third")
+        alarms.call_later(0.001, heard.append, "first")
+        alarms.call_later(0.002, heard.append, "second")
+        last = alarms.call_later(0.005, done.set)
+        await done.wait()
+        assert heard == ["first", "second", "third"]
+        assert monotonic_ns() >= last.at > started
+        assert alarms.next_ns() == NEVER
+        alarms.close()
+
+    run(body())
 
 
-async def test_an_alarm_that_is_set_by_an_alarm_goes_off() -> None:
-    alarms, done = Alarms(asyncio.get_running_loop()), asyncio.Event()
-    alarms.call_later(0.0, alarms.call_later, 0.0, done.set)
-    await asyncio.wait_for(done.wait(), 30)
-    alarms.close()
+def test_those_that_are_due_together_keep_the_order_in_which_they_were_set() -> None:
+    async def body() -> None:
+        alarms, heard = Alarms(asyncio.get_running_loop()), []
+        for number in range(5):
+            alarms.call_later(-1.0, heard.append, number)
+        alarms.run_due()
+        assert heard == [0, 1, 2, 3, 4]
+        alarms.close()
+
+    run(body())
 
 
-async def test_what_is_due_can_be_run_without_the_loop() -> None:
-    alarms, heard = Alarms(asyncio.get_running_loop()), []
-    assert alarms.next_ns() == NEVER
-    alarms.call_later(0.0, heard.append, "due")
-    alarms.call_later(3600.0, heard.append, "not due")
-    alarms.run_due()
-    assert heard == ["due"] and alarms.next_ns() > monotonic_ns()
-    alarms.close()
+def test_a_cancelled_alarm_is_silent_and_holds_up_no_other() -> None:
+    async def body() -> None:
+        alarms, heard, done = Alarms(asyncio.get_running_loop()), [], asyncio.Event()
+        alarms.call_later(0.0, heard.append, "cancelled").cancel()
+        alarms.call_later(0.001, done.set)
+        await done.wait()
+        assert heard == []
+        alarms.close()
+
+    run(body())
 
 
-async def test_closing_silences_what_is_set_and_may_be_repeated() -> None:
-    alarms = Alarms(asyncio.get_running_loop())
-    alarms.call_later(0.0, lambda: 1 / 0)
-    alarms.close()
-    alarms.close()
-    await asyncio.sleep(0)
+def test_an_alarm_may_set_the_next_one() -> None:
+    async def body() -> None:
+        alarms, count, done = Alarms(asyncio.get_running_loop()), 0, asyncio.Event()
+
+        def again() -> None:
+            nonlocal count
+            count += 1
+            if count == 20:
+                done.set()
+            else:
+                alarms.call_later(0.0001, again)
+
+        alarms.call_later(0.0, again)
+        await done.wait()
+        alarms.close()
+
+    run(body())
+
+
+def test_closed_alarms_are_silent() -> None:
+    async def body() -> None:
+        alarms, heard = Alarms(asyncio.get_running_loop()), []
+        alarms.call_later(-1.0, heard.append, "late")
+        alarms.close()
+        alarms.run_due()
+        for _ in range(5):
+            await asyncio.sleep(0)
+        assert heard == []
+
+    run(body())
