@@ -65,8 +65,12 @@ double as_quantile(double *value, uint64_t count, double q)
 
 void as_words_to_floats(uint64_t *value, uint64_t count, uint32_t how)
 {
-    for (uint64_t i = 0; i < count && how != AS_HASH_FLOAT; i++) {
-        const double own = how == AS_HASH_SIGNED ? (double)(int64_t)value[i] : (double)value[i];
+    for (uint64_t i = 0; i < count; i++) {
+        double own;
+        memcpy(&own, &value[i], sizeof own);
+        own = how == AS_HASH_FLOAT    ? own + 0.0 /* -0.0 as 0.0, or it would matter which came first */
+              : how == AS_HASH_SIGNED ? (double)(int64_t)value[i]
+                                      : (double)value[i];
         memcpy(&value[i], &own, sizeof own);
     }
 }

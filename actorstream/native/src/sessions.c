@@ -200,36 +200,43 @@ static int place(as_sessions *sessions, uint32_t group, int64_t time, int64_t wa
     return AS_OK;
 }
 
-/* The window of so many rows that the next row of `group` belongs to, and whether that makes it full. */
-static int count_row(as_sessions *sessions, uint32_t group, int64_t time, uint32_t *found)
+/* Puts the window of so many rows that `group` has now aside, to be read. */
+static int close_window(as_sessions *sessions, uint32_t group)
 {
-    uint32_t own = sessions->head[group];
-    if (own-- && sessions->gap >= 0 && time > sessions->session[own].last + sessions->gap) {
-        sessions->head[group] = 0; /* its alarm will find it */
-        own = UINT32_MAX;
-    }
-    if (!sessions->timed)
-        time = (int64_t)sessions->seen[group]++;
-    if (own == UINT32_MAX) {
-        own = as_session_begin(sessions, group, time);
-        if (own == LATE || (sessions->gap >= 0 && as_sessions_alarm(sessions, own) != AS_OK))
-            return AS_E_MEMORY;
-    }
-    as_session *session = &sessions->session[own];
-    session->start = time < session->start ? time : session->start;
-    session->last = time > session->last ? time : session->last;
-    *found = own;
-    if (++session->rows < sessions->size)
-        return AS_OK;
     const int status =
         as_list_room((void **)&sessions->due, sessions->dues, &sessions->due_room, sizeof *sessions->due);
     if (status != AS_OK)
         return status;
-    session->state = SESSION_DUE;
+    const uint32_t own = sessions->head[group] - 1;
+    sessions->session[own].state = SESSION_DUE;
     sessions->head[group] = 0;
     sessions->due[sessions->dues++] = own;
     sessions->open--;
     return AS_OK;
+}
+
+/* The window of so many rows that the next row of `group` belongs to; it is over once that makes it full, or if it has
+   waited too long. */
+static int count_row(as_sessions *sessions, uint32_t group, int64_t time, uint32_t *found)
+{
+    if (sessions->head[group] && sessions->gap >= 0 &&
+        time > sessions->session[sessions->head[group] - 1].last + sessions->gap) {
+        const int status = close_window(sessions, group);
+        if (status != AS_OK)
+            return status;
+    }
+    if (!sessions->timed)
+        time = (int64_t)sessions->seen[group]++;
+    if (sessions->head[group] == 0) {
+        const uint32_t begun = as_session_begin(sessions, group, time);
+        if (begun == LATE || (sessions->gap >= 0 && as_sessions_alarm(sessions, begun) != AS_OK))
+            return AS_E_MEMORY;
+    }
+    *found = sessions->head[group] - 1;
+    as_session *session = &sessions->session[*found];
+    session->start = time < session->start ? time : session->start;
+    session->last = time > session->last ? time : session->last;
+    return ++session->rows < sessions->size ? AS_OK : close_window(sessions, group);
 }
 
 /* -- rows -- */
