@@ -246,7 +246,7 @@ def test_first_and_last_go_by_time_also_where_sessions_join():
 def test_a_row_joins_no_session_that_is_over_at_its_own_watermark():
     sessions = Sessions([], Program([], []), gap=10)
     sessions.add(times(45), 1, 0)
-    late = sessions.add(times(50, 48, 39), 3, 0, np.array([60, 60, 60]))
+    late = sessions.add(times(50, 48, 37), 3, 0, np.array([60, 60, 60]))
     assert late is not None
     assert late.tolist() == [False, False, True]
     _, start, last = sessions.due(EVERYTHING)
