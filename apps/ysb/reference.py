@@ -68,7 +68,8 @@ def ratios(events: Iterable[Row], table: dict[str, str]) -> list[tuple[str, int,
     kept = list(events)
     viewed, clicked = (counts(kept, table, kind) for kind in ("view", "click"))
     return sorted(
-        (*key, viewed[key], clicked[key], clicked[key] / viewed[key]) for key in viewed.keys() & clicked.keys()
+        (*key, viewed[key], clicked[key], clicked[key] / viewed[key])
+        for key in viewed.keys() & clicked.keys()
     )
 
 

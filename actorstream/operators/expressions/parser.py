@@ -14,6 +14,8 @@ list        = "(" expression "," ... ")" | "[" expression, ... "]"
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from actorstream.errors import ConfigurationError
 from actorstream.operators.expressions.errors import ExpressionError
 from actorstream.operators.expressions.tokens import Token, tokens_of
@@ -212,8 +214,8 @@ class _Parser:
             found = self.expression()
             if self.sees(","):
                 raise self.unexpected("one value in parentheses; a list only after 'in'")
-            self.expect(")", token)
-            return found
+            closing = self.expect(")", token)
+            return replace(found, start=token.start, end=closing.end)
         raise self.unexpected("a value: a field, a number, 'text', a function, (")
 
     def call(self, name: Token) -> Syntax:

@@ -29,6 +29,7 @@ _TOKEN = re.compile(
       | (?P<text>b?'(?:[^'\\]|\\.)*'|b?"(?:[^"\\]|\\.)*")
       | (?P<name>[^\W\d]\w*)
       | (?P<quoted>`[^`]*`)
+      | (?P<none><>|===)
       | (?P<op>//|==|!=|<=|>=|[<>+\-*/%()\[\],])""",
     re.VERBOSE | re.DOTALL,
 )
@@ -55,7 +56,7 @@ def tokens_of(text: str) -> list[Token]:
     at = 0
     while at < len(text):
         match = _TOKEN.match(text, at)
-        if match is None:
+        if match is None or match.lastgroup == "none":
             raise _unknown(text, at)
         kind, end = str(match.lastgroup), match.end()
         if kind != "space":

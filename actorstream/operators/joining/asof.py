@@ -148,10 +148,13 @@ class AsOf:
         order = order[sorted_rows([own_key[order], window_times[order]])] if len(order) else order
         left_code, right_code = _codes(key, times, own_key[order], window_times[order])
         found = key != NONE
-        at = np.searchsorted(right_code, left_code, side="right") - 1
-        before = _same_key(order, own_key, key, at, found)
-        at = np.searchsorted(right_code, left_code, side="left")
-        after = _same_key(order, own_key, key, at, found)
+        before = after = nothing
+        if self.direction != FORWARD:
+            at = np.searchsorted(right_code, left_code, side="right") - 1
+            before = _same_key(order, own_key, key, at, found)
+        if self.direction != BACKWARD:
+            at = np.searchsorted(right_code, left_code, side="left")
+            after = _same_key(order, own_key, key, at, found)
         clipped = (np.minimum(each, rows.rows - 1) for each in (before, after))
         before_at, after_at = (window_times[each] for each in clipped)
         return before, before_at, after, after_at

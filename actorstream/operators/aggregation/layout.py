@@ -1,0 +1,70 @@
+"""Layout: which accumulators a set of aggregates needs, each once, and where their words lie in a cell. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from actorstream.native import cells
+from actorstream.native.cells import Program, Step
+from actorstream.native.kernels import FLOAT
+from actorstream.operators.aggregation.outputs import Output, how_of
+from actorstream.operators.expressions import Expression
+
+_STEPS: dict[str, tuple[int, ...]] = {
+    "count": (),
+    "min": (cells.LEAST,),
+    "max": (cells.GREATEST,),
+    "first": (cells.FIRST,),
+    "last": (cells.LAST,),
+    "count_distinct": (cells.DISTINCT,),
+    "quantile": (cells.VALUES,),
+}
+
+
+class Layout:
+    """The program of some aggregates.
+
+    Args:
+        outputs: what comes out.
+        timed: whether rows have an event time, which then says what comes first and last.
+
+    Attributes:
+        values: the columns that are aggregated, each once.
+        program: the accumulators over them.
+    """
+
+    def __init__(self, outputs: Sequence[Output], *, timed: bool) -> None:
+        self.outputs = list(outputs)
+        self.values: list[Expression] = []
+        self._numbers: dict[object, int] = {}
+        wanted: dict[Step, None] = {}
+        for output in outputs:
+            for step in self.steps_of(output):
+                wanted[step] = None
+        # those of a column together, so that it is read once; a sum of integers first, which is added with the rows
+        steps = sorted(wanted, key=lambda step: (step.value, step.what != cells.INTEGERS))
+        hows = [how_of(value.type) for value in self.values]
+        self.program = Program(hows, steps, orders=1 if timed else 0)
+        self._at = {step: number for number, step in enumerate(steps)}
+
+    def steps_of(self, output: Output) -> list[Step]:
+        """The accumulators that an aggregate needs besides the number of rows."""
+        value = output.value
+        if value is None or (output.name == "count" and not value.type.nullable):
+            return []
+        number = self._numbers.get(value.node)
+        if number is None:
+            number = self._numbers[value.node] = len(self.values)
+            self.values.append(value)
+        if output.name in ("sum", "mean"):
+            kinds: tuple[int, ...] = (cells.FLOATS if how_of(value.type) == FLOAT else cells.INTEGERS,)
+        else:
+            kinds = _STEPS[output.name]
+        found = [Step(kind, number) for kind in kinds]
+        if value.type.nullable:
+            found.append(Step(cells.COUNT, number))
+        return found
+
+    def number(self, step: Step) -> int:
+        """The place of an accumulator in the program."""
+        return self._at[step]
