@@ -21,7 +21,7 @@ from benchmarks import environments, job
 from benchmarks.dataflow import Actors, Ran, launch, launch_file
 from benchmarks.job import ROOT, JobError
 from benchmarks.loops import ysb as bare
-from benchmarks.suite import Probe, Settings, probe
+from benchmarks.suite import Case, Probe, Settings, probe
 
 LOOPS = "benchmarks.loops.ysb"
 BATCH_SIZE = 16_384
@@ -63,8 +63,23 @@ def native(workload: Workload, workers: int, seconds: float, ids: str = "int", *
     return native_run(workload, workers, seconds, ids, **deploy).report["throughput_eps"]  # type: ignore[no-any-return]
 
 
-def native_run(workload: Workload, workers: int, seconds: float, ids: str = "int", **deploy: Any) -> Ran:
-    """A run of the app's topology, whose counts were found right."""
+def half_load(workload: Workload, seconds: float, rate: float) -> tuple[float, float]:
+    """p50 and p99, in µs, from the entry of the last event that a result counts to the result's release, on two workers
+    at half of `rate` events a second."""
+    source = {"rate": rate / 2, "event_rate": bare.PER_MS * 1000}
+    latency = native_run(workload, 2, seconds, source=source).report["latency_ms"]
+    return latency["p50"] * 1000, latency["p99"] * 1000
+
+
+def native_run(
+    workload: Workload,
+    workers: int,
+    seconds: float,
+    ids: str = "int",
+    source: Mapping[str, Any] | None = None,
+    **deploy: Any,
+) -> Ran:
+    """A run of the app's topology, whose counts were found right. `source` are further keys of its source."""
     with tempfile.TemporaryDirectory(prefix="actorstream-benchmark-") as folder:
         results = Path(folder) / "results.csv"
         sets: dict[str, Any] = {
@@ -73,6 +88,7 @@ def native_run(workload: Workload, workers: int, seconds: float, ids: str = "int
             "actors.events.shards": workers,
             f"actors.{workload.sink}.path": results,
         }
+        sets |= {f"actors.events.{key}": value for key, value in (source or {}).items()}
         sets |= {f"actors.{actor}.replicas": workers for actor in replicated(workload)}
         settings = {"transport": "shm", "batch_size": BATCH_SIZE, "workers": workers} | deploy
         ran = launch_file(workload.file, sets=sets, seconds=seconds + START_SECONDS, **settings)
@@ -167,18 +183,25 @@ def kernels(workload: Workload, generated: bool, processes: int, seconds: float)
 
 
 def our_probes(workload: Workload, settings: Settings) -> list[Probe]:
-    """The engine and the bare C, compared ones side by side."""
+    """The engine and the bare C, compared ones side by side, and the engine's latency at half of the rate just found."""
     seconds = 2.2 if settings.quick else 3.0
     loop_seconds = 0.7 if settings.quick else 1.5
     fused = partial(job.call, f"{LOOPS}:fused", workload=workload.name, seconds=loop_seconds)
-    made = []
+    made, rates = [], []
+
+    def run(cores: int) -> float:
+        rates.append(native(workload, cores, seconds))
+        return rates[-1]
+
     for cores in (1, 2):
         case = f"kernels-generated-{cores}"
         against = "kernels-generated-1" if cores == 2 else None
         made.append(
             probe(case, EVENTS, partial(kernels, workload, True, cores, loop_seconds), against=against)
         )
-        made.append(probe(f"native-{cores}", EVENTS, partial(native, workload, cores, seconds), against=case))
+        made.append(probe(f"native-{cores}", EVENTS, partial(run, cores), against=case))
+    latencies = (Case("half-load-p50", "µs"), Case("half-load-p99", "µs"))
+    made.append(Probe(latencies, lambda: half_load(workload, seconds, rates[-1])))
     of_columns = partial(from_columns, workload, seconds)
     made += [
         probe("kernels-columns-1", EVENTS, partial(kernels, workload, False, 1, loop_seconds)),

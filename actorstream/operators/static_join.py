@@ -11,6 +11,7 @@ from actorstream.errors import Problem
 from actorstream.events.batch import Batch
 from actorstream.events.jumbo import decode, from_bytes, to_bytes
 from actorstream.events.schema import Schema
+from actorstream.operators.checks import same_inputs
 from actorstream.operators.joining.fields import others
 from actorstream.operators.joining.keys import Pairs, key_pairs, key_problems
 from actorstream.operators.joining.table_file import TableFile, file_problems
@@ -64,11 +65,7 @@ class StaticJoin(Actor):
     def check(cls, keys: dict[str, Any], inputs: list[Schema], base: Path) -> list[Problem]:
         pairs = key_pairs(keys["on"])
         streams = inputs[:-1] if type(keys["table"]) is str else inputs
-        problems: list[Problem] = [
-            Problem("inputs", f"{other!r} is not {streams[0]!r}", "streams of the same fields")
-            for other in streams[1:]
-            if other != streams[0]
-        ]
+        problems = same_inputs(streams)
         if type(keys["table"]) is not str:
             asked = {right: streams[0].field(left) for left, right in pairs if left in streams[0]}
             problems.extend(file_problems(keys["table"], asked))

@@ -14,6 +14,7 @@ from actorstream.events.batch import Batch
 from actorstream.events.column import Column
 from actorstream.events.fields import Field
 from actorstream.events.schema import Schema
+from actorstream.operators.checks import same_inputs
 from actorstream.operators.expressions import Expression, ExpressionError, compile_expression
 from actorstream.operators.joining.pending import Closing, Pending
 from actorstream.operators.joining.ranking import Ranking
@@ -82,11 +83,7 @@ class Top(Actor):
     @classmethod
     def check(cls, keys: dict[str, Any], inputs: list[Schema], base: Path) -> list[Problem]:
         schema = inputs[0]
-        problems = [
-            Problem("inputs", f"{other!r} is not {schema!r}", "inputs of the same fields")
-            for other in inputs[1:]
-            if other != schema
-        ]
+        problems = same_inputs(inputs)
         if keys["n"] < 1:
             problems.append(Problem("n", f"is {keys['n']}", "1 or more"))
         for name in _listed(keys.get("key")):

@@ -10,6 +10,7 @@ import pyarrow as pa
 import pytest
 
 from actorstream import Batch, Event, Int8, UInt16
+from actorstream.events.fields import Kind
 from actorstream.events.jumbo import decode, encode
 from actorstream.operators.expressions import Cases, Projection, compile_expression
 
@@ -66,6 +67,7 @@ def make() -> Batch:
 
 
 BATCH = make()
+CONDITIONS = [text for text in EXPRESSIONS if compile_expression(text, BATCH.schema).type.kind is Kind.BOOL]
 
 
 @pytest.fixture(scope="module")
@@ -98,13 +100,11 @@ def test_selections_jumbo_tuples_and_events_give_the_same(text: str, whole: dict
     assert expression.evaluate(events).tolist() == expected
 
 
-@pytest.mark.parametrize("text", EXPRESSIONS)
+@pytest.mark.parametrize("text", CONDITIONS)
 def test_the_rows_and_the_mask_of_a_condition_are_those_where_it_is_true(
     text: str, whole: dict[str, list[Any]]
 ) -> None:
     expression = compile_expression(text, BATCH.schema)
-    if str(expression.type).removesuffix("?") != "bool":
-        pytest.skip("no condition")
     true = [row for row, value in enumerate(whole[text]) if value is True]
     assert expression.rows(BATCH).tolist() == true
     assert np.flatnonzero(expression.mask(BATCH)).tolist() == true
