@@ -200,6 +200,8 @@ class Worker:
         for unit in self.units:
             if unit.blocked:
                 unit.flush()  # what waits for other consumers than the one that is full
+        if self.ready:
+            return True
         bell = self.bell
         if bell is None:
             return False
