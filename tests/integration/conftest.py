@@ -47,7 +47,11 @@ def children() -> list[str]:
     """Our child processes that have not been waited for, by name."""
     found = []
     for task in Path("/proc/self/task").iterdir():
-        for pid in (task / "children").read_text().split():
+        try:
+            listed = (task / "children").read_text()
+        except OSError:  # the thread has ended meanwhile, and its children are now another thread's
+            continue
+        for pid in listed.split():
             try:
                 found.append(f"{pid} {Path(f'/proc/{pid}/comm').read_text().strip()}")
             except OSError:

@@ -125,7 +125,7 @@ class Lowering:
         valid = (lambda: self.code.all(False)) if node.value is None else None
         if node.type.kind is Kind.BOOL or node.type.kind is None:
             return Lowered(self.code.all(bool(node.value)), valid)
-        value = node.value or 0
+        value = 0 if node.value is None else node.value  # `or 0` would lose the sign of -0.0
         return Lowered(self.code.emit("CONSTANT", x=bits(value) if node.type.is_float else value), valid)
 
     def _field(self, node: FieldValue) -> Lowered:

@@ -1,0 +1,133 @@
+"""reduce brings all rows to one value, whatever the batches, and keeps it over a checkpoint."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import pytest
+
+from actorstream import Batch
+from actorstream.operators.expressions import compile_call
+from actorstream.operators.folds import ARITIES, column_of, fold_of
+from actorstream.operators.reduce import Reduce
+from tests.unit.operators.trades import DEPLOYMENTS, ROWS, Trade, fields, problems, through
+
+ALL = {
+    "n": "count()", "noted": "count(note)", "total": "sum(price * quantity)", "whole": "sum(quantity)", "least": "min(price)",
+    "most": "max(note)", "mean": "mean(quantity)", "first": "first(note)", "last": "last(kind)",
+    "kinds": "count_distinct(kind)", "median": "quantile(price, 0.5)",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("deploy", DEPLOYMENTS)
+def test_aggregates_of_all_rows_are_what_python_computes(deploy: dict[str, Any]) -> None:
+    notes = [row.note for row in ROWS if row.note is not None]
+    total = 0.0
+    for row in ROWS:
+        total += row.price * row.quantity
+    quantities = [row.quantity for row in ROWS]
+    expected = (
+        len(ROWS), len(notes), total, sum(quantities), 0.0, max(notes), sum(quantities) / len(ROWS), notes[0],
+        ROWS[-1].kind, 2, (ROWS[749].price + ROWS[750].price) / 2,
+    )  # fmt: skip
+    assert fields(through("reduce", deploy=deploy, aggregate=ALL)) == [expected]
+
+
+@pytest.mark.parametrize("deploy", DEPLOYMENTS)
+def test_a_python_function_folds_events_in_order(deploy: dict[str, Any]) -> None:
+    def dearer(a: Trade, b: Trade) -> Trade:
+        return Trade(b.at, a.price + b.price, a.quantity * 3 % 101 + b.quantity, b.kind)
+
+    value = ROWS[0]
+    for row in ROWS[1:]:
+        value = dearer(value, row)
+    assert through(Reduce, deploy=deploy, function=dearer) == [value]
+
+
+@pytest.mark.parametrize("deploy", DEPLOYMENTS)
+def test_running_gives_the_value_after_each_row(deploy: dict[str, Any]) -> None:
+    keys = {"n": "count()", "whole": "sum(quantity)", "most": "max(price)", "note": "last(note)"}
+    found = fields(through(Reduce, deploy=deploy, aggregate=keys, running=True))
+    expected, whole, note = [], 0, None
+    for number, row in enumerate(ROWS):
+        whole, note = whole + row.quantity, row.note or note
+        expected.append((number + 1, whole, row.price, note))
+    assert found == expected
+
+
+def test_sums_are_exact_or_say_that_they_do_not_fit() -> None:
+    schema = Batch.of_events(Trade, ROWS[:1]).schema
+    fold = fold_of(compile_call("sum(quantity)", schema, ARITIES))
+    rows = [Trade(0, 0.0, quantity, "buy") for quantity in (2**62, 2**62, -(2**62))]
+    batch = Batch.of_events(Trade, rows)
+    fold.add(2, batch.slice(0, 2).column("quantity"))
+    with pytest.raises(Exception, match="does not fit int64"):
+        fold.value()
+    fold.add(1, batch.slice(2, 1).column("quantity"))
+    assert fold.value() == 2**62
+
+
+def test_floats_are_added_in_the_order_of_the_rows_whatever_the_batches() -> None:
+    schema = Batch.of_events(Trade, ROWS[:1]).schema
+    rows = Batch.of_events(Trade, [Trade(0, value, 0, "buy") for value in (1e16, 1.0, -1e16, 0.1, 0.2) * 50])
+    found = []
+    for size in (1, 3, 64, 250):
+        fold = fold_of(compile_call("sum(price)", schema, ARITIES))
+        for first in range(0, 250, size):
+            part = rows.slice(first, min(size, 250 - first))
+            fold.add(part.rows, part.column("price"))
+        found.append(fold.value())
+    assert len(set(found)) == 1 and math.isfinite(found[0])
+
+
+def test_the_state_comes_back_from_a_snapshot() -> None:
+    schema = Batch.of_events(Trade, ROWS[:1]).schema
+    batch = Batch.of_events(Trade, ROWS)
+    for text in ALL.values():
+        call = compile_call(text, schema, ARITIES)
+        fold, other, whole = fold_of(call), fold_of(call), fold_of(call)
+        values = call.arguments[0].evaluate(batch) if call.arguments else None
+        half = None if values is None else values.slice(0, 700)
+        rest = None if values is None else values.slice(700, 800)
+        whole.add(1500, values)
+        fold.add(700, half)
+        other.restore(fold.snapshot())
+        other.add(800, rest)
+        assert other.value() == whole.value(), text
+        assert column_of(whole.kind.field("v"), [whole.value()]).length == 1
+
+
+def test_without_rows_only_counts_and_sums_have_a_value() -> None:
+    nothing = {"where": "price < 0"}
+
+    def reduced(aggregate: Any) -> list[Any]:
+        from actorstream import Topology
+
+        topology = Topology("test")
+        found = (
+            topology.source(ROWS[:5])
+            .through("filter", **nothing)
+            .through(Reduce, aggregate=aggregate)
+            .collect()
+        )
+        topology.run()
+        return fields(list(found))
+
+    assert reduced({"n": "count()", "s": "sum(quantity)"}) == [(0, 0)]
+    assert reduced({"n": "count()", "m": "max(price)"}) == []
+
+
+@pytest.mark.parametrize(
+    ("keys", "where", "message"),
+    [
+        ({}, "aggregate", "is missing"),
+        ({"aggregate": "sum(note)"}, "aggregate", "sum of string?"),
+        ({"aggregate": "summ(price)"}, "aggregate", "there is no aggregate 'summ'"),
+        ({"aggregate": {"a": "sum(prise)"}}, "aggregate.a", "there is no field 'prise'"),
+        ({"aggregate": "quantile(price, 2)"}, "aggregate", "quantile at 2"),
+        ({"aggregate": "quantile(price, 0.5)", "running": True}, "running", "of quantile"),
+    ],
+)
+def test_what_is_wrong_is_said_before_the_run(keys: dict[str, Any], where: str, message: str) -> None:
+    assert problems("reduce", **keys) == [(where, message)]
