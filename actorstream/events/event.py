@@ -12,6 +12,7 @@ import msgspec
 from msgspec import StructMeta
 
 from actorstream.events.fields import Kind
+from actorstream.native.vectorcall import inherit_vectorcall
 
 
 class EventTimeMark:
@@ -58,6 +59,9 @@ class EventMeta(StructMeta):
         if time_unit is not None:
             namespace["__time_unit__"] = time_unit
         return super().__new__(mcls, name, bases, namespace, **options)
+
+
+inherit_vectorcall(EventMeta)
 
 
 class Event(msgspec.Struct, metaclass=EventMeta, frozen=True, gc=False):
