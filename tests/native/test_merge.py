@@ -1,0 +1,152 @@
+"""The merge against sorting: the same sequence, and what is ready is exactly what Definition 1, strict for ties, says."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from actorstream.native.merge import ENDED, MOST_LANES, MOST_TIES, NOTHING, Merge, gather
+
+MANY = settings(max_examples=300, deadline=None)
+
+
+class Model:
+    """Lanes as lists of (time, ties); what goes next is found by looking at all of them."""
+
+    def __init__(self, ranks: list[int]) -> None:
+        self.ranks = ranks
+        self.rows: list[list[tuple[int, ...]]] = [[] for _ in ranks]
+        self.bounds = [NOTHING] * len(ranks)
+
+    def next(self) -> int | None:
+        """The lane whose first row is ready."""
+        keys = [
+            (rows[0][0], self.ranks[lane], rows[0][1:], lane) for lane, rows in enumerate(self.rows) if rows
+        ]
+        if not keys:
+            return None
+        time, rank, _, lane = min(keys)
+        for other, rows in enumerate(self.rows):
+            if rows or self.bounds[other] == ENDED:
+                continue
+            bound = self.bounds[other]
+            if not (bound >= time if self.ranks[other] > rank else bound > time):
+                return None
+        return lane
+
+
+@st.composite
+def plays(draw: st.DrawFn) -> tuple[list[int], int, list[list[list[tuple[int, ...]]]], list[list[int]], Any]:
+    """Ranks, tie columns, for each lane its rows in several pieces, how many rows to ask for, and random choices."""
+    count = draw(st.integers(1, 6))
+    ranks = draw(st.lists(st.integers(0, 3), min_size=count, max_size=count))
+    ties = draw(st.integers(0, 2))
+    spread = draw(st.sampled_from([2, 20, 1000]))
+    size = draw(st.sampled_from([5, 400]))
+    lanes = []
+    for _ in range(count):
+        random = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
+        rows = draw(st.integers(0, size))
+        table = random.integers(-spread, spread, (rows, 1 + ties))
+        ordered = sorted(tuple(int(value) for value in row) for row in table)
+        cuts = sorted(draw(st.lists(st.integers(0, rows), max_size=3)))
+        lanes.append([ordered[a:b] for a, b in zip([0, *cuts], [*cuts, rows])])
+    return ranks, ties, lanes, [], draw(st.randoms(use_true_random=False))
+
+
+@MANY
+@given(plays(), st.sampled_from([1, 3, 100, 5000]), st.sampled_from([1, 2, 64]))
+def test_rows_come_in_order_and_as_soon_as_they_are_ready(play: Any, limit: int, shortest: int) -> None:
+    ranks, ties, lanes, _, random = play
+    merge, model = Merge(ranks, ties), Model(ranks)
+    waiting = [list(pieces) for pieces in lanes]
+    while True:
+        moved = False
+        while True:
+            rows, lane, tags = merge.ready(limit, shortest)
+            expected = []
+            for _ in range(rows):
+                one = model.next()
+                assert one is not None, "it gave rows that are not ready"
+                expected.append(one)
+                model.rows[one].pop(0)
+            assert ([lane] * rows if lane is not None else tags.tolist()) == expected
+            if rows == 0:
+                break
+            moved = True
+        assert model.next() is None, "it kept rows that are ready"
+        assert [merge.left(lane) for lane in range(len(ranks))] == [len(rows) for rows in model.rows]
+        able = [lane for lane, pieces in enumerate(waiting) if pieces and not model.rows[lane]]
+        live = [lane for lane, pieces in enumerate(waiting) if not pieces and model.bounds[lane] != ENDED]
+        if not able and not live:
+            assert moved or not any(model.rows)
+            break
+        lane = random.choice(able + live)
+        if lane in live:
+            model.bounds[lane] = ENDED
+        else:
+            piece = waiting[lane].pop(0)
+            table = np.array(piece, np.int64).reshape(len(piece), 1 + ties)
+            columns = [np.ascontiguousarray(table[:, number]) for number in range(1 + ties)]
+            merge.fill(lane, columns[0], columns[1:])
+            model.rows[lane] = list(piece)
+            after = [rows[0][0] for rows in waiting[lane] if rows]
+            least = after[0] if after else 2000
+            highest = max([least, *(row[0] for row in piece)]) if not after else least
+            model.bounds[lane] = max(model.bounds[lane], highest - random.choice([0, 0, 1]))
+        merge.promise(lane, model.bounds[lane])
+
+
+def test_all_rows_go_once_every_lane_has_ended() -> None:
+    random = np.random.default_rng(7)
+    lanes = [np.sort(random.integers(0, 10_000, 5000)) for _ in range(5)]
+    merge = Merge([3, 1, 4, 0, 2])
+    for lane, time in enumerate(lanes):
+        merge.fill(lane, time)
+        merge.promise(lane, ENDED)
+    found, starts = [], [0] * 5
+    while True:
+        rows, lane, tags = merge.ready(777)
+        if rows == 0:
+            break
+        chosen = np.full(rows, lane, np.uint16) if lane is not None else tags.copy()
+        found.append(gather(chosen, [each[start:] for each, start in zip(lanes, starts)]))
+        starts = [merge.first(each) for each in range(5)]
+    assert (np.concatenate(found) == np.sort(np.concatenate(lanes))).all()
+
+
+@pytest.mark.parametrize("dtype", ["int8", "uint16", "float32", "float64", "datetime64[us]"])
+def test_values_of_every_width_are_put_in_the_order_of_the_tags(dtype: str) -> None:
+    left, right = np.arange(3).astype(dtype), np.arange(10, 12).astype(dtype)
+    tags = np.array([2, 0, 0, 2, 0], np.uint16)
+    assert gather(tags, [left, None, right]).tolist() == np.array([10, 0, 1, 11, 2]).astype(dtype).tolist()
+
+
+def test_values_of_other_widths_are_refused() -> None:
+    with pytest.raises(ValueError, match="16 bytes; allowed: 1, 2, 4, 8"):
+        gather(np.zeros(1, np.uint16), [np.zeros(1, np.complex128)])
+
+
+def test_columns_that_do_not_fit_are_refused() -> None:
+    merge = Merge([0, 1], 1)
+    time = np.arange(3)
+    with pytest.raises(ValueError, match="allowed: 2 contiguous int64 columns of one length"):
+        merge.fill(0, time)
+    with pytest.raises(ValueError, match="allowed: 2 contiguous int64 columns of one length"):
+        merge.fill(0, time, [time[:2]])
+    with pytest.raises(ValueError, match="allowed: 2 contiguous int64 columns of one length"):
+        merge.fill(0, time, [time.astype(np.int32)])
+    merge.fill(0, time, [time])
+    with pytest.raises(ValueError, match="lane 0 still has 3 rows"):
+        merge.fill(0, time, [time])
+
+
+def test_too_many_tie_columns_or_lanes_are_refused() -> None:
+    with pytest.raises(ValueError, match=f"0 to {MOST_TIES} tie columns"):
+        Merge([0], MOST_TIES + 1)
+    with pytest.raises(ValueError, match=f"up to {MOST_LANES} lanes"):
+        Merge(range(MOST_LANES + 1))
