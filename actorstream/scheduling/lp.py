@@ -1,0 +1,17 @@
+"""LP, last in pipeline (ordered-multicore section 6.2): pulls tuples towards the egress. The lowest latency."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import ClassVar
+
+from actorstream.scheduling.base import Heuristic, Operator
+
+
+class LastInPipeline(Heuristic):
+    """The latest operator that is schedulable."""
+
+    name: ClassVar[str] = "lp"
+
+    def choose(self, schedulable: Sequence[Operator], now: int) -> Operator:
+        return schedulable[-1]

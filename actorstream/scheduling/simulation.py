@@ -1,0 +1,239 @@
+"""A discrete-event simulation of a pool of workers under the real scheduler and heuristics, for more workers than a
+machine has. Costs and selectivities are measured ones, given as arguments; time is simulated, nothing is drawn."""
+
+from __future__ import annotations
+
+import heapq
+from collections import deque
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from actorstream.scheduling.base import UNBOUNDED, Heuristic, Operator
+from actorstream.scheduling.scheduler import Scheduler
+
+
+@dataclass(frozen=True)
+class Stage:
+    """One operator of a simulated chain.
+
+    Args:
+        cost_ns: a tuple. turn_ns: a jumbo tuple more, whatever its tuples.
+        selectivity: outputs a tuple.
+        limit: workers that may be in it at once.
+        pooled: whether every worker may run it; else only worker 0, the thread of the event loop.
+        locked: the part of its time in which no other worker may hold the interpreter's lock (1.0: a Python hook).
+            `turn_ns` is always spent holding it.
+    """
+
+    name: str
+    cost_ns: float
+    selectivity: float = 1.0
+    limit: float = UNBOUNDED
+    pooled: bool = True
+    turn_ns: float = 0.0
+    locked: float = 0.0
+
+
+@dataclass
+class Simulated:
+    """What came of it. Throughput: ingress tuples a second over the 20th to 80th percentile of them; latency: from the
+    ingress to the end of the last operator, ns."""
+
+    throughput_eps: float
+    latency_mean_ns: float
+    latency_p99_ns: float
+    busy: float
+    """The part of the workers' time that was spent in operators."""
+    worker_time: dict[str, float] = field(default_factory=dict)
+    """Operator -> its part of that."""
+
+
+@dataclass
+class _Turn:
+    """Tuples that a worker has taken; their outputs wait here until those before them are through."""
+
+    done: bool = False
+    outputs: list[tuple[int, int]] = field(default_factory=list)
+
+
+class Simulation:
+    """A chain of stages and a number of workers.
+
+    Args:
+        stages: the ingress first; its tuples are always there (as fast as possible), or come at `rate` a second.
+        heuristic: of the table SCHEDULES.
+        workers: threads, the event loop's included.
+        batch: tuples of a jumbo tuple. queue: tuples that may wait before an operator. window: turns of one operator
+            that may be unfinished (the slots of its reordering buffer).
+        slice_ns, window_ns: the time slice s, CT's window w.
+    """
+
+    def __init__(
+        self,
+        stages: Sequence[Stage],
+        heuristic: type[Heuristic],
+        workers: int,
+        *,
+        batch: int = 4096,
+        queue: int = 1 << 17,
+        window: int = 1024,
+        slice_ns: int = 2_000_000,
+        window_ns: int = 100_000_000,
+        rate: float = 0.0,
+    ) -> None:
+        self.stages, self.batch, self.queue, self.window, self.rate = list(stages), batch, queue, window, rate
+        self.operators = [
+            Operator(
+                each.name,
+                number,
+                limit=each.limit,
+                pooled=each.pooled,
+                upstream=[(number - 1, 1.0)] if number else [],
+            )
+            for number, each in enumerate(stages)
+        ]
+        settings = {"slice_ns": slice_ns, "window_ns": window_ns, "capacity": queue}
+        self.scheduler = Scheduler(self.operators, heuristic, **settings)
+        self._queues: list[deque[tuple[int, int]]] = [deque() for _ in stages]
+        self._turns: list[deque[_Turn]] = [deque() for _ in stages]
+        self._rest = [0.0] * len(stages)
+        self._idle = list(range(workers))[::-1]
+        self._workers = workers
+        self._events: list[tuple[int, int, int, tuple[int, int, int, int, _Turn] | None]] = []
+        self._number = 0
+        self._lock_free = 0
+        self._taken: list[tuple[int, int]] = []  # (time, tuples so far) at the ingress
+        self._left: list[tuple[int, int]] = []  # (latency, tuples) at the egress
+        self._to_come = 0
+
+    def run(self, tuples: int) -> Simulated:
+        """Until `tuples` have gone in and everything behind them has come out."""
+        self._to_come = tuples
+        if self.rate:
+            self._at(0, None)
+        now = 0
+        while True:
+            self._give_work(now)
+            if not self._events:
+                break
+            now, _, worker, turn = heapq.heappop(self._events)
+            if turn is None:
+                self._arrive(now)
+            else:
+                self._finish(now, worker, turn)
+        return self._result(now)
+
+    # -- events
+
+    def _at(self, time: int, turn: tuple[int, int, int, int, _Turn] | None, worker: int = 0) -> None:
+        self._number += 1
+        heapq.heappush(self._events, (time, self._number, worker, turn))
+
+    def _arrive(self, now: int) -> None:
+        rows = min(self.batch, self._to_come)
+        self._to_come -= rows
+        self._queues[0].append((rows, now))
+        if self._to_come:
+            self._at(now + int(rows * 1e9 / self.rate), None)
+
+    def _give_work(self, now: int) -> None:
+        """Every idle worker asks; worker 0, which may run everything, first."""
+        self._idle.sort(reverse=True)
+        refused: list[int] = []
+        while self._idle:
+            worker = self._idle.pop()
+            self._look()
+            allotted = self.scheduler.decide(now, pooled_only=worker > 0, own_first=self._workers > 1)
+            if allotted is None:
+                refused.append(worker)
+            else:
+                self._begin(now, worker, allotted.operator, allotted.tuples)
+        self._idle = refused
+
+    def _look(self) -> None:
+        for operator in self.operators:
+            number = operator.index
+            operator.worklist = sum(rows for rows, _ in self._queues[number])
+            if number == 0 and not self.rate:
+                operator.worklist = min(self.batch, self._to_come)
+            full = any(self._waiting(each.index) >= self.queue for each in operator.downstream)
+            operator.is_open = not full and len(self._turns[number]) < self.window
+
+    def _waiting(self, number: int) -> int:
+        return sum(rows for rows, _ in self._queues[number])
+
+    def _begin(self, now: int, worker: int, operator: Operator, most: int) -> None:
+        number, stage = operator.index, self.stages[operator.index]
+        took: list[tuple[int, int]] = []
+        rows = 0
+        for each in operator.downstream:  # a turn ends when credit does
+            room = self.queue - self._waiting(each.index)
+            most = min(most, max(1, int(room / max(stage.selectivity, 1e-6))))
+        while rows < most:
+            if number == 0 and not self.rate:
+                part = min(self.batch, self._to_come)
+                self._to_come -= part
+                group = (part, now)
+            elif self._queues[number]:
+                group = self._queues[number].popleft()
+            else:
+                break
+            if not group[0]:
+                break
+            took.append(group)
+            rows += group[0]
+        turn = _Turn()
+        self._turns[number].append(turn)
+        if number == 0:
+            self._taken.append((now, rows + (self._taken[-1][1] if self._taken else 0)))
+        work = stage.cost_ns * rows
+        held = stage.turn_ns * len(took) + work * stage.locked
+        begins = max(now, self._lock_free) if held else now
+        self._lock_free = max(self._lock_free, begins + int(held))
+        ends = begins + max(1, int(held + work * (1.0 - stage.locked)))
+        for count, entered in took:
+            self._rest[number] += count * stage.selectivity
+            out = int(self._rest[number])
+            self._rest[number] -= out
+            if out:
+                turn.outputs.append((out, entered))
+        if number == len(self.stages) - 1:
+            self._left.extend((ends - entered, count) for count, entered in took)
+        made = sum(count for count, _ in turn.outputs)
+        self._at(ends, (number, rows, made, ends - now, turn), worker)
+
+    def _finish(self, now: int, worker: int, finished: tuple[int, int, int, int, _Turn]) -> None:
+        number, rows, made, took, turn = finished
+        turn.done = True
+        turns = self._turns[number]
+        while turns and turns[0].done:
+            outputs = turns.popleft().outputs
+            if number + 1 < len(self.stages):
+                self._queues[number + 1].extend(outputs)
+        self.scheduler.finish(self.operators[number], rows, made, took, now)
+        self._idle.append(worker)
+
+    # -- what came of it
+
+    def _result(self, now: int) -> Simulated:
+        total = sum(each.statistics.total_ns for each in self.operators) or 1
+        latencies = sorted(self._left)
+        count = sum(rows for _, rows in latencies)
+        mean = sum(latency * rows for latency, rows in latencies) / max(count, 1)
+        p99, seen = 0, 0
+        for latency, rows in latencies:
+            seen, p99 = seen + rows, latency
+            if seen >= 0.99 * count:
+                break
+        parts = {each.name: each.statistics.total_ns / total for each in self.operators}
+        return Simulated(self._throughput(now), mean, float(p99), total / max(now * self._workers, 1), parts)
+
+    def _throughput(self, now: int) -> float:
+        if not self._taken:
+            return 0.0
+        total = self._taken[-1][1]
+        low = next(each for each in self._taken if each[1] >= 0.2 * total)
+        high = next(each for each in self._taken if each[1] >= 0.8 * total)
+        if high[0] == low[0]:
+            return total / max(now, 1) * 1e9
+        return (high[1] - low[1]) / (high[0] - low[0]) * 1e9

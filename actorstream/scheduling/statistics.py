@@ -1,0 +1,38 @@
+"""Cost and selectivity of an operator as measured while it runs, smoothed. Reads no clock: durations are arguments."""
+
+from __future__ import annotations
+
+KEEP = 0.9
+"""What a turn leaves of the weight of those before it: half of it is gone after seven turns."""
+PRIOR_COST = 100.0
+"""Nanoseconds a tuple while nothing is known."""
+
+
+class Statistics:
+    """Decaying sums of what the turns of one operator took and gave; their quotients are its cost and selectivity.
+
+    Sums rather than a mean of quotients, so that a turn counts by its tuples. They change under the scheduler's lock."""
+
+    __slots__ = ("_in", "_ns", "_out", "cost", "rows_in", "rows_out", "selectivity", "total_ns", "turns")
+
+    def __init__(self) -> None:
+        self._in = self._out = self._ns = 0.0
+        self.cost = PRIOR_COST
+        """Nanoseconds a tuple."""
+        self.selectivity = 1.0
+        """Outputs a tuple."""
+        self.turns = self.rows_in = self.rows_out = self.total_ns = 0
+
+    def add(self, rows_in: int, rows_out: int, took_ns: int) -> None:
+        """One turn: tuples taken, tuples answered, nanoseconds. One that took none says nothing about a tuple."""
+        if rows_in <= 0:
+            return
+        self.turns += 1
+        self.rows_in += rows_in
+        self.rows_out += rows_out
+        self.total_ns += took_ns
+        self._in = self._in * KEEP + rows_in
+        self._out = self._out * KEEP + rows_out
+        self._ns = self._ns * KEEP + took_ns
+        self.cost = self._ns / self._in
+        self.selectivity = self._out / self._in

@@ -1,0 +1,75 @@
+"""The simulated pool: known throughputs are met, limits are kept, everything comes out."""
+
+from __future__ import annotations
+
+import pytest
+
+from actorstream.scheduling import SCHEDULES
+from actorstream.scheduling.base import Heuristic
+from actorstream.scheduling.simulation import Simulation, Stage
+
+KINDS = list(SCHEDULES.values())
+CHAIN = [Stage("a", 20.0), Stage("b", 50.0, selectivity=0.5), Stage("c", 60.0)]
+"""Costs 20 + 50 + 0.5 * 60 = 100 ns a tuple of the ingress."""
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_one_worker_gets_through_what_the_costs_allow(kind: type[Heuristic]) -> None:
+    found = Simulation(CHAIN, kind, 1).run(20_000_000)
+    assert found.throughput_eps == pytest.approx(1e7, rel=0.1)
+    assert found.busy == pytest.approx(1.0, rel=0.01)
+    assert found.worker_time == pytest.approx({"a": 0.2, "b": 0.5, "c": 0.3}, rel=0.01)
+
+
+@pytest.mark.parametrize("kind", [SCHEDULES["ct"], SCHEDULES["lp"]])
+@pytest.mark.parametrize("workers", [2, 4, 16])
+def test_stateless_operators_scale_with_the_workers(kind: type[Heuristic], workers: int) -> None:
+    found = Simulation(CHAIN, kind, workers, queue=1 << 20).run(20_000_000)
+    assert found.throughput_eps == pytest.approx(workers * 1e7, rel=0.15)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_stateful_operator_bounds_the_throughput(kind: type[Heuristic]) -> None:
+    stages = [Stage("a", 20.0), Stage("state", 40.0, limit=1)]
+    found = Simulation(stages, kind, 8).run(40_000_000)
+    assert found.throughput_eps == pytest.approx(1e9 / 40, rel=0.1)
+
+
+def test_the_interpreters_lock_bounds_python_hooks() -> None:
+    stages = [Stage("a", 1.0), Stage("python", 50.0, locked=1.0)]
+    found = Simulation(stages, SCHEDULES["ct"], 4).run(4_000_000)
+    assert found.throughput_eps == pytest.approx(1e9 / 50, rel=0.1)
+
+
+def test_operators_of_the_loop_are_run_by_one_worker_only() -> None:
+    stages = [Stage("a", 10.0, pooled=False), Stage("b", 10.0, pooled=False), Stage("c", 5.0)]
+    found = Simulation(stages, SCHEDULES["ct"], 4).run(8_000_000)
+    assert found.throughput_eps == pytest.approx(1e9 / 20, rel=0.15)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_at_a_rate_that_is_kept_up_with_latency_is_short(kind: type[Heuristic]) -> None:
+    found = Simulation(CHAIN, kind, 2, rate=5e6).run(4_000_000)
+    assert found.throughput_eps == pytest.approx(5e6, rel=0.05)
+    assert found.latency_p99_ns < 50e6
+
+
+def test_pulling_keeps_latency_lower_than_pushing() -> None:
+    """Section 7.1: LP is the best for latency, ET and QST the worst, when the ingress always has more."""
+    latency = {
+        name: Simulation(CHAIN, kind, 4, queue=1 << 19).run(20_000_000).latency_mean_ns
+        for name, kind in SCHEDULES.items()
+    }
+    assert latency["lp"] < latency["et"]
+    assert latency["lp"] < latency["qst"]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("workers", [1, 2])
+@pytest.mark.parametrize("selectivity", [0.0, 50.0])
+def test_one_slot_and_any_selectivity_come_to_an_end(
+    kind: type[Heuristic], workers: int, selectivity: float
+) -> None:
+    stages = [Stage("a", 10.0, selectivity), Stage("b", 1.0, limit=1)]
+    found = Simulation(stages, kind, workers, batch=1, queue=1, window=1).run(500)
+    assert found.throughput_eps > 0
