@@ -18,9 +18,11 @@ CORE = (
     "doorbell",
     "hold",
     "memory",
+    "merge",
     "mpmc",
     "process",
     "producer",
+    "scalegate",
 )
 FLAGS = ["-std=gnu11", "-g", "-Wall", "-Wextra", "-Werror", "-fno-strict-aliasing", "-pthread"]
 BUILDS = {
@@ -31,6 +33,16 @@ BUILDS = {
 MODES = {
     "arena": ["mixed", "scarce", "generation-wrap-around"],
     "mpmc": ["one-to-one", "two-slots", "many", "wrap-around"],
+    "scalegate": [
+        "plain",
+        "ring",
+        "one-slot",
+        "two-readers",
+        "single-rows",
+        "whole-runs",
+        "ties",
+        "rejoining",
+    ],
     "doorbell": ["one-bit", "answered", "shared-bit", "many-words", "collect-one", "answered-many"],
     "channel": [
         "plain",

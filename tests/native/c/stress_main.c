@@ -5,8 +5,11 @@ int main(int count, char **words) {
     static const struct {
         const char *name;
         int (*run)(const char *mode, uint64_t rounds);
-    } structures[] = {
-        {"arena", stress_arena}, {"channel", stress_channel}, {"doorbell", stress_doorbell}, {"mpmc", stress_mpmc}};
+    } structures[] = {{"arena", stress_arena},
+                      {"channel", stress_channel},
+                      {"doorbell", stress_doorbell},
+                      {"mpmc", stress_mpmc},
+                      {"scalegate", stress_scalegate}};
     for (size_t i = 0; count == 4 && i < sizeof structures / sizeof structures[0]; i++) {
         if (strcmp(structures[i].name, words[1]) == 0 &&
             structures[i].run(words[2], strtoull(words[3], NULL, 10)) == 0) {
@@ -14,6 +17,6 @@ int main(int count, char **words) {
             return 0;
         }
     }
-    fprintf(stderr, "usage: stress arena|channel|doorbell|mpmc MODE ROUNDS\n");
+    fprintf(stderr, "usage: stress STRUCTURE MODE ROUNDS\n");
     return 2;
 }

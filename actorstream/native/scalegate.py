@@ -1,0 +1,115 @@
+"""A ScaleGate between threads of this process; include/scalegate.h says how it works. Knows addresses only."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from actorstream.native._core import ffi, lib
+from actorstream.native.address import address_of
+from actorstream.native.status import raise_status
+
+#: What a source promises that leaves.
+LEAVES = 2**63 - 1
+_INT64 = ffi.typeof("int64_t *")
+_cast = ffi.cast
+
+
+class Stretch(NamedTuple):
+    """Which rows go next: `rows` from `first` on of the run that was added with `reference`."""
+
+    reference: int
+    source: int
+    first: int
+    rows: int
+    ends: bool
+    """They are the run's last."""
+
+
+class ScaleGate:
+    """What sources add in order of time comes out for each reader in one order (viper-scalegate §3.3, Definition 1).
+
+    Sources and readers may be different threads; one thread each at a time.
+
+    Args:
+        ranks: of the sources; among rows of equal time the lower rank goes first.
+        readers: each gets all rows.
+        runs: how many runs a source may have added that not all readers have passed; a power of two.
+        stretches: how many may wait for the slowest reader; a power of two.
+        ties: int64 columns that order rows of equal time and rank.
+
+    Raises:
+        ValueError: a number out of range.
+    """
+
+    __slots__ = ("_gate", "_memory", "_out", "_room", "ties")
+
+    def __init__(
+        self, ranks: Sequence[int], readers: int = 1, *, runs: int = 64, stretches: int = 1024, ties: int = 0
+    ) -> None:
+        size = lib.as_scalegate_size(len(ranks), readers, runs, stretches)
+        what = (
+            f"ScaleGate of {len(ranks)} sources, {readers} readers, {runs} runs, {stretches} stretches, {ties} tie "
+            "columns (1 to 1024 sources and readers, powers of two, up to 8 tie columns)"
+        )
+        if size == 0:
+            raise_status(lib.AS_E_ARGUMENT, what)
+        raw = ffi.new("char[]", size + 64)
+        self._memory = raw
+        self._gate = ffi.cast("as_scalegate *", (int(ffi.cast("uintptr_t", raw)) + 63) // 64 * 64)
+        code = lib.as_scalegate_init(self._gate, len(ranks), readers, runs, stretches, list(ranks), ties)
+        if code != lib.AS_OK:
+            raise_status(code, what)
+        self.ties = ties
+        self._room = 256
+        self._out = [ffi.new("as_stretch[]", self._room) for _ in range(readers)]
+
+    def add(self, source: int, time: np.ndarray, reference: int, ties: Sequence[np.ndarray] = ()) -> bool:
+        """Adds a run: contiguous int64 columns, sorted by (time, ties), that stay until it is acknowledged.
+
+        False: flow control, the source has `runs` runs in the gate.
+
+        Raises:
+            ValueError: no rows, or a time below what the source has added or promised.
+        """
+        columns = ffi.new("const int64_t *[]", [_cast(_INT64, address_of(each)) for each in ties] or 1)
+        code = lib.as_scalegate_add(
+            self._gate, source, _cast(_INT64, address_of(time)), columns, len(time), reference
+        )
+        if code < 0:
+            least = f" from {time[0]} on" if len(time) else ""
+            raise_status(
+                code,
+                f"source {source} adds {len(time)} rows{least} (not below what it added or promised before)",
+            )
+        return bool(code == lib.AS_OK)
+
+    def promise(self, source: int, bound: int) -> None:
+        """The source adds nothing below `bound` any more; `LEAVES`: nothing at all."""
+        lib.as_scalegate_promise(self._gate, source, bound)
+
+    def join(self, source: int, bound: int) -> int:
+        """A source that has left comes back; answers the time, `bound` or later, from which on it may add."""
+        return int(lib.as_scalegate_join(self._gate, source, bound))
+
+    def get_ready(self, reader: int, room: int = 256) -> list[Stretch] | None:
+        """Up to `room` stretches that the reader has not got, in order; what it got before is acknowledged.
+
+        None: all sources have left, and the reader has got all.
+        """
+        out = self._out[reader]
+        found = lib.as_scalegate_get_ready(self._gate, reader, out, min(room, self._room))
+        if found == lib.AS_E_CLOSED:
+            return None
+        if found < 0:
+            raise_status(found, f"reader {reader} of a ScaleGate")
+        return [
+            Stretch(each.reference, each.source, each.first, each.rows, bool(each.ends))
+            for each in out[0:found]
+        ]
+
+    def acknowledged(self, source: int) -> int:
+        """How many of the source's runs all readers have passed: their memory is free."""
+        return int(lib.as_scalegate_acknowledged(self._gate, source))

@@ -1,0 +1,390 @@
+/* ScaleGate for the threads of one process; see scalegate.h. Indices only grow; their low bits say the slot. */
+#include "scalegate.h"
+
+#include <stdatomic.h>
+#include <string.h>
+
+#include "merge_run.h"
+
+enum { FREE = 0, HELD = 1, ASKED = 2, MOST = 1024, BATCH = 512, SHORTEST = 16 };
+
+typedef struct run {
+    const int64_t *time;
+    const int64_t *tie[AS_MERGE_TIES];
+    uint64_t reference;
+    uint32_t rows;
+} run;
+
+typedef struct source {
+    _Alignas(64) _Atomic uint64_t added; /* runs; written by the source */
+    _Atomic int64_t bound;               /* its promise; written after `added` that it covers */
+    int64_t least;                       /* the source's own: what its next row must not be below */
+    int64_t last;                        /* the source's own: the time of its last row */
+    uint64_t acknowledged;               /* the source's own: as it last saw it */
+    _Alignas(64) uint64_t taken;         /* the merge's: runs that have been in the lane */
+} source;
+
+typedef struct reader {
+    _Alignas(64) _Atomic uint64_t passed; /* stretches; written by the reader */
+    uint64_t given;                       /* the reader's own: ends among the stretches that it has been given last */
+} reader;
+
+struct as_scalegate {
+    uint32_t sources, readers, runs, stretches, ties;
+    uint64_t run_mask, log_mask;
+    source *source;
+    run *run;                  /* [source][slot] */
+    reader *reader;
+    _Atomic uint64_t *passed;  /* [reader][source]: runs that the reader has passed */
+    uint64_t *reading;         /* [reader][source], the reader's own: runs that it passes when it comes back */
+    as_merge_lane *lane;       /* from here on the merge's own: touched by who holds `turn` */
+    uint64_t *before;
+    as_stretch *log;
+    uint64_t room_until;       /* stretches up to here have room, as last seen */
+    int64_t floor;             /* the greatest time in the log */
+    _Alignas(64) _Atomic uint32_t turn;
+    _Alignas(64) _Atomic uint64_t logged; /* stretches; written by the merge */
+    _Atomic uint32_t ended;
+};
+
+static uint64_t lines(uint64_t bytes) {
+    return (bytes + 63) / 64 * 64;
+}
+
+static int is_power_of_two(uint32_t value) {
+    return value != 0 && (value & (value - 1)) == 0;
+}
+
+/* Where each part lies; answers the bytes in all. */
+static uint64_t lay_out(as_scalegate *gate, char *memory) {
+    uint64_t at = lines(sizeof *gate);
+#define PLACE(field, bytes)                                                                                            \
+    gate->field = (void *)(memory + at);                                                                               \
+    at += lines(bytes)
+    PLACE(source, gate->sources * sizeof(source));
+    PLACE(reader, gate->readers * sizeof(reader));
+    PLACE(passed, gate->readers * lines(gate->sources * sizeof(uint64_t)));
+    PLACE(reading, gate->readers * lines(gate->sources * sizeof(uint64_t)));
+    PLACE(lane, gate->sources * sizeof(as_merge_lane));
+    PLACE(before, gate->sources * sizeof(uint64_t));
+    PLACE(run, (uint64_t)gate->sources * gate->runs * sizeof(run));
+    PLACE(log, (uint64_t)gate->stretches * sizeof(as_stretch));
+#undef PLACE
+    return at;
+}
+
+uint64_t as_scalegate_size(uint32_t sources, uint32_t readers, uint32_t runs, uint32_t stretches) {
+    if (sources == 0 || sources > MOST || readers == 0 || readers > MOST || !is_power_of_two(runs) ||
+        !is_power_of_two(stretches)) {
+        return 0;
+    }
+    as_scalegate shape = {.sources = sources, .readers = readers, .runs = runs, .stretches = stretches};
+    return lay_out(&shape, (char *)&shape);
+}
+
+int as_scalegate_init(void *memory, uint32_t sources, uint32_t readers, uint32_t runs, uint32_t stretches,
+                      const int64_t *rank, uint32_t ties) {
+    const uint64_t size = as_scalegate_size(sources, readers, runs, stretches);
+    if (size == 0 || memory == NULL || (uintptr_t)memory % 64 || ties > AS_MERGE_TIES) {
+        return AS_E_ARGUMENT;
+    }
+    memset(memory, 0, size);
+    as_scalegate *gate = memory;
+    gate->sources = sources;
+    gate->readers = readers;
+    gate->runs = runs;
+    gate->stretches = stretches;
+    gate->ties = ties;
+    gate->run_mask = runs - 1;
+    gate->log_mask = stretches - 1;
+    lay_out(gate, memory);
+    gate->floor = INT64_MIN;
+    for (uint32_t n = 0; n < sources; n++) {
+        atomic_init(&gate->source[n].bound, INT64_MIN);
+        gate->source[n].least = gate->source[n].last = INT64_MIN;
+        gate->lane[n].bound = INT64_MIN;
+        gate->lane[n].rank = rank[n];
+    }
+    return AS_OK;
+}
+
+static _Atomic uint64_t *passed_of(as_scalegate *gate, uint32_t reader_number) {
+    return (void *)((char *)gate->passed + reader_number * lines(gate->sources * sizeof(uint64_t)));
+}
+
+static uint64_t *reading_of(as_scalegate *gate, uint32_t reader_number) {
+    return (void *)((char *)gate->reading + reader_number * lines(gate->sources * sizeof(uint64_t)));
+}
+
+/* The reader comes back: it is done with what it was given before. */
+static void acknowledge(as_scalegate *gate, uint32_t number) {
+    if (gate->reader[number].given == 0) {
+        return;
+    }
+    gate->reader[number].given = 0;
+    _Atomic uint64_t *passed = passed_of(gate, number);
+    const uint64_t *reading = reading_of(gate, number);
+    for (uint32_t n = 0; n < gate->sources; n++) {
+        /* release; partner: the acquire in as_scalegate_acknowledged */
+        atomic_store_explicit(&passed[n], reading[n], memory_order_release);
+    }
+}
+
+uint64_t as_scalegate_acknowledged(as_scalegate *gate, uint32_t number) {
+    uint64_t least = UINT64_MAX;
+    for (uint32_t n = 0; n < gate->readers; n++) {
+        /* acquire; partner: the release in acknowledge(): the reader is done with the run's memory */
+        const uint64_t passed = atomic_load_explicit(&passed_of(gate, n)[number], memory_order_acquire);
+        least = passed < least ? passed : least;
+    }
+    return gate->source[number].acknowledged = least;
+}
+
+/* ---- the merge: only by who holds `turn` */
+
+/* Gives every lane without rows its source's next run, or its promise. */
+static void fill_lanes(as_scalegate *gate) {
+    for (uint32_t n = 0; n < gate->sources; n++) {
+        as_merge_lane *lane = &gate->lane[n];
+        if (lane->first < lane->rows) {
+            continue;
+        }
+        source *from = &gate->source[n];
+        /* the promise first, then the runs: all runs that it covers are then seen. acquire; partners: the releases
+           in as_scalegate_add, which stores them the other way round, and as_scalegate_promise */
+        const int64_t bound = atomic_load_explicit(&from->bound, memory_order_acquire);
+        const uint64_t added = atomic_load_explicit(&from->added, memory_order_acquire);
+        if (from->taken == added) {
+            lane->bound = bound;
+            continue;
+        }
+        const run *next = &gate->run[(uint64_t)n * gate->runs + (from->taken & gate->run_mask)];
+        from->taken++;
+        lane->time = next->time;
+        for (uint32_t each = 0; each < gate->ties; each++) {
+            lane->tie[each] = next->tie[each];
+        }
+        lane->first = 0;
+        lane->rows = next->rows;
+        lane->bound = next->time[next->rows - 1];
+    }
+}
+
+/* Stretches that fit into the log. */
+static uint64_t room_in_log(as_scalegate *gate, uint64_t logged) {
+    if (gate->room_until - logged < BATCH) {
+        uint64_t least = UINT64_MAX;
+        for (uint32_t n = 0; n < gate->readers; n++) {
+            /* acquire; partner: the release in as_scalegate_get_ready: the reader has copied the stretches */
+            const uint64_t passed = atomic_load_explicit(&gate->reader[n].passed, memory_order_acquire);
+            least = passed < least ? passed : least;
+        }
+        gate->room_until = least + gate->stretches;
+    }
+    return gate->room_until - logged;
+}
+
+static void log_stretch(as_scalegate *gate, uint64_t at, uint32_t number, uint64_t first, uint64_t rows) {
+    const as_merge_lane *lane = &gate->lane[number];
+    const run *from = &gate->run[(uint64_t)number * gate->runs + ((gate->source[number].taken - 1) & gate->run_mask)];
+    as_stretch *stretch = &gate->log[at & gate->log_mask];
+    stretch->reference = from->reference;
+    stretch->source = number;
+    stretch->first = (uint32_t)first;
+    stretch->rows = (uint32_t)rows;
+    stretch->ends = first + rows == lane->rows;
+}
+
+/* Merges what is ready, until nothing is or the log is full. */
+static void merge_all(as_scalegate *gate) {
+    uint64_t logged = atomic_load_explicit(&gate->logged, memory_order_relaxed);
+    uint16_t tags[BATCH];
+    for (;;) {
+        fill_lanes(gate);
+        const uint64_t room = room_in_log(gate, logged);
+        const uint64_t limit = room < BATCH ? room : BATCH;
+        if (limit == 0) {
+            break;
+        }
+        for (uint32_t n = 0; n < gate->sources; n++) {
+            gate->before[n] = gate->lane[n].first;
+        }
+        uint32_t lane;
+        /* one stretch whatever its length, or rows that alternate, each of which may need a stretch of its own */
+        uint64_t rows = merge_run(gate->lane, gate->sources, gate->ties, UINT32_MAX, &lane);
+        if (rows == 0) {
+            break;
+        }
+        if (rows < SHORTEST && rows < gate->lane[lane].rows - gate->before[lane]) {
+            rows = as_merge_ready(gate->lane, gate->sources, gate->ties, limit, limit + 1, tags, &lane);
+            for (uint64_t n = 0, run_length; n < rows; n += run_length) {
+                const uint32_t from = tags[n];
+                for (run_length = 1; n + run_length < rows && tags[n + run_length] == from; run_length++) {
+                }
+                log_stretch(gate, logged++, from, gate->before[from], run_length);
+                gate->before[from] += run_length;
+                lane = from;
+            }
+        } else {
+            log_stretch(gate, logged++, lane, gate->before[lane], rows);
+            gate->lane[lane].first += rows;
+        }
+        gate->floor = gate->lane[lane].time[gate->lane[lane].first - 1];
+        /* release; partner: the acquire in as_scalegate_get_ready */
+        atomic_store_explicit(&gate->logged, logged, memory_order_release);
+    }
+    for (uint32_t n = 0; n < gate->sources; n++) {
+        if (gate->lane[n].first < gate->lane[n].rows || gate->lane[n].bound != INT64_MAX) {
+            return;
+        }
+    }
+    /* release; partner: the acquire in as_scalegate_get_ready, which then sees all of `logged` */
+    atomic_store_explicit(&gate->ended, 1, memory_order_release);
+}
+
+/* Merges, or tells the thread that is merging to go round again. All accesses of `turn` are read-modify-writes, acquire
+   and release: who asks has published before, and who leaves reads the last question. So none is lost: with a plain
+   store on leaving, a question between the last look and the store would be. */
+static void drive(as_scalegate *gate) {
+    if (atomic_exchange_explicit(&gate->turn, ASKED, memory_order_acq_rel) != FREE) {
+        return;
+    }
+    uint32_t held;
+    do {
+        atomic_exchange_explicit(&gate->turn, HELD, memory_order_acq_rel);
+        merge_all(gate);
+        held = HELD;
+    } while (!atomic_compare_exchange_strong_explicit(&gate->turn, &held, FREE, memory_order_acq_rel,
+                                                      memory_order_acquire));
+}
+
+/* ---- sources */
+
+static int is_ring(const as_scalegate *gate) {
+    return gate->sources == 1 && gate->readers == 1;
+}
+
+int as_scalegate_add(as_scalegate *gate, uint32_t number, const int64_t *time, const int64_t *const *tie, uint32_t rows,
+                     uint64_t reference) {
+    if (number >= gate->sources || rows == 0 || (gate->ties && tie == NULL)) {
+        return AS_E_ARGUMENT;
+    }
+    source *into = &gate->source[number];
+    if (time[0] < into->least || into->least == INT64_MAX) {
+        return AS_E_ARGUMENT;
+    }
+    const uint64_t added = atomic_load_explicit(&into->added, memory_order_relaxed);
+    if (added - into->acknowledged >= gate->runs &&
+        added - as_scalegate_acknowledged(gate, number) >= gate->runs) {
+        drive(gate);
+        return AS_AGAIN;
+    }
+    run *next = &gate->run[(uint64_t)number * gate->runs + (added & gate->run_mask)];
+    next->time = time;
+    for (uint32_t each = 0; each < gate->ties; each++) {
+        next->tie[each] = tie[each];
+    }
+    next->reference = reference;
+    next->rows = rows;
+    into->least = into->last = time[rows - 1];
+    /* release; partner: the acquires in fill_lanes and in as_scalegate_get_ready; first the run, then the promise */
+    atomic_store_explicit(&into->added, added + 1, memory_order_release);
+    if (!is_ring(gate)) {
+        atomic_store_explicit(&into->bound, into->least, memory_order_release);
+        drive(gate);
+    }
+    return AS_OK;
+}
+
+void as_scalegate_promise(as_scalegate *gate, uint32_t number, int64_t bound) {
+    source *from = &gate->source[number];
+    if (bound <= from->least) {
+        return;
+    }
+    from->least = bound;
+    /* release; partner: the acquires in fill_lanes and in as_scalegate_get_ready */
+    atomic_store_explicit(&from->bound, bound, memory_order_release);
+    if (!is_ring(gate)) {
+        drive(gate);
+    }
+}
+
+int64_t as_scalegate_join(as_scalegate *gate, uint32_t number, int64_t bound) {
+    /* rare, so it may wait: the gate must not merge past `bound` between the look at the floor and the promise */
+    uint32_t free = FREE;
+    while (!atomic_compare_exchange_weak_explicit(&gate->turn, &free, HELD, memory_order_acq_rel,
+                                                  memory_order_relaxed)) {
+        free = FREE;
+    }
+    source *from = &gate->source[number];
+    if (gate->floor >= bound) {
+        bound = gate->floor + 1;
+    }
+    if (from->last > bound) {
+        bound = from->last;
+    }
+    from->least = bound;
+    atomic_store_explicit(&from->bound, bound, memory_order_release);
+    uint32_t held = HELD;
+    while (!atomic_compare_exchange_strong_explicit(&gate->turn, &held, FREE, memory_order_acq_rel,
+                                                    memory_order_acquire)) {
+        atomic_exchange_explicit(&gate->turn, HELD, memory_order_acq_rel);
+        merge_all(gate);
+        held = HELD;
+    }
+    return bound;
+}
+
+/* ---- readers */
+
+/* One source, one reader: a ring. A run is acknowledged when the reader asks for more. */
+static int ring_get_ready(as_scalegate *gate, as_stretch *stretches, uint32_t room) {
+    source *from = &gate->source[0];
+    reader *to = &gate->reader[0];
+    const int64_t bound = atomic_load_explicit(&from->bound, memory_order_acquire);
+    const uint64_t added = atomic_load_explicit(&from->added, memory_order_acquire);
+    uint64_t passed = atomic_load_explicit(&to->passed, memory_order_relaxed);
+    uint32_t found = 0;
+    /* release; partner: the acquire in as_scalegate_acknowledged */
+    atomic_store_explicit(&passed_of(gate, 0)[0], passed, memory_order_release);
+    for (; found < room && passed != added; found++, passed++) {
+        const run *next = &gate->run[passed & gate->run_mask];
+        stretches[found] = (as_stretch){next->reference, 0, 0, next->rows, 1};
+    }
+    atomic_store_explicit(&to->passed, passed, memory_order_relaxed);
+    return found == 0 && bound == INT64_MAX ? AS_E_CLOSED : (int)found;
+}
+
+int as_scalegate_get_ready(as_scalegate *gate, uint32_t number, as_stretch *stretches, uint32_t room) {
+    if (number >= gate->readers || room > INT32_MAX) {
+        return AS_E_ARGUMENT;
+    }
+    if (is_ring(gate)) {
+        return ring_get_ready(gate, stretches, room);
+    }
+    reader *to = &gate->reader[number];
+    const uint64_t passed = atomic_load_explicit(&to->passed, memory_order_relaxed);
+    acknowledge(gate, number);
+    /* acquire; partner: the release in merge_all */
+    uint64_t logged = atomic_load_explicit(&gate->logged, memory_order_acquire);
+    if (logged == passed) {
+        const uint32_t ended = atomic_load_explicit(&gate->ended, memory_order_acquire);
+        if (!ended) {
+            drive(gate);
+        }
+        logged = atomic_load_explicit(&gate->logged, memory_order_acquire);
+        if (logged == passed) {
+            return ended ? AS_E_CLOSED : 0;
+        }
+    }
+    const uint32_t found = logged - passed < room ? (uint32_t)(logged - passed) : room;
+    uint64_t *reading = reading_of(gate, number);
+    for (uint32_t n = 0; n < found; n++) {
+        stretches[n] = gate->log[(passed + n) & gate->log_mask];
+        reading[stretches[n].source] += stretches[n].ends;
+        to->given += stretches[n].ends;
+    }
+    /* release; partner: the acquire in room_in_log: these places in the log may be written again */
+    atomic_store_explicit(&to->passed, passed + found, memory_order_release);
+    return (int)found;
+}

@@ -1,0 +1,171 @@
+/* ScaleGate: every reader gets every row once, in the order of all, from sources that run ahead, fall behind, promise
+   without rows, leave and come back; and no run's memory is written while a reader may look at it. */
+#include "scalegate.h"
+
+#include "stress.h"
+
+
+
+typedef struct shape {
+    const char *mode;
+    uint32_t sources, readers, runs, stretches, longest;
+    int64_t step; /* times grow by less than this */
+    int rejoins;
+} shape;
+
+static const shape SHAPES[] = {
+    {"plain", 2, 1, 8, 64, 32, 4, 0},       {"ring", 1, 1, 4, 4, 16, 4, 0},
+    {"one-slot", 3, 1, 1, 1, 8, 3, 0},      {"two-readers", 2, 2, 4, 16, 32, 4, 0},
+    {"single-rows", 4, 2, 16, 64, 1, 3, 0}, {"whole-runs", 2, 1, 8, 64, 64, 1000, 0},
+    {"ties", 4, 1, 8, 32, 16, 1, 0},        {"rejoining", 3, 2, 4, 16, 8, 4, 1},
+};
+
+typedef struct game {
+    const shape *shape;
+    as_scalegate *gate;
+    uint64_t rounds;
+    _Atomic uint64_t rows[MOST_THREADS]; /* that each source has added */
+} game;
+
+typedef struct player {
+    game *game;
+    uint32_t number;
+    uint64_t got, sum;
+} player;
+
+/* A run's memory: its times and, beside each, what makes the row known. */
+typedef struct memory {
+    int64_t time[64];
+    uint64_t row[64];
+} memory;
+
+static void *add(void *argument) {
+    player *self = argument;
+    const shape *shape = self->game->shape;
+    as_scalegate *gate = self->game->gate;
+    uint64_t seed = 88172645463325252ull + self->number * 7919, rows = 0;
+    const uint32_t places = shape->runs + 1;
+    memory *all = aligned(places * sizeof(memory));
+    int64_t time = 0;
+    for (uint64_t round = 0; round < self->game->rounds; round++) {
+        memory *run = &all[round % places];
+        const uint32_t count = 1 + (uint32_t)(next_random(&seed) % shape->longest);
+        /* the place was used `places` runs ago: free once that run is acknowledged */
+        while (round >= places && as_scalegate_acknowledged(gate, self->number) + places <= round) {
+            sched_yield();
+        }
+        for (uint32_t n = 0; n < count; n++) {
+            time += (int64_t)(next_random(&seed) % (uint64_t)shape->step) + (shape->step == 1 && n == 0);
+            run->time[n] = time;
+            run->row[n] = rows++;
+        }
+        int code;
+        while ((code = as_scalegate_add(gate, self->number, run->time, NULL, count, (uint64_t)(uintptr_t)run)) ==
+               AS_AGAIN) {
+            sched_yield();
+        }
+        CHECK(code == AS_OK);
+        if (next_random(&seed) % 8 == 0) {
+            as_scalegate_promise(gate, self->number, time + (int64_t)(next_random(&seed) % 3));
+            time += 3;
+        }
+        if (shape->rejoins && self->number > 0 && next_random(&seed) % 16 == 0) {
+            as_scalegate_promise(gate, self->number, INT64_MAX);
+            dither(&seed);
+            time = as_scalegate_join(gate, self->number, time);
+        }
+        dither(&seed);
+    }
+    if (shape->rejoins && self->number == 0) { /* nobody comes back once all have left */
+        as_scalegate_promise(gate, 0, INT64_MAX - 1);
+        for (uint32_t other = 1; other < shape->sources; other++) {
+            while (atomic_load(&self->game->rows[other]) == 0) {
+                sched_yield();
+            }
+        }
+    }
+    as_scalegate_promise(gate, self->number, INT64_MAX);
+    CHECK(as_scalegate_add(gate, self->number, all[0].time, NULL, 1, 0) == AS_E_ARGUMENT);
+    atomic_store(&self->game->rows[self->number], rows);
+    while (as_scalegate_acknowledged(gate, self->number) < self->game->rounds) {
+        sched_yield();
+    }
+    memset(all, 0xff, places * sizeof(memory));
+    free(all);
+    return NULL;
+}
+
+static void *read_all(void *argument) {
+    player *self = argument;
+    as_scalegate *gate = self->game->gate;
+    uint64_t seed = 3141592653589793ull + self->number, next[MOST_THREADS] = {0};
+    int64_t last_time = INT64_MIN;
+    uint32_t last_source = 0;
+    as_stretch stretches[16];
+    int found;
+    while ((found = as_scalegate_get_ready(gate, self->number, stretches, 1 + (uint32_t)(next_random(&seed) % 16))) !=
+           AS_E_CLOSED) {
+        CHECK(found >= 0);
+        for (int n = 0; n < found; n++) {
+            const as_stretch *each = &stretches[n];
+            const memory *run = (const memory *)(uintptr_t)each->reference;
+            for (uint32_t row = each->first; row < each->first + each->rows; row++) {
+                CHECK(run->time[row] > last_time || (run->time[row] == last_time && each->source >= last_source));
+                CHECK(run->row[row] == next[each->source]++);
+                last_time = run->time[row];
+                last_source = each->source;
+                self->sum += (uint64_t)last_time * 31 + last_source;
+                self->got++;
+            }
+        }
+        if (found == 0) {
+            sched_yield();
+        }
+        if (next_random(&seed) % 64 == 0) {
+            dither(&seed);
+        }
+    }
+    return NULL;
+}
+
+static void *play(void *argument) {
+    player *self = argument;
+    if (self->number < self->game->shape->sources) {
+        return add(self);
+    }
+    self->number -= self->game->shape->sources;
+    return read_all(self);
+}
+
+int stress_scalegate(const char *mode, uint64_t rounds) {
+    for (size_t n = 0; n < sizeof SHAPES / sizeof *SHAPES; n++) {
+        const shape *shape = &SHAPES[n];
+        if (strcmp(mode, shape->mode) != 0) {
+            continue;
+        }
+        void *memory = aligned(as_scalegate_size(shape->sources, shape->readers, shape->runs, shape->stretches));
+        int64_t ranks[MOST_THREADS];
+        for (int64_t source = 0; source < MOST_THREADS; source++) {
+            ranks[source] = source;
+        }
+        CHECK(as_scalegate_init(memory, shape->sources, shape->readers, shape->runs, shape->stretches, ranks, 0) ==
+              AS_OK);
+        game game = {.shape = shape, .gate = memory, .rounds = rounds / shape->sources / 4};
+        player players[MOST_THREADS] = {{0}};
+        for (uint32_t each = 0; each < MOST_THREADS; each++) {
+            players[each] = (player){&game, each, 0, 0};
+        }
+        run_threads(play, players, sizeof *players, (int)(shape->sources + shape->readers));
+        uint64_t rows = 0;
+        for (uint32_t each = 0; each < shape->sources; each++) {
+            rows += atomic_load(&game.rows[each]);
+        }
+        for (uint32_t each = 0; each < shape->readers; each++) {
+            CHECK(players[shape->sources + each].got == rows);
+            CHECK(players[shape->sources + each].sum == players[shape->sources].sum);
+        }
+        free(memory);
+        return 0;
+    }
+    return -1;
+}
