@@ -200,6 +200,21 @@ def test_panes_that_were_put_back_go_on_as_if_nothing_had_happened(keys, seed):
     windows_agree(again, rows, 2, 3, 2)
 
 
+def test_sums_beyond_64_bits_are_put_back_whole_also_where_their_pane_came_when_cells_were_wide_already():
+    program = Program([kernels.UNSIGNED], [Step(cells.INTEGERS, 0)])
+    panes = Panes([], program, width=10)
+    most = 2**64 - 1
+    for time, value in ((5, 1), (15, most), (3, most)):  # pane 0 is put back first, and was small at first
+        values = column(Kind.UINT64, [value] * 4)
+        panes.add(operands([column(Kind.INT64, [time] * 4), values]), 4, 0)
+    again = copied(panes, Panes([], program, width=10), 0)
+    taken = np.empty((1, again.words), np.uint64)
+    for pane, total in ((0, 4 * most + 4), (1, 4 * most)):
+        again.open(pane, 1, 0)
+        assert again.take(np.empty(1, np.uint32), taken) == 1
+        assert int(taken[0][program.at[0]]) + (int(taken[0][program.high[0]]) << 64) == total
+
+
 def copied(panes: Panes, fresh: Panes, keys: int) -> Panes:
     """The state of `panes`, read and put into `fresh`."""
     for value, how in enumerate(panes.program.hows):

@@ -1,4 +1,5 @@
 /* Panes for checkpoints: read one after the other, and put back. See panes.h. */
+#include <math.h>
 #include <string.h>
 #include "panes.h"
 
@@ -14,7 +15,7 @@ int64_t as_panes_select(as_panes *panes, int64_t at, int64_t *number, int64_t *t
     as_pane *pane = panes->pane[at];
     *number = pane->number;
     *tag = pane->tag;
-    *bound = pane->bound;
+    *bound = panes->wide ? HUGE_VAL : pane->bound; /* wide cells count no bound: their sums may be anything */
     const int64_t groups = as_panes_open(panes, pane->number, 1, pane->tag, 0);
     if (groups < 0)
         return groups;

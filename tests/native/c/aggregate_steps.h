@@ -1,0 +1,330 @@
+/* Random programs of cells, the rows that went into a cell, and what each step must say about them. */
+#ifndef AGGREGATE_STEPS_H
+#define AGGREGATE_STEPS_H
+#include "aggregate_rows.h"
+#include "cells.h"
+#include "groups.h"
+
+enum { VALUES = 5, KEYS = 2, KINDS = 21 };
+static const uint32_t HOW[VALUES] = {AS_HASH_SIGNED, AS_HASH_SIGNED, AS_HASH_UNSIGNED, AS_HASH_FLOAT, AS_HASH_BYTES};
+static const uint32_t WIDTH[VALUES] = {8, 2, 8, 8, 0};
+static const struct {
+    uint32_t what, value;
+} KIND[KINDS] = {
+    {AS_INTEGERS, 0}, {AS_COUNT, 0},    {AS_LEAST, 0},    {AS_GREATEST, 0}, {AS_FIRST, 0},    {AS_VALUES, 0},
+    {AS_INTEGERS, 1}, {AS_LAST, 1},     {AS_DISTINCT, 1}, {AS_INTEGERS, 2}, {AS_LEAST, 2},    {AS_GREATEST, 2},
+    {AS_FLOATS, 3},   {AS_LEAST, 3},    {AS_GREATEST, 3}, {AS_DISTINCT, 3}, {AS_VALUES, 3},   {AS_FIRST, 4},
+    {AS_LAST, 4},     {AS_DISTINCT, 4}, {AS_COUNT, 4},
+};
+
+typedef struct given { /* one row that was added */
+    const column *values;
+    int64_t row, time, pane, tag;
+    uint32_t key;
+} given;
+
+typedef struct cell_reader { /* how what lies beside a cell is read */
+    void *from;
+    uint32_t which;
+    int64_t (*distinct)(void *from, uint32_t step, uint32_t which, const uint64_t *cell);
+    double (*quantile)(void *from, uint32_t step, double q, uint32_t which);
+    int64_t (*text)(void *from, uint32_t value, uint64_t number, int64_t *offsets, uint8_t *data);
+} cell_reader;
+
+static inline as_program random_program(uint32_t orders)
+{
+    as_program program = {.values = VALUES, .orders = orders, .columns = orders};
+    memcpy(program.how, HOW, sizeof HOW);
+    const uint64_t share = 1 + below(4);
+    for (int kind = 0; kind < KINDS; kind++)
+        if (below(4) < share && (orders || (KIND[kind].what != AS_FIRST && KIND[kind].what != AS_LAST)))
+            program.step[program.steps++] = (as_step){.what = KIND[kind].what, .value = KIND[kind].value};
+    CHECK(as_program_init(&program) == AS_OK);
+    return program;
+}
+
+static inline column random_values(uint32_t value, int64_t rows, bool large)
+{
+    /* sums of so many floats are exact */
+    return random_column(HOW[value], WIDTH[value], true, rows, large ? 1 << 20 : 40,
+                         large ? UINT64_C(0x9e3779b97f4a7c15) : 1);
+}
+
+/* -- keys: each has a number of its own, in the order in which they came */
+
+static value known_key[4096][KEYS];
+static uint32_t known_keys;
+
+static inline uint32_t key_number(const value *key, uint32_t keys)
+{
+    for (uint32_t number = 0; number < known_keys; number++) {
+        bool same = true;
+        for (uint32_t k = 0; k < keys && same; k++)
+            same = compare(known_key[number][k], key[k]) == 0;
+        if (same)
+            return number;
+    }
+    CHECK(known_keys < 4096);
+    memcpy(known_key[known_keys], key, keys * sizeof *key);
+    return known_keys++;
+}
+
+/* The number of a group's key, from what the groups say that it is. */
+static inline uint32_t key_of_group(const as_groups *groups, const uint32_t *how, uint32_t keys, uint32_t group)
+{
+    value key[KEYS];
+    uint8_t *text[KEYS] = {NULL, NULL};
+    for (uint32_t k = 0; k < keys; k++) {
+        uint8_t valid;
+        uint64_t word;
+        int64_t offsets[2];
+        key[k] = (value){.how = how[k]};
+        as_groups_valid(groups, k, &group, 1, &valid);
+        key[k].null = !valid;
+        if (how[k] == AS_HASH_BYTES) {
+            text[k] = malloc((size_t)as_groups_texts(groups, k, &group, 1, offsets, NULL) + 1);
+            key[k].length = (uint64_t)as_groups_texts(groups, k, &group, 1, offsets, text[k]);
+            key[k].text = text[k];
+        } else {
+            as_groups_words(groups, k, &group, 1, &word);
+            key[k].number = (int64_t)word;
+        }
+    }
+    const uint32_t before = known_keys, found = key_number(key, keys);
+    CHECK(known_keys == before);
+    free(text[0]);
+    free(text[1]);
+    return found;
+}
+
+/* -- what a step must say */
+
+static inline int by_value(const void *a, const void *b)
+{
+    return compare(*(const value *)a, *(const value *)b);
+}
+
+static inline double as_real(value own)
+{
+    return own.how == AS_HASH_FLOAT ? own.real : own.how == AS_HASH_SIGNED ? (double)own.number : (double)(uint64_t)own.number;
+}
+
+static inline void check_integers(const as_program *program, const as_step *step, const uint64_t *cell,
+                                  const value *values, int64_t count)
+{
+    __int128 sum = 0;
+    for (int64_t i = 0; i < count; i++)
+        sum += step->value == 2 ? (__int128)(uint64_t)values[i].number : (__int128)values[i].number;
+    CHECK(cell[step->word] == (uint64_t)sum);
+    CHECK(cell[program->words + step->number] == (uint64_t)(sum >> 64));
+}
+
+static inline void check_floats(const uint64_t *word, const value *values, int64_t count)
+{
+    double sum = 0, total, lost;
+    for (int64_t i = 0; i < count; i++)
+        sum += values[i].real;
+    memcpy(&total, word, 8);
+    memcpy(&lost, word + 1, 8);
+    CHECK(isfinite(sum) ? total + lost == sum : isnan(sum) ? isnan(total) : total == sum);
+}
+
+static inline void check_extreme(const as_step *step, uint64_t word, const value *sorted, int64_t count)
+{
+    if (count == 0 || (sorted[0].how == AS_HASH_FLOAT && isnan(sorted[count - 1].real)))
+        return;
+    word = step->what == AS_LEAST ? ~word : word;
+    value read = {.how = sorted[0].how, .number = (int64_t)word};
+    if (read.how == AS_HASH_SIGNED)
+        read.number = (int64_t)(word ^ (uint64_t)1 << 63);
+    if (read.how == AS_HASH_FLOAT) {
+        word = word >> 63 ? word ^ (uint64_t)1 << 63 : ~word;
+        memcpy(&read.real, &word, 8);
+    }
+    CHECK(compare(read, sorted[step->what == AS_LEAST ? 0 : count - 1]) == 0);
+}
+
+/* Of rows at the same time any may be the first or last. */
+static inline void check_position(const as_step *step, const uint64_t *cell, const cell_reader *reader,
+                                  const value *values, const int64_t *times, int64_t count)
+{
+    if (count == 0)
+        return;
+    int64_t time = times[0];
+    for (int64_t i = 1; i < count; i++)
+        time = step->what == AS_FIRST ? (times[i] < time ? times[i] : time) : (times[i] > time ? times[i] : time);
+    value read = {.how = HOW[step->value], .number = (int64_t)cell[step->word]};
+    uint8_t *text = NULL;
+    if (read.how == AS_HASH_BYTES) {
+        int64_t offsets[2];
+        read.length = (uint64_t)reader->text(reader->from, step->value, cell[step->word], offsets, NULL);
+        text = malloc(read.length + 1);
+        reader->text(reader->from, step->value, cell[step->word], offsets, text);
+        read.text = text;
+    }
+    bool found = false;
+    for (int64_t i = 0; i < count && !found; i++)
+        found = times[i] == time && compare(values[i], read) == 0;
+    CHECK(found);
+    free(text);
+}
+
+static inline void check_quantiles(uint32_t number, const cell_reader *reader, const value *sorted, int64_t count)
+{
+    const double least = reader->quantile(reader->from, number, 0.0, reader->which);
+    const double most = reader->quantile(reader->from, number, 1.0, reader->which);
+    const double middle = reader->quantile(reader->from, number, 0.5, reader->which);
+    if (count == 0) {
+        CHECK(isnan(least) && isnan(most) && isnan(middle));
+        return;
+    }
+    const double first = as_real(sorted[0]), last = as_real(sorted[count - 1]);
+    CHECK(least == first || (isnan(least) && isnan(first)));
+    CHECK(most == last || (isnan(most) && isnan(last)));
+    if (isfinite(first) && isfinite(last)) {
+        const double low = as_real(sorted[(count - 1) / 2]), high = as_real(sorted[count / 2]);
+        CHECK(middle >= low && middle <= high);
+    }
+}
+
+/* Every step of a cell (of as_..._words words) says what the rows do that went into it. */
+static inline void check_cell(const as_program *program, const uint64_t *cell, const cell_reader *reader,
+                              const given *const *rows, int64_t count)
+{
+    CHECK(cell[0] == (uint64_t)count);
+    value *values = malloc((size_t)count * sizeof *values + 1), *sorted = malloc((size_t)count * sizeof *sorted + 1);
+    int64_t *times = malloc((size_t)count * sizeof *times + 1);
+    for (uint32_t number = 0; number < program->steps; number++) {
+        const as_step *step = &program->step[number];
+        int64_t own = 0;
+        for (int64_t i = 0; i < count; i++) {
+            values[own] = value_at(&rows[i]->values[step->value], rows[i]->row);
+            times[own] = rows[i]->time;
+            own += !values[own].null;
+        }
+        memcpy(sorted, values, (size_t)own * sizeof *sorted);
+        qsort(sorted, (size_t)own, sizeof *sorted, by_value);
+        switch (step->what) {
+        case AS_COUNT: CHECK(cell[step->word] == (uint64_t)own); break;
+        case AS_INTEGERS: check_integers(program, step, cell, values, own); break;
+        case AS_FLOATS: check_floats(cell + step->word, values, own); break;
+        case AS_LEAST:
+        case AS_GREATEST: check_extreme(step, cell[step->word], sorted, own); break;
+        case AS_FIRST:
+        case AS_LAST: check_position(step, cell, reader, values, times, own); break;
+        case AS_DISTINCT: {
+            int64_t distinct = own > 0;
+            for (int64_t i = 1; i < own; i++)
+                distinct += compare(sorted[i - 1], sorted[i]) != 0;
+            CHECK(reader->distinct(reader->from, number, reader->which, cell) == distinct);
+            break;
+        }
+        default: check_quantiles(number, reader, sorted, own);
+        }
+    }
+    free(values);
+    free(sorted);
+    free(times);
+}
+
+/* -- rows of a batch */
+
+typedef struct batch {
+    column time, key[KEYS], values[VALUES];
+    as_operand *operands; /* time, orders, keys, values */
+    int64_t *times;
+    int64_t rows;
+} batch;
+
+static inline batch random_batch(const as_program *program, const uint32_t *how, const bool *nullable, uint32_t keys,
+                                 int64_t rows, int64_t low, int64_t high, uint64_t spread, bool large)
+{
+    batch made = {.rows = rows};
+    made.times = malloc((size_t)rows * sizeof *made.times + 1);
+    for (int64_t i = 0; i < rows; i++)
+        made.times[i] = low + (int64_t)below((uint64_t)(high - low));
+    made.time = column_of(made.times, rows);
+    made.operands = malloc((1 + program->columns + keys + VALUES) * sizeof *made.operands);
+    as_operand *to = made.operands;
+    *to++ = made.time.operand;
+    for (uint32_t k = 0; k < program->columns; k++)
+        *to++ = made.time.operand;
+    for (uint32_t k = 0; k < keys; k++) {
+        made.key[k] = random_column(how[k], 4, nullable[k], rows, spread, 1);
+        *to++ = made.key[k].operand;
+    }
+    for (uint32_t value = 0; value < VALUES; value++) {
+        made.values[value] = random_values(value, rows, large && value < 4);
+        *to++ = made.values[value].operand;
+    }
+    return made;
+}
+
+static inline uint32_t key_of_row(const batch *of, uint32_t keys, int64_t row)
+{
+    value key[KEYS];
+    for (uint32_t k = 0; k < keys; k++)
+        key[k] = value_at(&of->key[k], row);
+    return key_number(key, keys);
+}
+
+static inline void release_batch(batch *batch, uint32_t keys)
+{
+    release(&batch->time);
+    for (uint32_t k = 0; k < keys; k++)
+        release(&batch->key[k]);
+    for (uint32_t value = 0; value < VALUES; value++)
+        release(&batch->values[value]);
+    free(batch->operands);
+    free(batch->times);
+}
+/* -- putting back */
+
+/* The key column `key` of some groups, as a new operand. */
+static inline column key_column(const as_groups *groups, uint32_t how, bool nullable, uint32_t key,
+                                const uint32_t *group, int64_t count)
+{
+    column made = {.rows = count, .operand = {.how = how, .column = {.width = how == AS_HASH_BYTES ? 0 : 8}}};
+    uint8_t *valid = malloc((size_t)count + 1), *bits = calloc((size_t)count / 8 + 1, 1);
+    as_groups_valid(groups, key, group, count, valid);
+    for (int64_t i = 0; i < count; i++)
+        bits[i / 8] |= (uint8_t)(valid[i] << (i % 8));
+    free(valid);
+    made.validity = bits;
+    if (nullable)
+        made.operand.column.validity = bits;
+    if (how == AS_HASH_BYTES) {
+        int64_t *offsets = malloc((size_t)(count + 1) * 8);
+        made.data = malloc((size_t)as_groups_texts(groups, key, group, count, offsets, NULL) + 1);
+        as_groups_texts(groups, key, group, count, offsets, made.data);
+        made.offsets = offsets;
+        made.operand.column.offsets = offsets;
+        made.operand.column.wide = 1;
+    } else {
+        made.data = malloc((size_t)count * 8 + 1);
+        as_groups_words(groups, key, group, count, made.data);
+    }
+    made.operand.column.data = made.data;
+    return made;
+}
+
+typedef int64_t (*read_texts)(const void *from, uint32_t value, const uint64_t *number, int64_t rows, int64_t *offsets,
+                              uint8_t *data);
+
+/* The first `count` texts of a value column, as a new operand. */
+static inline column text_column(const void *from, read_texts read, uint32_t value, int64_t count)
+{
+    column made = {.rows = count, .operand = {.how = AS_HASH_BYTES, .column = {.wide = 1}}};
+    uint64_t *number = malloc((size_t)count * 8 + 1);
+    int64_t *offsets = malloc((size_t)(count + 1) * 8);
+    for (int64_t i = 0; i < count; i++)
+        number[i] = (uint64_t)i;
+    made.data = malloc((size_t)read(from, value, number, count, offsets, NULL) + 1);
+    read(from, value, number, count, offsets, made.data);
+    made.offsets = offsets;
+    made.operand.column.offsets = offsets;
+    made.operand.column.data = made.data;
+    free(number);
+    return made;
+}
+#endif
