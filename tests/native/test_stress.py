@@ -22,7 +22,15 @@ CORE = (
     "mpmc",
     "process",
     "producer",
+    "reorder",
+    "reorder_flag",
+    "reorder_lock",
     "scalegate",
+    "worklist",
+    "worklist_hybrid",
+    "worklist_partitioned",
+    "worklist_shared",
+    "worklist_stateless",
 )
 FLAGS = ["-std=gnu11", "-g", "-Wall", "-Wextra", "-Werror", "-fno-strict-aliasing", "-pthread"]
 BUILDS = {
@@ -58,6 +66,21 @@ MODES = {
         "forwarded",
         "forwarded-returners",
         "mapped",
+    ],
+    # the number of threads at the end; each mode goes through capacities from 1 to 1024 and selectivities 0 and 50
+    "reorder": [
+        *(f"non-blocking-{threads}" for threads in (1, 2, 4, 8)),
+        *(f"lock-based-{threads}" for threads in (1, 2, 4, 8)),
+        "non-blocking-unbounded-4",
+        "non-blocking-refusing-2",
+        "non-blocking-refusing-4",
+        "lock-based-refusing-2",
+        "non-blocking-wrap-around-4",
+    ],
+    "worklist": [
+        *(f"hybrid-{threads}" for threads in (1, 2, 4, 8)),
+        "hybrid-one-4",
+        *(f"{kind}-{threads}" for kind in ("stateless", "shared", "partitioned") for threads in (2, 4)),
     ],
 }
 # without a sanitizer a narrow race is met by many rounds, with one by the order of the accesses

@@ -26,7 +26,9 @@ int stress_arena(const char *mode, uint64_t rounds);
 int stress_channel(const char *mode, uint64_t rounds);
 int stress_doorbell(const char *mode, uint64_t rounds);
 int stress_mpmc(const char *mode, uint64_t rounds);
+int stress_reorder(const char *mode, uint64_t rounds);
 int stress_scalegate(const char *mode, uint64_t rounds);
+int stress_worklist(const char *mode, uint64_t rounds);
 
 static inline void *aligned(uint64_t bytes) {
     void *memory = aligned_alloc(128, (bytes + 127) / 128 * 128);

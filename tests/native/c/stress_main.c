@@ -9,7 +9,9 @@ int main(int count, char **words) {
                       {"channel", stress_channel},
                       {"doorbell", stress_doorbell},
                       {"mpmc", stress_mpmc},
-                      {"scalegate", stress_scalegate}};
+                      {"reorder", stress_reorder},
+                      {"scalegate", stress_scalegate},
+                      {"worklist", stress_worklist}};
     for (size_t i = 0; count == 4 && i < sizeof structures / sizeof structures[0]; i++) {
         if (strcmp(structures[i].name, words[1]) == 0 &&
             structures[i].run(words[2], strtoull(words[3], NULL, 10)) == 0) {
