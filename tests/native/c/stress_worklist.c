@@ -27,6 +27,7 @@ static uint32_t partitions;
 static int stateless;
 static uint64_t total, pushed, left;      /* plain on purpose: one thread at a time pushes, one is in the exit section */
 static uint64_t worked[PARTITIONS];       /* plain on purpose: one thread at a time is in a partition */
+static uint64_t *payloads;                /* plain on purpose: from the pusher to the worker to the exit section */
 static _Atomic uint32_t pushing;
 static _Atomic uint64_t finished;
 
@@ -38,7 +39,7 @@ static uint32_t partition_of(uint64_t item) {
 
 static int leave(void *context, uint64_t serial, uint64_t unit) {
     (void)context;
-    CHECK(serial == start + left && unit == left + 2);
+    CHECK(serial == start + left && unit == left + 2 && payloads[left] == ~left);
     left++;
     return AS_OK;
 }
@@ -49,6 +50,7 @@ static void push_some(void) {
         for (int burst = 0; burst < 32 && pushed < total; burst++) {
             CHECK(as_worklist_end(list) == start + pushed);
             uint64_t room = as_worklist_room(list);
+            payloads[pushed] = pushed;
             int outcome = as_worklist_push(list, pushed, partition_of(pushed));
             CHECK(outcome == AS_OK || (outcome == AS_AGAIN && room == 0));
             if (outcome == AS_AGAIN) {
@@ -64,7 +66,7 @@ static void *work(void *argument) {
     int number = *(int *)argument;
     uint64_t state = (uint64_t)number + 1;
     as_work got;
-    while (atomic_load(&finished) < total) {
+    while (atomic_load_explicit(&finished, memory_order_relaxed) < total) {
         if (as_worklist_pop(list, (uint32_t)number, as_reorder_limit(buffer), &got) == AS_AGAIN) {
             push_some();
             sched_yield();
@@ -77,8 +79,10 @@ static void *work(void *argument) {
                 worked[got.partition] = got.item + 1;
             }
             dither(&state);
+            CHECK(payloads[got.item] == got.item);
+            payloads[got.item] = ~got.item;
             CHECK(as_reorder_send(buffer, got.serial, got.item + 2) == AS_OK);
-            atomic_fetch_add(&finished, 1);
+            atomic_fetch_add_explicit(&finished, 1, memory_order_relaxed); /* must order nothing */
         } while (as_worklist_done(list, as_reorder_limit(buffer), &got) == AS_OK);
     }
     return NULL;
@@ -88,6 +92,7 @@ static void run(uint32_t kind, uint32_t capacity, uint32_t window, int threads) 
     int numbers[MOST_THREADS] = {0, 1, 2, 3, 4, 5, 6, 7};
     list = aligned(as_worklist_size(kind, capacity, partitions));
     buffer = aligned(as_reorder_size(window));
+    payloads = calloc(total, sizeof *payloads);
     memset(worked, 0, sizeof worked);
     pushed = left = 0;
     atomic_store(&finished, 0);
@@ -97,6 +102,7 @@ static void run(uint32_t kind, uint32_t capacity, uint32_t window, int threads) 
     CHECK(left == total && as_worklist_count(list) == 0 && as_worklist_room(list) == capacity);
     free(list);
     free(buffer);
+    free(payloads);
 }
 
 int stress_worklist(const char *mode, uint64_t rounds) {
