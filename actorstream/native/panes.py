@@ -147,7 +147,8 @@ class Panes:
     def put(
         self, number: int, tag: int, bound: float, keys: Operands, cells: npt.NDArray[np.uint64]
     ) -> Numbers:
-        """Puts cells of groups with these keys back; answers their numbers."""
+        """Merges cells into those of groups with these keys (`bound`: no sum of them passes it). Answers the groups'
+        numbers, which hold where no rows were ever added: what lies beside cells is put back with them."""
         groups: Numbers = np.empty(len(cells), np.uint32)
         if len(cells):
             status = lib.as_panes_put(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -166,6 +168,20 @@ def test_groups_and_texts_of_dropped_panes_do_not_stay():
         sizes.append(panes.nbytes)
     assert max(sizes[20:]) <= max(sizes[:20])
     assert panes.groups.count < 15000
+
+
+@pytest.mark.parametrize("keys", [0, 1])
+def test_nan_is_the_least_and_the_greatest_of_values_that_have_one(keys):
+    program = Program([kernels.FLOAT], [Step(cells.LEAST, 0), Step(cells.GREATEST, 0), Step(cells.FLOATS, 0)])
+    panes = Panes([(kernels.SIGNED, False)] * keys, program, width=10)
+    values = [1.0, math.nan, -math.inf, math.inf]
+    parts = [column(Kind.INT64, [0] * 4), *[column(Kind.INT64, [7] * 4)] * keys, column(Kind.FLOAT64, values)]
+    panes.add(operands(parts), 4, 0)
+    taken = np.empty((1, panes.words), np.uint64)
+    panes.open(0, 1, 0)
+    panes.take(np.empty(1, np.uint32), taken)
+    assert [hex(int(taken[0][program.at[step]])) for step in (0, 1)] == ["0xffffffffffffffff"] * 2
+    assert math.isnan(taken[0].view(np.float64)[program.at[2]])
 
 
 def test_a_sum_is_exact_beyond_64_bits_also_when_only_the_window_passes_them():

@@ -17,8 +17,8 @@
  *     VALUES     a list (src/lists.h)
  *   last     of wide cells only: the high words of all INTEGERS. Cells are wide once a sum could pass 63 bits.
  *
- * Ordered words compare without sign: signed integers with the top bit flipped, floats so that -0.0 < 0.0 and
- * NaN is greatest.
+ * Ordered words compare without sign: signed integers with the top bit flipped, floats so that -0.0 < 0.0. NaN is
+ * all ones, complemented or not: both the least and the greatest of values that have one are NaN.
  */
 #ifndef ACTORSTREAM_CELLS_H
 #define ACTORSTREAM_CELLS_H

@@ -63,8 +63,9 @@ int64_t as_panes_lists(const as_panes *panes, uint32_t step, const uint32_t *gro
 int64_t as_panes_text_count(const as_panes *panes, uint32_t value);
 /* Puts them back, in their order, before anything else. AS_OK | AS_E_MEMORY. */
 int as_panes_put_texts(as_panes *panes, uint32_t value, const as_operand *text, int64_t rows);
-/* Puts cells (as as_panes_take wrote them) of groups with these keys back, without what lies beside them,
-   and says their numbers. AS_OK | AS_E_ARGUMENT | AS_E_MEMORY. */
+/* Merges cells (as as_panes_take wrote them; `bound`: no sum in them, nor of all of them, passes it) into those
+   that groups with these keys have, without what lies beside them. Says the groups' numbers: of a block of
+   AS_GROUPS_BLOCK rows, or of all where no rows were ever added. AS_OK | AS_E_ARGUMENT | AS_E_MEMORY. */
 int as_panes_put(as_panes *panes, int64_t number, int64_t tag, double bound, const as_operand *key,
                  int64_t rows, const uint64_t *cell, uint32_t *group);
 int as_panes_put_pairs(as_panes *panes, int64_t number, int64_t tag, uint32_t step, const uint32_t *group,

@@ -70,17 +70,17 @@ AS_INLINE uint64_t as_bits(double value)
     return bits;
 }
 
-/* A value as a word that compares without sign. */
-AS_INLINE uint64_t ordered(uint64_t word, uint32_t how)
+/* A value as a word that compares without sign, complemented by `flip`; NaN is greatest either way. */
+AS_INLINE uint64_t ordered(uint64_t word, uint32_t how, uint64_t flip)
 {
     if (how == AS_HASH_UNSIGNED)
-        return word;
+        return word ^ flip;
     if (how == AS_HASH_SIGNED)
-        return word ^ TOP;
+        return word ^ TOP ^ flip;
     const double value = as_float(word);
     if (value != value)
         return ~UINT64_C(0);
-    return word >> 63 ? ~word : word | TOP;
+    return (word >> 63 ? ~word : word | TOP) ^ flip;
 }
 
 /* -- how large sums can become -- */
@@ -175,7 +175,7 @@ AS_INLINE void most_of_body(const uint64_t *value, int64_t rows, uint32_t how, u
 {
     uint64_t most = 0;
     for (int64_t i = 0; i < rows; i++) {
-        const uint64_t own = ordered(value[i], how) ^ flip;
+        const uint64_t own = ordered(value[i], how, flip);
         most = own > most ? own : most;
     }
     *out = most;
@@ -194,7 +194,7 @@ static void add_extreme(const as_step *step, uint32_t how, bool uniform, view ro
         return;
     }
     for (int64_t i = 0; i < rows.rows; i++) {
-        const uint64_t own = ordered(rows.value[i], how) ^ flip;
+        const uint64_t own = ordered(rows.value[i], how, flip);
         uint64_t *best = rows.cell[i] + step->word;
         if (own > *best) /* soon seldom: a branch that is guessed right, and no store to wait for */
             *best = own;

@@ -65,6 +65,18 @@ int as_panes_put_texts(as_panes *panes, uint32_t value, const as_operand *text, 
     return as_texts_put(&panes->texts[value], text, rows);
 }
 
+/* The groups of a block of keys, once it has room for their cells. */
+static int find_groups(as_panes *panes, const as_operand *key, int64_t row, int64_t rows, uint32_t *group)
+{
+    int status = as_groups_find(panes->groups, key, row, rows, group);
+    if (status == AS_AGAIN) {
+        status = as_panes_renumber(panes);
+        if (status == AS_OK)
+            status = as_groups_find(panes->groups, key, row, rows, group);
+    }
+    return status;
+}
+
 int as_panes_put(as_panes *panes, int64_t number, int64_t tag, double bound, const as_operand *key,
                  int64_t rows, const uint64_t *cell, uint32_t *group)
 {
@@ -72,28 +84,24 @@ int as_panes_put(as_panes *panes, int64_t number, int64_t tag, double bound, con
     for (uint32_t k = 0; k < panes->keys; k++)
         if (!as_operand_readable(&key[k], rows))
             return AS_E_ARGUMENT;
-    int status = bound > MOST_SUM && !panes->wide ? as_panes_widen(panes) : AS_OK;
+    int status = as_groups_crowded(panes->groups) ? as_panes_renumber(panes) : AS_OK;
+    as_pane *pane = status == AS_OK ? as_pane_find(panes, number, tag) : NULL;
+    if (pane == NULL)
+        return AS_E_MEMORY;
+    pane->bound += bound;
+    if (pane->bound > MOST_SUM && !panes->wide)
+        status = as_panes_widen(panes);
     for (int64_t row = 0; row < rows && status == AS_OK; row += AS_GROUPS_BLOCK) {
         const int64_t block = rows - row < AS_GROUPS_BLOCK ? rows - row : AS_GROUPS_BLOCK;
-        status = as_groups_find(panes->groups, key, row, block, group + row);
+        status = find_groups(panes, key, row, block, group + row);
+        if (status == AS_OK)
+            status = as_pane_reserve(panes, pane);
+        const uint64_t words = pane_words(panes);
+        for (int64_t i = row; i < row + block && status == AS_OK; i++)
+            as_cells_merge(&panes->program, panes->wide, pane->cells + group[i] * words,
+                           cell + (uint64_t)i * given, 1);
     }
-    as_pane *pane = status == AS_OK ? as_pane_find(panes, number, tag) : NULL;
-    if (status == AS_OK)
-        status = pane == NULL ? AS_E_MEMORY : as_pane_reserve(panes, pane);
-    if (status != AS_OK)
-        return status == AS_AGAIN ? AS_E_ARGUMENT : status; /* new panes have no direct groups yet */
-    const uint64_t words = pane_words(panes);
-    pane->bound = bound;
-    for (int64_t i = 0; i < rows; i++) {
-        uint64_t *own = pane->cells + group[i] * words;
-        memcpy(own, cell + (uint64_t)i * given, words * 8);
-        for (uint32_t number_of = 0; number_of < panes->program.steps; number_of++) {
-            const as_step *step = &panes->program.step[number_of];
-            if (step->what == AS_DISTINCT || step->what == AS_VALUES)
-                own[step->word] = own[step->word + 1] = 0;
-        }
-    }
-    return AS_OK;
+    return status;
 }
 
 int as_panes_put_pairs(as_panes *panes, int64_t number, int64_t tag, uint32_t step, const uint32_t *group,

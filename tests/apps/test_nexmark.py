@@ -1,0 +1,68 @@
+"""NEXMark's queries through the real command line: every deployment gives what the sequential reference gives."""
+
+from __future__ import annotations
+
+import csv
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from apps.nexmark.generate import write
+from apps.nexmark.reference import COLUMNS, QUERIES, Data
+
+ROOT = Path(__file__).parents[2]
+APP = ROOT / "apps" / "nexmark"
+DEPLOYMENTS = [(1, "local", 4096), (2, "shm", 64), (4, "shm", 1000)]
+SOURCES = dict.fromkeys(QUERIES, ("bid",)) | {
+    "q3": ("person", "auction"),
+    "q4": ("auction", "bid"),
+    "q8": ("person", "auction"),
+    "q9": ("auction", "bid"),
+}
+
+
+def ran(query: str, out: Path, *options: str) -> list[tuple[str, ...]]:
+    path = out / f"{query}.csv"
+    words = [str(Path(sys.executable).with_name("actorstream")), "launch", str(APP / f"{query}.toml")]
+    words += ["--set", f"actors.result.path={path}", *options]
+    done = subprocess.run(words, cwd=ROOT, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr
+    with path.open(newline="") as file:
+        header, *found = csv.reader(file)
+    assert tuple(header) == COLUMNS[query]
+    return sorted(map(tuple, found))
+
+
+def expected(query: str, folder: Path) -> list[tuple[str, ...]]:
+    return sorted(tuple(map(str, row)) for row in QUERIES[query](Data.read(folder)))
+
+
+@pytest.mark.parametrize(("workers", "transport", "batch_size"), DEPLOYMENTS)
+@pytest.mark.parametrize("query", list(QUERIES))
+def test_a_query_gives_the_same_under_every_deployment(
+    query: str, workers: int, transport: str, batch_size: int, tmp_path: Path
+) -> None:
+    options = (
+        "--workers",
+        str(workers),
+        "--transport",
+        transport,
+        "--set",
+        f"deploy.batch_size={batch_size}",
+    )
+    found = ran(query, tmp_path, *options)
+    assert found == expected(query, APP / "data")
+    assert found
+
+
+@pytest.mark.parametrize("query", ["q4", "q5", "q8", "q9"])
+def test_a_query_runs_on_other_data(query: str, tmp_path: Path) -> None:
+    write(tmp_path, 3000, 50.0, 7)
+    options = [
+        word
+        for name in SOURCES[query]
+        for word in ("--set", f"actors.{name}.path={tmp_path / f'{name}.jsonl.gz'}")
+    ]
+    assert ran(query, tmp_path, *options) == expected(query, tmp_path)
