@@ -5,6 +5,7 @@ from __future__ import annotations
 BUILTIN: dict[str, str] = {
     "map": "actorstream.operators.map:Map",
     "filter": "actorstream.operators.filter:Filter",
+    "aggregate": "actorstream.operators.aggregate:Aggregate",
     "split": "actorstream.operators.split:Split",
     "union": "actorstream.operators.union:Union",
     "reduce": "actorstream.operators.reduce:Reduce",

@@ -56,7 +56,9 @@ def pre_aggregated(graph: Graph, deploy: DeploySpec) -> Graph:
             ),
             [replace(edge, consumer=local, route="forward", key=(), bounds=())],
         )
-        merging = replace(actor, keys={**actor.keys, "partial": True}, input_schemas=[schema])
+        merging = replace(
+            actor, keys={**actor.keys, "partial": actor.input_schemas[0]}, input_schemas=[schema]
+        )
         add(merging, [replace(edge, producer=local, output="default", name=local)])
     return Graph(graph.name, actors, edges, graph.file, graph.root)
 

@@ -44,7 +44,8 @@ class Layout:
         # those of a column together, so that it is read once; a sum of integers first, which is added with the rows
         steps = sorted(wanted, key=lambda step: (step.value, step.what != cells.INTEGERS))
         hows = [how_of(value.type) for value in self.values]
-        self.program = Program(hows, steps, orders=1 if timed else 0)
+        placed = any(step.what in (cells.FIRST, cells.LAST) for step in steps)
+        self.program = Program(hows, steps, orders=1 if timed and placed else 0)
         self._at = {step: number for number, step in enumerate(steps)}
 
     def steps_of(self, output: Output) -> list[Step]:

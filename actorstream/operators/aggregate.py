@@ -1,0 +1,156 @@
+"""aggregate: what aggregates say of the rows of each key and window (AIR section 4.2)."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any, Literal
+
+from actorstream.actors.actor import Actor
+from actorstream.errors import Problem
+from actorstream.operators.aggregation.definition import define, key_names, needs_time
+from actorstream.operators.aggregation.local import LocalAggregate, MergedPanes, partial_schema
+from actorstream.operators.aggregation.paned import Paned
+from actorstream.operators.aggregation.runs import Runs
+from actorstream.operators.checks import same_inputs
+from actorstream.operators.expressions import RowErrors
+from actorstream.operators.failed_rows import without_failed
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from actorstream.events.batch import Batch
+    from actorstream.events.event import Event
+    from actorstream.events.schema import Schema
+
+
+class Aggregate(Actor):
+    """One row for each key and window, once the watermark has passed its end.
+
+    Args:
+        aggregates: {field = "sum(price * quantity)", ...}: count(), count(x), sum, min, max, mean, first, last,
+            count_distinct, quantile(x, q) of expressions (docs/expressions.md). Nulls are left out.
+        key: fields; rows with equal ones are a group. Without any, all rows are.
+        window: { type = "tumbling", size }, { type = "sliding", size, slide }, with `offset`; { type = "session", gap };
+            { type = "count", size }: so many rows of a key, as they come in. Without a window the whole stream is one.
+        allowed_lateness: beside the window or in it: windows wait so much longer for late rows.
+        emit: "final": one row for a key and window. "updates": one when the window ends, and again what late rows change.
+        every: early rows of what has changed, after so many rows (of a replica), or whenever event time has gone on so
+            far, such as "1s".
+        ttl: of a count window, or without a window: a key that has had no row for so long comes out and is forgotten.
+
+    Rows carry `window_start`, `window_end`, the key and the aggregates, and are ordered by window end, window start and
+    key. first and last go by event time where rows have one. Late rows go to the output `late`.
+    """
+
+    def __init__(
+        self,
+        aggregates: dict[str, str],
+        key: str | list[str] | None = None,
+        window: dict[str, Any] | None = None,
+        allowed_lateness: timedelta | None = None,
+        emit: Literal["final", "updates"] = "final",
+        every: Any = None,
+        ttl: Any = None,
+        partial: Any = None,
+    ) -> None:
+        self.keys = {
+            "aggregates": aggregates,
+            "key": key,
+            "window": window,
+            "allowed_lateness": allowed_lateness,
+            "emit": emit,
+            "every": every,
+            "ttl": ttl,
+        }
+        self.partial = partial
+        """Of the second of two steps: the schema of the rows that the first took (runtime/preaggregate.py)."""
+
+    # -- what the topology asks
+
+    @classmethod
+    def uses_event_time(cls, keys: dict[str, Any]) -> bool:
+        return needs_time(keys)
+
+    @classmethod
+    def keyed_by(cls, keys: dict[str, Any], input: int) -> tuple[str, ...] | None:
+        return key_names(keys.get("key")) or None
+
+    @classmethod
+    def output_types(cls, keys: dict[str, Any], inputs: list[Schema]) -> dict[str, Schema | type[Event]]:
+        definition, problems = define(keys, inputs[0])
+        if definition is None:
+            raise ValueError(str(problems[0]))
+        return {"default": definition.result}
+
+    @classmethod
+    def check(cls, keys: dict[str, Any], inputs: list[Schema], base: Path) -> list[Problem]:
+        return same_inputs(inputs) + define(keys, inputs[0])[1]
+
+    @classmethod
+    def local_stage(cls, keys: dict[str, Any], schema: Schema) -> tuple[type, dict[str, Any], Schema] | None:
+        """Class, keys and output of the step that aggregates before the rows are sent by key, if there can be one."""
+        definition, _ = define(keys, schema)
+        found = None if definition is None else partial_schema(definition)
+        return None if found is None else (LocalAggregate, dict(keys), found)
+
+    # -- the run
+
+    def on_start(self) -> None:
+        schema = self.partial or next(iter(self.context.inputs.values()))
+        definition, problems = define(self.keys, schema)
+        assert definition is not None, problems
+        self.definition = definition
+        kind = Runs if not definition.paned else Paned if self.partial is None else MergedPanes
+        self.groups: Paned | Runs = kind(self, definition)
+        self._until_early = definition.rows or 0
+        if self.state is not None:
+            self.groups.restore(self.state["groups"])
+            self._until_early = self.state["until_early"]
+            self.state = None
+
+    def on_batch(self, batch: Batch) -> Any:
+        if self._until_early:
+            return self._early(batch, self._until_early)
+        self._add(batch)
+        return self.groups.full() if self.groups.fills else None
+
+    def _add(self, batch: Batch) -> None:
+        try:
+            late = self.groups.add(batch)
+        except RowErrors as errors:
+            self._add(without_failed(self, batch, errors))
+            return
+        if late is not None:
+            self.context.count_late(late.rows)
+            self.emit(late, "late")
+
+    def _early(self, batch: Batch, until: int) -> Iterator[Batch]:
+        """Takes rows up to the next early results, and then on."""
+        first = 0
+        while batch.rows - first >= until:
+            self._add(batch.slice(first, until))
+            first += until
+            until = self.definition.rows or 1
+            yield from self.groups.changed()
+        if first < batch.rows:
+            self._add(batch.slice(first, batch.rows - first))
+            until -= batch.rows - first
+        self._until_early = until
+
+    def on_heartbeat(self, frontier: int) -> Iterator[Batch] | None:
+        return self.groups.fire(frontier) if frontier >= self.groups.due else None
+
+    def promise(self, frontier: int) -> int:
+        return self.groups.promise(frontier)
+
+    def on_end(self) -> Iterator[Batch]:
+        return self.groups.end()
+
+    @property
+    def state_bytes(self) -> int:
+        """Of the cells, and what lies beside them."""
+        return self.groups.nbytes
+
+    def snapshot(self) -> Any:
+        return {"groups": self.groups.snapshot(), "until_early": self._until_early}

@@ -1,0 +1,188 @@
+"""Local: the first of two steps of an aggregation (AIR section 4.3). Each replica of the producer aggregates what it has
+by key and pane; what is emitted are rows of cells, which the second step merges."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+
+from actorstream.actors.actor import Actor
+from actorstream.events.batch import Batch
+from actorstream.events.fields import Field, Kind
+from actorstream.events.schema import Schema
+from actorstream.native import cells
+from actorstream.native.kernels import BYTES, SIGNED
+from actorstream.operators.aggregation.definition import Definition, define
+from actorstream.operators.aggregation.inputs import key_operands
+from actorstream.operators.aggregation.keys import fixed_column, key_columns
+from actorstream.operators.aggregation.paned import Paned
+from actorstream.operators.expressions import RowErrors
+from actorstream.operators.failed_rows import without_failed
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+
+PANE, TAG, WORD = "pane ", "tag ", "word "
+"""Fields of partial rows beside the key; no field of an event is named so."""
+LOCAL_BYTES = 4 << 20
+"""Cells that are sent on before any window asks for them: more would not stay in the second-level cache."""
+LOOK_ROWS = 1 << 18
+"""Rows after which their size is looked at again."""
+
+_APART = (cells.DISTINCT, cells.VALUES)
+
+
+def partial_schema(definition: Definition) -> Schema | None:
+    """What the first step of an aggregation emits: the key, the start of the pane, the first window that takes it, and
+    the words of the cell. None: some aggregate cannot be merged from cells, or must be seen before windows close."""
+    window = definition.window
+    if window is None or not definition.paned or definition.updates or definition.early:
+        return None
+    layout = definition.layout
+    for step in layout.program.steps:
+        text = step.what in (cells.FIRST, cells.LAST) and layout.program.hows[step.value] == BYTES
+        if step.what in _APART or text:
+            return None
+    fields = [*definition.fields, Field(PANE, Kind.INT64), Field(TAG, Kind.INT64)]
+    fields += [Field(f"{WORD}{word}", Kind.UINT64) for word in range(layout.program.words)]
+    return Schema("Partial", tuple(fields), PANE, definition.schema.time_unit)
+
+
+class LocalAggregate(Actor):
+    """The first step of `aggregate`, with its keys."""
+
+    uses_event_time: ClassVar[bool] = True
+
+    def __init__(self, **keys: Any) -> None:
+        self.keys = keys
+
+    def on_start(self) -> None:
+        definition, problems = define(self.keys, next(iter(self.context.inputs.values())))
+        assert definition is not None, problems
+        self.cells = LocalPanes(self, definition)
+        self._until_look = LOOK_ROWS
+        if self.state is not None:
+            self.cells.restore(self.state)
+            self.state = None
+
+    def on_batch(self, batch: Batch) -> Any:
+        try:
+            late = self.cells.add(batch)
+        except RowErrors as errors:
+            return self.on_batch(without_failed(self, batch, errors))
+        if late is not None:
+            self.context.count_late(late.rows)
+            self.emit(late, "late")
+        self._until_look -= batch.rows
+        if self._until_look > 0:
+            return None
+        self._until_look = LOOK_ROWS
+        return self.cells.end() if self.cells.nbytes > LOCAL_BYTES else None
+
+    def on_heartbeat(self, frontier: int) -> Iterator[Batch] | None:
+        return self.cells.fire(frontier) if frontier >= self.cells.due else None
+
+    def on_end(self) -> Iterator[Batch] | None:
+        return self.cells.end()
+
+    @property
+    def state_bytes(self) -> int:
+        """Of the cells that have not been sent."""
+        return self.cells.nbytes
+
+    def snapshot(self) -> Any:
+        return self.cells.snapshot()
+
+
+class LocalPanes(Paned):
+    """Panes that are emitted as they are, once a window closes that they are in."""
+
+    def __init__(self, actor: Actor, definition: Definition) -> None:
+        super().__init__(actor, definition)
+        schema = partial_schema(definition)
+        assert schema is not None
+        self._schema = schema
+
+    def end(self) -> Iterator[Batch]:
+        """All panes."""
+        count = self.panes.count
+        for at in range(count):
+            yield from self._pane(at)
+        if count:
+            self.panes.drop(int(self.panes.numbers()[-1]) + 1)
+
+    def _close(self, closed: int, ended: int, early: bool) -> Iterator[Batch]:
+        """The panes of windows up to `closed`."""
+        if closed == self.closed:
+            return
+        windows, panes = self.windows, self.panes
+        behind = windows.first_pane(closed) + windows.window_panes
+        numbers = panes.numbers()
+        if len(numbers) and int(numbers[0]) < behind:
+            for at in range(panes.count):
+                yield from self._pane(at, behind)
+            panes.drop(behind)
+        self.closed = self._ended = closed
+
+    def _pane(self, at: int, behind: int | None = None) -> Iterator[Batch]:
+        panes = self.panes
+        number, tag, _, most = panes.select(at)
+        if most == 0 or (behind is not None and number >= behind):
+            return
+        groups, own = np.empty(most, np.uint32), np.empty((most, panes.words), np.uint64)
+        rows = panes.take(groups, own)
+        if rows == 0:
+            return
+        groups = groups[:rows]
+        columns = key_columns(panes.groups, self.definition.fields, groups)
+        fields = self._schema.fields[len(columns) :]
+        columns.append(fixed_column(fields[0], np.full(rows, self.windows.pane_start(number))))
+        columns.append(fixed_column(fields[1], np.full(rows, tag)))
+        for word, field in enumerate(fields[2:]):
+            columns.append(fixed_column(field, np.ascontiguousarray(own[:rows, word])))
+        yield Batch(self._schema, rows, list(columns))
+
+
+class MergedPanes(Paned):
+    """The second step: panes of the cells that the first step emits."""
+
+    def __init__(self, actor: Actor, definition: Definition) -> None:
+        super().__init__(actor, definition)
+        self._key = Schema("Key", definition.fields)
+        self._signed = [
+            (self.panes.program.at[number], self.panes.program.high[number], self._is_signed(step.value))
+            for number, step in enumerate(self.panes.program.steps)
+            if step.what == cells.INTEGERS
+        ]
+
+    def _is_signed(self, value: int) -> bool:
+        return self.panes.program.hows[value] == SIGNED
+
+    def add(self, batch: Batch) -> Batch | None:
+        pane, tag = batch[PANE], batch[TAG]
+        change = np.flatnonzero((pane[1:] != pane[:-1]) | (tag[1:] != tag[:-1])) + 1
+        ends = [*change.tolist(), batch.rows]
+        start = 0
+        words = [batch[f"{WORD}{word}"] for word in range(self.panes.words)]
+        for end in ends:
+            own = np.stack([word[start:end] for word in words], axis=1)
+            number = self.windows.pane(int(pane[start]))
+            keys = batch.slice(start, end - start).select(self._key.names())
+            self.panes.put(number, int(tag[start]), self._bound(own), key_operands(keys), own)
+            start = end
+        return None
+
+    def _bound(self, own: np.ndarray) -> float:
+        """What no sum of these cells passes, nor the sum of all."""
+        most = 0.0
+        for low, high, is_signed in self._signed:
+            word = own[:, low]
+            if is_signed:
+                value = np.abs(word.view(np.int64).astype(np.float64))
+                fits = own[:, high].view(np.int64) == word.view(np.int64) >> 63
+            else:
+                value, fits = word.astype(np.float64), own[:, high] == 0
+            most = max(most, float(value.max(initial=0.0)) if fits.all() else float("inf"))
+        return (most + 1) * len(own)

@@ -1,0 +1,67 @@
+"""Windowed rows: what an aggregation emits for some groups: the bounds of a window, the key, the aggregates."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from actorstream.events.batch import Batch
+from actorstream.events.column import Column
+from actorstream.operators.aggregation.keys import key_columns
+from actorstream.operators.aggregation.results import Results
+from actorstream.operators.failed_rows import fail_event
+from actorstream.operators.joining.windowed import END, START
+
+if TYPE_CHECKING:
+    from actorstream.actors.actor import Actor
+    from actorstream.native.groups import Groups, Numbers
+    from actorstream.operators.aggregation.definition import Definition
+    from actorstream.operators.aggregation.results import Beside
+
+BATCH_ROWS = 1 << 16
+"""Rows of an emitted batch at the most."""
+
+
+class WindowedRows:
+    """Makes rows of groups and their cells. A row that has no value is the actor's `on_error`'s."""
+
+    def __init__(self, actor: Actor, definition: Definition, groups: Groups, beside: Beside) -> None:
+        self._actor, self._groups = actor, groups
+        self.schema = definition.result
+        self._fields = definition.fields
+        self._results = Results(definition.layout, beside)
+        self._bounds = [
+            (self.schema.field(name), name == END)
+            for name in (START, END)
+            if definition.window is not None and name not in definition.key
+        ]
+
+    def batch(
+        self,
+        groups: Numbers,
+        which: Numbers,
+        own: np.ndarray,
+        bounds: tuple[np.ndarray, np.ndarray] | None,
+        time: np.ndarray | None,
+    ) -> Batch | None:
+        """The rows of `groups`, whose cells are `own`, and that `which` names beside them.
+
+        bounds: start and end of the window of each, int64. time: the event time of each; None: there is none."""
+        columns: list[Column] = []
+        for field, is_end in self._bounds:
+            assert bounds is not None
+            columns.append(Column.from_numpy(field, bounds[is_end]))
+        columns += key_columns(self._groups, self._fields, groups)
+        results, failed = self._results.columns(own, which)
+        batch = Batch(self.schema, len(groups), [*columns, *results])
+        if time is not None:
+            batch = batch.with_system(_time=time)
+        if not failed.rows.any():
+            return batch
+        errors = failed.errors()
+        rows = np.array([row for row, _ in errors])
+        for event, (_, error) in zip(batch.take(rows).events(), errors):
+            fail_event(self._actor, event, error)
+        left = batch.take(~failed.rows)
+        return left if left.rows else None
