@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from actorstream.events.batch import Batch
     from actorstream.events.event import Event
     from actorstream.events.schema import Schema
+    from actorstream.operators.aggregation.definition import Definition
 
 
 class Aggregate(Actor):
@@ -52,7 +53,6 @@ class Aggregate(Actor):
         emit: Literal["final", "updates"] = "final",
         every: Any = None,
         ttl: Any = None,
-        partial: Any = None,
     ) -> None:
         self.keys = {
             "aggregates": aggregates,
@@ -63,8 +63,6 @@ class Aggregate(Actor):
             "every": every,
             "ttl": ttl,
         }
-        self.partial = partial
-        """Of the second of two steps: the schema of the rows that the first took (runtime/preaggregate.py)."""
 
     # -- what the topology asks
 
@@ -94,20 +92,30 @@ class Aggregate(Actor):
         found = None if definition is None else partial_schema(definition)
         return None if found is None else (LocalAggregate, dict(keys), found)
 
+    @classmethod
+    def second_stage(cls, keys: dict[str, Any], schema: Schema) -> tuple[type, dict[str, Any]]:
+        """Class and keys of the step that merges what the local one emits; `schema`: of the rows that that takes."""
+        return MergingAggregate, {"rows": schema, "keys": dict(keys)}
+
     # -- the run
 
     def on_start(self) -> None:
-        schema = self.partial or next(iter(self.context.inputs.values()))
-        definition, problems = define(self.keys, schema)
+        definition, problems = define(self.keys, self._input())
         assert definition is not None, problems
         self.definition = definition
-        kind = Runs if not definition.paned else Paned if self.partial is None else MergedPanes
-        self.groups: Paned | Runs = kind(self, definition)
+        self.groups = self._kept(definition)
         self._until_early = definition.rows or 0
         if self.state is not None:
             self.groups.restore(self.state["groups"])
             self._until_early = self.state["until_early"]
             self.state = None
+
+    def _input(self) -> Schema:
+        """What is aggregated."""
+        return next(iter(self.context.inputs.values()))
+
+    def _kept(self, definition: Definition) -> Paned | Runs:
+        return Paned(self, definition) if definition.paned else Runs(self, definition)
 
     def on_batch(self, batch: Batch) -> Any:
         if self._until_early:
@@ -154,3 +162,20 @@ class Aggregate(Actor):
 
     def snapshot(self) -> Any:
         return {"groups": self.groups.snapshot(), "until_early": self._until_early}
+
+
+class MergingAggregate(Aggregate):
+    """The second of two steps (runtime/preaggregate.py): takes what `LocalAggregate` emits of `rows`.
+
+    Args:
+        rows: the schema of the rows that are aggregated. keys: of the aggregate."""
+
+    def __init__(self, rows: Schema, keys: dict[str, Any]) -> None:
+        super().__init__(**keys)
+        self._rows = rows
+
+    def _input(self) -> Schema:
+        return self._rows
+
+    def _kept(self, definition: Definition) -> Paned:
+        return MergedPanes(self, definition)

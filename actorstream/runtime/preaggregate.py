@@ -56,15 +56,14 @@ def pre_aggregated(graph: Graph, deploy: DeploySpec) -> Graph:
             ),
             [replace(edge, consumer=local, route="forward", key=(), bounds=())],
         )
-        merging = replace(
-            actor, keys={**actor.keys, "partial": actor.input_schemas[0]}, input_schemas=[schema]
-        )
+        merging_cls, merging_keys = actor.cls.second_stage(actor.keys, actor.input_schemas[0])  # type: ignore[attr-defined]
+        merging = replace(actor, cls=merging_cls, keys=merging_keys, input_schemas=[schema])
         add(merging, [replace(edge, producer=local, output="default", name=local)])
     return Graph(graph.name, actors, edges, graph.file, graph.root)
 
 
 def _stages(graph: Graph) -> dict[str, tuple[type, dict[str, Any], Any]]:
-    """Aggregate -> class, keys and output schema of its local stage."""
+    """Aggregate -> class, keys and output schema of its local stage (see Aggregate.local_stage)."""
     found = {}
     for actor in graph.actors.values():
         offer = getattr(actor.cls, "local_stage", None)
