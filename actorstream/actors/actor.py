@@ -67,11 +67,14 @@ class Actor:
     Class attributes:
         outputs: output name -> Event class, where the hook's return annotation does not say it.
         stateless: True if a batch may be split and parts of it processed again (`on_error` then finds the bad row).
+        drops_lineage: True if `on_batch` emits rows that descend from no single row of its input; several replicas of
+            it cannot stand before an edge in serial order then, unless each has whole batches.
         role: "operator", "source" or "sink"; set by the base classes.
     """
 
     outputs: ClassVar[dict[str, Any]] = {}
     stateless: ClassVar[bool] = False
+    drops_lineage: ClassVar[bool] = False
     role: ClassVar[str] = "operator"
 
     _context: ActorContext | None = None

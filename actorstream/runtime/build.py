@@ -4,17 +4,22 @@ from __future__ import annotations
 
 import importlib
 from collections import defaultdict
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from actorstream.actors.actor import takes_batches
 from actorstream.errors import OperatorError
 from actorstream.events.batch import Batch
 from actorstream.ordering import ORDERINGS
+from actorstream.ordering.serial import SerialGate
 from actorstream.runtime.hooks import operator_error
+from actorstream.runtime.numbering import Follower, Numberer, Numbering
 from actorstream.runtime.operator_unit import InLane, OperatorUnit
 from actorstream.runtime.output import ChannelEdge, DirectEdge, LaneEdge, OutLane
 from actorstream.runtime.replica import Replica
 from actorstream.runtime.routing import make_router
+from actorstream.runtime.serial_output import SerialEdge, SerialLane
+from actorstream.runtime.serial_unit import SerialInLane, SerialUnit, SideLane
 from actorstream.runtime.source_unit import SourceUnit
 from actorstream.runtime.unit import Unit
 from actorstream.runtime.wire import inherits
@@ -47,6 +52,7 @@ class _Builder:
         self.units: dict[int, Unit] = {}
         self.senders: dict[int, SendChannel] = {}
         self.receivers: dict[int, ReceiveChannel] = {}
+        self.numberings: dict[tuple[Unit, str], Numbering] = {}
 
     def build(self) -> list[Unit]:
         job = self.job
@@ -63,6 +69,8 @@ class _Builder:
         for planned in mine:
             if planned.id in job.fused:
                 self._head_unit(planned.id).add(self.replicas[planned.id])
+        for planned in mine:
+            self._stamp(planned)
         for planned in mine:
             self._static_inputs(planned, incoming[planned.id])
         for planned in mine:
@@ -93,9 +101,28 @@ class _Builder:
             inputs={edge.name: schema for edge, schema in zip(node.inputs, node.input_schemas)},
             outputs=node.outputs,
             on_error=node.on_error,
-            inherits=inherits(self.job.graph, node.name, self.job.wires),
+            inherits=inherits(self.job.graph, node.name, self.job.wires, self.job.serial),
             row=self.job.counters.row(planned.id),
         )
+
+    def _numbering(self, unit: Unit, point: str) -> Numbering:
+        """What a unit sends under that lies behind a numbering point, or is one."""
+        found = self.numberings.get((unit, point))
+        if found is None:
+            found = self.numberings[unit, point] = Numbering(self.job.serial.phases)
+        return found
+
+    def _stamp(self, planned: PlannedReplica) -> None:
+        described = self.job.serial.producers.get(planned.actor)
+        replica = self.replicas[planned.id]
+        if described is None or replica.unit is None:
+            return
+        numbering = self._numbering(replica.unit, described.point)
+        if described.numbers:
+            size = self.job.deploy.batch_size
+            replica.stamp = Numberer(numbering, described, planned.index, size)
+        else:
+            replica.stamp = Follower(numbering, described, planned.index)
 
     def _open_channels(self) -> None:
         worker, transport = self.worker, self.worker.transport
@@ -119,12 +146,31 @@ class _Builder:
             return self._source_unit(head, planned, node.keys)
         links = [link for link in links if not link.edge.static]
         lanes = [self._in_lane(index, link) for index, link in enumerate(links)]
-        orders = {link.edge.order for link in links}
+        orders = {link.edge.order for link in links} - {"serial"}
         gate = _load(ORDERINGS[orders.pop() if len(orders) == 1 else "none"])(lanes)
-        unit = OperatorUnit(self.worker, head, lanes, gate)
+        unit = self._serial_unit(head, links) or OperatorUnit(self.worker, head, lanes, gate)
         unit.follow_frontier = node.name in job.listens
         for link in links:
             self.worker.by_bit[link.channel.receive_bit] = unit
+        return unit
+
+    def _serial_unit(self, head: Replica, links: list[Link]) -> SerialUnit | None:
+        """The unit of a head with serial input; None: it has none."""
+        plan = self.job.serial
+        point = next((plan.edges[link.edge.index] for link in links if link.edge.index in plan.edges), None)
+        if point is None:
+            return None
+        lanes: list[InLane] = []
+        for index, link in enumerate(links):
+            ends = (index, link.edge.name, self.receivers[link.channel.id], self._decoder(link))
+            if link.edge.index in plan.edges:
+                columns = plan.producers[link.edge.producer].columns
+                lanes.append(SerialInLane(*ends, columns, link.edge.input))
+            else:
+                lanes.append(SideLane(*ends))
+        numbering = Numbering(plan.phases)
+        unit = SerialUnit(self.worker, head, lanes, SerialGate(lanes), numbering, head.name in plan.merging)
+        self.numberings[unit, point] = numbering
         return unit
 
     def _in_lane(self, index: int, link: Link) -> InLane:
@@ -193,6 +239,10 @@ class _Builder:
             replica.arena = replica.arena or next(
                 (lane.arena for lane in lanes if lane.arena is not None), None
             )
+            if edge.index in job.serial.edges and len(lanes) > 1:
+                router = None if edge.route == "shuffle" else self._router(edge, planned)
+                replica.edges[edge.output].append(SerialEdge(router, lanes))  # type: ignore[arg-type]
+                continue
             replica.edges[edge.output].append(
                 LaneEdge(lanes[0]) if len(lanes) == 1 else ChannelEdge(self._router(edge, planned), lanes)
             )
@@ -200,7 +250,11 @@ class _Builder:
     def _lane(self, link: Link, replica: Replica, unit: Unit) -> OutLane:
         transport = self.worker.transport
         arena = transport.arena if link.remote and transport is not None else None
-        return OutLane(
+        kind: Any = OutLane
+        point = self.job.serial.edges.get(link.edge.index)
+        if point is not None:
+            kind = partial(SerialLane, numbering=self._numbering(unit, point))
+        return kind(  # type: ignore[no-any-return]
             self.senders[link.channel.id],
             arena,
             wire=self.job.wires[link.edge.index],

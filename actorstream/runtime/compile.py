@@ -25,6 +25,7 @@ from actorstream.topology.available import Available, check_deploy
 from actorstream.topology.inputs import read_inputs
 from actorstream.topology.machine import Machine, read_machine
 from actorstream.topology.plan import ExecutionPlan, PlannedReplica, check_plan, load_plan
+from actorstream.topology.serial import SerialPlan, serial_plan
 from actorstream.topology.validate import check_graph
 from actorstream.transports.base import Channel, Fabric, Transport
 from actorstream.transports.registry import installed_transports, load_transport
@@ -78,6 +79,8 @@ class Job:
     """Sockets between the processes for control messages, made before the fork; see runtime/messages.py."""
     wires: dict[int, Wire] = field(default_factory=dict)
     """Edge -> what its rows look like on the way."""
+    serial: SerialPlan = field(default_factory=SerialPlan)
+    """Which edges are in serial order, and what their rows carry for it."""
     listens: frozenset[str] = frozenset()
     """Actors whose frontier matters to themselves or to somebody downstream."""
 
@@ -87,10 +90,11 @@ class Job:
         transport = load_transport(plan.deploy.transport)
         processes = plan.deploy.workers if transport.crosses_processes else 1
         job = cls(graph, plan, transport, CounterTable(len(plan.replicas)), processes)
+        job.serial = serial_plan(graph)
         job.fused = _fused_of(job)
         job.links = _links(job)
         job.listens = listeners(graph)
-        job.wires = wires(graph, job.listens)
+        job.wires = wires(graph, job.listens, job.serial)
         return job
 
     @property
@@ -183,8 +187,10 @@ def _links(job: Job) -> list[Link]:
     """The plan's channels with the doorbell bits of their ends, and whether they leave the process."""
     replicas = job.plan.replicas
     inputs: dict[int, int] = defaultdict(int)
+    serial_inputs: dict[int, int] = defaultdict(int)
     for planned in job.plan.channels:
         inputs[job.process_of(replicas[planned.consumer])] += 1
+        serial_inputs[planned.consumer] += planned.edge in job.serial.edges
     edges = {edge.index: edge for edge in job.graph.edges}
     bits: dict[int, int] = defaultdict(int)
 
@@ -196,14 +202,20 @@ def _links(job: Job) -> list[Link]:
     for planned in job.plan.channels:
         sender = job.process_of(replicas[planned.producer])
         receiver = job.process_of(replicas[planned.consumer])
+        slots = planned.slots or slots_for(inputs[receiver])
+        serial = planned.edge in job.serial.edges
+        if serial:
+            window = max(1, job.deploy.reorder_window // serial_inputs[planned.consumer])
+            slots = min(slots, 1 << (window.bit_length() - 1))
         channel = Channel(
             id=planned.id,
             sender=sender,
             receiver=receiver,
             send_bit=next_bit(sender),
             receive_bit=next_bit(receiver),
-            slots=planned.slots or slots_for(inputs[receiver]),
+            slots=slots,
             budget=planned.budget,
+            frontiers=2 if serial else 1,
         )
         links.append(
             Link(channel, edges[planned.edge], planned.producer, planned.consumer, sender != receiver)

@@ -15,12 +15,13 @@ if TYPE_CHECKING:
 def fusible(graph: Graph, edge: Edge) -> bool:
     """Whether the consumer of `edge` may be called directly by its producer's replicas.
 
-    It must have this input only, besides static ones, in no particular order, routed forward between equal numbers of
-    replicas; none of its input hooks may await, since its producer would have to wait with it."""
+    It must have this input only, besides static ones, routed forward between equal numbers of replicas (what one
+    replica sends is in serial order already); none of its input hooks may await, since its producer would have to
+    wait with it."""
     producer, consumer = graph.actors[edge.producer], graph.actors[edge.consumer]
     return (
         edge.route == "forward"
-        and edge.order == "none"
+        and edge.order in ("none", "serial")
         and sum(not each.static for each in consumer.inputs) == 1
         and producer.replicas == consumer.replicas
         and not awaits(consumer)

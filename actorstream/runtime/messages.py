@@ -99,6 +99,8 @@ class Inlet(Actor):
             unit.worker.mark(unit)
         else:
             try:
+                if replica.stamp is not None:
+                    replica.stamp.aside = True
                 replica.dispatch()
             except Exception as error:  # of somebody downstream, not of who asked
                 unit.worker.fail(error)

@@ -33,11 +33,14 @@ if TYPE_CHECKING:
     import numpy as np
 
     from actorstream.native.arena import Arena
+    from actorstream.runtime.numbering import Stamp
     from actorstream.runtime.output import Edge
     from actorstream.runtime.two_phase import TwoPhase
     from actorstream.runtime.unit import Unit
 
 FRONTIER_MIN = -(2**63)
+ASIDE = ("on_start", "on_timer")
+"""Hooks whose rows belong to no serial number of the input."""
 MOST_POOLS = 4
 """Sizes of batches written in place for which blocks are kept; other sizes are allocated anew."""
 
@@ -84,6 +87,8 @@ class Replica:
                 self.calls[source] = EventCall(hook, self.outbox, self.failures)
         self.row = row
         self.descent = Descent(self.outbox) if inherits else None
+        self.stamp: Stamp | None = None
+        """How what it emits gets its place in a serial sequence; None: nobody asks for one."""
         self.unit: Unit | None = None
         self.started = False
         """Whether on_start was called, so that on_stop is due."""
@@ -184,6 +189,11 @@ class Replica:
 
     def dispatch(self) -> None:
         """Pushes everything in the outbox along the edges of its outputs."""
+        self._dispatch()
+        if self.stamp is not None:
+            self.stamp.aside = False
+
+    def _dispatch(self) -> None:
         for output, batch in self.outbox.take(self._batch_of):
             if batch.rows:
                 if self.descent is not None:
@@ -200,8 +210,14 @@ class Replica:
         batch.entry_min, batch.entry_max, batch.began = self.entry_min, self.entry_max, self.began
         self.events_out += batch.rows
         try:
-            for edge in self.edges[output]:
-                edge.push(batch)
+            if self.stamp is None:
+                for edge in self.edges[output]:
+                    edge.push(batch)
+            else:
+                for part in self.stamp.parts(batch):
+                    part.entry_min, part.entry_max, part.began = self.entry_min, self.entry_max, self.began
+                    for edge in self.edges[output]:
+                        edge.push(part)
         except (RunError, ChannelError, ResourceError):
             raise
         except Exception as error:
@@ -240,6 +256,8 @@ class Replica:
         if frontier <= self.frontier:
             return
         self.frontier = frontier
+        if self.stamp is not None:
+            self.stamp.fire()
         coroutine = self.call("on_heartbeat", frontier) if self.wants_frontier else None
         if coroutine is None:
             self._promise(frontier)
@@ -254,15 +272,21 @@ class Replica:
     def _promise(self, frontier: int) -> None:
         if self.promises:
             frontier = self.actor.promise(frontier)
+        if self.stamp is not None:
+            self.stamp.pass_on()
         for edges in self.edges.values():
             for edge in edges:
                 edge.advance(frontier)
+        if self.stamp is not None:
+            self.stamp.passed()
 
     # -- other hooks
 
     def call(self, hook: str, *arguments: Any) -> Any:
         """Calls a hook that may return or yield events; answers a coroutine that does if the hook is async."""
         method = getattr(self.actor, hook)
+        if self.stamp is not None:
+            self.stamp.aside = hook in ASIDE
         if is_async(method):
             self.busy += 1
             return self._call_async(method, arguments)

@@ -156,6 +156,8 @@ class SourceUnit(Unit):
             head.entry_min = head.entry_max = entered
             head.execute_ns += monotonic_ns() - entered
             head.forward(batch)
+            if self.promises and head.stamp is not None:
+                self.promise()  # behind every batch, so that event time rises at the same rows in every run
             if self.pace is not None:
                 self.pace.sent += batch.rows
         if self.source.bad_rows == self._bad_rows:

@@ -266,6 +266,8 @@ class Unit:
         for replica in self.members:
             while self.beside:
                 await asyncio.wait(self.beside)
+            if replica.stamp is not None:
+                replica.stamp.end()
             coroutine = replica.call("on_end")
             if coroutine is not None:
                 await coroutine

@@ -10,9 +10,11 @@ from typing import TYPE_CHECKING
 
 from actorstream.actors.actor import Actor
 from actorstream.events.schema import Schema
+from actorstream.topology.serial import POSITION
 
 if TYPE_CHECKING:
     from actorstream.topology.graph import Graph
+    from actorstream.topology.serial import SerialPlan
 
 TIME = "_time"
 WATERMARK = "_watermark"
@@ -48,7 +50,7 @@ def listeners(graph: Graph) -> frozenset[str]:
     return frozenset(listening)
 
 
-def wires(graph: Graph, listening: frozenset[str]) -> dict[int, Wire]:
+def wires(graph: Graph, listening: frozenset[str], serial: SerialPlan | None = None) -> dict[int, Wire]:
     """Edge number -> its wire."""
     timed: set[str] = set()  # actors whose rows have an event time, as a field or by descent
     found: dict[int, Wire] = {}
@@ -59,14 +61,22 @@ def wires(graph: Graph, listening: frozenset[str]) -> dict[int, Wire]:
             timed.add(actor.name)
     for edge in graph.edges:
         schema = graph.schema(edge)
+        places = serial.producers[edge.producer].columns if serial and edge.index in serial.edges else ()
         if edge.static or edge.consumer not in listening or edge.producer not in timed:
-            found[edge.index] = Wire(schema)
+            found[edge.index] = Wire(schema.with_system(places) if places else schema)
             continue
-        plain = schema if schema.event_time is not None else schema.with_system((TIME,))
+        timed_here = () if schema.event_time is not None else (TIME,)
+        plain = schema.with_system((*timed_here, *places)) if timed_here or places else schema
         found[edge.index] = Wire(plain, schema.with_system((*plain.system, WATERMARK)))
     return found
 
 
-def inherits(graph: Graph, actor: str, edges: dict[int, Wire]) -> bool:
+def inherits(graph: Graph, actor: str, edges: dict[int, Wire], serial: SerialPlan | None = None) -> bool:
     """Whether the rows an actor emits must carry system columns of the rows they descend from."""
-    return any(edges[edge.index].plain.system for edge in graph.consumers(actor))
+    numbered = serial.producers.get(actor) if serial else None
+    made = set()
+    if numbered is not None:
+        made.add(numbered.ordinal)
+        if numbered.places:
+            made.add(POSITION)
+    return any(not made.issuperset(edges[edge.index].plain.system) for edge in graph.consumers(actor))

@@ -107,7 +107,14 @@ class Worker:
 
     def ring(self, bit: int) -> None:
         """The doorbell of channels inside this process."""
-        self.mark(self.by_bit[bit])
+        if self._delay_s:
+            self._mark_late(self.by_bit[bit])
+        else:
+            self.mark(self.by_bit[bit])
+
+    def _mark_late(self, unit: Unit) -> None:
+        """A hand-over is delayed, as `[testing]` says."""
+        self.mark_later(unit, self._random.random() * self._delay_s)
 
     def mark(self, unit: Unit) -> None:
         """Puts a unit into the ready queue."""
@@ -172,6 +179,9 @@ class Worker:
                     for bit in bell.collect():
                         unit = by_bit[bit]
                         if not unit.ready and not unit.done:
+                            if self._delay_s:
+                                self._mark_late(unit)
+                                continue
                             unit.ready = True
                             ready.append(unit)
                 if ready:
@@ -179,7 +189,7 @@ class Worker:
                     unit.ready = False
                     if unit.step() is Status.READY:
                         if self._delay_s:
-                            self.mark_later(unit, self._random.random() * self._delay_s)
+                            self._mark_late(unit)
                         else:
                             unit.ready = True
                             ready.append(unit)

@@ -34,6 +34,8 @@ class Edge:
     bounds: tuple[Any, ...] = ()
     static: bool = False
     """Read whole before the consumer's other inputs (topology/static_inputs.py)."""
+    implied: bool = False
+    """The order was not written: an edge downstream needs it (topology/serial.py)."""
 
     @property
     def source(self) -> str:
@@ -44,7 +46,7 @@ class Edge:
     def how(self) -> str:
         """Route and order in a few words, for drawings: ``key word``, ``forward``, ``shuffle, serial``."""
         text = f"{self.route} {', '.join(self.key)}" if self.key else self.route
-        return text if self.order == "none" else f"{text}, {self.order}"
+        return text if self.order == "none" else f"{text}, {self.order}{' (implied)' * self.implied}"
 
 
 @dataclass

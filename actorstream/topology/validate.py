@@ -21,6 +21,7 @@ from actorstream.topology.nearest import did_you_mean, listed
 from actorstream.topology.registry import TypeRegistry
 from actorstream.topology.routes import check_route
 from actorstream.topology.schemas import check_class, output_schemas
+from actorstream.topology.serial import imply_serial
 from actorstream.topology.spec import ACTOR_NAME, ActorSpec, InputSpec, TopologySpec
 from actorstream.topology.static_inputs import Statics, check_waits, static_inputs
 from actorstream.topology.written import Written
@@ -63,6 +64,12 @@ def check_graph(
     use_modules_of(spec.root)
     check = _Check(spec, registry, deploy, available, problems, replicas or {})
     actors = check.run()
+    if len(problems) == before:
+        paths = {
+            name: [("actors", name, *where) for where, _, _ in check.inputs_of(spec.actors[name])]
+            for name in actors
+        }
+        imply_serial(actors, spec.written, problems, paths)
     if len(problems) > before:
         return None
     edges = [edge for actor in actors.values() for edge in actor.inputs]

@@ -13,8 +13,10 @@ from hypothesis import strategies as st
 
 from actorstream.ordering import ORDERINGS
 from actorstream.ordering.base import Gate
+from actorstream.transports.base import Frame, FrameKind
 
 FRONTIER_END = 2**63 - 1
+END = Frame(FrameKind.END)
 
 
 @dataclass
@@ -38,9 +40,10 @@ class ModelLane:
         assert self.arrived
         self.arrived -= 1
         frame = self.frames.popleft()
-        if frame == "end":
+        if frame.kind == FrameKind.END:
             self.ended = True
-        return frame
+            return "end"
+        return frame.producer, frame.sequence
 
 
 @pytest.fixture(params=sorted(ORDERINGS), scope="module")
@@ -54,9 +57,22 @@ ROUNDS = st.lists(
 )
 
 
+def data(lane: int, number: int) -> Frame:
+    """A frame as any order may look at it: numbers, times and sequence rise on each lane."""
+    return Frame(
+        FrameKind.DATA,
+        rows=1,
+        producer=lane,
+        sequence=number,
+        serial=number,
+        min_time=number,
+        max_time=number,
+    )
+
+
 def lanes_of(counts: list[int]) -> list[ModelLane]:
     return [
-        ModelLane(index, f"input{index % 2}", deque([*((index, number) for number in range(count)), "end"]))
+        ModelLane(index, f"input{index % 2}", deque([*(data(index, number) for number in range(count)), END]))
         for index, count in enumerate(counts)
     ]
 

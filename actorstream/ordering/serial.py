@@ -1,0 +1,158 @@
+"""Order `serial`: an actor's input as in a sequential run, by serial number (ordered-multicore section 3).
+
+Between processes the reordering buffer is a merge: each lane brings ascending numbers, so the least one of all heads and
+promises comes next. Pure: no clock, no I/O; it decides, and whoever owns the lanes takes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, ClassVar
+
+import numpy as np
+
+from actorstream.ordering.base import Gate
+
+NO_BOUND = 2**63 - 1
+DATA, HEARTBEAT = 1, 2
+
+
+class SerialGate(Gate):
+    """Merges lanes that bring rows in ascending serial numbers.
+
+    A lane that brings no serial order (a side input, `lane.serial` false) goes whenever no number is open. A number is
+    `open_number` from when its first frame was taken until `close`; meanwhile it is complete as soon as every lane has
+    brought a greater number, promised one (`lane.frontier()`), ended, or come to a barrier. What follows a barrier has
+    greater numbers than what comes before it on any lane, since the point that numbers sent it in between: so a lane
+    that waits for alignment holds nothing up.
+
+    Attributes:
+        bound: as of the last `next`, no frame of a lower number will come before a barrier does.
+        reached: as of the last `next`, no frame of a lower number will ever come; what can be promised further on.
+    """
+
+    name: ClassVar[str] = "serial"
+
+    def __init__(self, lanes: list[Any]) -> None:
+        super().__init__(lanes)
+        self.bound = self.reached = 0
+        self.open_number: int | None = None
+        self.stepwise = False
+        """Whether nothing goes after a complete number until `close`: for whoever puts its rows together."""
+        self.strict_from = NO_BOUND
+        """Numbers from this one on come lane after lane, since several lanes have rows of one without positions."""
+        self.phases = 1
+        """Numbers that are no multiple of it come lane after lane too: what replicas fired at one heartbeat."""
+        self._numbered = [lane for lane in lanes if getattr(lane, "serial", True)]
+        self._side = [lane for lane in lanes if not getattr(lane, "serial", True)]
+        self._floors = [0] * len(self._numbered)
+        """The number that each lane brought last: it may bring more of that, never of a lower one."""
+        self._side_due = True
+        """Whether a side input may go before the next number: one frame a number, so that neither starves."""
+        self._turn = 0
+
+    def next(self) -> Any | None:
+        bound = NO_BOUND
+        first = ready = -1
+        mark: Any = None
+        pausing = False
+        lanes, floors = self._numbered, self._floors
+        for at, lane in enumerate(lanes):
+            if lane.ended:
+                continue
+            if lane.held:
+                pausing = True
+                continue
+            head = lane.head()
+            if head is None:
+                number = max(lane.frontier(), floors[at])
+                head = lane.head()  # it may have come before the promise was made
+            if head is not None:
+                if head.kind > HEARTBEAT:
+                    pausing = True
+                    mark = mark or lane
+                    continue
+                number = head.serial
+            if number < bound:
+                bound, first, ready = number, at, -1
+            if number == bound and head is not None and ready < 0:
+                ready = at
+        self.bound = bound
+        if not pausing:
+            self.reached = bound
+        if self.open_number is not None and bound > self.open_number:
+            if self.stepwise:
+                return None
+            self.close()
+        if self.open_number is None and self._side_due:
+            self._side_due = False
+            side = self._next_side()
+            if side is not None:
+                return side
+        if ready >= 0:
+            if ready == first or not (bound % self.phases or bound >= self.strict_from):
+                if self.open_number is None:
+                    self.open_number = bound
+                floors[ready] = bound
+                return lanes[ready]
+            return None
+        if mark is not None and (self.open_number is None):
+            return mark
+        return self._next_side() if self.open_number is None else None
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether the open number has come whole, as of the last `next`."""
+        return self.open_number is not None and self.bound > self.open_number
+
+    def close(self) -> None:
+        """The open number was dealt with: the next may be opened, and this one be promised never to come again."""
+        assert self.open_number is not None
+        self.reached = max(self.reached, self.open_number + 1)
+        self.open_number = None
+        self._side_due = True
+
+    def _next_side(self) -> Any | None:
+        count = len(self._side)
+        for step in range(count):
+            lane = self._side[(self._turn + step) % count]
+            if not lane.held and not lane.ended and lane.head() is not None:
+                self._turn = (self._turn + step + 1) % count
+                return lane
+        return None
+
+    def statistics(self) -> dict[str, int]:
+        return {"open": int(self.open_number is not None)}
+
+
+def merge_order(pieces: Sequence[Sequence[np.ndarray]], ranks: Sequence[int]) -> np.ndarray | None:
+    """The order of the rows of one serial number that came in pieces.
+
+    Args:
+        pieces: for each piece, in the order of lanes and arrival, the columns that place its rows: the position, then
+            ordinals; int64, one value a row. Pieces of one input have equally many.
+        ranks: of the input of each piece. Rows of one position come in the order of their inputs.
+
+    Returns:
+        row numbers of the pieces laid end to end, stable for rows that have the same place; None: they are in order.
+    """
+    if len(pieces) == 1:
+        return None
+    position = np.concatenate([piece[0] for piece in pieces])
+    keys: list[np.ndarray] = [position]
+    if min(ranks) != max(ranks):
+        keys.append(np.repeat(np.asarray(ranks, np.int64), [len(piece[0]) for piece in pieces]))
+    width = max(len(piece) for piece in pieces)
+    keys += [_laid_end_to_end(pieces, number) for number in range(1, width)]
+    if len(keys) == 1:
+        if bool((position[1:] >= position[:-1]).all()):
+            return None
+        return np.argsort(position, kind="stable")
+    return np.lexsort(keys[::-1])
+
+
+def _laid_end_to_end(pieces: Sequence[Sequence[np.ndarray]], number: int) -> np.ndarray:
+    """Ordinal `number` of all rows; 0 for those of an input that has fewer."""
+    return np.concatenate(
+        [piece[number] if number < len(piece) else np.zeros(len(piece[0]), np.int64) for piece in pieces]
+    )
