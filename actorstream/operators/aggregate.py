@@ -103,19 +103,17 @@ class Aggregate(Actor):
         definition, problems = define(self.keys, self._input())
         assert definition is not None, problems
         self.definition = definition
-        self.groups = self._kept(definition)
-        self._until_early = definition.rows or 0
-        if self.state is not None:
-            self.groups.restore(self.state["groups"])
-            self._until_early = self.state["until_early"]
-            self.state = None
+        state = self.state or {"groups": None, "until_early": definition.rows or 0}
+        self.groups = self._kept(definition, state["groups"])
+        self._until_early = state["until_early"]
+        self.state = None
 
     def _input(self) -> Schema:
         """What is aggregated."""
         return next(iter(self.context.inputs.values()))
 
-    def _kept(self, definition: Definition) -> Paned | Runs:
-        return Paned(self, definition) if definition.paned else Runs(self, definition)
+    def _kept(self, definition: Definition, snapshot: Any) -> Paned | Runs:
+        return (Paned if definition.paned else Runs)(self, definition, snapshot)
 
     def on_batch(self, batch: Batch) -> Any:
         if self._until_early:
@@ -177,5 +175,5 @@ class MergingAggregate(Aggregate):
     def _input(self) -> Schema:
         return self._rows
 
-    def _kept(self, definition: Definition) -> Paned:
-        return MergedPanes(self, definition)
+    def _kept(self, definition: Definition, snapshot: Any) -> Paned:
+        return MergedPanes(self, definition, snapshot)

@@ -150,22 +150,41 @@ class OperatorUnit(Unit):
                 part = events[at : at + chunk]
                 took = await self._await_call(call, part, len(part), at)
                 at += len(part)
-                chunk = max(1, min(2 * chunk, len(part) * CHUNK_NS // max(took, 1)))
+                if head.descent is None:  # which is settled once an event, or what goes on early would have none
+                    chunk = max(1, min(2 * chunk, len(part) * CHUNK_NS // max(took, 1)))
         head.busy -= 1
         lane.consume()
 
     async def _await_call(self, call: Any, part: Any, rows: int, first: int) -> int:
         started = monotonic_ns()
-        if self.head.descent is not None and not call.takes_batch:
-            await self.head.descent.run_async(call, part, first)
-        else:
-            await call.run_async(part)
+        import asyncio
+
+        failed: list[Exception] = []
+        meanwhile = asyncio.get_running_loop().call_later(CHUNK_NS / 1e9, self._send_meanwhile, failed)
+        try:
+            if self.head.descent is not None and not call.takes_batch:
+                await self.head.descent.run_async(call, part, first)
+            else:
+                await call.run_async(part)
+        finally:
+            meanwhile.cancel()
+        if failed:
+            raise failed[0]
         took = monotonic_ns() - started
         self.head.execute_ns += took
         self.head.finish(rows)
         if took >= CHUNK_NS:
             self.flush()
         return took
+
+    def _send_meanwhile(self, failed: list[Exception]) -> None:
+        """Sends what the hook has answered so far, since it awaits: nobody parks with unsent rows."""
+        try:
+            if self.head.descent is None:
+                self.head.dispatch()
+            self.flush()
+        except Exception as error:
+            failed.append(error)
 
     def publish(self) -> None:
         super().publish()

@@ -1,8 +1,8 @@
 """Two-step aggregation (AIR section 4.3): puts a local pre-aggregation in front of aggregates that allow it.
 
 Rewrites a checked graph before it is placed: each replica of the producer aggregates what it has, the keyed edge then
-carries partial results, and the aggregate merges them. What the local stage finds late goes where the aggregate's
-late rows go. `pre_aggregation = false` in a deployment switches it off.
+carries partial results, and the aggregate merges them. What the local stage finds late, or cannot take, goes where
+the aggregate's late rows and dead letters go. `pre_aggregation = false` in a deployment switches it off.
 """
 
 from __future__ import annotations
@@ -76,10 +76,10 @@ def _stages(graph: Graph) -> dict[str, tuple[type, dict[str, Any], Any]]:
 
 
 def _inputs(actor: GraphActor, stages: dict[str, Any]) -> list[Edge]:
-    """The inputs of an actor; late rows of an aggregate also come from its local stage."""
+    """The inputs of an actor; late rows and dead letters of an aggregate also come from its local stage."""
     inputs = []
     for edge in actor.inputs:
         inputs.append(edge)
-        if edge.output == "late" and edge.producer in stages:
+        if edge.output in ("late", "dead") and edge.producer in stages:
             inputs.append(replace(edge, producer=f"{edge.producer}{SUFFIX}"))
     return inputs

@@ -84,10 +84,10 @@ int as_panes_put(as_panes *panes, int64_t number, int64_t tag, double bound, con
     for (uint32_t k = 0; k < panes->keys; k++)
         if (!as_operand_readable(&key[k], rows))
             return AS_E_ARGUMENT;
-    int status = as_groups_crowded(panes->groups) ? as_panes_renumber(panes) : AS_OK;
-    as_pane *pane = status == AS_OK ? as_pane_find(panes, number, tag) : NULL;
+    as_pane *pane = as_pane_find(panes, number, tag);
     if (pane == NULL)
         return AS_E_MEMORY;
+    int status = AS_OK;
     pane->bound += bound;
     if (pane->bound > MOST_SUM && !panes->wide)
         status = as_panes_widen(panes);
@@ -97,9 +97,12 @@ int as_panes_put(as_panes *panes, int64_t number, int64_t tag, double bound, con
         if (status == AS_OK)
             status = as_pane_reserve(panes, pane);
         const uint64_t words = pane_words(panes);
-        for (int64_t i = row; i < row + block && status == AS_OK; i++)
+        for (int64_t i = row; i < row + block && status == AS_OK; i++) {
             as_cells_merge(&panes->program, panes->wide, pane->cells + group[i] * words,
                            cell + (uint64_t)i * given, 1);
+            if (panes->marking)
+                pane->marked[group[i]] = pane->some_marked = true;
+        }
     }
     return status;
 }

@@ -61,11 +61,9 @@ class LocalAggregate(Actor):
     def on_start(self) -> None:
         definition, problems = define(self.keys, next(iter(self.context.inputs.values())))
         assert definition is not None, problems
-        self.cells = LocalPanes(self, definition)
+        self.cells = LocalPanes(self, definition, self.state)
+        self.state = None
         self._until_look = LOOK_ROWS
-        if self.state is not None:
-            self.cells.restore(self.state)
-            self.state = None
 
     def on_batch(self, batch: Batch) -> Any:
         try:
@@ -99,8 +97,8 @@ class LocalAggregate(Actor):
 class LocalPanes(Paned):
     """Panes that are emitted as they are, once a window closes that they are in."""
 
-    def __init__(self, actor: Actor, definition: Definition) -> None:
-        super().__init__(actor, definition)
+    def __init__(self, actor: Actor, definition: Definition, snapshot: Any = None) -> None:
+        super().__init__(actor, definition, snapshot)
         schema = partial_schema(definition)
         assert schema is not None
         self._schema = schema
@@ -148,8 +146,8 @@ class LocalPanes(Paned):
 class MergedPanes(Paned):
     """The second step: panes of the cells that the first step emits."""
 
-    def __init__(self, actor: Actor, definition: Definition) -> None:
-        super().__init__(actor, definition)
+    def __init__(self, actor: Actor, definition: Definition, snapshot: Any = None) -> None:
+        super().__init__(actor, definition, snapshot)
         self._key = Schema("Key", definition.fields)
         self._signed = [
             (self.panes.program.at[number], self.panes.program.high[number], self._is_signed(step.value))

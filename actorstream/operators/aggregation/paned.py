@@ -39,7 +39,7 @@ class PaneReader:
 
 
 class Paned:
-    """The panes of one replica.
+    """The panes of one replica; `snapshot`: to go on from.
 
     Attributes:
         due: the watermark at which something may have to come out; nothing does below it.
@@ -48,7 +48,7 @@ class Paned:
 
     fills = False
 
-    def __init__(self, actor: Actor, definition: Definition) -> None:
+    def __init__(self, actor: Actor, definition: Definition, snapshot: Any = None) -> None:
         self.actor, self.definition = actor, definition
         layout = definition.layout
         self.whole = definition.window is None
@@ -70,8 +70,12 @@ class Paned:
         self._frontier = NOTHING
         self._latest = NOTHING
         self._early = 0
-        if definition.early or definition.updates:
-            self.panes.mark()
+        self._marking = definition.early or definition.updates
+        saved = None
+        if snapshot is not None:
+            self.closed, self._ended, self._frontier, self._latest, self._early = snapshot["places"]
+            saved = snapshot["panes"]
+        restore_panes(self.panes, definition.fields, saved, marking=self._marking)
         self._settle()
 
     def _settle(self) -> None:
@@ -214,9 +218,7 @@ class Paned:
 
     def snapshot(self) -> Any:
         places = [self.closed, self._ended, self._frontier, self._latest, self._early]
-        return {"places": places, "panes": save_panes(self.panes, self.definition.fields)}
-
-    def restore(self, snapshot: Any) -> None:
-        self.closed, self._ended, self._frontier, self._latest, self._early = snapshot["places"]
-        restore_panes(self.panes, self.definition.fields, snapshot["panes"])
-        self._settle()
+        return {
+            "places": places,
+            "panes": save_panes(self.panes, self.definition.fields, marking=self._marking),
+        }

@@ -35,7 +35,7 @@ class RunReader:
 
 
 class Runs:
-    """The runs of one replica.
+    """The runs of one replica; `snapshot`: to go on from.
 
     Rows behind their partition's watermark wait until the merged watermark is above it: then all rows that can be in
     a session with them are there, and which ones they join does not depend on who came first.
@@ -45,7 +45,7 @@ class Runs:
         fills: whether rows alone let something come out.
     """
 
-    def __init__(self, actor: Actor, definition: Definition) -> None:
+    def __init__(self, actor: Actor, definition: Definition, snapshot: Any = None) -> None:
         self.actor, self.definition = actor, definition
         window, layout = definition.window, definition.layout
         self.counted = window is not None and window.type == COUNT
@@ -72,6 +72,10 @@ class Runs:
         self._held = Held(definition.schema)
         self._frontier = NOTHING
         self.due = NOTHING
+        if snapshot is not None:
+            self._frontier = snapshot["frontier"]
+            self._held.restore(snapshot["held"])
+            restore_runs(self.sessions, definition.fields, snapshot["runs"])
 
     # -- rows
 
@@ -171,8 +175,3 @@ class Runs:
             "held": self._held.snapshot(),
             "runs": save_runs(self.sessions, self.definition.fields),
         }
-
-    def restore(self, snapshot: Any) -> None:
-        self._frontier = snapshot["frontier"]
-        self._held.restore(snapshot["held"])
-        restore_runs(self.sessions, self.definition.fields, snapshot["runs"])

@@ -24,23 +24,36 @@ if TYPE_CHECKING:
     from actorstream.native.groups import Groups
     from actorstream.native.panes import Panes
 
+_ANY = 2**63 - 1
+_NONE = np.empty(0, np.uint32)
+
 Texts = list[tuple[int, bytes, bytes]]
 """(value column, offsets, bytes) of all texts of it."""
 
 
-def save_panes(panes: Panes, fields: tuple[Field, ...]) -> dict[str, Any]:
-    """All panes, one after the other."""
+def save_panes(panes: Panes, fields: tuple[Field, ...], *, marking: bool) -> dict[str, Any]:
+    """All panes, one after the other. marking: whether the groups that got rows are marked."""
+    marked = {number: _marked(panes, number) for number in panes.numbers().tolist()} if marking else {}
     return {
         "texts": save_texts(panes.program, panes.text_count, panes.texts),
-        "panes": [_save_pane(panes, at, fields) for at in range(panes.count)],
+        "panes": [_save_pane(panes, at, fields, marked) for at in range(panes.count)],
     }
 
 
-def restore_panes(panes: Panes, fields: tuple[Field, ...], saved: dict[str, Any]) -> None:
-    """Puts what `save_panes` made into panes without rows."""
+def restore_panes(
+    panes: Panes, fields: tuple[Field, ...], saved: dict[str, Any] | None, *, marking: bool
+) -> None:
+    """Puts what `save_panes` made into panes without rows; marking: from now on groups that get rows are marked."""
+    saved = saved or {"texts": [], "panes": []}
     restore_texts(saved["texts"], panes.put_texts)
-    for each in saved["panes"]:
-        _restore_pane(panes, fields, each)
+    made = [_Restored(panes, fields, each) for each in saved["panes"]]
+    for pane in made:
+        pane.put(0, pane.unmarked)
+    if marking:
+        panes.mark()
+    for pane in made:
+        pane.put(pane.unmarked, len(pane.cells))
+        pane.put_beside()
 
 
 def save_texts(program: Program, count: Callable[[int], int], texts: Callable[..., Any]) -> Texts:
@@ -67,19 +80,34 @@ def save_keys(groups: Groups, fields: tuple[Field, ...], numbers: np.ndarray) ->
     return to_bytes(key_batch(groups, Schema("Key", fields), numbers)) if fields else None
 
 
-def restored_keys(fields: tuple[Field, ...], saved: bytes | None) -> tuple[Operands, Batch | None]:
-    """What `save_keys` made, as operands; keep the batch."""
+def restored_keys(
+    fields: tuple[Field, ...], saved: bytes | None, first: int = 0, end: int | None = None
+) -> tuple[Operands, Batch | None]:
+    """Keys first .. end - 1 of what `save_keys` made, as operands; keep the batch."""
     if saved is None:
         return Operands(0), None
     batch = decode(Schema("Key", fields), from_bytes(saved))
+    if end is not None:
+        batch = batch.slice(first, end - first)
     return key_operands(batch), batch
 
 
-def _save_pane(panes: Panes, at: int, fields: tuple[Field, ...]) -> dict[str, Any]:
+def _marked(panes: Panes, number: int) -> np.ndarray:
+    """The groups of a pane that are marked, ascending."""
+    most = panes.open(number, 1, _ANY, marked=True)
+    groups, own = np.empty(most, np.uint32), np.empty((most, panes.words), np.uint64)
+    return np.sort(groups[: panes.take(groups, own)]) if most else groups
+
+
+def _save_pane(
+    panes: Panes, at: int, fields: tuple[Field, ...], marked: dict[int, np.ndarray]
+) -> dict[str, Any]:
     number, tag, bound, most = panes.select(at)
     groups, own = np.empty(most, np.uint32), np.empty((most, panes.words), np.uint64)
     found = panes.take(groups, own) if most else 0
-    groups, own = groups[:found].copy(), own[:found]
+    is_marked = np.isin(groups[:found], marked.get(number, _NONE))
+    order = np.argsort(is_marked, kind="stable")  # marked ones last
+    groups, own = groups[order], own[order]
     beside = {}
     for step, accumulator in enumerate(panes.program.steps):
         if accumulator.what == cells.DISTINCT:
@@ -90,25 +118,48 @@ def _save_pane(panes: Panes, at: int, fields: tuple[Field, ...]) -> dict[str, An
         elif accumulator.what == cells.VALUES:
             offsets, values = panes.beside(step, groups)
             beside[str(step)] = (offsets.tobytes(), values.tobytes())
-    keys = save_keys(panes.groups, fields, groups)
-    return {"at": [number, tag, bound], "keys": keys, "cells": own.tobytes(), "beside": beside}
+    return {
+        "at": [number, tag, bound],
+        "unmarked": found - int(is_marked.sum()),
+        "keys": save_keys(panes.groups, fields, groups),
+        "cells": own.tobytes(),
+        "beside": beside,
+    }
 
 
-def _restore_pane(panes: Panes, fields: tuple[Field, ...], saved: dict[str, Any]) -> None:
-    number, tag, bound = saved["at"]
-    own = np.frombuffer(saved["cells"], np.uint64).reshape(-1, panes.words).copy()
-    for step, accumulator in enumerate(panes.program.steps):
-        if accumulator.what in (cells.DISTINCT, cells.VALUES):  # they come back with what lies beside them
-            width = 1 if accumulator.what == cells.DISTINCT else 2
-            own[:, panes.program.at[step] : panes.program.at[step] + width] = 0
-    operands, kept = restored_keys(fields, saved["keys"])
-    groups = panes.put(number, tag, bound, operands, own)
-    for text, (first, values) in saved["beside"].items():
-        step = int(text)
-        if panes.program.steps[step].what == cells.DISTINCT:
-            pairs = groups[np.frombuffer(first, np.uint32)]
-            panes.put_beside(number, tag, step, pairs, None, np.frombuffer(values, np.uint64))
-        else:
-            offsets = np.frombuffer(first, np.int64)
-            panes.put_beside(number, tag, step, groups, offsets, np.frombuffer(values, np.uint64))
-    del kept
+class _Restored:
+    """A pane on its way back."""
+
+    def __init__(self, panes: Panes, fields: tuple[Field, ...], saved: dict[str, Any]) -> None:
+        self._panes, self._fields, self._saved = panes, fields, saved
+        self.unmarked: int = saved["unmarked"]
+        self.cells = np.frombuffer(saved["cells"], np.uint64).reshape(-1, panes.words).copy()
+        for step, accumulator in enumerate(panes.program.steps):
+            at = panes.program.at[step]
+            if accumulator.what in (
+                cells.DISTINCT,
+                cells.VALUES,
+            ):  # they come back with what lies beside them
+                self.cells[:, at : at + (1 if accumulator.what == cells.DISTINCT else 2)] = 0
+        self._groups = np.empty(0, np.uint32)
+
+    def put(self, first: int, end: int) -> None:
+        """Some of its groups."""
+        if end == first:
+            return
+        number, tag, bound = self._saved["at"]
+        operands, kept = restored_keys(self._fields, self._saved["keys"], first, end)
+        put = self._panes.put(number, tag, bound, operands, self.cells[first:end])
+        self._groups = np.concatenate([self._groups, put])
+        del kept
+
+    def put_beside(self) -> None:
+        number, tag, _ = self._saved["at"]
+        for text, (first, saved) in self._saved["beside"].items():
+            step, values = int(text), np.frombuffer(saved, np.uint64)
+            if self._panes.program.steps[step].what == cells.DISTINCT:
+                pairs = self._groups[np.frombuffer(first, np.uint32)]
+                self._panes.put_beside(number, tag, step, pairs, None, values)
+            else:
+                offsets = np.frombuffer(first, np.int64)
+                self._panes.put_beside(number, tag, step, self._groups, offsets, values)

@@ -1,0 +1,80 @@
+"""The state of an aggregate: checkpoints go on where they were taken, and it grows with keys and not with time."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.unit.operators.test_aggregate_updates import Fed
+
+ALL = {
+    "n": "count()",
+    "sum": "sum(number)",
+    "least": "min(number)",
+    "first": "first(text)",
+    "last": "last(number)",
+    "distinct": "count_distinct(number)",
+    "texts": "count_distinct(text)",
+    "middle": "quantile(number, 0.5)",
+}
+KINDS: list[dict[str, Any]] = [
+    {"window": {"type": "tumbling", "size": 10}, "allowed_lateness": 7},
+    {"window": {"type": "sliding", "size": 12, "slide": 4}},
+    {"window": {"type": "sliding", "size": 12, "slide": 4}, "allowed_lateness": 9, "emit": "updates"},
+    {"window": {"type": "tumbling", "size": 10}, "every": 7},
+    {"window": {"type": "session", "gap": 2}, "allowed_lateness": 3},
+    {"window": {"type": "count", "size": 7}},
+    {"window": {"type": "count", "size": 7}, "ttl": "3ms"},
+    {"ttl": "3ms"},
+    {},
+]
+
+
+def feed(fed: Fed, part: range) -> list[tuple[Any, ...]]:
+    found = []
+    for at in part:
+        found += fed.rows((at + at % 5, at % 3, at * 7 % 11), (at, at % 4, -at))
+        if at > 5:
+            found += fed.rows((at - 3, at % 3, 1), mark=at - 2)
+        if at % 3 == 0:
+            found += fed.watermark(at - 1)
+    return found
+
+
+@pytest.mark.parametrize("key", ["other", None, ["other", "text"]])
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_restored_aggregate_goes_on_where_the_snapshot_was_taken(kind, key):
+    keys = {**kind, "aggregates": ALL, "key": key}
+    whole = Fed(**keys)
+    expected = feed(whole, range(60))
+    before = Fed(**keys)
+    found = feed(before, range(31))
+    after = Fed(before.actor.snapshot(), **keys)
+    found += feed(after, range(31, 60))
+    assert found + after.end() == expected + whole.end()
+    assert before.late + after.late == whole.late
+    assert len(found) > 10 or key is None or not kind
+
+
+@pytest.mark.parametrize("kind", KINDS[:-1])
+def test_keys_that_come_and_go_leave_no_state_behind(kind):
+    fed = Fed(**kind, aggregates=ALL, key="other")
+    sizes = []
+    for turn in range(80):
+        rows = [(turn * 40 + at % 20, turn * 500 + at % 500, at) for at in range(500)]
+        fed.rows(*(rows if kind.get("window", {}).get("type") != "count" or "ttl" in kind else rows * 7))
+        fed.watermark(turn * 40 + 20)
+        sizes.append(fed.actor.state_bytes)
+    assert max(sizes[40:]) <= 1.1 * max(sizes[:40])
+
+
+def test_a_snapshot_is_of_plain_values_that_msgpack_can_carry():
+    import msgspec
+
+    for kind in KINDS:
+        fed = Fed(**kind, aggregates=ALL, key="other")
+        feed(fed, range(10))
+        packed = msgspec.msgpack.encode(fed.actor.snapshot())
+        again = Fed(msgspec.msgpack.decode(packed), **kind, aggregates=ALL, key="other")
+        assert again.end() == fed.end()
