@@ -6,10 +6,10 @@ from actorstream import Event
 
 
 class Session(Event):
-    """A user's session: the distinct items, as they were first viewed."""
+    """A user's session: the distinct items, as they were first viewed, 8 bytes each (int64)."""
 
     user: int
-    items: list[int]
+    items: bytes
 
 
 class ItemPair(Event):

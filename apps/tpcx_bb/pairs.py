@@ -1,35 +1,37 @@
-"""Items of one ticket as pairs, how often rows have come, and the rows that came most often (Q1, Q2, Q3)."""
+"""Items of one ticket as pairs, how often rows have come, and the rows that came most often (Q1, Q2, Q3).
+
+The work is done in C (kernel.c), a call a batch, without the interpreter's lock.
+"""
 
 from __future__ import annotations
 
 from datetime import timedelta
-from heapq import nsmallest
-from itertools import chain
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
-from actorstream import Actor, Batch, Event, Schema
+from actorstream import Batch, Event, Schema
+from apps.tpcx_bb.kernel import State
+from apps.tpcx_bb.native import Native
 
 TAKEN = ("time", "ticket", "item")
 
 
-class Tickets(Actor):
+class Tickets(Native):
     """Distinct items of a ticket, two by two: item_1 < item_2, as soon as both have come.
 
-    Takes rows (time in s, ticket, item); further fields go along with the pair, from the later of its rows.
+    Takes rows (time in s, ticket, item), by time; further fields go along with the pair, from the later of its rows.
 
     Args:
-        horizon: a row that comes so long after its ticket's first begins a new ticket, so that old ones need not be
-            kept; unset: tickets have no end.
+        horizon: a row that comes more than that after its ticket's first begins a new ticket, so that old ones need
+            not be kept; unset: tickets have no end.
     """
 
-    _event: Any = None
-
     def __init__(self, horizon: timedelta | None = None) -> None:
-        self.horizon = horizon.total_seconds() if horizon is not None else float("inf")
-        self.state: dict[int, list[int]] = {}
-        """Ticket -> time of its first row, then its items; by that time."""
+        self.kept = State(1, 2, -1 if horizon is None else horizon // timedelta(seconds=1))
+        self.others: tuple[str, ...] = ()
+        self.event: Any = None
 
     @classmethod
     def output_types(cls, keys: dict[str, Any], inputs: list[Schema]) -> dict[str, Schema | type[Event]]:
@@ -37,50 +39,18 @@ class Tickets(Actor):
         return {"default": Schema("SoldTogether", others + integers("item_1", "item_2"))}
 
     def on_batch(self, batch: Batch) -> Batch | None:
-        tickets, rows = self.state, []
-        first: list[int] = []
-        second: list[int] = []
-        columns = (batch[name].tolist() for name in TAKEN)
-        for row, (time, ticket, item) in enumerate(zip(*columns)):
-            known = tickets.get(ticket)
-            if known is None or time - known[0] > self.horizon:
-                tickets.pop(ticket, None)
-                tickets[ticket] = [time, item]
-                continue
-            others = known[1:]
-            if item in others:
-                continue
-            known.append(item)
-            for other in others:
-                rows.append(row)
-                first.append(min(item, other))
-                second.append(max(item, other))
-        if batch.rows:
-            self._forget(time)
-        if not rows:
+        if not self.kept.call("tickets", *(batch[name] for name in TAKEN)):
             return None
-        origin = batch.take(np.array(rows))
-        columns_out: dict[str, Any] = {
-            name: origin.column(name) for name in batch.schema.names() if name not in TAKEN
-        }
-        columns_out |= {"item_1": np.array(first), "item_2": np.array(second)}
-        if self._event is None:
-            (self._event,) = self.output_types({}, [batch.schema]).values()
-        return Batch.of(columns_out, event=self._event, origin=origin)
-
-    def _forget(self, now: int) -> None:
-        """Tickets that no row can belong to any more."""
-        over = []
-        for ticket, (begun, *_) in self.state.items():
-            if now - begun <= self.horizon:
-                break
-            over.append(ticket)
-        for ticket in over:
-            del self.state[ticket]
+        if self.event is None:
+            (self.event,) = self.output_types({}, [batch.schema]).values()
+        rows = self.kept.rows()
+        columns = {name: batch[name][rows] for name in batch.schema.names() if name not in TAKEN}
+        columns |= {"item_1": self.kept.column(0), "item_2": self.kept.column(1)}
+        return Batch.of(columns, event=self.event, origin=rows)
 
 
-class Counts(Actor):
-    """How often each row has come so far, itself included, as the field `cnt`.
+class Counts(Native):
+    """How often each row (of up to 3 whole numbers) has come so far, itself included, as the field `cnt`.
 
     Args:
         min_count: only rows that have come more often than this go on.
@@ -89,9 +59,6 @@ class Counts(Actor):
 
     def __init__(self, min_count: int = 0, per: str | None = None) -> None:
         self.min_count, self.per = min_count, per
-        self.counts: dict[tuple[Any, ...], int] = {}
-        self.current: Any = None
-        """The value of `per` that is being counted."""
 
     @classmethod
     def output_types(cls, keys: dict[str, Any], inputs: list[Schema]) -> dict[str, Schema | type[Event]]:
@@ -100,35 +67,17 @@ class Counts(Actor):
     def on_start(self) -> None:
         (schema,) = self.context.inputs.values()
         (self.event,) = self.output_types({}, [schema.user]).values()
+        self.names = schema.user.names()
+        per = self.names.index(self.per) if self.per is not None else -1
+        self.kept = State(len(self.names), 1, self.min_count, per)
 
     def on_batch(self, batch: Batch) -> Batch | None:
-        counts = self.counts
-        if self.per is not None and batch.rows:
-            self._begin(batch[self.per])
-        found = []
-        for row in zip(*(batch[name].tolist() for name in batch.schema.names())):
-            counts[row] = count = counts.get(row, 0) + 1
-            found.append(count)
-        cnt = np.array(found, np.int64)
-        frequent = np.flatnonzero(cnt > self.min_count)
-        if not len(frequent):
+        if not self.kept.by_key("counts", [batch[name] for name in self.names]):
             return None
-        return batch.take(frequent).with_columns(event=self.event, cnt=cnt[frequent])
-
-    def _begin(self, values: np.ndarray) -> None:
-        """What came before the first of these values is over; rows of several of them may stand in one batch."""
-        if values[0] != self.current:
-            self.counts.clear()
-        self.current = values[-1]
-
-    def snapshot(self) -> list[tuple[Any, ...]]:
-        return [(*row, count) for row, count in self.counts.items()]
-
-    def restore(self, snapshot: Any) -> None:
-        self.counts = {tuple(row): count for *row, count in snapshot}
+        return batch.take(self.kept.rows()).with_columns(event=self.event, cnt=self.kept.column(0))
 
 
-class Leaders(Actor):
+class Leaders(Native):
     """The rows with the greatest `cnt`, the least other fields first of equal ones.
 
     Takes running counts (`Counts`): the last one of a row is the one that counts.
@@ -141,8 +90,8 @@ class Leaders(Actor):
 
     def __init__(self, n: int, per: str | None = None) -> None:
         self.n, self.per = n, per
-        self.counts: dict[tuple[int, ...], int] = {}
-        """The other fields of a row -> cnt."""
+        self.current: int | None = None
+        """The value of `per` whose rows are kept."""
 
     @classmethod
     def output_types(cls, keys: dict[str, Any], inputs: list[Schema]) -> dict[str, Schema | type[Event]]:
@@ -150,47 +99,49 @@ class Leaders(Actor):
 
     def on_start(self) -> None:
         (schema,) = self.context.inputs.values()
-        self.fields = schema.user.names()
+        *self.names, _ = schema.user.names()
         (self.event,) = self.output_types({"per": self.per}, [schema.user]).values()
+        self.kept = State(len(self.names), 1)
 
-    def on_batch(self, batch: Batch) -> Batch | None:
+    def on_batch(self, batch: Batch) -> None:
         if self.per is None:
-            self._note(batch)
-            return None
+            self._note(batch, 0, batch.rows)
+            return
         values = batch[self.per]
-        cuts = np.flatnonzero(np.diff(values)) + 1
-        found, last = [], []
-        for first, end in zip((0, *cuts), (*cuts, batch.rows)):
-            at = self.fields.index(self.per)
-            if self.counts and next(iter(self.counts))[at] != values[first]:
-                rows = self._ranked()
-                found += rows
-                last += [first] * len(rows)
-                self.counts = {}
-            self._note(batch.slice(int(first), int(end - first)))
-        return self._batch(found, np.array(last)) if found else None
+        cuts = [0, *(np.flatnonzero(np.diff(values)) + 1).tolist(), batch.rows]
+        for first, end in pairwise(cuts):
+            if self.current is not None and self.current != values[first]:
+                columns = self._leaders()
+                origin = np.full(len(columns["rank"]), first)
+                self.emit(Batch.of(columns, event=self.event, origin=origin))
+                self.kept.clear()
+            self.current = int(values[first])
+            self._note(batch, first, end)
 
     def on_end(self) -> Batch | None:
-        return self._batch(self._ranked(), None) if self.counts else None
+        columns = self._leaders()
+        return Batch.of(columns, event=self.event) if len(columns["cnt"]) else None
 
-    def _note(self, batch: Batch) -> None:
-        *fields, cnt = (batch[name].tolist() for name in self.fields)
-        self.counts.update(zip(zip(*fields), cnt))
-
-    def _ranked(self) -> list[tuple[int, ...]]:
-        leaders = nsmallest(self.n, ((-count, row) for row, count in self.counts.items()))
-        rows = ((*row, -count) for count, row in leaders)
-        return list(rows) if self.per is None else [(*row, rank) for rank, row in enumerate(rows, 1)]
-
-    def _batch(self, rows: list[tuple[int, ...]], origin: np.ndarray | None) -> Batch:
-        columns = np.fromiter(chain.from_iterable(rows), np.int64).reshape(len(rows), -1).T
-        return Batch.of(dict(zip(self.event.names(), columns.copy())), event=self.event, origin=origin)
-
-    def snapshot(self) -> list[tuple[int, ...]]:
-        return [(*row, count) for row, count in self.counts.items()]
+    def snapshot(self) -> Any:
+        return [self.current, self.kept.save()]
 
     def restore(self, snapshot: Any) -> None:
-        self.counts = {tuple(row): count for *row, count in snapshot}
+        self.current, saved = snapshot
+        self.kept.load(saved)
+
+    def _note(self, batch: Batch, first: int, end: int) -> None:
+        columns = [batch[name][first:end] for name in (*self.names, "cnt")]
+        self.kept.by_key("note", columns[:-1], columns[-1])
+
+    def _leaders(self) -> dict[str, np.ndarray]:
+        """Columns of the best of what is kept."""
+        rows = self.kept.call("read")
+        *fields, cnt = (self.kept.column(number) for number in range(len(self.names) + 1))
+        best = np.lexsort((*fields[::-1], -cnt))[: self.n]
+        columns = dict(zip((*self.names, "cnt"), (values[best] for values in (*fields, cnt))))
+        if self.per is not None:
+            columns["rank"] = np.arange(1, min(rows, self.n) + 1)
+        return columns
 
 
 def integers(*names: str) -> tuple[Any, ...]:
