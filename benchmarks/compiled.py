@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 SOURCES = Path(__file__).parent / "csrc"
+CORE = Path(__file__).parents[1] / "actorstream" / "native"
 MACHINE = ("-march=native", *(["-mprefer-vector-width=512"] if os.uname().machine == "x86_64" else []))
 """All that this processor has; gcc's own choice for Zen 4 are vectors of 256 bits."""
 
@@ -26,27 +27,37 @@ def cache_folder() -> Path:
 
 
 @cache
-def compiled(name: str) -> Any:
+def compiled(name: str, core: tuple[str, ...] = ()) -> Any:
     """The cffi module of csrc/NAME.c, built on first use. Its declarations are those between the lines
-    ``/* cdef */`` and ``/* end */`` of the file. A compiler error raises cffi's VerificationError."""
+    ``/* cdef */`` and ``/* end */`` of the file. `core`: the engine's own structures that it drives, files of
+    native/src, which are built with it as the core is. A compiler error raises cffi's VerificationError."""
     source = (SOURCES / f"{name}.c").read_text()
-    identity = hashlib.sha256(f"{source}{MACHINE}{sys.version}{os.uname().machine}".encode()).hexdigest()[:16]
+    drives = [CORE / "src" / f"{part}.c" for part in core]
+    read = [source, *(path.read_text() for path in (*drives, *sorted(CORE.glob("*/*.h")) * bool(core)))]
+    identity = hashlib.sha256(f"{read}{MACHINE}{sys.version}{os.uname().machine}".encode()).hexdigest()[:16]
     folder = cache_folder()
     folder.mkdir(parents=True, exist_ok=True)
     target = folder / f"_{name}_{identity}{sysconfig.get_config_var('EXT_SUFFIX')}"
     with (folder / f"{name}.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         if not target.exists():
-            build(f"_{name}_{identity}", source, target)
+            build(f"_{name}_{identity}", source, target, drives)
     return load(f"_{name}_{identity}", target)
 
 
-def build(module: str, source: str, target: Path) -> None:
+def build(module: str, source: str, target: Path, drives: list[Path]) -> None:
     from cffi import FFI
 
     ffi = FFI()
     ffi.cdef(source.split("/* cdef */")[1].split("/* end */")[0])
-    ffi.set_source(module, source, extra_compile_args=["-O3", *MACHINE, "-std=gnu11"])
+    own = ["-fno-strict-aliasing"] if drives else MACHINE  # the core is built for any processor
+    ffi.set_source(
+        module,
+        source,
+        sources=[str(path) for path in drives],
+        include_dirs=[str(CORE / "include"), str(CORE / "src")] if drives else [],
+        extra_compile_args=["-O3", *own, "-std=gnu11"],
+    )
     with tempfile.TemporaryDirectory(dir=target.parent) as folder:
         made = Path(ffi.compile(tmpdir=folder))
         shutil.move(made, target)

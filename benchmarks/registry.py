@@ -20,6 +20,7 @@ SUITES = {
     "swa": "benchmarks.suites.swa",
     "ablation": "benchmarks.suites.ablation",
     "keyed": "benchmarks.suites.keyed",
+    "scalegate": "benchmarks.suites.scalegate",
 }
 
 

@@ -10,8 +10,8 @@
  *     source 1  [run]            >  merged by whichever thread comes by  [log] <
  *     source 2  [run][run][run] /   (one at a time; nobody waits for it)        \ reader 1  (cursor)
  *
- * There is no merging thread: a source that adds or promises, and a reader that finds nothing, does the merge unless
- * another thread is at it; that one is then told, and goes round again. Nobody blocks: a thread that is suspended inside
+ * There is no merging thread: a reader that finds nothing, and a source that promises or finds its ring half full, does
+ * the merge unless another thread is at it; that one is then told, and goes round again. Nobody blocks: a thread that is suspended inside
  * delays results, never the other threads' calls.
  *
  * Flow control: a run's end is the watermark tuple of the paper. A reader that passes it acknowledges the run to its

@@ -291,7 +291,11 @@ int as_scalegate_add(as_scalegate *gate, uint32_t number, const int64_t *time, c
     atomic_store_explicit(&into->added, added + 1, memory_order_release);
     if (!is_ring(gate)) {
         atomic_store_explicit(&into->bound, into->least, memory_order_release);
-        drive(gate);
+        /* a reader that has nothing merges itself; the sources help where readers do not keep up */
+        if (added + 1 - into->acknowledged > gate->runs / 2 &&
+            added + 1 - as_scalegate_acknowledged(gate, number) > gate->runs / 2) {
+            drive(gate);
+        }
     }
     return AS_OK;
 }

@@ -1,0 +1,51 @@
+"""`scalegate`: the core's ScaleGate driven by C threads, k sources and r readers that each take all rows."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import partial
+from itertools import product
+
+from benchmarks import job
+from benchmarks.suite import Settings, Suite, probe
+
+SOURCES, READERS = (1, 2, 4, 6), (1, 2)
+JUMBO = 1024
+JAVA = {1: 4.8e6, 2: 9.8e6, 4: 9.4e6}
+"""The public Java ScaleGate with one reader, tuples/s by sources (PEERS.md): not on a registry, not measured here."""
+KINDS = {
+    "alternating": (JUMBO, True, 24_000_000, 12_000_000),
+    "runs": (JUMBO, False, 96_000_000, 24_000_000),
+    "single": (1, True, 1_500_000, 600_000),
+}
+"""Rows in a jumbo tuple, whether times alternate row by row, rows of a run in all, and of one under --quick."""
+
+
+def suite(settings: Settings) -> Suite:
+    probes = []
+    for kind, sources, readers in product(KINDS, SOURCES, READERS):
+        jumbo, alternate, full, quick = KINDS[kind]
+        rows = settings.scale(full, quick) // sources // JUMBO * JUMBO
+        play = partial(job.call, "benchmarks.loops.scalegate:play", sources=sources, readers=readers)
+        probes.append(
+            probe(
+                f"{kind}-{sources}-{readers}",
+                "tuples/s",
+                partial(play, jumbo=jumbo, rows=rows, alternate=alternate),
+            )
+        )
+    notes = (
+        f"alternating, runs: jumbo tuples of {JUMBO:,} rows; times alternate row by row, or whole jumbo tuples do",
+        "single: jumbo tuples of one row; cases end with the number of sources and of readers, a thread each",
+    )
+    return Suite("scalegate", tuple(probes), notes, summary=summary)
+
+
+def summary(medians: Mapping[str, float]) -> list[str]:
+    """Beside the public Java ScaleGate, whose readers also take tuples one by one."""
+    return [
+        f"{sources} sources, 1 reader: single {medians[f'single-{sources}-1'] / java:.1f} times, alternating "
+        f"{medians[f'alternating-{sources}-1'] / java:.1f} times the public Java ScaleGate's {java / 1e6} M (PEERS.md, "
+        "not measured here)"
+        for sources, java in JAVA.items()
+    ]
