@@ -23,6 +23,7 @@ NAMES = {
     "swa": YAHOO,
     "ablation": "both-1 both-16384 both-65536 no-pipelining-16384 no-pre-aggregation-16384 neither-16384",
     "keyed": "distinct-1m-1 distinct-1m-2 keys-10m-1 keys-10m-2 keys-10m-2-memory one-window-10m-1-memory",
+    "scalegate": "alternating-2-1 alternating-6-2 runs-2-1 runs-4-2 single-1-1 single-4-1",
 }
 PEERS = "flink-1 flink-2 flink-preaggregated-2 spark-2 bytewax-1 bytewax-2 pathway-1"
 
