@@ -77,6 +77,16 @@ class Actor:
     drops_lineage: ClassVar[bool] = False
     role: ClassVar[str] = "operator"
 
+    @classmethod
+    def pool_limit(cls, keys: dict[str, Any]) -> float:
+        """How many threads of a pool may be in one replica's input hooks at once (ordered-multicore section 6): 0, none
+        but the event loop's own, for hooks in Python; 1 for native code with a state; `math.inf` without a state.
+
+        `keys`: the constructor's. Only an actor whose time is spent in native code, which runs without the
+        interpreter's lock, gains from a pool. More than 1: each thread gets an instance of its own, made from the keys,
+        or by `twin` if the class has such a method."""
+        return 0
+
     _context: ActorContext | None = None
     state: Any = None
     """What is checkpointed (D.2 of dgs-flumina): any value that msgpack can carry."""

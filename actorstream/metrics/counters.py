@@ -38,6 +38,12 @@ class Counter(IntEnum):
     RESTARTS = 15
     BARRIERS = 16
     ENDED = 17
+    TURNS = 18
+    """Turns that a schedule gave to the replica's actor in its process; the next three are of these too."""
+    COST_PS = 19
+    """Picoseconds a row."""
+    SELECTIVITY_PPM = 20
+    WORKLIST_MAX = 21
 
 
 HISTOGRAM_WORDS = LATENCY_OCTAVES * LATENCY_STEPS

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, ClassVar
@@ -59,6 +60,10 @@ class Filter(Actor):
             return _by_rows(NativeColumns(declared(self.native, self.columns, None), schema).rows)
         assert self.function is not None
         return _by_batch(self.function) if takes_batch(self.function) else _by_event(self.function)
+
+    @classmethod
+    def pool_limit(cls, keys: dict[str, Any]) -> float:
+        return 0 if keys.get("function") is not None else math.inf
 
     @classmethod
     def check(cls, keys: dict[str, Any], inputs: list[Schema], base: Path) -> list[Problem]:

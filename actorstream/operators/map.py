@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -94,6 +95,10 @@ class Map(Actor):
             return lambda batch: batch.with_columns(event=made)
         projection = Projection({name: compile_expression(text, schema) for name, text in wanted.items()})
         return _replacing(made, list(projection.fields), projection.evaluate)
+
+    @classmethod
+    def pool_limit(cls, keys: dict[str, Any]) -> float:
+        return 0 if keys.get("function") is not None else math.inf
 
     @classmethod
     def output_types(cls, keys: dict[str, Any], inputs: list[Schema]) -> dict[str, Schema | type[Event]]:

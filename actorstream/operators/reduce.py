@@ -94,6 +94,10 @@ class Reduce(Actor):
             self.reduction.restore(snapshot)
 
     @classmethod
+    def pool_limit(cls, keys: dict[str, Any]) -> float:
+        return 0 if keys.get("function") is not None else 1
+
+    @classmethod
     def output_types(cls, keys: dict[str, Any], inputs: list[Schema]) -> dict[str, Schema | type[Event]]:
         if keys.get("function") is not None:
             return {"default": returned_type(keys["function"]) or inputs[0]}

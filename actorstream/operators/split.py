@@ -3,6 +3,7 @@ copies nothing."""
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -47,6 +48,10 @@ class Split(Actor):
         for name, rows in zip(self._names, parts):
             if len(rows):
                 self.emit(batch if len(rows) == batch.rows else batch.selection(rows), name)
+
+    @classmethod
+    def pool_limit(cls, keys: dict[str, Any]) -> float:
+        return math.inf
 
     @classmethod
     def output_types(cls, keys: dict[str, Any], inputs: list[Schema]) -> dict[str, Schema | type[Event]]:

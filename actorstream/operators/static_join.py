@@ -3,6 +3,8 @@ time: the table is complete before the first row."""
 
 from __future__ import annotations
 
+import copy
+import math
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
@@ -57,6 +59,10 @@ class StaticJoin(Actor):
         return {"table": named} if isinstance(named, str) else {}
 
     @classmethod
+    def pool_limit(cls, keys: dict[str, Any]) -> float:
+        return math.inf
+
+    @classmethod
     def output_types(cls, keys: dict[str, Any], inputs: list[Schema]) -> dict[str, Schema | type[Event]]:
         stream, table = _schemas(keys, inputs)
         return {"default": joined_schema(stream, table, key_pairs(keys["on"]), keys.get("how", "inner"))[0]}
@@ -94,6 +100,14 @@ class StaticJoin(Actor):
         if self._join is None:
             self._join = self._made(self._whole_table())
         return self._join(batch) if batch.rows else None
+
+    def twin(self) -> StaticJoin:
+        """An instance for one more thread, once the table is known: of the same table and lookup."""
+        if self._join is None:
+            self._join = self._made(self._whole_table())
+        made = copy.copy(self)
+        made._join = self._join.twin()
+        return made
 
     @property
     def state_bytes(self) -> int:

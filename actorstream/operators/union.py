@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -21,6 +22,10 @@ class Union(Actor):
 
     def on_batch(self, batch: Batch) -> Batch:
         return batch
+
+    @classmethod
+    def pool_limit(cls, keys: dict[str, Any]) -> float:
+        return math.inf
 
     @classmethod
     def check(cls, keys: dict[str, Any], inputs: list[Schema], base: Path) -> list[Problem]:

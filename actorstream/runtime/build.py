@@ -16,6 +16,7 @@ from actorstream.runtime.hooks import operator_error
 from actorstream.runtime.numbering import Follower, Numberer, Numbering
 from actorstream.runtime.operator_unit import InLane, OperatorUnit
 from actorstream.runtime.output import ChannelEdge, DirectEdge, LaneEdge, OutLane
+from actorstream.runtime.pooled_unit import make_pooled
 from actorstream.runtime.replica import Replica
 from actorstream.runtime.routing import make_router
 from actorstream.runtime.serial_output import SerialEdge, SerialLane
@@ -148,7 +149,15 @@ class _Builder:
         lanes = [self._in_lane(index, link) for index, link in enumerate(links)]
         orders = {link.edge.order for link in links} - {"serial"}
         gate = _load(ORDERINGS[orders.pop() if len(orders) == 1 else "none"])(lanes)
-        unit = self._serial_unit(head, links) or OperatorUnit(self.worker, head, lanes, gate)
+        limit = job.pooled.get(node.name, 0)
+        unit: OperatorUnit | None = self._serial_unit(head, links)
+        if unit is None and limit:
+            make = job.graph.actors
+            unit = make_pooled(
+                self.worker, head, lanes, gate, lambda replica: make[replica.name].make(), limit
+            )
+        elif unit is None:
+            unit = OperatorUnit(self.worker, head, lanes, gate)
         unit.follow_frontier = node.name in job.listens
         for link in links:
             self.worker.by_bit[link.channel.receive_bit] = unit

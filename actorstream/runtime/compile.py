@@ -9,7 +9,7 @@ import os
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from functools import cache, cached_property
+from functools import cache, cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,9 +18,11 @@ from actorstream.metrics.counters import CounterTable
 from actorstream.ordering import ORDERINGS
 from actorstream.placement import PLACEMENTS, place
 from actorstream.runtime.fuse import fusible
+from actorstream.runtime.pooling import has_pool, joined, needed, pool_limits
 from actorstream.runtime.preaggregate import pre_aggregated
 from actorstream.runtime.registry import registry
 from actorstream.runtime.wire import Wire, listeners, wires
+from actorstream.scheduling import SCHEDULES
 from actorstream.topology.available import Available, check_deploy
 from actorstream.topology.inputs import read_inputs
 from actorstream.topology.machine import Machine, read_machine
@@ -45,7 +47,10 @@ RING_ENTRIES = 1 << 16
 def available() -> Available:
     """What this installation can run, of what a topology or deployment may name."""
     return Available(
-        orders=tuple(ORDERINGS), transports=tuple(installed_transports()), placements=tuple(PLACEMENTS)
+        orders=tuple(ORDERINGS),
+        transports=tuple(installed_transports()),
+        placements=tuple(PLACEMENTS),
+        schedules=("none", *SCHEDULES),
     )
 
 
@@ -83,6 +88,8 @@ class Job:
     """Which edges are in serial order, and what their rows carry for it."""
     listens: frozenset[str] = frozenset()
     """Actors whose frontier matters to themselves or to somebody downstream."""
+    pooled: dict[str, float] = field(default_factory=dict)
+    """Actors that the pool runs -> threads that may be in one of their replicas at once."""
 
     @classmethod
     def of(cls, graph: Graph, plan: ExecutionPlan) -> Job:
@@ -94,6 +101,9 @@ class Job:
         job.fused = _fused_of(job)
         job.links = _links(job)
         job.listens = listeners(graph)
+        if has_pool(plan.deploy):
+            job.serial = needed(graph, job.serial)
+            job.pooled = pool_limits(graph, job.serial)
         job.wires = wires(graph, job.listens, job.serial)
         return job
 
@@ -180,7 +190,10 @@ def make_plan(graph: Graph, deploy: DeploySpec, machine: Machine | None = None) 
     """Places the replicas of a checked graph on a machine (this one unless given) and lays out their channels.
 
     The same input gives the same plan."""
-    return place(graph, deploy, machine or read_machine(), direct=fusible)
+    direct = fusible
+    if has_pool(deploy):
+        direct = partial(joined, limits=pool_limits(graph, needed(graph, serial_plan(graph))))
+    return place(graph, deploy, machine or read_machine(), direct=direct)
 
 
 def _links(job: Job) -> list[Link]:

@@ -98,20 +98,25 @@ class OperatorUnit(Unit):
                     head.begin(batch, lane.input)
                     self._events, self._at, self._source = batch.events(), 0, lane.input
                 lane.consume()
-            elif frame.kind == FrameKind.BARRIER:
-                lane.consume()
-                self._complete(self.alignment.deliver(lane, frame.barrier))
-            elif frame.kind == FrameKind.END:
-                lane.consume()
-                lane.ended = True
-                self._complete(self.alignment.ended(lane))
-                if all(each.ended for each in self.in_lanes):
-                    if self.follow_frontier:
-                        self._follow()
-                    return self.spawn(self.finish())
+            elif self._control(lane, frame):
+                return self.spawn(self.finish())
             if monotonic_ns() > deadline:
                 return Status.READY
         return Status.READY
+
+    def _control(self, lane: InLane, frame: Frame) -> bool:
+        """Takes a barrier or end mark; whether it was the end of the last lane."""
+        lane.consume()
+        if frame.kind == FrameKind.BARRIER:
+            self._complete(self.alignment.deliver(lane, frame.barrier))
+        elif frame.kind == FrameKind.END:
+            lane.ended = True
+            self._complete(self.alignment.ended(lane))
+            if all(each.ended for each in self.in_lanes):
+                if self.follow_frontier:
+                    self._follow()
+                return True
+        return False
 
     def _complete(self, barrier: int | None) -> None:
         if barrier is not None:
@@ -150,7 +155,9 @@ class OperatorUnit(Unit):
                 part = events[at : at + chunk]
                 took = await self._await_call(call, part, len(part), at)
                 at += len(part)
-                if head.descent is None:  # which is settled once an event, or what goes on early would have none
+                if (
+                    head.descent is None
+                ):  # which is settled once an event, or what goes on early would have none
                     chunk = max(1, min(2 * chunk, len(part) * CHUNK_NS // max(took, 1)))
         head.busy -= 1
         lane.consume()
@@ -191,16 +198,20 @@ class OperatorUnit(Unit):
         self.head.row[Counter.KEPT_BLOCKS] = sum(lane.channel.statistics()["kept"] for lane in self.in_lanes)
 
     def _follow(self) -> None:
-        """Follows the lanes' promises: reads them, and acts on them once everything they cover has been taken."""
-        while True:
-            if self._promised is None:
-                frontier = min(lane.frontier() for lane in self.in_lanes)
-                if frontier <= self._frontier:
-                    return
-                # the frontier is read first: what it covers is among what waits now
-                self._marks = [lane.taken + lane.channel.waiting() for lane in self.in_lanes]
-                self._promised = frontier
-            if any(lane.taken < mark for lane, mark in zip(self.in_lanes, self._marks)):
-                return
-            self._frontier, self._promised = self._promised, None
-            self.head.advance(self._frontier)
+        """Follows the lanes' promises: acts on them once everything they cover has been taken."""
+        while (frontier := self._next_frontier()) is not None:
+            self.head.advance(frontier)
+
+    def _next_frontier(self) -> int | None:
+        """Reads the lanes' promises; answers one that has risen, once everything it covers has been taken."""
+        if self._promised is None:
+            frontier = min(lane.frontier() for lane in self.in_lanes)
+            if frontier <= self._frontier:
+                return None
+            # the frontier is read first: what it covers is among what waits now
+            self._marks = [lane.taken + lane.channel.waiting() for lane in self.in_lanes]
+            self._promised = frontier
+        if any(lane.taken < mark for lane, mark in zip(self.in_lanes, self._marks)):
+            return None
+        self._frontier, self._promised = self._promised, None
+        return self._frontier

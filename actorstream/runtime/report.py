@@ -97,6 +97,9 @@ def build_report(job: Job, sampler: Sampler, *, elapsed_s: float, cpu_s: float) 
     def total(counter: Counter) -> dict[str, int]:
         return {name: sum(table.value(each, counter) for each in ids) for name, ids in by_actor.items()}
 
+    def schedule(number: int) -> dict[str, Any]:
+        return _schedule_row(table, number) if job.deploy.schedule != "none" else {}
+
     sinks = [each for name, ids in by_actor.items() if job.role(name) == "sink" for each in ids]
     return {
         "topology": job.graph.name,
@@ -117,7 +120,7 @@ def build_report(job: Job, sampler: Sampler, *, elapsed_s: float, cpu_s: float) 
         "restarts": sum(total(Counter.RESTARTS).values()),
         "checkpoints": 0,
         "actors": {
-            name: [_replica_row(table, index, each) for index, each in enumerate(ids)]
+            name: [_replica_row(table, index, each) | schedule(each) for index, each in enumerate(ids)]
             for name, ids in by_actor.items()
         },
     }
@@ -144,4 +147,14 @@ def _replica_row(table: CounterTable, index: int, number: int) -> dict[str, Any]
         "queue_max_bytes": table.value(number, Counter.QUEUE_MAX_BYTES),
         "state_bytes": table.value(number, Counter.STATE_BYTES),
         "kept_blocks": table.value(number, Counter.KEPT_BLOCKS),
+    }
+
+
+def _schedule_row(table: CounterTable, number: int) -> dict[str, Any]:
+    """What the scheduler has measured of the replica's actor in its process."""
+    return {
+        "turns": table.value(number, Counter.TURNS),
+        "cost_ns": round(table.value(number, Counter.COST_PS) / 1e3, 3),
+        "selectivity": round(table.value(number, Counter.SELECTIVITY_PPM) / 1e6, 6),
+        "worklist_max": table.value(number, Counter.WORKLIST_MAX),
     }

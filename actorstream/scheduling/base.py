@@ -37,6 +37,7 @@ class Operator:
         "is_open",
         "limit",
         "name",
+        "peak",
         "pooled",
         "spent_ns",
         "statistics",
@@ -60,6 +61,8 @@ class Operator:
         self.statistics = Statistics()
         self.worklist: float = 0
         """Tuples that wait (the paper's I)."""
+        self.peak: float = 0
+        """The longest worklist that was seen when a worker came back from it."""
         self.workers = 0
         """Workers in it now (w)."""
         self.is_open = True

@@ -71,6 +71,7 @@ class Scheduler:
     def finish(self, operator: Operator, rows_in: int, rows_out: int, took_ns: int, now: int) -> None:
         """The worker is back: tuples it took and answered, and the time it was away (ns)."""
         operator.workers -= 1
+        operator.peak = max(operator.peak, operator.worklist)
         operator.statistics.add(rows_in, rows_out, took_ns)
         self.heuristic.finished(operator, took_ns, now)
 

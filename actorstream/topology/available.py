@@ -33,10 +33,17 @@ class Available:
         *,
         orders: Iterable[str] = ("none",),
         placements: Iterable[str] = ("spread", "round-robin", "first-fit"),
+        schedules: Iterable[str] = ("none",),
     ) -> Available:
-        """The transports that installed packages register, and what the tables of orders and placements have."""
+        """The transports that installed packages register, and what the tables of orders, schedules and placements
+        have."""
         transports = sorted({point.name for point in entry_points(group="actorstream.transports")})
-        return cls(orders=tuple(orders), transports=tuple(transports), placements=tuple(placements))
+        return cls(
+            orders=tuple(orders),
+            transports=tuple(transports),
+            schedules=tuple(schedules),
+            placements=tuple(placements),
+        )
 
 
 def choice_problem(
@@ -67,6 +74,9 @@ def check_deploy(deploy: DeploySpec, available: Available, written: Written, pro
         problem = choice_problem(getattr(deploy, key), known, offered, (key,), written)
         if problem is not None:
             problems.append(problem)
+    if deploy.threads and deploy.schedule == "none":
+        hint = "set schedule to say which operator they run next, or threads = 0"
+        problems.append(written.problem(("threads",), f"is {deploy.threads} without a schedule", "0", hint))
     if deploy.checkpoint is not None and not available.checkpoints:
         hint = "remove the table; without checkpoints a failure ends the run with an error"
         problems.append(written.problem(("checkpoint",), "is not available in this version", "", hint))

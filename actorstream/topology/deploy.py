@@ -59,6 +59,8 @@ class DeploySpec(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
     """Serial numbers that may be outstanding at a reordering buffer."""
     slice: Duration = timedelta(milliseconds=2)
     """Longest turn of an operator before another one gets its thread."""
+    ct_window: Duration = timedelta(milliseconds=100)
+    """In which the schedule `ct` compares what the operators have got through."""
     key_groups: Annotated[int, Meta(ge=1, le=32768, description="a whole number from 1 to 32768")] = 128
     checkpoint: CheckpointSpec | None = None
     testing: TestingSpec | None = None

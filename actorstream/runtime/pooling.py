@@ -1,0 +1,87 @@
+"""Which actors a pool of threads may run, and how many threads at once (ordered-multicore section 6). Pure decisions."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from actorstream.actors.actor import Actor, event_hooks, takes_batches
+from actorstream.runtime.fuse import fusible, takes_messages
+from actorstream.runtime.hooks import is_async
+from actorstream.scheduling.base import UNBOUNDED
+
+if TYPE_CHECKING:
+    from actorstream.topology.deploy import DeploySpec
+    from actorstream.topology.graph import Edge, Graph, GraphActor
+    from actorstream.topology.serial import SerialPlan
+
+
+def is_scheduled(deploy: DeploySpec) -> bool:
+    """Whether a heuristic decides what runs next."""
+    return deploy.schedule != "none"
+
+
+def has_pool(deploy: DeploySpec) -> bool:
+    """Whether each process has threads besides its event loop's."""
+    return is_scheduled(deploy) and deploy.threads > 0
+
+
+def needed(graph: Graph, serial: SerialPlan) -> SerialPlan:
+    """The part of a serial order that needs numbers. Where one row follows the other on one way only, through actors of
+    one replica and one input each, first in, first out is the serial order: the pool keeps it by itself."""
+    numbered = {
+        serial.edges[edge.index]
+        for edge in graph.edges
+        if edge.index in serial.edges
+        and (
+            graph.actors[edge.producer].replicas > 1
+            or sum(not each.static for each in graph.actors[edge.consumer].inputs) > 1
+        )
+    }
+    return replace(
+        serial,
+        edges={edge: point for edge, point in serial.edges.items() if point in numbered},
+        producers={name: each for name, each in serial.producers.items() if each.point in numbered},
+    )
+
+
+def pool_limits(graph: Graph, serial: SerialPlan) -> dict[str, float]:
+    """The actors that a pool may run -> how many threads may be in one replica of it at once."""
+    found = {name: _limit_of(graph, actor, serial) for name, actor in graph.actors.items()}
+    return {name: limit for name, limit in found.items() if limit}
+
+
+def _limit_of(graph: Graph, actor: GraphActor, serial: SerialPlan) -> float:
+    """What an actor's class says, if the pool can keep to it: its hooks take batches and do not await, nobody sends it
+    messages or timers. One that hears of event time, or does something at its start or end, runs in one thread at a
+    time."""
+    cls: Any = actor.cls
+    limit: float = cls.pool_limit(actor.keys) if actor.role == "operator" else 0
+    if limit <= 0 or takes_messages(cls) or not takes_batches(cls) or _overrides(cls, "on_timer"):
+        return 0
+    if any(map(is_async, [*event_hooks(cls).values(), cls.on_heartbeat])):
+        return 0
+    if any(_is_ordered(edge, serial) for edge in [*actor.inputs, *graph.consumers(actor.name)]):
+        return 0  # orders number and merge on the loop
+    if any(_overrides(cls, hook) for hook in ("on_heartbeat", "promise", "on_end")):
+        return 1
+    if _overrides(cls, "on_start") and not hasattr(cls, "twin"):
+        return 1
+    return UNBOUNDED if limit > 1 else 1
+
+
+def _is_ordered(edge: Edge, serial: SerialPlan) -> bool:
+    return edge.index in serial.edges or edge.order not in ("none", "serial")
+
+
+def _overrides(cls: Any, hook: str) -> bool:
+    return getattr(cls, hook) is not getattr(Actor, hook)
+
+
+def joined(graph: Graph, edge: Edge, *, limits: dict[str, float]) -> bool:
+    """Whether an edge's consumer may be called directly by its producer where there is a pool: both run on the loop,
+    or any number of threads may be in either. What differs is scheduled apart, so that both run at once."""
+    if not fusible(graph, edge):
+        return False
+    ends = {limits.get(name, 0) for name in (edge.producer, edge.consumer)}
+    return ends in ({0}, {UNBOUNDED})
