@@ -99,6 +99,32 @@ def test_a_graph_that_forks_and_meets_keeps_the_order_of_each_branch(schedule: s
     assert [value for value in values if value > 1000] == list(range(1001, 4001))
 
 
+def in_serial_order(count: int, *, forks: bool) -> Topology:
+    topology = Topology("serial")
+    stream = topology.source(Numbers, name="numbers", count=count)
+    stream = stream.through(Map, name="map", set={"value": "value + 1"})
+    if forks:
+        twice = stream.through(Times, name="twice", times=2)
+        even = stream.through(Filter, name="even", where="value % 2 == 0")
+        stream = twice.ordered("serial").through(Union, even.ordered("serial"), name="both")
+    stream.ordered("serial").through(RunningSum, name="sums").into(Collect, name="out")
+    return topology
+
+
+@pytest.mark.parametrize("schedule", NAMES)
+@pytest.mark.parametrize("forks", [False, True])
+def test_serial_order_is_that_of_one_worker(schedule: str, forks: bool) -> None:
+    sequence = in_serial_order(1500, forks=forks).run(batch_size=40)["out"]
+    for threads, window in ((1, 1), (2, 2), (6, 1024)):
+        deploy = {
+            "threads": threads,
+            "reorder_window": window,
+            "testing": {"delay": "300us", "seed": threads},
+        }
+        result = in_serial_order(1500, forks=forks).run(schedule=schedule, batch_size=40, **deploy)
+        assert result["out"] == sequence, deploy
+
+
 @pytest.mark.parametrize("workers", [1, 2])
 @pytest.mark.parametrize("schedule", ["ct", "qst"])
 def test_processes_have_a_pool_each(workers: int, schedule: str) -> None:
@@ -214,6 +240,8 @@ def test_a_random_topology_gives_the_rows_of_its_model(seed: int, monkeypatch: p
     dice = random.Random(1000 + seed)
     topology, models = randomly.random_topology(dice)
     deploy = randomly.random_deployment(dice) | {
+        "workers": dice.choice([1, 2, 3]),
+        "batch_size": dice.choice([7, 64]),
         "schedule": dice.choice(NAMES),
         "threads": dice.choice([0, 1, 2, 4, 8]),
         "reorder_window": dice.choice([1, 2, 1024]),
