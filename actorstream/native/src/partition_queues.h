@@ -4,8 +4,8 @@
  * makes him the owner is the kind's affair (`active`). Private to src/.
  *
  * A queue is a chain of nodes; its first node is spent (its item has been taken), the others wait. The owner who takes
- * gives the spent node back on a stack. Many push on that stack; the pusher alone takes from it, and always everything,
- * so a node cannot come back unnoticed between a look at the top and an exchange.
+ * gives the spent node back on a stack. Many push on that stack; the pusher alone takes from it, so no node can
+ * leave it and come back unnoticed while somebody pushes, and he takes all of it at once.
  */
 #ifndef AS_PARTITION_QUEUES_H
 #define AS_PARTITION_QUEUES_H
