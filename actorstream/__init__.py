@@ -30,6 +30,8 @@ _PUBLIC = {
     "EventTime": "events.event",
     "Source": "connectors.source",
     "Sink": "connectors.sink",
+    "MapAsync": "operators.map_async",
+    "map_async": "operators.map_async",
     "Topology": "topology.builder",
     "RunResult": "launch.run",
 }
@@ -79,6 +81,8 @@ if TYPE_CHECKING:
     )
     from actorstream.events.schema import Schema as Schema
     from actorstream.launch.run import RunResult as RunResult
+    from actorstream.operators.map_async import MapAsync as MapAsync
+    from actorstream.operators.map_async import map_async as map_async
     from actorstream.topology.builder import Topology as Topology
 
 __all__ = ["__version__", *_PUBLIC]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 BUILTIN: dict[str, str] = {
     "map": "actorstream.operators.map:Map",
+    "map-async": "actorstream.operators.map_async:MapAsync",
     "filter": "actorstream.operators.filter:Filter",
     "aggregate": "actorstream.operators.aggregate:Aggregate",
     "split": "actorstream.operators.split:Split",

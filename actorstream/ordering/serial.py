@@ -46,7 +46,8 @@ class SerialGate(Gate):
         self._numbered = [lane for lane in lanes if getattr(lane, "serial", True)]
         self._side = [lane for lane in lanes if not getattr(lane, "serial", True)]
         self._floors = [0] * len(self._numbered)
-        """The number that each lane brought last: it may bring more of that, never of a lower one."""
+        """The number that each lane brought last: it may bring more of that, never of a lower one. Numbers are 0 and
+        more, so the first of them waits for no promise."""
         self._side_due = True
         """Whether a side input may go before the next number: one frame a number, so that neither starves."""
         self._turn = 0

@@ -31,6 +31,9 @@ ASIDE = -(1 << 62)
 class Numbering:
     """The number that one unit works on, behind one numbering point, and what it has promised.
 
+    Before rows of a number are sent on any lane, that number is promised on all of them: so nobody waits for a lane
+    whose rows would have to pass somebody who waits in turn. All lanes count as promised 0 from the start.
+
     Attributes:
         number: of the rows that are being emitted.
         is_open: whether a number is being worked on; else rows come from a timer, and get the next number.
@@ -162,8 +165,10 @@ class Follower(Stamp):
     def fire(self) -> None:
         numbering = self.numbering
         numbering.number += self.own_phase - numbering.number % numbering.phases
+        numbering.promise(numbering.number)
 
     def end(self) -> None:
         numbering = self.numbering
         numbering.number = END_HAND_OVER * numbering.phases + self.own_phase
         numbering.is_open = True
+        numbering.promise(numbering.number)

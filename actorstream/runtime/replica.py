@@ -119,6 +119,12 @@ class Replica:
 
     # -- ActorContext
 
+    @property
+    def settles(self) -> bool:
+        """Whether all that comes of a batch must be emitted before its hook returns, to have its place in a serial
+        sequence."""
+        return self.stamp is not None and not self.stamp.described.numbers
+
     def emit(self, item: Any, to: str) -> None:
         self.outbox.emit(item, to)
 
