@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from actorstream.topology.deploy import DeploySpec
 
 SUFFIX = ".local"
+BESIDE = ("late", "dead")
+"""Outputs that both steps have."""
 
 
 def pre_aggregated(graph: Graph, deploy: DeploySpec) -> Graph:
@@ -34,7 +36,7 @@ def pre_aggregated(graph: Graph, deploy: DeploySpec) -> Graph:
     for actor in graph.actors.values():
         stage = stages.get(actor.name)
         if stage is None:
-            add(actor, _inputs(actor, stages))
+            add(actor, _inputs(graph, actor, stages))
             continue
         cls, keys, schema = stage
         edge = actor.inputs[0]
@@ -69,17 +71,21 @@ def _stages(graph: Graph) -> dict[str, tuple[type, dict[str, Any], Any]]:
         offer = getattr(actor.cls, "local_stage", None)
         if offer is None or len(actor.inputs) != 1 or actor.inputs[0].order != "none":
             continue
+        if actor.inputs[0].output in BESIDE:  # these come from both steps of the aggregate before
+            continue
         stage = offer(actor.keys, actor.input_schemas[0])
         if stage is not None:
             found[actor.name] = stage
     return found
 
 
-def _inputs(actor: GraphActor, stages: dict[str, Any]) -> list[Edge]:
+def _inputs(graph: Graph, actor: GraphActor, stages: dict[str, Any]) -> list[Edge]:
     """The inputs of an actor; late rows and dead letters of an aggregate also come from its local stage."""
     inputs = []
     for edge in actor.inputs:
         inputs.append(edge)
-        if edge.output in ("late", "dead") and edge.producer in stages:
-            inputs.append(replace(edge, producer=f"{edge.producer}{SUFFIX}"))
+        if edge.output in BESIDE and edge.producer in stages:
+            local = graph.actors[graph.actors[edge.producer].inputs[0].producer].replicas
+            route = "shuffle" if edge.route == "forward" and local != actor.replicas else edge.route
+            inputs.append(replace(edge, producer=f"{edge.producer}{SUFFIX}", route=route))
     return inputs

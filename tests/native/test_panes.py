@@ -184,6 +184,19 @@ def test_nan_is_the_least_and_the_greatest_of_values_that_have_one(keys):
     assert math.isnan(taken[0].view(np.float64)[program.at[2]])
 
 
+@pytest.mark.parametrize(
+    ("values", "middle"),
+    [([1.0, math.inf], math.inf), ([-math.inf, 1.0], -math.inf), ([-1.5e308, 1.5e308], 0.0)],
+)
+def test_a_quantile_between_values_that_are_infinitely_far_apart_lies_between_them(values, middle):
+    panes = Panes([], Program([kernels.FLOAT], [Step(cells.VALUES, 0)]))
+    panes.add(operands([column(Kind.INT64, [0] * 2), column(Kind.FLOAT64, values)]), 2, 0)
+    panes.open(0, 1, 0)
+    assert panes.take(np.empty(1, np.uint32), np.empty((1, panes.words), np.uint64)) == 1
+    assert quantile(panes, 0, 0.5, 0) == middle
+    assert [quantile(panes, 0, q, 0) for q in (0.0, 1.0)] == values
+
+
 def test_a_sum_is_exact_beyond_64_bits_also_when_only_the_window_passes_them():
     program = Program([kernels.SIGNED], [Step(cells.INTEGERS, 0)])
     panes = Panes([], program, width=10)

@@ -60,7 +60,10 @@ double as_quantile(double *value, uint64_t count, double q)
         above = value[i] < above ? value[i] : above;
     if (below == above)
         return below;
-    return share < 0.5 ? below + (above - below) * share : above - (above - below) * (1 - share);
+    const double apart = above - below;
+    if (isinf(apart)) /* one of them is infinite, or they are farther apart than any number */
+        return below * (1 - share) + above * share;
+    return share < 0.5 ? below + apart * share : above - apart * (1 - share);
 }
 
 void as_words_to_floats(uint64_t *value, uint64_t count, uint32_t how)
