@@ -120,9 +120,7 @@ class Paned:
         """What the watermark `frontier` lets out, by window: those that are over; of updates also those whose end has
         come, and what late rows have changed since; of early results what rows have changed in all others."""
         definition, windows = self.definition, self.windows
-        frontier = min(
-            frontier, LONGEST
-        )  # of the end of input: numbers of windows beyond it may not fit 64 bits
+        frontier = min(frontier, LONGEST)  # at the end of input: numbers of later windows may not fit 64 bits
         self._frontier = frontier
         early = definition.period is not None and frontier // definition.period > self._early
         if early and definition.period is not None:
