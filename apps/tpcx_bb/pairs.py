@@ -80,7 +80,7 @@ class Counts(Native):
 class Leaders(Native):
     """The rows with the greatest `cnt`, the least other fields first of equal ones.
 
-    Takes running counts (`Counts`): the last one of a row is the one that counts.
+    Takes running counts (`Counts`): the last one of a row is the one that counts. They go on as the output `running`.
 
     Args:
         n: how many.
@@ -95,17 +95,19 @@ class Leaders(Native):
 
     @classmethod
     def output_types(cls, keys: dict[str, Any], inputs: list[Schema]) -> dict[str, Schema | type[Event]]:
-        return {"default": Schema("Leader", inputs[0].fields + (integers("rank") if keys.get("per") else ()))}
+        rank = integers("rank") if keys.get("per") else ()
+        return {"default": Schema("Leader", inputs[0].fields + rank), "running": inputs[0]}
 
     def on_start(self) -> None:
         (schema,) = self.context.inputs.values()
         *self.names, _ = schema.user.names()
-        (self.event,) = self.output_types({"per": self.per}, [schema.user]).values()
+        self.event = self.output_types({"per": self.per}, [schema.user])["default"]
         self.kept = State(len(self.names), 1)
 
     def on_batch(self, batch: Batch) -> None:
         if self.per is None:
             self._note(batch, 0, batch.rows)
+            self.emit(batch, to="running")
             return
         values = batch[self.per]
         cuts = [0, *(np.flatnonzero(np.diff(values)) + 1).tolist(), batch.rows]
@@ -117,6 +119,7 @@ class Leaders(Native):
                 self.kept.clear()
             self.current = int(values[first])
             self._note(batch, first, end)
+        self.emit(batch, to="running")
 
     def on_end(self) -> Batch | None:
         columns = self._leaders()

@@ -3,26 +3,29 @@
 from __future__ import annotations
 
 from math import fsum
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
-from actorstream import Actor, Batch
+from actorstream import Actor, Batch, Event, Schema
 from apps.tpcx_bb.events import Trend
 
 
 class Trends(Actor):
     """At the end, the categories whose sales do not rise: the line of least squares through their sales by day.
 
-    Takes rows (day, category, paid). A category that was sold on one day only has no line.
+    Takes rows (day, category, paid), which go on as the output `running` when they have been added. A category that was
+    sold on one day only has no line.
     """
-
-    outputs: ClassVar = {"default": Trend}
 
     def __init__(self) -> None:
         self.numbers: dict[tuple[int, int], int] = {}
         """(category, day) -> index of its sum."""
         self.sums = np.zeros(64)
+
+    @classmethod
+    def output_types(cls, keys: dict[str, Any], inputs: list[Schema]) -> dict[str, Schema | type[Event]]:
+        return {"default": Trend, "running": inputs[0]}
 
     def on_batch(self, batch: Batch) -> None:
         keys = batch["category"] * np.int64(2**32) + batch["day"]
@@ -33,6 +36,7 @@ class Trends(Actor):
         if len(numbers) > len(self.sums):
             self.sums = np.concatenate([self.sums, np.zeros(len(numbers))])
         np.add.at(self.sums, places[of_row], batch["paid"])  # one after the other: batches make no difference
+        self.emit(batch, to="running")
 
     def on_end(self) -> list[Trend]:
         days: dict[int, dict[int, float]] = {}
