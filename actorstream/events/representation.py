@@ -80,10 +80,14 @@ class Representation(msgspec.Struct, eq=False, gc=False):
         """A user column without gathering what is only selected: the column, and the uint32 row numbers in it; None: the
         rows are the column's own. For native code that reads at row numbers anyway."""
         position = self.schema.index(name)
-        if self._index is not None and self._columns[position] is None:
-            source = self._viewed()
-            if source is not self and source._index is None:
-                return source.column(name), self._index
+        if self._columns[position] is None:
+            source = self._parent
+            if self._index is not None:
+                source = self._viewed()
+                if source is not self and source._index is None:
+                    return source.column(name), self._index
+            elif source is not None and self.rows == source.rows:  # the same rows, with other columns beside
+                return source.ungathered(name)
         return self._column(position), None
 
     def _column(self, position: int) -> Column:
@@ -117,6 +121,18 @@ class Representation(msgspec.Struct, eq=False, gc=False):
         if self._system is None:
             self._system = self._find_system()
         return self._system
+
+    @property
+    def marked(self) -> bool:
+        """Whether there are rows behind their partition's watermark, which then carry `_watermark`."""
+        batch: Representation | None = self
+        while batch is not None:
+            if batch._system is not None:
+                return "_watermark" in batch._system
+            if batch._wire is not None:
+                return "_watermark" in batch._wire.system
+            batch = batch._lineage if isinstance(batch._lineage, Representation) else batch._parent
+        return False
 
     def _find_system(self) -> dict[str, Column]:
         if self._wire is not None:

@@ -244,7 +244,7 @@ class OutLane:
     def _schema(self, batch: Batch) -> Schema:
         """The schema a batch travels in: with its rows' watermarks if some are behind theirs."""
         wire = self.wire
-        return wire.plain if wire.marked is None or WATERMARK not in batch.system else wire.marked
+        return wire.plain if wire.marked is None or not batch.marked else wire.marked
 
     def _whole(self, batch: Batch) -> Frame | None:
         """A jumbo tuple of just this batch, by reference where it can be; None if it is too large and must be cut."""

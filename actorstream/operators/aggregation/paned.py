@@ -96,7 +96,7 @@ class Paned:
         if self.whole:
             self._add_whole(batch)
             return None
-        if "_watermark" not in batch.system and self.panes.add(
+        if not batch.marked and self.panes.add(
             self._inputs.fill(batch), batch.rows, self._low
         ):
             return None

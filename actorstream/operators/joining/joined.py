@@ -35,6 +35,15 @@ class Joined(Batch):
             self._others[position - own], self._rows, self.schema.fields[position], outer=self._outer
         )
 
+    def ungathered(self, name: str) -> tuple[Column, np.ndarray | None]:
+        position = self.schema.index(name)
+        number = position - len(self._columns) + len(self._others)
+        if number >= 0 and not self._outer and self._columns[position] is None:
+            own, field = self._others[number], self.schema.fields[position]
+            if own.field.kind is field.kind and own.field.categories == field.categories:
+                return own, self._rows
+        return super().ungathered(name)
+
     @property
     def nbytes(self) -> int:
         spread = sum(column.nbytes / max(column.length, 1) for column in self._others)
