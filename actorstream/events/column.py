@@ -170,15 +170,13 @@ class Column(msgspec.Struct, eq=False, gc=False):
     @property
     def descriptor(self) -> Descriptor:
         """The column for native code. The addresses are good for as long as this object lives."""
-        width = self.field.width
-        if self._addresses is not None:
-            wide = 0 if self.offsets is None else int(self.offsets.itemsize == 8)
-            return (width, wide, self.first, *self._addresses)
-        validity = 0 if self.validity is None else address_of(self.validity)
-        if self.offsets is None:
-            return width, 0, self.first, validity, address_of(self.data), 0
-        wide = int(self.offsets.itemsize == 8)
-        return width, wide, self.first, validity, address_of(self.data), address_of(self.offsets)
+        found = self._addresses
+        if found is None:
+            validity = 0 if self.validity is None else address_of(self.validity)
+            offsets = 0 if self.offsets is None else address_of(self.offsets)
+            found = self._addresses = (validity, address_of(self.data), offsets)
+        wide = 0 if self.offsets is None else int(self.offsets.itemsize == 8)
+        return (self.field.width, wide, self.first, *found)
 
     @property
     def nbytes(self) -> int:

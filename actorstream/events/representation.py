@@ -236,6 +236,19 @@ class Representation(msgspec.Struct, eq=False, gc=False):
             self._times = (int(times.min()), int(times.max()))
         return self._times
 
+    def known_times(self) -> tuple[int, int] | None:
+        """What no event time is below and none above, where that is known without looking at them: of the batch that
+        the rows are taken from, say. They need not be the least and the greatest."""
+        name = self.schema.event_time
+        batch: Representation | None = self
+        while batch is not None and name is not None and batch.schema.event_time == name:
+            if batch._times is not None:
+                return batch._times
+            if batch._columns[batch.schema._index[name]] is not None:  # perhaps another one than the parent's
+                return None
+            batch = batch._parent
+        return None
+
     def piece(self, wire: Schema) -> tuple[ColumnTable, int, int, int]:
         """The rows for native code: (descriptors of the columns of `wire`, address of uint32 row numbers or 0, first
         row, rows). Good for as long as the batch lives. SchemaError: a system column is missing, another schema."""

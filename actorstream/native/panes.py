@@ -17,6 +17,9 @@ from actorstream.native.status import opened
 #: The tag of panes whose rows all windows take.
 ALL: int = -(2**63)
 
+#: No bounds of event times are known.
+UNKNOWN: tuple[int, int] = (1, 0)
+
 _add = lib.as_panes_add
 _AGAIN: int = lib.AS_AGAIN
 
@@ -43,10 +46,18 @@ class Panes:
         self.program, self.words = program, program.words
         self.groups = Groups.of(lib.as_panes_groups(self._panes), keys, self)
 
-    def add(self, operands: Operands, rows: int, low: int, tag: int = ALL) -> bool:
+    def add(
+        self,
+        operands: Operands,
+        rows: int,
+        low: int,
+        tag: int = ALL,
+        known: tuple[int, int] = UNKNOWN,
+    ) -> bool:
         """Adds rows: time, order, key and value columns. False, and nothing was changed: an event time is below `low`
-        or 2^62 or more. ResourceError, ValueError: see `checked`."""
-        status = _add(self._panes, operands.pointer, rows, low, tag)
+        or 2^62 or more. known: no event time is below the first or above the second; where that is one pane, times
+        need not be read. ResourceError, ValueError: see `checked`."""
+        status = _add(self._panes, operands.pointer, rows, low, tag, known[0], known[1])
         if status == 0:
             return True
         if status == _AGAIN:

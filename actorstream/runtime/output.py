@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any, Protocol
 from actorstream.errors import ResourceError
 from actorstream.events.batch import Batch
 from actorstream.events.jumbo import encode
-from actorstream.runtime.wire import WATERMARK
 from actorstream.transports.base import Frame, FrameKind, SendChannel
 
 if TYPE_CHECKING:

@@ -176,6 +176,8 @@ class SourceUnit(Unit):
         if times is None:
             return batch
         marks = self.watermarks.observe(self.source.origin, times)
+        if self.watermarks.ordered and len(times):
+            batch._times = (int(times[0]), int(times[-1]))
         return batch if marks is None else batch.with_system(_watermark=marks)
 
     def promise(self) -> None:

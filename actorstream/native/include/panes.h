@@ -19,9 +19,11 @@ as_panes *as_panes_create(as_groups *groups, uint32_t keys, const as_program *pr
                           int64_t width);
 void as_panes_destroy(as_panes *panes);
 /* Adds `rows` rows to their panes with `tag`: INT64_MIN, or the first window (as the caller numbers them)
-   that takes them. AS_OK | AS_AGAIN: an event time is below `low` or 2^62 or more, nothing was changed |
+   that takes them. No event time is below `known_least` or above `known_greatest`, unless that is the smaller
+   one: then nothing is known. AS_OK | AS_AGAIN: an event time is below `low` or 2^62 or more, nothing was changed |
    AS_E_ARGUMENT: a column cannot be read as the program says, nothing was changed | AS_E_MEMORY. */
-int as_panes_add(as_panes *panes, const as_operand *operand, int64_t rows, int64_t low, int64_t tag);
+int as_panes_add(as_panes *panes, const as_operand *operand, int64_t rows, int64_t low, int64_t tag,
+                 int64_t known_least, int64_t known_greatest);
 /* Numbers of panes with rows, ascending, each once; answers how many there are. `number` NULL: only that. */
 int64_t as_panes_numbers(const as_panes *panes, int64_t *number);
 /* Marks the groups of rows that are added from now on, per pane, until as_panes_unmark. */

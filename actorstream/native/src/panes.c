@@ -302,7 +302,8 @@ static int add_chunk(as_panes *panes, rows_of operand, int64_t row, int64_t rows
                         panes->chunk);
 }
 
-int as_panes_add(as_panes *panes, const as_operand *operand, int64_t rows, int64_t low, int64_t tag)
+int as_panes_add(as_panes *panes, const as_operand *operand, int64_t rows, int64_t low, int64_t tag,
+                 int64_t known_least, int64_t known_greatest)
 {
     const rows_of parts = {operand, operand + 1, operand + 1 + panes->program.columns,
                            operand + 1 + panes->program.columns + panes->keys};
@@ -314,8 +315,12 @@ int as_panes_add(as_panes *panes, const as_operand *operand, int64_t rows, int64
     int64_t first = 0, last = 0;
     if (panes->width) {
         for (bool exactly = false;; exactly = true) {
-            int64_t least = INT64_MAX, greatest = INT64_MIN;
-            as_operand_bounds(parts.time, rows, exactly, &least, &greatest);
+            int64_t least = known_least, greatest = known_greatest;
+            if (exactly || least > greatest) {
+                least = INT64_MAX;
+                greatest = INT64_MIN;
+                as_operand_bounds(parts.time, rows, exactly, &least, &greatest);
+            }
             const bool valid = least >= low && (uint64_t)greatest < MOST_TIME;
             if (!valid && exactly)
                 return AS_AGAIN;

@@ -6,9 +6,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from actorstream.native.address import address_of
+from actorstream.native.kernels import SIGNED
 from actorstream.native.operands import MISSING, Operands
 from actorstream.operators.aggregation.outputs import how_of
 from actorstream.operators.expressions import Expression, Projection
@@ -18,7 +17,6 @@ if TYPE_CHECKING:
     from actorstream.events.schema import Schema
 
 TIME = "_time"
-WATERMARK = "_watermark"
 
 
 class Inputs:
@@ -27,15 +25,19 @@ class Inputs:
     def __init__(
         self, schema: Schema, keys: Sequence[str], values: Sequence[Expression], *, timed: bool, orders: int
     ) -> None:
-        self.timed = timed
-        self._time = schema.event_time
-        self._orders = orders if timed else 0
-        self._keys = [(name, how_of(schema.field(name))) for name in keys]
-        self._values: list[tuple[str | None, int]] = []
+        #: Fields that are read, how, and how many operands they are; None: a value that is computed.
+        self._fields: list[tuple[str | None, int, int]] = []
+        self._by_descent = timed and schema.event_time is None
+        self._before: tuple[int, ...] = () if timed else MISSING
+        self._times = 1 + orders
+        if timed and schema.event_time is not None:
+            how = how_of(schema.field(schema.event_time))
+            self._fields.append((schema.event_time, how, self._times))
+        self._fields += [(name, how_of(schema.field(name)), 1) for name in keys]
         made = {}
         for number, value in enumerate(values):
             name = value.fields[0] if value.is_field else None
-            self._values.append((name, how_of(value.type)))
+            self._fields.append((name, how_of(value.type), 1))
             if name is None:
                 made[str(number)] = value
         self._made = Projection(made) if made else None
@@ -44,39 +46,30 @@ class Inputs:
 
     def fill(self, batch: Batch) -> Operands:
         """The operands of a batch, good until the next one is filled. RowErrors: a value cannot be computed."""
-        made = iter(()) if self._made is None else iter(self._made.evaluate(batch))
-        flat: list[int] = []
-        kept = self._kept = []
-        if self.timed:
-            if self._time is not None:
-                column, index = batch.ungathered(self._time)
+        made = None if self._made is None else iter(self._made.evaluate(batch))
+        kept: list[Any] = []
+        flat = [*self._before]
+        if self._by_descent:
+            column = batch.system[TIME]
+            kept.append(column)
+            flat += (*column.descriptor, 0, SIGNED, 0) * self._times
+        ungathered = batch.ungathered
+        for name, how, copies in self._fields:
+            if name is not None:
+                column, index = ungathered(name)
             else:
-                column, index = batch.system[TIME], None
-            kept += (column, index)
-            time = (*column.descriptor, 0 if index is None else address_of(index), how_of(column.field), 0)
-            flat += time * (1 + self._orders)
-        else:
-            flat += MISSING
-        for name, how in self._keys:
-            column, index = batch.ungathered(name)
-            kept += (column, index)
-            flat += (*column.descriptor, 0 if index is None else address_of(index), how, 0)
-        for value, how in self._values:
-            if value is None:
+                assert made is not None
                 column, index = next(made), None
+            if index is None:
+                kept.append(column)
+                own = (*column.descriptor, 0, how, 0)
             else:
-                column, index = batch.ungathered(value)
-            kept += (column, index)
-            flat += (*column.descriptor, 0 if index is None else address_of(index), how, 0)
+                kept += (column, index)
+                own = (*column.descriptor, address_of(index), how, 0)
+            flat += own if copies == 1 else own * copies
         self.operands.fill_flat(flat)
+        self._kept = kept
         return self.operands
-
-
-def times_of(batch: Batch) -> np.ndarray:
-    """The event times of a batch that has them, as int64."""
-    times = batch.event_times()
-    assert times is not None
-    return times if times.dtype == np.int64 else times.astype(np.int64)
 
 
 def key_operands(batch: Batch) -> Operands:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from actorstream.native.panes import ALL, Panes
+from actorstream.native.panes import ALL, UNKNOWN, Panes
 from actorstream.operators.aggregation.admission import admit, times_of, valid_rows
 from actorstream.operators.aggregation.inputs import Inputs
 from actorstream.operators.aggregation.saved_panes import restore_panes, save_panes
@@ -96,10 +96,10 @@ class Paned:
         if self.whole:
             self._add_whole(batch)
             return None
-        if not batch.marked and self.panes.add(
-            self._inputs.fill(batch), batch.rows, self._low
-        ):
-            return None
+        if not batch.marked:
+            known = batch.known_times() or UNKNOWN
+            if self.panes.add(self._inputs.fill(batch), batch.rows, self._low, ALL, known):
+                return None
         self._inputs.fill(batch)  # what fails, fails before anything is taken
         batch, times = valid_rows(self.actor, batch, times_of(batch))
         admitted = admit(batch, times, self.windows, self.closed)

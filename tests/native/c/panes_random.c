@@ -90,7 +90,7 @@ static void check_window(as_panes *panes, int64_t first, int64_t count, int64_t 
 
 static void add(as_panes *panes, const batch *made, int64_t tag)
 {
-    CHECK(as_panes_add(panes, made->operands, made->rows, 0, tag) == AS_OK);
+    CHECK(as_panes_add(panes, made->operands, made->rows, 0, tag, 1, 0) == AS_OK);
     for (int64_t i = 0; i < made->rows; i++) {
         const int64_t time = made->times[i];
         CHECK(row_count < (int64_t)(sizeof rows / sizeof *rows));
