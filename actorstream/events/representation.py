@@ -194,6 +194,10 @@ class Representation(msgspec.Struct, eq=False, gc=False):
         values = [self._column(position).tolist() for position in range(len(self._columns))]
         return rows_of(self.schema).build(values, self.rows)
 
+    def only_event(self) -> Event | None:
+        """The event of a batch of one event; None: it has more rows, or was not made of events."""
+        return self._events[0] if self._events is not None and self.rows == 1 else None
+
     def __iter__(self) -> Iterator[Event]:
         return iter(self.events())
 

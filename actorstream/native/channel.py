@@ -22,6 +22,8 @@ ENTRY_VERSION = 1
 NO_LOAN = 0xFFFFFFFF
 
 _send = lib.as_channel_send
+_send_row = lib.as_channel_send_row
+_take_row = lib.as_channel_take_row
 _peek = lib.as_channel_peek
 _consume = lib.as_channel_consume
 _borrow = lib.as_channel_borrow
@@ -111,7 +113,7 @@ class SendRing:
     """The producer's end of a channel. One thread at a time. Opening it takes the end over from whoever
     had it."""
 
-    __slots__ = ("_buffer", "_entry", "_keep", "_producer")
+    __slots__ = ("_buffer", "_entry", "_keep", "_producer", "_row", "row")
 
     def __init__(
         self,
@@ -133,6 +135,9 @@ class SendRing:
         self._producer = opened(handle, f"sending end of the channel at {offset}")
         self._entry = ffi.new("as_entry *")
         self._buffer = ffi.buffer(self._entry)
+        self._row = ffi.new("as_entry *")
+        self.row = ffi.buffer(self._row)
+        """The entry that `send_row` sends: 128 bytes; kind, magic and loan are filled by sending."""
 
     def send(self, fields: tuple[int, ...], block: Block | None = None) -> bool:
         """Publishes an entry of the 21 `fields` of `Entry` and lends `block` with it. False: no credit,
@@ -145,6 +150,17 @@ class SendRing:
             self._entry,
             _NULL if block is None else block._hold or block.handle,
         )
+        if code == 0:
+            return True
+        if code != 1:
+            raise_status(code, "send")
+        return False
+
+    def send_row(self) -> bool:
+        """Publishes the entry in `row`, if all before it is consumed. False: it is not, and nothing was changed.
+
+        BrokenError, ClosedError: as in `send`."""
+        code = _send_row(self._producer or self.handle, self._row)
         if code == 0:
             return True
         if code != 1:
@@ -227,7 +243,7 @@ class SendRing:
 class ReceiveRing:
     """The consumer's end of a channel. One thread at a time; its blocks may be released by any thread."""
 
-    __slots__ = ("_buffer", "_consumer", "_entry", "_keep")
+    __slots__ = ("_consumer", "_entry", "_keep", "entry")
 
     def __init__(
         self,
@@ -247,7 +263,8 @@ class ReceiveRing:
         handle = lib.as_consumer_open(memory.pointer(offset), plan, bell, peer_bit)
         self._consumer = opened(handle, f"receiving end of the channel at {offset}")
         self._entry = ffi.new("as_entry *")
-        self._buffer = ffi.buffer(self._entry)
+        self.entry = ffi.buffer(self._entry)
+        """The bytes of the entry that was peeked or taken last."""
 
     def peek(self, ahead: int = 0) -> tuple[Any, ...] | None:
         """The fields of the entry `ahead` places behind the head (`Entry._make` names them); None: not there
@@ -256,10 +273,21 @@ class ReceiveRing:
         BrokenError: this end was taken over, or the entry is damaged. ClosedError: it was closed."""
         code = _peek(self._consumer or self.handle, ahead, self._entry)
         if code == 0:
-            return ENTRY.unpack_from(self._buffer)
+            return ENTRY.unpack_from(self.entry)
         if code != 1:
             raise_status(code, "receive")
         return None
+
+    def take_row(self) -> bool:
+        """Consumes the head if it is a row, which then lies in `entry`. False: it is not, or nothing waits.
+
+        BrokenError, ClosedError: as in `peek`."""
+        code = _take_row(self._consumer or self.handle, self._entry)
+        if code == 0:
+            return True
+        if code != 1:
+            raise_status(code, "receive")
+        return False
 
     def borrow(self, arena: Arena) -> Block:
         """The block of the entry that was peeked last, which lies in `arena` (mapped here). At most once an

@@ -13,6 +13,7 @@ _ring = lib.as_doorbell_ring
 _collect = lib.as_doorbell_collect
 _pending = lib.as_doorbell_pending
 _spin = lib.as_doorbell_spin
+_wait = lib.as_doorbell_wait
 _park = lib.as_doorbell_park
 _unpark = lib.as_doorbell_unpark
 
@@ -80,6 +81,13 @@ class Doorbell:
     def spin(self, ns: int) -> bool:
         """Spins for up to `ns` nanoseconds, without the GIL, until a bit is set; answers whether one is."""
         return bool(_spin(self._bell or self.handle, ns))
+
+    def wait(self, ns: int) -> list[int]:
+        """`spin`, then `collect`, in one call: what rang within `ns` nanoseconds."""
+        count = _wait(self._bell or self.handle, ns, self._out, self._most)
+        if count == 1:
+            return [self._out[0]]
+        return ffi.unpack(self._out, count) if count else []
 
     def park(self) -> bool:
         """True: the next ring will write the eventfd, so sleep on it now. False: something has rung, do

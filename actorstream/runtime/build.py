@@ -21,6 +21,7 @@ from actorstream.runtime.replica import Replica
 from actorstream.runtime.routing import make_router
 from actorstream.runtime.serial_output import SerialEdge, SerialLane
 from actorstream.runtime.serial_unit import SerialInLane, SerialUnit, SideLane
+from actorstream.runtime.single_row import row_format, single_decoder, single_sender, single_taker
 from actorstream.runtime.source_unit import SourceUnit
 from actorstream.runtime.unit import Unit
 from actorstream.runtime.wire import inherits
@@ -30,6 +31,7 @@ from actorstream.windows.watermark import PartitionWatermarks
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from actorstream.events.row_format import RowFormat
     from actorstream.runtime.compile import Job, Link
     from actorstream.runtime.worker import Worker
     from actorstream.topology.graph import Edge
@@ -171,7 +173,8 @@ class _Builder:
             return None
         lanes: list[InLane] = []
         for index, link in enumerate(links):
-            ends = (index, link.edge.name, self.receivers[link.channel.id], self._decoder(link))
+            decode = self._decoder(link, self._row_format(link))
+            ends = (index, link.edge.name, self.receivers[link.channel.id], decode)
             if link.edge.index in plan.edges:
                 columns = plan.producers[link.edge.producer].columns
                 lanes.append(SerialInLane(*ends, columns, link.edge.input))
@@ -183,7 +186,15 @@ class _Builder:
         return unit
 
     def _in_lane(self, index: int, link: Link) -> InLane:
-        return InLane(index, link.edge.name, self.receivers[link.channel.id], self._decoder(link))
+        channel = self.receivers[link.channel.id]
+        rows = self._row_format(link)
+        return InLane(
+            index,
+            link.edge.name,
+            channel,
+            self._decoder(link, rows),
+            single_taker(channel, rows),
+        )
 
     def _static_inputs(self, planned: PlannedReplica, links: list[Link]) -> None:
         replica = self.replicas[planned.id]
@@ -223,8 +234,10 @@ class _Builder:
         units = round(slack.total_seconds() * UNITS_PER_SECOND[schema.time_unit]) if slack is not None else 0
         return PartitionWatermarks(units, ordered=getattr(source, "ordered", False))
 
-    def _decoder(self, link: Link) -> Callable[[Frame], Batch]:
+    def _decoder(self, link: Link, rows: RowFormat | None) -> Callable[[Frame], Batch]:
         wire = self.job.wires[link.edge.index]
+        if rows is not None:
+            return single_decoder(wire.plain, rows)
         if link.remote:
             return lambda frame: Batch.from_jumbo(
                 wire.of(frame.schema), frame.payload, frame.first, frame.rows
@@ -259,21 +272,31 @@ class _Builder:
     def _lane(self, link: Link, replica: Replica, unit: Unit) -> OutLane:
         transport = self.worker.transport
         arena = transport.arena if link.remote and transport is not None else None
+        channel, wire = self.senders[link.channel.id], self.job.wires[link.edge.index]
+        rows = self._row_format(link)
         kind: Any = OutLane
         point = self.job.serial.edges.get(link.edge.index)
         if point is not None:
             kind = partial(SerialLane, numbering=self._numbering(unit, point))
         return kind(  # type: ignore[no-any-return]
-            self.senders[link.channel.id],
+            channel,
             arena,
-            wire=self.job.wires[link.edge.index],
+            wire=wire,
             plan=self.job.fingerprint,
             producer=link.producer,
             batch_size=self.job.deploy.batch_size,
             on_blocked=unit.on_blocked,
             unfit=replica.unfit,
             to_events=not takes_batches(self.job.graph.actors[link.edge.consumer].cls),
+            single=single_sender(channel, rows, wire.plain.fingerprint, link.producer),
         )
+
+    def _row_format(self, link: Link) -> RowFormat | None:
+        """How a single event travels by itself on a channel."""
+        transport = self.worker.transport
+        if not link.remote or transport is None or link.edge.index in self.job.serial.edges:
+            return None
+        return row_format(self.job.wires[link.edge.index], link.edge.order, transport.row_bytes)
 
     def _router(self, edge: Edge, planned: PlannedReplica) -> Any:
         return make_router(

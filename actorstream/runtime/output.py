@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from actorstream.native.arena import Arena
     from actorstream.runtime.replica import Replica
     from actorstream.runtime.routing import Router
+    from actorstream.runtime.single_row import SendSingle
     from actorstream.runtime.wire import Wire
 
 
@@ -48,10 +49,12 @@ class OutLane:
         on_blocked: called with this lane when the channel has no credit.
         to_events: whether the consumer takes events rather than columns.
         unfit: makes the error of rows that cannot be encoded; it names who emitted them.
+        single: sends a single event by itself, if it can.
     """
 
     __slots__ = (
         "_encoded",
+        "_single",
         "_spare",
         "arena",
         "batch_size",
@@ -84,6 +87,7 @@ class OutLane:
         on_blocked: Callable[[OutLane], None],
         unfit: Callable[[Exception], Exception],
         to_events: bool = False,
+        single: SendSingle | None = None,
     ) -> None:
         self.channel, self.arena = channel, arena
         self.wire, self.plan, self.producer, self.batch_size = wire, plan, producer, batch_size
@@ -97,6 +101,7 @@ class OutLane:
         self.transfer_ns = 0
         self.frontier: int | None = None  # promise that waits until the rows before it are sent
         self._encoded: Frame | None = None
+        self._single = single
         # a channel between processes copies what a frame says, so one frame serves for all
         self._spare = None if arena is None else Frame.data(None, 0, 0, 0, 0, producer, 0, 0)
 
@@ -104,6 +109,10 @@ class OutLane:
         """Queues rows; sends at once when a jumbo tuple is full or the consumer has nothing to do."""
         if not self.pending and self._encoded is None and not self.blocked:
             rows = batch.rows
+            if rows == 1 and self._single is not None and self._single(batch, self.sequence):
+                self.sequence += 1
+                self.jumbo_out += 1
+                return
             if rows <= self.batch_size and (rows + rows > self.batch_size or self.channel.is_empty()):
                 if self._send_whole(batch, rows):
                     return

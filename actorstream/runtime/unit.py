@@ -146,6 +146,10 @@ class Unit:
             status = Status.BLOCKED
         else:
             status = self.work() if self.static is None else self._read_static(self.static)
+        return self._settle(status)
+
+    def _settle(self, status: Status) -> Status:
+        """The end of a turn: what waits here goes out before the unit rests."""
         if status is Status.IDLE or status is Status.BUSY:  # nothing waits here for the next row
             self.flush()
             if self.blocked and status is Status.IDLE:

@@ -21,6 +21,7 @@ one worker's end of it. Rules that every transport keeps, and that `actorstream.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass
 from enum import IntEnum
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -48,8 +49,9 @@ DATA = int(FrameKind.DATA)
 class Frame:
     """One hand-over on a channel: a jumbo tuple with what belongs to this hand-over, or a barrier or end mark.
 
-    `payload` is what `kind == DATA` carries: between processes a `JumboTuple` (encoded bytes in a block), inside a
-    process whatever the two ends agree on (the runtime hands over `Batch` objects as they are).
+    `payload` is what `kind == DATA` carries: between processes a `JumboTuple` (encoded bytes in a block), or the `bytes`
+    of a row that was sent by itself (`SendChannel.rows`); inside a process whatever the two ends agree on (the runtime
+    hands over `Batch` objects as they are).
     Times are event time; entry times are monotonic ns at which contributing tuples entered the system, 0 if unknown;
     `began` is when the first operator took them (it travels as microseconds since `max_entry`).
     """
@@ -165,6 +167,12 @@ class Channel:
     """Frontier words: 0 is event time, 1 (serial edges) the serial number, further ones implementation tags."""
 
 
+RowSender = Callable[[tuple[Any, ...], int, int, int, int, int, int], bool]
+"""See `SendChannel.rows`."""
+RowTaker = Callable[[], tuple[tuple[Any, ...], int, int, int] | None]
+"""See `ReceiveChannel.rows`."""
+
+
 class SendChannel(ABC):
     """The producer's end. One owner: the worker's loop thread."""
 
@@ -191,6 +199,14 @@ class SendChannel(ABC):
         frame = Frame.data(payload, rows, 0, nbytes, schema, producer, min_entry, max_entry, began)
         frame.sequence = sequence
         return self.send_nowait(frame)
+
+    def rows(self, layout: str) -> RowSender | None:
+        """A function that sends one row of few bytes by itself, the shortest way there is; None: there is none.
+
+        `layout`: format of `struct` for the row's values, of at most `Transport.row_bytes`. The function takes (values, schema,
+        producer, sequence, min_entry, max_entry, began) and answers False, with nothing changed, unless the receiver
+        has consumed everything before. struct.error: a value does not fit. Otherwise as `send_nowait`."""
+        return None
 
     @abstractmethod
     def advance(self, word: int, value: int, *, ring: bool = True) -> None:
@@ -247,6 +263,12 @@ class ReceiveChannel(ABC):
 
         The same object is answered until it is consumed. BrokenError: the sender is lost or sent what it must not."""
 
+    def rows(self, layout: str) -> RowTaker | None:
+        """A function that takes the head away if it is a row that was sent by itself, and answers (values, min_entry,
+        max_entry, began); None: it is none, or nothing waits. What it leaves, `peek` answers; `peek` answers such rows,
+        too, as frames whose payload is the bytes of the row. None: no rows come so on this transport."""
+        return None
+
     @abstractmethod
     def consume(self) -> None:
         """Takes the head away and gives its bytes back as credit. Views of it stay valid for as long as they live."""
@@ -281,6 +303,8 @@ class Transport(ABC):
     name: ClassVar[str]
     crosses_processes: ClassVar[bool] = True
     """False: all workers of the plan run in one process and payloads are handed over as objects."""
+    row_bytes: ClassVar[int] = 0
+    """Most bytes of a row that a channel carries by itself (`SendChannel.rows`); 0: it knows no such way."""
 
     @classmethod
     @abstractmethod

@@ -3,10 +3,11 @@ rate."""
 
 from __future__ import annotations
 
+import mmap
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
-from time import monotonic, monotonic_ns
+from time import monotonic_ns
 from typing import ClassVar
 
 import numpy as np
@@ -19,6 +20,8 @@ from benchmarks.suites import word_count
 
 EVENTS_PER_SECOND = 1000
 WARM_UP = 200
+REST_NS = 20_000
+"""How long the consumer has for the end of its turn, before the next event is sent."""
 
 
 class Ping(Event):
@@ -27,15 +30,23 @@ class Ping(Event):
     sent: int
 
 
+def received(into: Path) -> memoryview:
+    """A word in shared memory: how many events the other side has seen. Shape (1,), int64."""
+    with (into.parent / "received").open("a+b") as file:
+        file.truncate(8)
+        return memoryview(mmap.mmap(file.fileno(), 8)).cast("q")
+
+
 class Pings(Source):
-    """One event a millisecond, so that the other side has nothing else to do; `rate` of its table paces
-    it."""
+    """One event at a time: as soon as the other side has seen the last one, or, with a `rate` in its table, one a
+    millisecond, so that everything has gone cold meanwhile."""
 
     outputs: ClassVar = {"default": Ping}
 
-    def __init__(self, seconds: float, rate: float) -> None:
+    def __init__(self, into: Path, seconds: float, rate: float | None = None) -> None:
         self.seconds, self.rate = seconds, rate
-        self.ends = 0.0
+        self.received = received(into)
+        self.ends = 0
         self.sent = 0
 
     def partitions(self) -> list[str]:
@@ -45,9 +56,14 @@ class Pings(Source):
         pass
 
     def read(self, max_rows: int) -> Batch | None:
-        now = monotonic()
+        now = monotonic_ns()
         if not self.ends:
-            self.ends = now + self.seconds
+            self.ends = now + int(self.seconds * 1e9)
+        while self.received[0] < self.sent and now < self.ends:
+            now = monotonic_ns()
+        seen = now
+        while now < seen + REST_NS:
+            now = monotonic_ns()
         if now >= self.ends:
             return None
         self.sent += 1
@@ -62,21 +78,24 @@ class Arrivals(Actor):
 
     def __init__(self, into: Path) -> None:
         self.into = into
+        self.received = received(into)
         self.ages: list[int] = []
 
     def on_event(self, event: Ping) -> None:
         self.ages.append(monotonic_ns() - event.sent)
+        self.received[0] = len(self.ages)
 
     def on_end(self) -> None:
         found = np.percentile(self.ages[WARM_UP:], [50, 99]) / 1e3
         note(self, "arrivals", events=len(self.ages), p50=found[0], p99=found[1])
 
 
-def hop(wait: str, seconds: float) -> Sequence[float]:
+def hop(wait: str, seconds: float, rate: float | None = None) -> Sequence[float]:
     """p50 and p99 in µs, from emit to the start of the hook."""
     here = "benchmarks.suites.latency"
+    pings = {"type": f"{here}:Pings", "into": INTO, "seconds": seconds}
     actors: Actors = {
-        "pings": {"type": f"{here}:Pings", "seconds": seconds, "rate": EVENTS_PER_SECOND},
+        "pings": pings if rate is None else {**pings, "rate": rate},
         "arrivals": {
             "type": f"{here}:Arrivals",
             "inputs": [{"from": "pings", "route": "shuffle"}],
@@ -105,11 +124,21 @@ def half_load(seconds: float) -> Sequence[float]:
 
 def suite(settings: Settings) -> Suite:
     seconds = 2.0 if settings.quick else 5.0
+    paces = (
+        ("parked", "park", EVENTS_PER_SECOND),
+        ("spin", "spin", None),
+        ("spin-paced", "spin", EVENTS_PER_SECOND),
+    )
     probes = [
-        Probe((Case(f"{name}-p50", "µs"), Case(f"{name}-p99", "µs")), partial(hop, wait, seconds))
-        for name, wait in (("parked", "park"), ("spin", "spin"))
+        Probe((Case(f"{name}-p50", "µs"), Case(f"{name}-p99", "µs")), partial(hop, wait, seconds, rate))
+        for name, wait, rate in paces
     ]
     probes.append(Probe((Case("word-count-half-load-p99", "µs"),), partial(half_load, seconds)))
     return Suite(
-        "latency", tuple(probes), notes=("from emit to the start of the hook, one event a millisecond",)
+        "latency",
+        tuple(probes),
+        notes=(
+            "from emit to the start of the hook, one event at a time: the next as soon as the last was seen (spin), "
+            "or one a millisecond (parked, spin-paced)",
+        ),
     )

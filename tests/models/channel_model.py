@@ -16,6 +16,7 @@ class Entry:
     nbytes: int
     block: int | None
     loan: tuple[int, int] | None  # (producer epoch, number)
+    row: bool = False  # it is itself a row
 
 
 @dataclass
@@ -125,6 +126,27 @@ class ChannelModel:
         who.peak = max(who.peak, self.weight())
         self.rung_consumer = True
         return OK
+
+    def send_row(self, who: Producer, serial: int) -> int:
+        """A row goes only into an empty ring, and weighs what an entry does."""
+        if who is not self.producer:
+            return STALE
+        if self.closed:
+            return CLOSED
+        if self.ring:
+            return AGAIN
+        status = self.send(who, serial, 128, None)
+        self.ring[-1].row = True
+        return status
+
+    def take_row(self, who: Consumer) -> Entry | int:
+        if who is not self.consumer:
+            return STALE
+        if not self.ring or not self.ring[0].row:
+            return AGAIN
+        row = self.ring[0]
+        self.consume(who, 1)
+        return row
 
     def reap(self, who: Producer) -> int:
         if who is not self.producer or not self.returned:

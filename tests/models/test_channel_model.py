@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from dataclasses import dataclass
+from struct import Struct
 from typing import Any
 
 import pytest
@@ -20,6 +21,9 @@ from actorstream.native.memory import ControlMemory
 from tests.models.channel_model import AGAIN, CLOSED, OK, STALE, ChannelModel, Consumer, Entry, Producer
 
 PLAN, ARRIVAL, CREDIT = 11, 0, 1
+ROW = Struct("<Q72s16xI")
+"""Sequence, the row, producer; what an entry of a row has from byte 24 on."""
+ROW_BYTES = b"a row of seventy-two bytes".ljust(72, b"\0")
 picks = st.randoms(use_true_random=False)
 sizes = st.sampled_from([0, 1, 10, 49, 50, 51, 100, 101, 5000])
 
@@ -107,6 +111,28 @@ class ChannelAgainstModel(RuleBasedStateMachine):
         self.answers(expected, lambda: ring.send(fields, block))
         self.serial += expected == OK
 
+    @rule(pick=picks)
+    def send_row(self, pick: random.Random) -> None:
+        ring, model = self.any_producer(pick)
+        ROW.pack_into(ring.row, 24, self.serial, b"a row of seventy-two bytes", 5)
+        expected = self.model.send_row(model, self.serial)
+        self.answers(expected, ring.send_row)
+        self.serial += expected == OK
+
+    @rule(pick=picks)
+    def take_row(self, pick: random.Random) -> None:
+        if not (end := self.any_consumer(pick)):
+            return
+        ring, model = end
+        expected = self.model.take_row(model)
+        if expected == STALE:
+            with pytest.raises(BrokenError):
+                ring.take_row()
+        else:
+            assert ring.take_row() == (expected != AGAIN)
+            if isinstance(expected, Entry):
+                assert ROW.unpack_from(ring.entry, 24) == (expected.serial, ROW_BYTES, 5)
+
     @rule(pick=picks, nbytes=sizes, drained=st.integers(0, 3))
     def fill(self, pick: random.Random, nbytes: int, drained: int) -> None:
         """Sends until there is no credit, then consumes one by one: when does the wish ring?"""
@@ -150,6 +176,10 @@ class ChannelAgainstModel(RuleBasedStateMachine):
             return None
         assert isinstance(expected, Entry) and fields is not None
         entry = channel.Entry._make(fields)
+        if expected.row:
+            assert (entry.kind, entry.loan) == (5, channel.NO_LOAN)
+            assert ROW.unpack_from(ring.entry, 24) == (expected.serial, ROW_BYTES, 5)
+            return expected
         assert (entry.serial, entry.bytes, entry.producer) == (expected.serial, expected.nbytes, 5)
         assert (entry.loan == channel.NO_LOAN) == (expected.loan is None) == (entry.offset == 0)
         if expected.loan is not None and expected.block is not None:

@@ -26,6 +26,9 @@
  * channel is full. A producer that waits for credit is rung once half of the ring and half of the budget are free (or all
  * is consumed), so that a slow consumer does not wake it for every entry.
  *
+ * A single row of few bytes travels in its entry (kind 5), in place of what the fields at 32 .. 103 say of a block: no
+ * loan, no way back. It weighs the bytes of an entry.
+ *
  * Epochs: an end that is opened later bumps its side's epoch; from then on the older end answers AS_E_STALE, or does
  * nothing where there is no status. A loan's number carries its producer's epoch, so that what comes back to a successor
  * releases nothing of his. The check comes right before each publication, not with it: whoever replaces an end kills and
@@ -47,7 +50,7 @@ typedef struct as_consumer as_consumer;   /* private handle of the receiving end
 typedef struct as_entry {
     uint32_t magic;          /*   0 AS_ENTRY_MAGIC */
     uint16_t version;        /*   4 layout version */
-    uint16_t kind;           /*   6 1 data, 2 heartbeat, 3 barrier, 4 end */
+    uint16_t kind;           /*   6 1 data, 2 heartbeat, 3 barrier, 4 end, 5 one row: its bytes lie at 32 .. 103 */
     uint32_t flags;          /*   8 */
     uint32_t epoch;          /*  12 attempt of the producer */
     uint64_t schema;         /*  16 schema fingerprint */
@@ -89,6 +92,10 @@ int as_producer_finish(as_producer *producer);
    `hold` (may be NULL) and rings the consumer. AS_AGAIN: ring, budget or loans full, and the wish for credit is noted, so
    that the consumer will ring us; nothing else was changed. AS_E_CLOSED | AS_E_STALE. Wait-free. */
 int as_channel_send(as_producer *producer, as_entry *entry, as_hold *hold);
+/* Publishes an entry of kind 5 whose row, flags, schema, sequence, entry times and producer are filled, and rings the
+   consumer, if all entries before it are consumed. AS_AGAIN: they are not; nothing was changed or noted.
+   AS_E_CLOSED | AS_E_STALE. Wait-free. */
+int as_channel_send_row(as_producer *producer, as_entry *entry);
 /* Releases the holds of returned loans; answers how many. Waits for nobody but the arena's short mutex. */
 uint32_t as_channel_reap(as_producer *producer);
 /* AS_OK: loans have come back, reap them. AS_AGAIN: none have, and the next one will ring us. AS_E_CLOSED: none have, and
@@ -112,6 +119,9 @@ as_consumer *as_consumer_open(void *memory, uint64_t plan, as_doorbell *peer, ui
 void as_consumer_close(as_consumer *consumer);
 /* Copies the entry `ahead` places behind the head without consuming it. AS_AGAIN: none. AS_E_CORRUPT / AS_E_STALE. */
 int as_channel_peek(as_consumer *consumer, uint32_t ahead, as_entry *out);
+/* If the head is an entry of kind 5: copies and consumes it. AS_AGAIN: nothing waits, or something else, which was left.
+   AS_E_CORRUPT / AS_E_STALE. */
+int as_channel_take_row(as_consumer *consumer, as_entry *out);
 /* Entries that wait. */
 uint64_t as_channel_waiting(as_consumer *consumer);
 /* Makes a hold of one use for the loan of `entry`, whose block lies in `arena` (mapped here). Call at most once an
@@ -128,4 +138,5 @@ void as_consumer_statistics(const as_consumer *consumer, uint64_t out[3]);
 #define AS_NO_LOAN 0xffffffffu
 #define AS_ENTRY_MAGIC 0x4a544153u /* "SATJ" */
 #define AS_ENTRY_VERSION 1
+#define AS_KIND_ROW 5
 #endif

@@ -35,6 +35,8 @@ uint32_t as_doorbell_collect(as_doorbell *bell, uint32_t *out, uint32_t max);
 int as_doorbell_pending(const as_doorbell *bell);
 /* Owner: spins up to `ns` until something is pending; answers as_doorbell_pending. */
 int as_doorbell_spin(as_doorbell *bell, uint64_t ns);
+/* Owner: as_doorbell_spin, and then as_doorbell_collect. */
+uint32_t as_doorbell_wait(as_doorbell *bell, uint64_t ns, uint32_t *out, uint32_t max);
 /* Owner: AS_OK: parked, sleep on the eventfd now. AS_AGAIN: something is pending, not parked. */
 int as_doorbell_park(as_doorbell *bell);
 /* Owner, after waking: clears parked and drains the eventfd. */

@@ -152,6 +152,41 @@ int as_channel_peek(as_consumer *consumer, uint32_t ahead, as_entry *out) {
     return out->magic == AS_ENTRY_MAGIC && out->version == AS_ENTRY_VERSION ? AS_OK : AS_E_CORRUPT;
 }
 
+static void consume(as_consumer *consumer, uint64_t count) {
+    as_ring *ring = consumer->ring;
+    consumer->consumed += count;
+    consumer->taken += count;
+    /* seq_cst; partner: see_consumed. At least release, so that our copies of the slots are done; seq_cst because the
+       wish is read next. */
+    atomic_store_explicit(&ring->consumed, consumer->consumed, memory_order_seq_cst);
+    /* seq_cst; partner: note_wish */
+    if ((atomic_load_explicit(&ring->wish, memory_order_seq_cst) & WISH_CREDIT) &&
+        (int64_t)(consumer->consumed - atomic_load_explicit(&ring->wished, memory_order_relaxed)) >= 0 &&
+        (atomic_fetch_and_explicit(&ring->wish, ~(uint32_t)WISH_CREDIT, memory_order_seq_cst) & WISH_CREDIT)) {
+        as_doorbell_ring(consumer->peer, consumer->peer_bit);
+    }
+}
+
+int as_channel_take_row(as_consumer *consumer, as_entry *out) {
+    if (is_stale(consumer)) {
+        return AS_E_STALE;
+    }
+    uint64_t count = waiting(consumer, 0);
+    if (count > consumer->slots) {
+        return AS_E_CORRUPT;
+    }
+    const as_entry *entry = &consumer->entries[consumer->consumed & (consumer->slots - 1)];
+    if (count == 0 || entry->kind != AS_KIND_ROW) {
+        return AS_AGAIN;
+    }
+    memcpy(out, entry, sizeof *out);
+    if (out->magic != AS_ENTRY_MAGIC || out->version != AS_ENTRY_VERSION) {
+        return AS_E_CORRUPT;
+    }
+    consume(consumer, 1);
+    return AS_OK;
+}
+
 uint64_t as_channel_waiting(as_consumer *consumer) {
     return is_stale(consumer) ? 0 : waiting(consumer, UINT64_MAX);
 }
@@ -238,22 +273,11 @@ void as_channel_return(as_consumer *consumer, uint32_t loan) {
 }
 
 void as_channel_consume(as_consumer *consumer, uint32_t count) {
-    as_ring *ring = consumer->ring;
     if (count == 0 || is_stale(consumer)) {
         return;
     }
     uint64_t most = waiting(consumer, count - 1);
-    consumer->consumed += count < most ? count : most;
-    consumer->taken += count < most ? count : most;
-    /* seq_cst; partner: see_consumed. At least release, so that our copies of the slots are done; seq_cst because the
-       wish is read next. */
-    atomic_store_explicit(&ring->consumed, consumer->consumed, memory_order_seq_cst);
-    /* seq_cst; partner: note_wish */
-    if ((atomic_load_explicit(&ring->wish, memory_order_seq_cst) & WISH_CREDIT) &&
-        (int64_t)(consumer->consumed - atomic_load_explicit(&ring->wished, memory_order_relaxed)) >= 0 &&
-        (atomic_fetch_and_explicit(&ring->wish, ~(uint32_t)WISH_CREDIT, memory_order_seq_cst) & WISH_CREDIT)) {
-        as_doorbell_ring(consumer->peer, consumer->peer_bit);
-    }
+    consume(consumer, count < most ? count : most);
 }
 
 int64_t as_frontier_load(const as_consumer *consumer, uint32_t word) {

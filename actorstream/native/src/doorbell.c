@@ -189,6 +189,10 @@ int as_doorbell_spin(as_doorbell *bell, uint64_t ns) {
     return as_doorbell_pending(bell);
 }
 
+uint32_t as_doorbell_wait(as_doorbell *bell, uint64_t ns, uint32_t *out, uint32_t max) {
+    return as_doorbell_spin(bell, ns) ? as_doorbell_collect(bell, out, max) : 0;
+}
+
 int as_doorbell_park(as_doorbell *bell) {
     bell->sleep = bell->sleep == UINT32_MAX ? 1 : bell->sleep + 1;
     /* seq_cst; partner: the load in as_doorbell_ring */

@@ -52,7 +52,8 @@ static int take_over(as_producer *producer) {
         return -1;
     }
     for (uint64_t index = producer->consumed; index != producer->committed; index++) {
-        producer->sent_bytes += producer->entries[index & (producer->slots - 1)].bytes;
+        const as_entry *entry = &producer->entries[index & (producer->slots - 1)];
+        producer->sent_bytes += entry->kind == AS_KIND_ROW ? sizeof *entry : entry->bytes;
         producer->totals[index & (producer->slots - 1)] = producer->sent_bytes;
     }
     uint64_t loans = atomic_load_explicit(&ring->loans, memory_order_relaxed);
@@ -278,26 +279,11 @@ int as_producer_finish(as_producer *producer) {
     return AS_OK;
 }
 
-int as_channel_send(as_producer *producer, as_entry *entry, as_hold *hold) {
-    int status = check(producer);
-    if (status != AS_OK || (status = admit(producer, entry->bytes)) != AS_OK) {
-        return status;
-    }
-    if (hold != NULL && !can_lend(producer)) {
-        return AS_AGAIN;
-    }
-    entry->magic = AS_ENTRY_MAGIC;
-    entry->version = AS_ENTRY_VERSION;
-    if (hold != NULL) {
-        lend(producer, entry, hold);
-    } else {
-        entry->loan = AS_NO_LOAN;
-        entry->arena = entry->generation = 0;
-        entry->offset = 0;
-    }
+/* Puts an admitted entry of `bytes` into the ring. */
+static int publish(as_producer *producer, const as_entry *entry, uint64_t bytes) {
     uint64_t slot = producer->committed & (producer->slots - 1);
     memcpy(&producer->entries[slot], entry, sizeof *entry);
-    producer->sent_bytes += entry->bytes;
+    producer->sent_bytes += bytes;
     producer->totals[slot] = producer->sent_bytes;
     producer->committed++;
     producer->sent++;
@@ -316,6 +302,44 @@ int as_channel_send(as_producer *producer, as_entry *entry, as_hold *hold) {
     atomic_store_explicit(&producer->ring->committed, producer->committed, memory_order_seq_cst);
     as_doorbell_ring(producer->peer, producer->peer_bit);
     return AS_OK;
+}
+
+int as_channel_send(as_producer *producer, as_entry *entry, as_hold *hold) {
+    int status = check(producer);
+    if (status != AS_OK || (status = admit(producer, entry->bytes)) != AS_OK) {
+        return status;
+    }
+    if (hold != NULL && !can_lend(producer)) {
+        return AS_AGAIN;
+    }
+    entry->magic = AS_ENTRY_MAGIC;
+    entry->version = AS_ENTRY_VERSION;
+    if (hold != NULL) {
+        lend(producer, entry, hold);
+    } else {
+        entry->loan = AS_NO_LOAN;
+        entry->arena = entry->generation = 0;
+        entry->offset = 0;
+    }
+    return publish(producer, entry, entry->bytes);
+}
+
+int as_channel_send_row(as_producer *producer, as_entry *entry) {
+    int status = check(producer);
+    if (status != AS_OK) {
+        return status;
+    }
+    if (producer->consumed != producer->committed) {
+        see_consumed(producer);
+        if (producer->consumed != producer->committed) {
+            return AS_AGAIN;
+        }
+    }
+    entry->magic = AS_ENTRY_MAGIC;
+    entry->version = AS_ENTRY_VERSION;
+    entry->kind = AS_KIND_ROW;
+    entry->loan = AS_NO_LOAN;
+    return publish(producer, entry, sizeof *entry);
 }
 
 void as_frontier_advance(as_producer *producer, uint32_t word, int64_t value, int ring) {

@@ -23,10 +23,13 @@ from actorstream.transports.base import (
     Frame,
     FrameKind,
     ReceiveChannel,
+    RowSender,
+    RowTaker,
     SendChannel,
 )
 from actorstream.transports.shm.layout import CLOSED, OPEN
 from actorstream.transports.shm.retired import retire
+from actorstream.transports.shm.rows import ROW, row_frame, row_sender, row_taker, waited_flags
 
 DATA = int(FrameKind.DATA)
 BARRIER = int(FrameKind.BARRIER)
@@ -36,7 +39,6 @@ HOARD_EVERY = 256
 
 
 UNTRUSTED = 1
-MOST_WAITED = (1 << 31) - 1
 """Flag of an entry: the bytes come from outside the run, the receiver checks every offset before it reads."""
 
 
@@ -99,8 +101,7 @@ class ShmSendChannel(SendChannel):
             if not payload.trusted:
                 flags = UNTRUSTED
             if frame.began:
-                waited = (frame.began - frame.max_entry) // 1000 + 1
-                flags |= (waited if 0 < waited < MOST_WAITED else MOST_WAITED) << 1
+                flags |= waited_flags(frame.began, frame.max_entry)
         kind = frame.kind
         return self._send(
             (
@@ -148,8 +149,7 @@ class ShmSendChannel(SendChannel):
             )
         flags = 0
         if began:
-            waited = (began - max_entry) // 1000 + 1
-            flags = (waited if 0 < waited < MOST_WAITED else MOST_WAITED) << 1
+            flags = waited_flags(began, max_entry)
         return self._send(
             (
                 ENTRY_MAGIC,
@@ -176,6 +176,18 @@ class ShmSendChannel(SendChannel):
             ),
             block,
         )
+
+    def rows(self, layout: str) -> RowSender | None:
+        send = row_sender(self._ring, layout)
+        if send is None:
+            return None
+
+        def unless_stopped(*given: Any) -> bool:
+            if self._stopped is not None:
+                raise self._stopped()
+            return send(*given)
+
+        return unless_stopped
 
     def advance(self, word: int, value: int, *, ring: bool = True) -> None:
         self._ring.advance(word, value, ring)
@@ -291,6 +303,8 @@ class ShmReceiveChannel(ReceiveChannel):
         frame.payload = None
         waited = flags >> 1
         frame.began = frame.max_entry + (waited - 1) * 1000 if waited else 0
+        if frame.kind == ROW:
+            return row_frame(frame, self._ring)
         if offset:
             block = self._ring.borrow(self._arena_of(arena))
             frame.payload = JumboTuple(block, trusted=self._trusts and not flags & UNTRUSTED)
@@ -299,6 +313,9 @@ class ShmReceiveChannel(ReceiveChannel):
         elif frame.kind == BARRIER:
             frame.barrier, frame.serial = frame.serial, 0
         return frame
+
+    def rows(self, layout: str) -> RowTaker | None:
+        return row_taker(self._ring, layout, self._seen)
 
     def _nothing(self, ahead: int) -> Frame | None:
         """No frame there: is there never one again?"""

@@ -20,6 +20,7 @@ from actorstream.transports.shm.layout import MAGIC, VERSION
 from actorstream.transports.shm.listener import Listener
 from actorstream.transports.shm.outside import attach
 from actorstream.transports.shm.peers import Peers
+from actorstream.transports.shm.rows import ROW_BYTES
 from actorstream.transports.sizing import refuse_options
 
 
@@ -40,6 +41,7 @@ class ShmTransport(Transport):
     """One worker. Made in the process that uses it, after the fork."""
 
     name: ClassVar[str] = "shm"
+    row_bytes: ClassVar[int] = ROW_BYTES
 
     @classmethod
     def fabric(cls, workers: int, channels: list[Channel], plan: int, **options: Any) -> ShmFabric:

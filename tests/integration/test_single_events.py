@@ -1,0 +1,156 @@
+"""Single events between processes go by themselves where they can: order, values, ends and errors stay as they are."""
+
+from __future__ import annotations
+
+import mmap
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, ClassVar
+
+import msgspec
+import pytest
+
+from actorstream.actors.actor import Actor
+from actorstream.connectors.sink import Sink
+from actorstream.connectors.source import Source
+from actorstream.errors import OperatorError
+from actorstream.events.batch import Batch
+from actorstream.events.event import Event
+from actorstream.topology.builder import Topology
+
+DEPLOYMENTS = [
+    pytest.param({}, id="park"),
+    pytest.param({"wait": "spin"}, id="spin"),
+    pytest.param({"edge_bytes": 1, "batch_size": 2}, id="one-jumbo"),
+]
+EVERYWHERE = pytest.mark.parametrize("deploy", DEPLOYMENTS)
+APART: dict[str, Any] = {"transport": "shm", "workers": 2, "placement": "round-robin", "pipelining": False}
+COUNT = 300
+
+
+class Item(Event):
+    number: int
+    weight: float
+    name: str
+
+
+class Maybe(Event):
+    number: int
+    name: str | None
+
+
+def item(number: int) -> Item:
+    """Every seventh is too long to go by itself."""
+    return Item(number, number / 8, "long " * 40 if number % 7 == 3 else "ü" * (number % 9))
+
+
+def maybe(number: int) -> Maybe:
+    return Maybe(number, None if number % 3 else "there")
+
+
+def word(path: Path) -> memoryview:
+    """Shared memory: how many events the sink has seen. Shape (1,), int64."""
+    with path.open("a+b") as file:
+        file.truncate(8)
+        return memoryview(mmap.mmap(file.fileno(), 8)).cast("q")
+
+
+class Singles(Source):
+    """One event at a time, each as soon as the sink has seen the last; now and then several at once, or none."""
+
+    def __init__(self, seen: str, count: int = COUNT) -> None:
+        self.seen, self.count, self.sent = word(Path(seen)), count, 0
+
+    def made(self, number: int) -> Any:
+        return item(number)
+
+    def read(self, max_rows: int) -> Batch | None:
+        schema = self.outputs["default"]
+        if self.seen[0] < self.sent and self.sent % 50:  # now and then it does not wait
+            return Batch.of_events(schema, [])
+        if self.sent >= self.count:
+            return None
+        rows = 3 if self.sent % 10 == 9 else 1
+        first, self.sent = self.sent, self.sent + rows
+        return Batch.of_events(schema, [self.made(number) for number in range(first, first + rows)])
+
+    outputs: ClassVar[dict[str, Any]] = {"default": Item}
+
+
+class MaybeSingles(Singles):
+    outputs: ClassVar[dict[str, Any]] = {"default": Maybe}
+
+    def made(self, number: int) -> Any:
+        return maybe(number)
+
+
+class Keep(Sink):
+    """Keeps what it gets, in order, and says how much that is."""
+
+    collects: ClassVar[bool] = True
+
+    def __init__(self, seen: str, fails_at: int = -1) -> None:
+        self.seen, self.fails_at = word(Path(seen)), fails_at
+        self.rows: list[tuple[Any, ...]] = []
+
+    def on_event(self, event: Event) -> None:
+        row = msgspec.structs.astuple(event)
+        if row[0] == self.fails_at:
+            raise ValueError(f"number {row[0]}")
+        self.rows.append(row)
+        self.seen[0] = len(self.rows)
+
+    def collected(self) -> list[bytes]:
+        return [msgspec.msgpack.encode(self.rows)]
+
+    @classmethod
+    def gathered(cls, parts: list[bytes]) -> Any:
+        return [tuple(row) for part in parts for row in msgspec.msgpack.decode(part)]
+
+
+class Twice(Actor):
+    """Each event, and once more under a negative number."""
+
+    def on_event(self, event: Item) -> Iterator[Item]:
+        yield event
+        yield Item(-event.number - 1, event.weight, event.name)
+
+
+class Same(Actor):
+    def on_event(self, event: Item) -> Item:
+        return event
+
+
+class KeepBatches(Keep):
+    """The same by batches."""
+
+    on_event = None  # type: ignore[assignment]
+
+    def on_batch(self, batch: Batch) -> None:
+        for event in batch.events():
+            Keep.on_event(self, event)
+
+
+@EVERYWHERE
+@pytest.mark.parametrize("keep", [Keep, KeepBatches])
+def test_single_events_arrive_in_order_among_batches(
+    deploy: dict[str, Any], keep: type[Keep], tmp_path: Path
+) -> None:
+    seen = str(tmp_path / "seen")
+    topology = Topology("singles")
+    topology.source(Singles, seen=seen).shuffle().into(keep, name="kept", seen=seen)
+    result = topology.run(**APART, **deploy)
+    sent = result.report["events_in"]["kept"]
+    assert sent >= COUNT
+    assert result["kept"] == [msgspec.structs.astuple(item(number)) for number in range(sent)]
+    assert sum(result.report["latency_ms"].values()) > 0
+
+
+@EVERYWHERE
+def test_single_events_with_nulls_arrive_in_order(deploy: dict[str, Any], tmp_path: Path) -> None:
+    seen = str(tmp_path / "seen")
+    topology = Topology("nulls")
+    topology.source(MaybeSingles, seen=seen).shuffle().into(Keep, name="kept", seen=seen)
+    result = topology.run(**APART, **deploy)
+    sent = result.report["events_in"]["kept"]
+    assert result["kept"] == [msgspec.structs.astuple(maybe(number)) for number in range(sent)]
