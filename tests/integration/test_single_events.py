@@ -16,6 +16,7 @@ from actorstream.connectors.source import Source
 from actorstream.errors import OperatorError
 from actorstream.events.batch import Batch
 from actorstream.events.event import Event
+from actorstream.events.schema import Schema
 from actorstream.topology.builder import Topology
 
 DEPLOYMENTS = [
@@ -89,7 +90,7 @@ class Keep(Sink):
 
     collects: ClassVar[bool] = True
 
-    def __init__(self, seen: str, fails_at: int = -1) -> None:
+    def __init__(self, seen: str, fails_at: int | None = None) -> None:
         self.seen, self.fails_at = word(Path(seen)), fails_at
         self.rows: list[tuple[Any, ...]] = []
 
@@ -104,7 +105,7 @@ class Keep(Sink):
         return [msgspec.msgpack.encode(self.rows)]
 
     @classmethod
-    def gathered(cls, parts: list[bytes]) -> Any:
+    def decode_collected(cls, schema: Schema, parts: list[bytes]) -> list[Any]:
         return [tuple(row) for part in parts for row in msgspec.msgpack.decode(part)]
 
 
@@ -114,11 +115,6 @@ class Twice(Actor):
     def on_event(self, event: Item) -> Iterator[Item]:
         yield event
         yield Item(-event.number - 1, event.weight, event.name)
-
-
-class Same(Actor):
-    def on_event(self, event: Item) -> Item:
-        return event
 
 
 class KeepBatches(Keep):
@@ -154,3 +150,23 @@ def test_single_events_with_nulls_arrive_in_order(deploy: dict[str, Any], tmp_pa
     result = topology.run(**APART, **deploy)
     sent = result.report["events_in"]["kept"]
     assert result["kept"] == [msgspec.structs.astuple(maybe(number)) for number in range(sent)]
+
+
+def test_operators_pass_single_events_on_from_worker_to_worker(tmp_path: Path) -> None:
+    seen = str(tmp_path / "seen")
+    topology = Topology("chain")
+    stream = topology.source(Singles, seen=seen).shuffle().through(Twice)
+    stream.shuffle().into(Keep, name="kept", seen=seen)
+    result = topology.run(**{**APART, "workers": 3})
+    sent = result.report["events_in"]["twice"]
+    found = [row[0] for row in result["kept"]]
+    assert found == [each for number in range(sent) for each in (number, -number - 1)]
+
+
+def test_a_hook_that_raises_on_a_single_event_names_it(tmp_path: Path) -> None:
+    seen = str(tmp_path / "seen")
+    topology = Topology("raises")
+    topology.source(Singles, seen=seen).shuffle().into(Keep, name="kept", seen=seen, fails_at=5)
+    with pytest.raises(OperatorError, match="number 5") as raised:
+        topology.run(**APART)
+    assert "Item(number=5" in raised.value.event
