@@ -195,16 +195,13 @@ class Replica:
 
     def dispatch(self) -> None:
         """Pushes everything in the outbox along the edges of its outputs."""
-        self._dispatch()
-        if self.stamp is not None:
-            self.stamp.aside = False
-
-    def _dispatch(self) -> None:
         for output, batch in self.outbox.take(self._batch_of):
             if batch.rows:
                 if self.descent is not None:
                     self.descent.give(output, batch)
                 self.forward(batch, output)
+        if self.stamp is not None:
+            self.stamp.aside = False
 
     def forward(self, batch: Batch, output: str = "default") -> None:
         """Pushes a batch along the edges of an output, as of the entry times of the current input."""
