@@ -1,0 +1,1 @@
+"""Dependency-guided synchronization (dgs-flumina): programs, synchronization plans, and what finds them."""

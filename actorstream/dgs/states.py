@@ -1,0 +1,44 @@
+"""The state types of a program, and between which of them it can fork and join (dgs-flumina Definition 2.1)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from actorstream.dgs.tags import ImplementationTag, Tag
+
+Handles = Callable[[Tag], bool]
+
+
+class Fork(NamedTuple):
+    """A fork of a state of type `whole` into two, and the join that undoes it."""
+
+    whole: str
+    left: str
+    right: str
+
+
+def everything(tag: Tag) -> bool:
+    """The predicate of a state type that can process every event."""
+    return True
+
+
+@dataclass(frozen=True, slots=True)
+class StateTypes:
+    """Types by name with their predicates, the type of the initial state, and the fork-join pairs in order of preference.
+
+    Most programs have one type that handles everything and forks into itself twice: the default.
+    """
+
+    handles: Mapping[str, Handles] = field(default_factory=lambda: {"State": everything})
+    initial: str = "State"
+    forks: tuple[Fork, ...] = (Fork("State", "State", "State"),)
+
+    def can(self, state: str, tags: Iterable[ImplementationTag]) -> bool:
+        """Whether a state of this type can process events of all these tags."""
+        handles = self.handles[state]
+        return all(handles(each.tag) for each in tags)
+
+    def forks_of(self, state: str) -> list[Fork]:
+        return [each for each in self.forks if each.whole == state]
