@@ -1,0 +1,145 @@
+"""The first of two steps emits cells that the second merges; aggregates that have no cells take one step."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from actorstream import Batch, Schema
+from actorstream.operators.aggregate import Aggregate, MergingAggregate
+from actorstream.operators.aggregation import local
+from actorstream.operators.aggregation.local import LocalAggregate
+
+ROW = Schema.from_dict(
+    {"ts": "int", "key": "int", "price": "float?", "number": "int", "text": "str"}, event_time="ts"
+)
+KEYS: dict[str, Any] = {
+    "key": ["key"],
+    "window": {"type": "sliding", "size": 10, "slide": 5},
+    "aggregates": {"n": "count()", "sum": "sum(number)", "mean": "mean(price)", "last": "last(number)"},
+}
+
+
+class Context:
+    def __init__(self, schema: Schema) -> None:
+        self.inputs = {"rows": schema}
+        self.late = 0
+
+    def emit(self, batch: Batch, to: str) -> None:
+        assert to == "late"
+
+    def count_late(self, rows: int) -> None:
+        self.late += rows
+
+
+def started(actor: Any, schema: Schema) -> Any:
+    actor._bind(Context(schema))
+    actor.on_start()
+    return actor
+
+
+def batch(times: list[int]) -> Batch:
+    at = np.array(times)
+    columns = {"ts": at, "key": at % 3, "price": (at / 2).tolist(), "number": at * 7, "text": ["x"] * len(at)}
+    return Batch.of_columns(ROW, columns)
+
+
+def listed(batches: Any) -> list[Batch]:
+    return [batches] if isinstance(batches, Batch) else list(batches or ())
+
+
+def rows(batches: list[Batch]) -> list[tuple[Any, ...]]:
+    return [row for each in batches for row in zip(*(column.tolist() for column in each.columns()))]
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"aggregates": {"n": "count_distinct(number)"}},
+        {"aggregates": {"n": "quantile(number, 0.5)"}},
+        {"aggregates": {"n": "first(text)"}},
+        {"window": {"type": "session", "gap": 3}},
+        {"window": {"type": "count", "size": 3}},
+        {"window": None},
+        {"emit": "updates"},
+        {"every": 5},
+    ],
+)
+def test_what_cannot_be_merged_from_cells_takes_one_step(change):
+    assert Aggregate.local_stage({**KEYS, **change}, ROW) is None
+
+
+def test_two_steps_give_what_one_gives():
+    stage = Aggregate.local_stage(KEYS, ROW)
+    assert stage is not None
+    cls, keys, schema = stage
+    assert cls is LocalAggregate
+    one = started(Aggregate(**KEYS), ROW)
+    firsts = [started(LocalAggregate(**keys), ROW) for _ in range(2)]
+    second_cls, second_keys = Aggregate.second_stage(KEYS, ROW)
+    second = started(second_cls(**second_keys), schema)
+    assert second_cls is MergingAggregate
+    expected, found = [], []
+    for turn in range(8):
+        for number, first in enumerate(firsts):
+            times = [turn * 6 + (at * 5 + number) % 11 for at in range(40)]
+            one.on_batch(batch(times))
+            first.on_batch(batch(times))
+        expected += listed(one.on_heartbeat(turn * 6))
+        for first in firsts:
+            for partial in listed(first.on_heartbeat(turn * 6)):
+                assert partial.schema == schema
+                second.on_batch(partial)
+        found += listed(second.on_heartbeat(turn * 6))
+    expected += listed(one.on_end())
+    for first in firsts:
+        for partial in listed(first.on_end()):
+            second.on_batch(partial)
+    found += listed(second.on_end())
+    assert rows(found) == rows(expected)
+    assert len(rows(found)) > 20
+
+
+def test_only_panes_of_windows_that_close_are_sent_and_then_forgotten():
+    first = started(LocalAggregate(**KEYS), ROW)
+    first.on_batch(batch(list(range(30))))
+    assert listed(first.on_heartbeat(4)) == []
+    found = [sorted({row[1] for row in rows(listed(first.on_heartbeat(at)))}) for at in (5, 9, 10, 14, 20)]
+    assert found == [[0], [], [5], [], [10, 15]]
+
+
+def test_cells_are_sent_on_before_they_are_too_many(monkeypatch):
+    monkeypatch.setattr(local, "LOCAL_BYTES", 1)
+    monkeypatch.setattr(local, "LOOK_ROWS", 50)
+    first = started(LocalAggregate(**KEYS), ROW)
+    assert listed(first.on_batch(batch(list(range(30))))) == []
+    assert len(rows(listed(first.on_batch(batch(list(range(30))))))) > 10
+
+
+def test_late_rows_are_found_by_the_first_step():
+    first = started(LocalAggregate(**KEYS), ROW)
+    first.on_batch(batch([3, 4]).with_system(_watermark=[40, 9]))
+    assert first.context.late == 1
+
+
+def test_sums_beyond_64_bits_of_cells_are_merged_exactly():
+    keys = {
+        **KEYS,
+        "window": {"type": "tumbling", "size": 10},
+        "aggregates": {"mean": "mean(number)"},
+        "key": [],
+    }
+    firsts = [started(LocalAggregate(**keys), ROW) for _ in range(2)]
+    cls, merging = Aggregate.second_stage(keys, ROW)
+    stage = Aggregate.local_stage(keys, ROW)
+    assert stage is not None
+    second = started(cls(**merging), stage[2])
+    for sign, first in zip((1, -1), firsts):
+        numbers = np.full(5, sign * (2**63 - 1)) + (sign < 0) * 20
+        columns = {"ts": [1] * 5, "key": [0] * 5, "price": [None] * 5, "number": numbers, "text": ["x"] * 5}
+        first.on_batch(Batch.of_columns(ROW, columns))
+        for partial in listed(first.on_end()):
+            second.on_batch(partial)
+    assert rows(listed(second.on_end())) == [(0, 10, 10.0)]
