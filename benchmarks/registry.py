@@ -20,6 +20,7 @@ SUITES = {
     "swa": "benchmarks.suites.swa",
     "ablation": "benchmarks.suites.ablation",
     "keyed": "benchmarks.suites.keyed",
+    "tpcx-bb": "benchmarks.suites.tpcx_bb",
     "scalegate": "benchmarks.suites.scalegate",
 }
 

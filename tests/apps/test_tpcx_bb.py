@@ -7,6 +7,7 @@ import csv
 import gzip
 import io
 import json
+import random
 import subprocess
 import sys
 from pathlib import Path
@@ -111,6 +112,37 @@ def test_a_query_finds_what_the_reference_finds_on_generated_data(
     found = launch(query, tmp_path / "result.csv", "--workers", "2", *options)
     assert found == by_reference(query, generated)
     assert found.count(b"\n") > 1
+
+
+@pytest.mark.parametrize("schedule", ["ct", "lp", "et", "qst"])
+def test_no_heuristic_changes_the_order_of_a_query(schedule: str, tmp_path: Path) -> None:
+    settings = {"schedule": schedule, "threads": 2, "reorder_window": 2, "batch_size": 211, "workers": 1}
+    settings |= {"testing.delay": "1ms", "testing.seed": 3}
+    options = [part for key, value in settings.items() for part in ("--set", f"deploy.{key}={value}")]
+    assert launch("q1_hourly", tmp_path / "result.csv", *options) == expected("q1_hourly")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("query", INPUTS)
+@pytest.mark.parametrize("seed", range(6))
+def test_random_deployments_with_delays_write_the_expected_file(
+    query: str, seed: int, tmp_path: Path
+) -> None:
+    dice = random.Random(f"{query} {seed}")
+    settings = {
+        "workers": dice.randint(1, 8),
+        "schedule": dice.choice(["none", "ct", "lp", "et", "qst"]),
+        "threads": dice.randint(1, 4),
+        "reorder_window": dice.choice([1, 2, 16, 1024]),
+        "batch_size": dice.choice([31, 500, 4096]),
+        "edge_bytes": dice.choice([1, 20_000, 4 << 20]),
+        "testing.delay": "1ms",
+        "testing.seed": seed,
+    }
+    if settings["schedule"] == "none":
+        settings["threads"] = 0
+    options = [part for key, value in settings.items() for part in ("--set", f"deploy.{key}={value}")]
+    assert launch(query, tmp_path / "result.csv", *options) == expected(query), settings
 
 
 def test_fewer_pairs_are_frequent_if_more_sales_are_asked_for(tmp_path: Path) -> None:

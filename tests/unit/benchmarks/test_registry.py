@@ -22,6 +22,7 @@ NAMES = {
     "ysb-star": YAHOO,
     "swa": YAHOO,
     "ablation": "both-1 both-16384 both-65536 no-pipelining-16384 no-pre-aggregation-16384 neither-16384",
+    "tpcx-bb": "q1-turns-1 q1-ct-2 q1-lp-2-p99 q1-serial-2 q15-lp-half-load-p99 q15-qst-16-simulated",
     "keyed": "distinct-1m-1 distinct-1m-2 keys-10m-1 keys-10m-2 keys-10m-2-memory one-window-10m-1-memory",
     "scalegate": "alternating-2-1 alternating-6-2 runs-2-1 runs-4-2 single-1-1 single-4-1",
 }

@@ -1,0 +1,172 @@
+"""`tpcx-bb`: throughput and latency of the TPCx-BB queries by scheduling heuristic and number of workers
+(ordered-multicore figure 8), and by partitioning scheme (figure 11). More workers than two are simulated."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache, partial
+from statistics import median
+from typing import Any
+
+from actorstream.scheduling import SCHEDULES
+from actorstream.scheduling.simulation import Simulated, Simulation
+from benchmarks import tpcx_bb
+from benchmarks.suite import Case, Curve, Probe, Settings, Suite, probe
+from benchmarks.tpcx_bb import BATCH_SIZE, PARTITIONS, QUERIES
+
+TUPLES = "tuples/s"
+WORKERS = (1, 2, 4, 8, 16)
+BEYOND = (4, 8, 16)
+"""Workers that are simulated."""
+SIMULATED_TUPLES = 1_000_000
+PROCESSES = ("q1", "q15")
+"""Queries that are run on two processes too, in serial order."""
+
+
+def suite(settings: Settings) -> Suite:
+    seconds = 0.5 if settings.quick else 0.8
+    schedules = ("lp",) if settings.quick else tuple(SCHEDULES)
+    found: dict[str, list[tuple[float, float, float]]] = {}
+
+    models = Models(seconds)
+
+    def measure(case: str, query: str, **deploy: Any) -> tuple[float, float, float]:
+        ran = tpcx_bb.run(query, seconds, **deploy)
+        if not deploy:
+            models.remember(query, ran.report)
+        found.setdefault(case, []).append(tpcx_bb.figures(ran))
+        return found[case][-1]
+
+    probes = []
+    for query in QUERIES:
+        probes.append(three(f"{query}-turns-1", None, partial(measure, f"{query}-turns-1", query)))
+        for schedule in schedules:
+            case = f"{query}-{schedule}-2"
+            run = partial(measure, case, query, schedule=schedule, threads=1)
+            probes.append(three(case, f"{query}-turns-1", run))
+    for query in PROCESSES[: 1 if settings.quick else None]:
+        at_half = partial(half_load, query, seconds, found)
+        cases = (Case(f"{query}-lp-half-load-mean", "µs"), Case(f"{query}-lp-half-load-p99", "µs"))
+        probes.append(Probe(cases, at_half))
+        case = f"{query}-serial-2"
+        run = partial(measure, case, query, replicas=2, ordered=True, transport="shm", workers=2)
+        probes.append(three(case, f"{query}-turns-1", run))
+    for query in QUERIES:
+        for schedule in schedules:
+            for workers in BEYOND:
+                name = f"{query}-{schedule}-{workers}-simulated"
+                simulated = partial(models.throughput, query, schedule, workers)
+                probes.append(probe(name, TUPLES, simulated, against=f"{query}-turns-1"))
+    notes = (
+        "turns: one process without a schedule; ct, lp, et, qst: one process, the event loop and one thread; "
+        "serial: two processes",
+        "every actor has one replica, so that rows stay in the order of the input; serial: two replicas, order = serial",
+        "mean, p99: latency from a tuple's entry until the last stateful operator has taken what came of it, under full load",
+        "half-load: at half of the rate that q-lp-2 has just reached",
+        "simulated, not measured: the real heuristics on simulated workers that share no lock and get their tuples for "
+        "nothing, with the operators' costs measured on one worker here",
+        f"keyed operators have {PARTITIONS} partitions there (the hybrid queue); 'partitioned': as many as workers, which "
+        "wait for the largest",
+    )
+    return Suite(
+        "tpcx-bb",
+        tuple(probes),
+        notes,
+        partial(models.curves, schedules),
+        partial(summary, schedules, models, found),
+    )
+
+
+def three(case: str, against: str | None, run: Callable[[], Sequence[float]]) -> Probe:
+    """A probe of throughput, mean and 99th percentile of latency."""
+    cases = (Case(case, TUPLES, against), Case(f"{case}-mean", "µs"), Case(f"{case}-p99", "µs"))
+    return Probe(cases, run)
+
+
+def half_load(
+    query: str, seconds: float, found: Mapping[str, Sequence[tuple[float, float, float]]]
+) -> tuple[float, float]:
+    """Mean and 99th percentile of latency under LP, at half of the rate that was just found."""
+    rate = found[f"{query}-lp-2"][-1][0] / 2
+    _, mean, p99 = tpcx_bb.figures(tpcx_bb.run(query, 2 * seconds, rate=rate, schedule="lp", threads=1))
+    return mean, p99
+
+
+class Models:
+    """The queries as the simulator sees them, with the costs of runs on one worker; one with smaller jumbo tuples is made
+    when it is first asked for."""
+
+    def __init__(self, seconds: float) -> None:
+        self.seconds = seconds
+        self.reports: dict[str, dict[str, Any]] = {}
+        self.small = cache(lambda query: tpcx_bb.run(query, seconds, batch_size=tpcx_bb.SMALL).report)
+        self.simulated = cache(self._simulated)
+
+    def remember(self, query: str, report: dict[str, Any]) -> None:
+        """Costs are those of the fastest run on one worker so far: others were held up by something else."""
+        known = self.reports.get(query)
+        if known is None or known["throughput_eps"] < report["throughput_eps"]:
+            self.reports[query] = report
+            self.simulated.cache_clear()
+
+    def throughput(self, query: str, schedule: str, workers: int) -> float:
+        return self.simulated(query, schedule, workers).throughput_eps
+
+    def _simulated(
+        self, query: str, schedule: str, workers: int, scheme: str = "hybrid", locked: bool = False
+    ) -> Simulated:
+        """`scheme`: hybrid or partitioned queues (section 4). `locked`: as this engine is, with one partition a
+        replica; else as in the paper."""
+        partitioned = scheme == "partitioned"
+        made = tpcx_bb.stages(
+            tpcx_bb.costs(query, self.reports[query], self.small(query)),
+            locked=locked,
+            partitions=1 if locked else workers if partitioned else PARTITIONS,
+            slower=tpcx_bb.imbalance(query, workers) if partitioned else {},
+        )
+        return Simulation(made, SCHEDULES[schedule], workers, batch=BATCH_SIZE).run(SIMULATED_TUPLES)
+
+    def curves(self, schedules: Sequence[str]) -> list[Curve]:
+        """Throughput of each query by workers under the first heuristic, simulated."""
+        schedule = "ct" if "ct" in schedules else schedules[0]
+        return [
+            Curve(
+                f"{query} {schedule}",
+                "workers, simulated",
+                TUPLES,
+                tuple((float(each), self.throughput(query, schedule, each)) for each in WORKERS),
+            )
+            for query in QUERIES
+        ]
+
+
+def summary(
+    schedules: Sequence[str],
+    models: Models,
+    found: Mapping[str, Sequence[tuple[float, float, float]]],
+    medians: Mapping[str, float],
+) -> list[str]:
+    """Tables of figure 8 (heuristics) and figure 11 (partitioning schemes), and how near the simulator comes."""
+    lines = [
+        "M tuples/s simulated".ljust(24) + "".join(f"{each:>9}" for each in WORKERS) + "   p99 at 16, ms"
+    ]
+    for query in QUERIES:
+        for schedule in schedules:
+            cells = [f"{models.throughput(query, schedule, each) / 1e6:>9.2f}" for each in WORKERS]
+            p99 = models.simulated(query, schedule, WORKERS[-1]).latency_p99_ns / 1e6
+            lines.append("".join([f"{query} {schedule}".ljust(24), *cells, f"{p99:>16.1f}"]))
+    schedule = "ct" if "ct" in schedules else schedules[0]
+    for query in QUERIES:
+        of_scheme = [models.simulated(query, schedule, each, "partitioned") for each in WORKERS]
+        cells = [f"{each.throughput_eps / 1e6:>9.2f}" for each in of_scheme]
+        p99 = of_scheme[-1].latency_p99_ns / 1e6
+        lines.append("".join([f"{query} {schedule} partitioned".ljust(24), *cells, f"{p99:>16.1f}"]))
+    for query in QUERIES:
+        one = models.simulated(query, schedule, 1, locked=True).throughput_eps
+        two = models.simulated(query, schedule, 2, locked=True).throughput_eps
+        measured = median(each[0] for each in found[f"{query}-{schedule}-2"])
+        lines.append(
+            f"{query}: simulated with the interpreter's lock / measured: 1 worker "
+            f"{one / medians[f'{query}-turns-1']:.2f}, 2 workers {two / measured:.2f}"
+        )
+    return lines

@@ -1,0 +1,126 @@
+"""Runs of the TPCx-BB queries for benchmarks, and what the simulator is told of them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from actorstream.scheduling import SCHEDULES
+from actorstream.scheduling.base import UNBOUNDED
+from actorstream.scheduling.simulation import Simulation
+from benchmarks import tpcx_bb
+from benchmarks.suites.tpcx_bb import Models
+from benchmarks.tpcx_bb import BATCH_SIZE, QUERIES, SMALL, Cost, chain, costs, imbalance, stages, topology
+
+TABLE_1 = {
+    "q1": ["source", "stateless", "keyed", "keyed", "stateful"],
+    "q2": ["source", "stateless", "keyed", "stateless", "keyed", "stateful"],
+    "q3": ["source", "stateless", "keyed", "stateless", "keyed", "stateful"],
+    "q4": ["source", "stateless", "keyed", "stateless", "stateful"],
+    "q15": ["source", "stateless", "keyed"],
+}
+"""The paper's table 1, stateless neighbours as one; Q3 looks up categories later, and keeps its best at the end."""
+
+
+def report(
+    query: str, rows: int, row_ns: float, turn_ns: float, size: int, speed: float = 1.0
+) -> dict[str, Any]:
+    """Of a run in which every actor passes on half of its rows."""
+    actors, seen_in, seen_out, came = {}, {}, {}, rows
+    for actor, kind in chain(QUERIES[query]):
+        out = rows if kind == "source" else came // 2
+        worked = (row_ns * came + turn_ns * rows / size) / 1e9
+        actors[actor] = [
+            {"execute_s": worked / 2, "transfer_s": worked / 4},
+            {"execute_s": worked / 4, "transfer_s": 0},
+        ]
+        seen_in[actor], seen_out[actor] = (0 if kind == "source" else came), out
+        came = out
+    return {"actors": actors, "events_in": seen_in, "events_out": seen_out, "throughput_eps": speed}
+
+
+@pytest.mark.parametrize("query", TABLE_1)
+def test_a_chain_is_that_of_table_1(query: str) -> None:
+    kinds = [kind for _, kind in chain(QUERIES[query])]
+    assert [
+        kind for at, kind in enumerate(kinds) if at == 0 or kinds[at - 1] != kind or kind != "stateless"
+    ] == (TABLE_1[query])
+
+
+@pytest.mark.parametrize("query", QUERIES)
+def test_a_topology_without_order_has_one_replica_of_each_actor(query: str) -> None:
+    plain, ordered = (topology(QUERIES[query], number, each) for number, each in ((1, False), (2, True)))
+    assert {table.get("replicas", 1) for table in plain.values()} == {1}
+    assert "serial" not in str(plain)
+    assert "serial" in str(ordered)
+    assert {table.get("replicas", 1) for table in ordered.values()} == {1, 2}
+    assert all(Path(table["path"]).exists() for table in plain.values() if "path" in table)
+
+
+def test_costs_of_rows_and_of_jumbo_tuples_are_told_apart() -> None:
+    large, small = (report("q1", 1 << 20, 40.0, 30_000.0, size) for size in (BATCH_SIZE, SMALL))
+    for cost in costs("q1", large, small):
+        assert cost.row_ns == pytest.approx(40.0, rel=1e-3)
+        assert cost.turn_ns == pytest.approx(30_000.0, rel=1e-3)
+    assert [cost.selectivity for cost in costs("q1", large, small)] == [1.0, *[0.5] * 6, 1.0]
+
+
+def test_noise_does_not_make_costs_negative() -> None:
+    large, small = report("q1", 1 << 20, 40.0, 30_000.0, BATCH_SIZE), report("q1", 1 << 20, 4.0, 0.0, SMALL)
+    assert all(cost.row_ns > 0 and cost.turn_ns == 0 for cost in costs("q1", large, small))
+    assert all(cost.row_ns > 0 for cost in costs("q1", small, large))
+
+
+def test_stateless_neighbours_are_one_stage_and_the_lock_is_what_differs() -> None:
+    found = [
+        Cost("in", "source", 5.0, 1000.0, 1.0),
+        Cost("a", "stateless", 10.0, 1000.0, 0.5),
+        Cost("b", "stateless", 20.0, 2000.0, 0.5),
+        Cost("c", "keyed", 30.0, 0.0, 1.0),
+        Cost("d", "stateful", 40.0, 0.0, 1.0),
+    ]
+    locked = stages(found, locked=True, partitions=1, slower={})
+    assert [(each.name, each.cost_ns, each.selectivity, each.limit, each.turn_ns) for each in locked] == [
+        ("in", 5.0, 1.0, 1, 1000.0),
+        ("a", 20.0, 0.25, UNBOUNDED, 3000.0),
+        ("c", 30.0, 1.0, 1, 0.0),
+        ("d", 40.0, 1.0, 1, 0.0),
+    ]
+    assert [each.pooled for each in locked] == [False, True, True, True]
+    free = stages(found, locked=False, partitions=100, slower={"c": 2.0})
+    assert [each.name for each in free] == ["a", "c", "d"]
+    assert (free[1].limit, free[1].cost_ns, free[0].turn_ns) == (100, 60.0, 0.0)
+    found_more = [
+        Simulation(free, SCHEDULES["ct"], workers).run(500_000).throughput_eps for workers in (1, 2, 8)
+    ]
+    assert found_more[0] < found_more[1] < found_more[2]
+
+
+@pytest.mark.parametrize("query", QUERIES)
+def test_more_partitions_are_less_even(query: str) -> None:
+    for operator, few in imbalance(query, 2).items():
+        assert 1.0 <= few <= imbalance(query, 64)[operator]
+    assert set(imbalance(query, 2)) == set(QUERIES[query].keyed)
+
+
+def test_the_fastest_run_says_what_operators_cost() -> None:
+    models = Models(0.0)
+    models.small = lambda query: report(query, 1 << 20, 100.0, 0.0, SMALL)  # type: ignore[assignment]
+    models.remember("q1", report("q1", 1 << 20, 100.0, 0.0, BATCH_SIZE, speed=2.0))
+    slow = models.throughput("q1", "lp", 2)
+    models.remember("q1", report("q1", 1 << 20, 10_000.0, 0.0, BATCH_SIZE, speed=1.0))
+    assert models.throughput("q1", "lp", 2) == slow
+    models.remember("q1", report("q1", 1 << 20, 10.0, 0.0, BATCH_SIZE, speed=3.0))
+    assert models.throughput("q1", "lp", 2) > 5 * slow
+
+
+@pytest.mark.parametrize("deploy", [{"schedule": "lp", "threads": 1}, {"workers": 2, "transport": "shm"}])
+def test_a_short_run_sees_every_row_behind_the_last_operator(deploy: dict[str, Any]) -> None:
+    ordered = "workers" in deploy
+    ran = tpcx_bb.run("q1", 0.1, replicas=2 if ordered else 1, ordered=ordered, **deploy)
+    rate, mean, p99 = tpcx_bb.figures(ran)
+    assert rate > 0
+    assert mean > 0
+    assert p99 > 0
