@@ -62,6 +62,20 @@ def test_both_files_are_those_of_the_reference_under_every_deployment(
     assert found[0].count("\n") > 10
 
 
+@pytest.mark.parametrize(("schedule", "workers"), [("none", 3), ("lp", 1), ("ct", 2)])
+def test_delays_and_small_buffers_change_nothing(schedule: str, workers: int, tmp_path: Path) -> None:
+    settings = {"schedule": schedule, "threads": 0 if schedule == "none" else 2, "workers": workers}
+    settings |= {
+        "reorder_window": 1,
+        "batch_size": 97,
+        "edge_bytes": 1,
+        "testing.delay": "1ms",
+        "testing.seed": 7,
+    }
+    options = [part for key, value in settings.items() for part in ("--set", f"deploy.{key}={value}")]
+    assert launch(tmp_path, *options) == by_reference(CALLS)
+
+
 def test_area_limit_and_window_are_keys(tmp_path: Path) -> None:
     options = ("actors.area.code=40", "actors.fast.limit=100", "actors.count.window.size=10min")
     found = launch(tmp_path, *(part for option in options for part in ("--set", option)))
