@@ -1,0 +1,173 @@
+"""Selective reordering (dgs-flumina section 3.4): an event waits for what it depends on, and for nothing else.
+
+Pure: no clock, no actors. Works on slices of jumbo tuples, so that it costs per slice and not per event.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from actorstream.errors import DataError
+
+NOTHING, ENDED = -(2**63), 2**63 - 1
+"""What a tag has promised that has promised nothing, and that has ended."""
+
+
+class Slice(NamedTuple):
+    """Events of one tag that go on together: rows `first` to `last` (exclusive) of `item`."""
+
+    tag: Any
+    item: Any
+    first: int
+    last: int
+
+
+class _Waiting:
+    """Times of one inserted item, and how far it has gone."""
+
+    __slots__ = ("first", "item", "times")
+
+    def __init__(self, times: np.ndarray, item: Any) -> None:
+        self.times, self.item, self.first = times, item, 0
+
+
+class _Buffer:
+    """The events of one tag that wait, in their order, and its timer."""
+
+    __slots__ = ("bound", "dependents", "rank", "tag", "waiting")
+
+    def __init__(self, tag: Any, rank: int) -> None:
+        self.tag, self.rank = tag, rank
+        self.waiting: deque[_Waiting] = deque()
+        self.bound = NOTHING
+        self.dependents: tuple[_Buffer, ...] = ()
+
+    @property
+    def head(self) -> int:
+        """The least time that this tag has waiting or may still bring."""
+        if not self.waiting:
+            return self.bound
+        first = self.waiting[0]
+        return int(first.times[first.first])
+
+
+class Mailbox:
+    """Buffers and timers of the tags that one worker sees: its own and those of its ancestors.
+
+    The order of events is (time, rank of the tag): of two events at one time the one whose tag is named first goes first.
+
+    Args:
+        tags: in the order of their ranks.
+        depends: for each tag those that it depends on, itself left out or not; both ways round.
+    """
+
+    def __init__(self, tags: Sequence[Hashable], depends: Mapping[Any, Iterable[Any]]) -> None:
+        self._buffers = {tag: _Buffer(tag, rank) for rank, tag in enumerate(tags)}
+        for tag, buffer in self._buffers.items():
+            others = sorted(
+                (self._buffers[other] for other in set(depends.get(tag, ())) if other != tag), key=_rank
+            )
+            buffer.dependents = tuple(others)
+        self._work: dict[_Buffer, None] = {}
+        """The dependent-tag workset: buffers that may have something to release now."""
+
+    def insert(self, tag: Hashable, times: np.ndarray, item: Any) -> None:
+        """Events of a tag, in non-decreasing order of time; they promise that none before the last will follow.
+
+        Args:
+            times: int64, one an event, shape (events,).
+            item: what comes back with the rows of these events.
+
+        Raises:
+            DataError: the times decrease, or begin before what the tag has promised (Definition 3.3, monotonicity).
+        """
+        if not len(times):
+            return
+        buffer = self._buffers[tag]
+        if times[0] < buffer.bound or bool((times[1:] < times[:-1]).any()):
+            raise DataError(_decreases(tag, times, buffer.bound))
+        buffer.waiting.append(_Waiting(times, item))
+        buffer.bound = int(times[-1])
+        self._moved(buffer)
+
+    def promise(self, tag: Hashable, bound: int) -> None:
+        """A heartbeat: no event of the tag before `bound` will follow; `ENDED`: none at all. A lower one does nothing."""
+        buffer = self._buffers[tag]
+        if bound > buffer.bound:
+            buffer.bound = bound
+            if not buffer.waiting:
+                self._moved(buffer)
+
+    def release(self) -> list[Slice]:
+        """What may be processed now, in an order that respects every dependence; nothing that may stays behind."""
+        found = []
+        while self._work:
+            buffer = next(iter(self._work))
+            del self._work[buffer]
+            limit, with_equal = self._limit(buffer)
+            released = False
+            while buffer.waiting:
+                first = buffer.waiting[0]
+                rows = len(first.times)
+                if limit == ENDED or first.times[-1] < limit:
+                    last = rows
+                else:
+                    last = int(np.searchsorted(first.times, limit, "right" if with_equal else "left"))
+                if last <= first.first:
+                    break
+                found.append(Slice(buffer.tag, first.item, first.first, last))
+                released = True
+                if last < rows:
+                    first.first = last
+                    break
+                buffer.waiting.popleft()
+            if released:
+                self._work.update(dict.fromkeys(buffer.dependents))
+        return found
+
+    @property
+    def frontier(self) -> int:
+        """No event before this time will be released any more."""
+        return min((buffer.head for buffer in self._buffers.values()), default=ENDED)
+
+    @property
+    def waiting(self) -> int:
+        """How many events wait."""
+        return sum(
+            len(each.times) - each.first for buffer in self._buffers.values() for each in buffer.waiting
+        )
+
+    def _moved(self, buffer: _Buffer) -> None:
+        self._work[buffer] = None
+        self._work.update(dict.fromkeys(buffer.dependents))
+
+    @staticmethod
+    def _limit(buffer: _Buffer) -> tuple[int, bool]:
+        """Up to which time this tag's events may go, and whether those at it may too."""
+        limit, with_equal = ENDED, True
+        for other in buffer.dependents:
+            head, later = other.head, other.rank > buffer.rank
+            if head < limit:
+                limit, with_equal = head, later
+            elif head == limit:
+                with_equal = with_equal and later
+        return limit, with_equal
+
+
+def _rank(buffer: _Buffer) -> int:
+    return buffer.rank
+
+
+def _decreases(tag: Any, times: np.ndarray, bound: int) -> str:
+    at = (
+        int(np.argmax(times[1:] < times[:-1])) + 1 if len(times) > 1 and (times[1:] < times[:-1]).any() else 0
+    )
+    before = times[at - 1] if at else bound
+    return (
+        f"stream of {tag}: event {at} of its next {len(times)} has time {times[at]}, after {before}; allowed: times that "
+        "do not decrease along a stream; sort the source, or give it max_out_of_orderness"
+    )
