@@ -14,6 +14,7 @@ import numpy as np
 
 from actorstream.errors import SchemaError
 from actorstream.events.column import Column
+from actorstream.events.feed import Feed
 from actorstream.events.fields import Field, Kind
 from actorstream.events.rows import rows_of
 from actorstream.events.schema import Schema
@@ -181,6 +182,15 @@ class Representation(msgspec.Struct, eq=False, gc=False):
             self._events = self._make_events()
         return self._events
 
+    def feed(self) -> list[Event] | Feed:
+        """The rows as events for one pass: made as they are taken, unless they are there already (or only one)."""
+        if self.rows == 1 or self.has_events or not self._columns:
+            return self.events()
+        return Feed(rows_of(self.schema).single, self._values())
+
+    def _values(self) -> list[list[Any]]:
+        return [self._column(position).tolist() for position in range(len(self._columns))]
+
     def _make_events(self) -> list[Event]:
         parent = self._viewed()
         if parent is not self and parent._events is not None:
@@ -191,8 +201,7 @@ class Representation(msgspec.Struct, eq=False, gc=False):
         if self.rows == 1 and self._jumbo is not None and self.schema.fixed:
             assert self._wire is not None
             return [self._jumbo.event(self._wire, self._first)]
-        values = [self._column(position).tolist() for position in range(len(self._columns))]
-        return rows_of(self.schema).build(values, self.rows)
+        return rows_of(self.schema).build(self._values(), self.rows)
 
     def only_event(self) -> Event | None:
         """The event of a batch of one event; None: it has more rows, or was not made of events."""

@@ -19,6 +19,7 @@ from actorstream.actors.actor import Actor, event_hooks
 from actorstream.errors import ActorstreamError, OperatorError
 from actorstream.events.batch import BATCHES, Batch
 from actorstream.events.event import Event
+from actorstream.events.feed import Feed
 
 EVENT_PREVIEW = 2000
 
@@ -260,16 +261,20 @@ class EventCall:
         self.is_async = is_async(hook)
         self.collect = collector(hook)
 
-    def run(self, events: list[Any]) -> None:
+    def run(self, events: list[Any] | Feed) -> None:
         """Calls the hook for each event, in order. A hook that raises costs the others nothing."""
         out = self.outbox.events["default"]
-        rest = iter(events)
+        if type(events) is list:
+            cursor: Any = iter(events)
+            rest = cursor
+        else:
+            rest, cursor = events.start()  # type: ignore[union-attr]
         while True:
             try:
                 self.collect(out, rest)
                 return
             except Exception as error:
-                at = len(events) - rest.__length_hint__() - 1  # type: ignore[attr-defined]
+                at = len(events) - cursor.__length_hint__() - 1
                 self.failures.failed(events[at], error)
                 out = self.outbox.events["default"]
 

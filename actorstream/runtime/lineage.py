@@ -5,7 +5,8 @@ Events are run one by one then, so that it is known which input row each output 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -22,7 +23,7 @@ class Descent:
         self.source: Batch | None = None
         self._origins: dict[str, np.ndarray] = {}
 
-    def run(self, call: EventCall, events: list, first: int) -> None:  # type: ignore[type-arg]
+    def run(self, call: EventCall, events: Iterable[Any], first: int) -> None:
         """Calls an event hook for events that are rows `first` and following of `source`."""
         ends: dict[str, list[int]] = {name: [] for name in self.outbox.events}
         for event in events:

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from actorstream.events.batch import Batch
+    from actorstream.events.feed import Feed
     from actorstream.ordering.base import Gate
     from actorstream.runtime.single_row import TakeSingle
     from actorstream.runtime.worker import Worker
@@ -68,7 +69,7 @@ class OperatorUnit(Unit):
         self._promised: int | None = None
         """A frontier that was read; it waits until what it covers is taken: `_marks` frames of each lane."""
         self._marks: list[int] = []
-        self._events: list[Any] = []  # events of a batch that one turn did not finish
+        self._events: list[Any] | Feed = []  # events of a batch that one turn did not finish
         self._at = 0
         self._source = ""
         self._chunk = 256
@@ -162,7 +163,7 @@ class OperatorUnit(Unit):
                     head.accept(batch, lane.input)
                 else:
                     head.begin(batch, lane.input)
-                    self._events, self._at, self._source = batch.events(), 0, lane.input
+                    self._events, self._at, self._source = batch.feed(), 0, lane.input
                 lane.consume()
             elif self._control(lane, frame):
                 return self.spawn(self.finish())

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 
     import numpy as np
 
+    from actorstream.events.feed import Feed
     from actorstream.native.arena import Arena
     from actorstream.runtime.numbering import Stamp
     from actorstream.runtime.output import Edge
@@ -164,11 +165,11 @@ class Replica:
         if call.takes_batch:
             call.run(batch)  # type: ignore[arg-type]
         else:
-            self.run_events(call, batch.events(), 0)
+            self.run_events(call, batch.feed(), 0)
         self.execute_ns += monotonic_ns() - started
         self.finish(batch.rows)
 
-    def run_events(self, call: Any, events: list[Any], first: int) -> None:
+    def run_events(self, call: Any, events: list[Any] | Feed, first: int) -> None:
         """Runs an event hook on events that are rows `first` and following of the batch that `begin` was told."""
         if self.descent is None:
             call.run(events)
