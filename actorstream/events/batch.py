@@ -57,6 +57,15 @@ class Batch(Representation):
         return cls(schema, len(events), [None] * len(schema.fields), events)
 
     @classmethod
+    def of_values(cls, schema: Schema | type[Event], values: list[list[Any]]) -> Batch:
+        """A batch of the Python values of each field, which become columns only when columns are asked for. Keeps the
+        lists: do not change them."""
+        schema = Schema.of(schema).user
+        batch = cls(schema, len(values[0]), [None] * len(schema.fields))
+        batch._values = values
+        return batch
+
+    @classmethod
     def of_columns(cls, schema: Schema | type[Event], columns: Mapping[str, Any]) -> Batch:
         """A batch of columns by name: NumPy or Arrow arrays (not copied where the type is the field's), Columns or
         lists. System columns of `schema` may be among them. SchemaError for a missing or unknown name, columns of
@@ -294,7 +303,7 @@ class Batch(Representation):
     ) -> Batch:
         schema = self.schema
         batch = Batch(schema, rows, [None] * len(schema.fields), None, None, None, first, parent, index)
-        batch.entry_min, batch.entry_max = self.entry_min, self.entry_max
+        batch.entry_min, batch.entry_max, batch._unfit = self.entry_min, self.entry_max, self._unfit
         return batch
 
     def __repr__(self) -> str:

@@ -6,7 +6,7 @@ once.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -59,6 +59,10 @@ class Representation(msgspec.Struct, eq=False, gc=False):
     entry_min: int = 0
     entry_max: int = 0
     began: int = 0
+    _values: list[list[Any]] | None = None
+    """Of each field, as they stand in events."""
+    _unfit: Callable[[Exception], Exception] | None = None
+    """Makes the error of rows that do not fit the schema; it names who made them."""
 
     # -- columns ----
 
@@ -103,8 +107,15 @@ class Representation(msgspec.Struct, eq=False, gc=False):
             return self._jumbo.column(self._wire, position, self._first, self.rows)
         if self._parent is not None:
             return self._of_parent(self._parent.column(self.schema.fields[position].name))
-        assert self._events is not None
-        return rows_of(self.schema).column(self._events, position)
+        try:
+            if self._values is not None:
+                return Column.from_values(self.schema.fields[position], self._values[position])
+            assert self._events is not None
+            return rows_of(self.schema).column(self._events, position)
+        except SchemaError as error:
+            if self._unfit is None:
+                raise
+            raise self._unfit(error) from error
 
     def _of_parent(self, column: Column) -> Column:
         if self._index is not None:
@@ -186,9 +197,11 @@ class Representation(msgspec.Struct, eq=False, gc=False):
         """The rows as events for one pass: made as they are taken, unless they are there already (or only one)."""
         if self.rows == 1 or self.has_events or not self._columns:
             return self.events()
-        return Feed(rows_of(self.schema).single, self._values())
+        return Feed(rows_of(self.schema).single, self._listed())
 
-    def _values(self) -> list[list[Any]]:
+    def _listed(self) -> list[list[Any]]:
+        if self._values is not None:
+            return self._values
         return [self._column(position).tolist() for position in range(len(self._columns))]
 
     def _make_events(self) -> list[Event]:
@@ -201,7 +214,7 @@ class Representation(msgspec.Struct, eq=False, gc=False):
         if self.rows == 1 and self._jumbo is not None and self.schema.fixed:
             assert self._wire is not None
             return [self._jumbo.event(self._wire, self._first)]
-        return rows_of(self.schema).build(self._values(), self.rows)
+        return rows_of(self.schema).build(self._listed(), self.rows)
 
     def only_event(self) -> Event | None:
         """The event of a batch of one event; None: it has more rows, or was not made of events."""
@@ -339,25 +352,27 @@ class Representation(msgspec.Struct, eq=False, gc=False):
         if self._jumbo is not None:
             return self._jumbo.nbytes * self.rows // max(self._jumbo.rows, 1)
         if self._events is not None:
-            return _events_nbytes(self.schema, self._events)
+            events, names = self._events, self.schema.names()
+            return _nbytes(
+                self.schema,
+                len(events),
+                lambda at, step: [getattr(event, names[at], None) for event in events[::step]],
+            )
+        if self._values is not None:
+            values = self._values
+            return _nbytes(self.schema, self.rows, lambda at, step: values[at][::step])
         own = sum(column.nbytes for column in self._columns if column is not None)
         if self._parent is None or None not in self._columns:
             return own
         return self._parent.nbytes * self.rows // max(self._parent.rows, 1) + own
 
 
-def _events_nbytes(schema: Schema, events: list[Event]) -> int:
-    """Estimate: fixed widths, and the variable fields of up to 16 events spread over the list."""
-    fixed = len(events) * schema.row_bytes
-    variable = [
-        field.name for field in schema.fields if field.kind in (Kind.STRING, Kind.BYTES, Kind.MSGPACK)
-    ]
-    if not variable or not events:
-        return fixed
-    sample = events[:: max(1, len(events) // 16)]
+def _nbytes(schema: Schema, rows: int, sample: Callable[[int, int], Iterable[Any]]) -> int:
+    """Estimate: fixed widths, and the variable fields of up to 16 rows spread over all (position, step -> values)."""
+    step = max(1, rows // 16)
     spread = 0
-    for event in sample:
-        for name in variable:
-            value = getattr(event, name, None)
-            spread += len(value) if isinstance(value, str | bytes) else 64
-    return fixed + spread * len(events) // len(sample)
+    for position, field in enumerate(schema.fields):
+        if field.kind in (Kind.STRING, Kind.BYTES, Kind.MSGPACK) and rows:
+            for value in sample(position, step):
+                spread += len(value) if isinstance(value, str | bytes) else 64
+    return rows * schema.row_bytes + spread * rows // len(range(0, max(rows, 1), step))

@@ -78,6 +78,8 @@ class _Builder:
             self._static_inputs(planned, incoming[planned.id])
         for planned in mine:
             self._edges(planned)
+        for replica in self.replicas.values():
+            replica.connected()
         return list(self.units.values())
 
     def _head_unit(self, replica: int) -> Unit:

@@ -16,10 +16,12 @@ from itertools import chain
 from typing import Any
 
 from actorstream.actors.actor import Actor, event_hooks
-from actorstream.errors import ActorstreamError, OperatorError
+from actorstream.errors import ActorstreamError, OperatorError, SchemaError
 from actorstream.events.batch import BATCHES, Batch
 from actorstream.events.event import Event
 from actorstream.events.feed import Feed
+from actorstream.events.schema import Schema
+from actorstream.runtime.gathering import Gathered, Loop, loop_of
 
 EVENT_PREVIEW = 2000
 
@@ -31,8 +33,8 @@ class Outbox:
 
     def __init__(self, outputs: Iterable[str], actor: str) -> None:
         self.actor = actor
-        self.events: dict[str, list[Any]] = {name: [] for name in ("default", *outputs)}
-        self.batches: list[tuple[str, Any]] = []  # a batch, or a list of events that came before one
+        self.events: dict[str, Any] = {name: [] for name in ("default", *outputs)}  # lists, or a Gathered
+        self.batches: list[tuple[str, Any]] = []  # a batch, or events that came before one
 
     def emit(self, item: Any, to: str = "default") -> None:
         """Takes one event, or a batch, for output `to`."""
@@ -73,12 +75,12 @@ class Outbox:
         for to, events in self.events.items():
             events[:] = settled.get(to, events)[: lengths[to]]
 
-    def take(self, to_batch: Callable[[str, list[Any]], Batch]) -> list[tuple[str, Batch]]:
+    def take(self, to_batch: Callable[[str, Any], Batch]) -> list[tuple[str, Batch]]:
         """Everything produced, as (output, batch) in order, and empties the box."""
         out: list[tuple[str, Batch]] = []
         if self.batches:
             for to, item in self.batches:
-                out.append((to, to_batch(to, item) if isinstance(item, list) else item))
+                out.append((to, item if type(item) in BATCHES else to_batch(to, item)))
             self.batches.clear()
         for to, events in self.events.items():
             if events:
@@ -98,14 +100,20 @@ class Outbox:
 class Failures:
     """`on_error` of one actor: raise, count and skip, or make dead letters."""
 
-    __slots__ = ("actor", "dead", "mode", "outbox", "replica")
+    __slots__ = ("actor", "dead", "given", "mode", "outbox", "replica")
 
     def __init__(self, actor: str, replica: int, mode: str, outbox: Outbox) -> None:
         self.actor, self.replica, self.mode, self.outbox = actor, replica, mode, outbox
         self.dead = 0
+        self.given: tuple[Schema, Callable[[Exception], Exception] | None] | None = None
+        """What the hook works on: the schema it should be of, and how to blame who made it."""
 
     def failed(self, what: Any, error: Exception) -> None:
-        """Decides about one event (or batch) that made a hook raise; OperatorError under `on_error = "fail"`."""
+        """Decides about one event (or batch) that made a hook raise; OperatorError under `on_error = "fail"`, and always
+        one of the actor upstream if `what` is not what it says to emit."""
+        if isinstance(error, OperatorError):
+            raise error
+        self._blame_maker(what, error)
         if self.mode == "fail":
             raise operator_error(self.actor, self.replica, what, error) from error
         self.dead += what.rows if isinstance(what, Batch) else 1
@@ -114,6 +122,15 @@ class Failures:
             text = f"{type(error).__name__}: {error}"
             for event in letters:
                 self.outbox.emit(DeadLetter(preview(event), text, self.actor), "dead")
+
+    def _blame_maker(self, what: Any, error: Exception) -> None:
+        schema, unfit = self.given or (None, None)
+        if schema is None or unfit is None or isinstance(what, Batch):  # a batch finds out itself
+            return
+        try:
+            Batch.of_events(schema, [what]).columns()
+        except SchemaError as wrong:
+            raise unfit(wrong) from error
 
 
 class DeadLetter(Event):
@@ -180,11 +197,16 @@ def is_async(hook: Callable[..., Any]) -> bool:
     return inspect.iscoroutinefunction(hook) or inspect.isasyncgenfunction(hook)
 
 
+def shape_of(hook: Callable[..., Any]) -> str:
+    """What a sync event hook answers: "generator", "one", "single" (or None), "many", "nothing"; "": look at it."""
+    return "generator" if inspect.isgeneratorfunction(hook) else _annotated_shape(hook)
+
+
 def collector(hook: Callable[..., Any]) -> Callable[[list[Any], Iterator[Any]], None]:
     """How the results of a sync event hook are gathered into a list: single, many, or decided by looking at them."""
-    if inspect.isgeneratorfunction(hook):
+    shape = shape_of(hook)
+    if shape == "generator":
         return lambda out, events: out.extend(chain.from_iterable(map(hook, events)))
-    shape = _annotated_shape(hook)
     if shape == "one":
         return lambda out, events: out.extend(map(hook, events))
     if shape == "single":
@@ -260,6 +282,13 @@ class EventCall:
         self.hook, self.outbox, self.failures = hook, outbox, failures
         self.is_async = is_async(hook)
         self.collect = collector(hook)
+        self._loop: Loop | None = None
+        self._schema: Schema | None = None
+
+    def gather(self, schema: Schema) -> None:
+        """Nobody downstream takes the hook's answers, which are of `schema`, as events."""
+        self._loop = None if self.is_async else loop_of(shape_of(self.hook), schema)
+        self._schema = schema
 
     def run(self, events: list[Any] | Feed) -> None:
         """Calls the hook for each event, in order. A hook that raises costs the others nothing."""
@@ -269,6 +298,9 @@ class EventCall:
             rest = cursor
         else:
             rest, cursor = events.start()  # type: ignore[union-attr]
+            if self._loop is not None and not out:
+                self._run_gathered(self._loop, events, rest, cursor)
+                return
         while True:
             try:
                 self.collect(out, rest)
@@ -277,6 +309,22 @@ class EventCall:
                 at = len(events) - cursor.__length_hint__() - 1
                 self.failures.failed(events[at], error)
                 out = self.outbox.events["default"]
+
+    def _run_gathered(self, loop: Loop, events: Any, rest: Iterator[Any], cursor: Any) -> None:
+        assert self._schema is not None
+        outbox, failures = self.outbox, self.failures
+        gathered = outbox.events["default"] = Gathered(self._schema)
+        while True:
+            try:
+                loop(self.hook, rest, *gathered.values)
+                return
+            except Exception as error:
+                gathered.level()
+                event = events[len(events) - cursor.__length_hint__() - 1]
+                stranger = gathered.stranger_in(error)
+                if stranger is not None:
+                    raise operator_error(failures.actor, failures.replica, event, stranger) from None
+                failures.failed(event, error)
 
     async def run_async(self, events: list[Any]) -> None:
         """The same for a hook that awaits; one event at a time, in order."""

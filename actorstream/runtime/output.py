@@ -378,6 +378,13 @@ class LaneEdge:
             self.lane.flush()
 
 
+def takes_events(edge: Edge) -> bool:
+    """Whether the consumer behind an edge is handed the very batch, and asks it for events."""
+    if isinstance(edge, DirectEdge):
+        return not edge.consumer.calls[edge.input].takes_batch
+    return any(lane.arena is None and lane.to_events for lane in getattr(edge, "lanes", ()))
+
+
 class DirectEdge:
     """A forward edge inside one process: the neighbour is called with no queue between (AIR section 3.4).
 

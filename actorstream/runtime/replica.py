@@ -26,6 +26,7 @@ from actorstream.runtime.hooks import (
     operator_error,
 )
 from actorstream.runtime.lineage import Descent
+from actorstream.runtime.output import takes_events
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
 
     from actorstream.events.feed import Feed
     from actorstream.native.arena import Arena
+    from actorstream.runtime.gathering import Gathered
     from actorstream.runtime.numbering import Stamp
     from actorstream.runtime.output import Edge
     from actorstream.runtime.two_phase import TwoPhase
@@ -79,6 +81,7 @@ class Replica:
         self.outbox = Outbox(outputs, name)
         self.failures = Failures(name, replica, on_error, self.outbox)
         self.edges: dict[str, list[Edge]] = {output: [] for output in outputs}
+        self._shared: set[str] = set()
         self.calls: dict[str, EventCall | BatchCall] = {}
         for source in inputs:
             hook, batched = hook_for(actor, source)
@@ -117,6 +120,22 @@ class Replica:
     def is_async(self) -> bool:
         """Whether any input hook awaits; such a replica is never called directly by its neighbour."""
         return any(call.is_async for call in self.calls.values())
+
+    def connected(self) -> None:
+        """All edges are known. Where no consumer takes events, event hooks give columns at once; where several take the
+        same ones, these are made once for all."""
+        self._shared = {output for output, edges in self.edges.items() if sum(map(takes_events, edges)) > 1}
+        schema = self.schemas.get("default")
+        calls = [call for call in self.calls.values() if isinstance(call, EventCall)]
+        if (
+            schema is not None
+            and self.descent is None
+            and self.stamp is None
+            and len(calls) == len(self.calls)
+            and not any(map(takes_events, self.edges["default"]))
+        ):
+            for call in calls:
+                call.gather(schema.user)
 
     # -- ActorContext
 
@@ -181,6 +200,7 @@ class Replica:
         if self.descent is not None:
             self.descent.source = batch
         self.input = source
+        self.failures.given = (batch.schema, batch._unfit)
         self.entry_min, self.entry_max = batch.entry_min, batch.entry_max
         self.began = batch.began or monotonic_ns()
         self.events_in += batch.rows
@@ -213,6 +233,8 @@ class Replica:
             batch = self._conforming(batch, schema, output)
         batch.entry_min, batch.entry_max, batch.began = self.entry_min, self.entry_max, self.began
         self.events_out += batch.rows
+        if output in self._shared:
+            batch.events()
         try:
             if self.stamp is None:
                 for edge in self.edges[output]:
@@ -227,8 +249,11 @@ class Replica:
         except Exception as error:
             raise self.unfit(error) from error
 
-    def _batch_of(self, output: str, events: list[Any]) -> Batch:
-        return Batch.of_events(self._schema(output), events)
+    def _batch_of(self, output: str, events: list[Any] | Gathered) -> Batch:
+        schema = self._schema(output)
+        batch = Batch.of_events(schema, events) if type(events) is list else events.batch()  # type: ignore[union-attr]
+        batch._unfit = self.unfit
+        return batch
 
     def _schema(self, output: str) -> Schema:
         try:

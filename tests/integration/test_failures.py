@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import threading
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -308,15 +309,42 @@ class NoOutput(Sink):
         return event
 
 
-@pytest.mark.parametrize("operator", [WrongType, WrongField])
-def test_an_event_that_cannot_leave_its_worker_is_an_error_of_who_made_it(
-    operator: type[Actor], journal: Journal
+class WrongTypeAnnotated(Actor):
+    def on_event(self, event: Number) -> Number:
+        return "text" if event.value == 777 else event  # type: ignore[return-value]
+
+
+class WrongFieldYielded(Actor):
+    def on_event(self, event: Number) -> Iterator[Number]:
+        yield Number(event.value, "text") if event.value == 777 else event  # type: ignore[arg-type]
+
+
+class AddsEach(Sink):
+    """Trips over what is no number."""
+
+    def on_event(self, event: Number) -> None:
+        assert event.value + event.group >= 0
+
+
+class AddsAll(Sink):
+    def on_batch(self, batch: Batch) -> None:
+        assert (batch["value"] + batch["group"]).min() >= 0
+
+
+@pytest.mark.parametrize("deploy", DEPLOYMENTS[:3])
+@pytest.mark.parametrize("consumer", [AddsEach, AddsAll])
+@pytest.mark.parametrize("operator", [WrongType, WrongField, WrongTypeAnnotated, WrongFieldYielded])
+def test_an_event_of_another_type_is_an_error_of_who_made_it(
+    operator: type[Actor], consumer: type[Sink], deploy: dict[str, Any]
 ) -> None:
-    deploy = {"transport": "shm", "workers": 4, "placement": "round-robin"}
-    with pytest.raises(OperatorError) as caught:
-        run(failing(journal, operator), **deploy)
-    assert caught.value.actor == "broken"
-    assert "text" in str(caught.value)
+    for on_error in ("fail",) if deploy else ("fail", "skip"):
+        topology = Topology("failing")
+        stream = topology.source(Numbers, name="source", count=1000).through(operator, name="broken")
+        stream.into(consumer, name="sink", on_error=on_error)
+        with pytest.raises(OperatorError) as caught:
+            run(topology, **deploy)
+        assert caught.value.actor == "broken"
+        assert "text" in str(caught.value)
 
 
 @EVERYWHERE

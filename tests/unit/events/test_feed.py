@@ -1,0 +1,77 @@
+"""Feeds: events that are made as they are taken."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from actorstream import Batch, Event
+from actorstream.events.feed import Feed
+
+
+class Reading(Event):
+    sensor: int
+    name: str | None
+    value: float
+
+
+def batch(rows: int) -> Batch:
+    names = [None if row % 3 == 0 else f"n{row}" for row in range(rows)]
+    return Batch.of_columns(Reading, {"sensor": np.arange(rows), "name": names, "value": np.arange(rows) / 2})
+
+
+def test_a_feed_gives_the_events_of_its_batch_again_and_again() -> None:
+    given = batch(50)
+    feed = given.feed()
+    assert isinstance(feed, Feed)
+    assert not given.has_events
+    assert list(feed) == list(feed) == given.events()
+    assert len(feed) == 50
+
+
+def test_parts_of_a_feed_are_feeds_and_a_row_is_an_event() -> None:
+    feed, events = batch(50).feed(), batch(50).events()
+    part = feed[10:20]
+    assert isinstance(part, Feed)
+    assert list(part) == events[10:20]
+    assert list(part[3:]) == events[13:20]
+    assert feed[7] == events[7]
+    assert feed[-1] == events[-1]
+
+
+def test_the_cursor_says_how_many_events_were_not_taken() -> None:
+    feed = batch(5).feed()
+    assert isinstance(feed, Feed)
+    events, cursor = feed.start()
+    assert [cursor.__length_hint__() for _ in events] == [4, 3, 2, 1, 0]  # type: ignore[attr-defined]
+
+
+def test_events_that_are_there_already_are_not_made_again() -> None:
+    events = batch(5).events()
+    given = Batch.of_events(Reading, events)
+    assert given.feed() is events
+    assert given.slice(1, 3).feed() == events[1:4]
+    assert isinstance(batch(1).feed(), list)
+
+
+def test_values_of_each_field_become_columns_or_events() -> None:
+    rows = batch(7)
+    values = [rows.column(name).tolist() for name in rows.schema.names()]
+    made = Batch.of_values(Reading, values)
+    assert made.events() == rows.events()
+    assert list(Batch.of_values(Reading, values).feed()) == rows.events()
+    assert Batch.of_values(Reading, values)["sensor"].tolist() == list(range(7))
+    assert Batch.of_values(Reading, values)["name"].to_pylist() == values[1]
+    assert Batch.of_values(Reading, values).take(np.array([2, 0])).events() == [
+        rows.events()[2],
+        rows.events()[0],
+    ]
+
+
+def test_the_size_of_values_is_told_without_converting_them() -> None:
+    rows = batch(1000)
+    values = [rows.column(name).tolist() for name in rows.schema.names()]
+    made = Batch.of_values(Reading, values)
+    packed = rows.nbytes
+    assert packed / 2 < made.nbytes < packed * 2
+    assert made._columns == [None, None, None]
+    assert packed / 2 < Batch.of_events(Reading, rows.events()).nbytes < packed * 2
