@@ -13,7 +13,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from actorstream.connectors import blocks
+from actorstream.connectors import jsonl_source
 from actorstream.connectors.json_text import json_lines
 from actorstream.connectors.jsonl_format import objects
 from actorstream.connectors.jsonl_source import JsonlSource
@@ -37,7 +37,7 @@ rows_of_types = st.tuples(
 
 @pytest.fixture
 def small_blocks(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    monkeypatch.setattr(blocks, "BLOCK_BYTES", 150)
+    monkeypatch.setattr(jsonl_source, "BLOCK_BYTES", 150)
     yield
 
 
@@ -101,7 +101,7 @@ def test_fields_are_found_by_name_and_further_ones_are_ignored(tmp_path: Path) -
 def test_strings_of_digits_convert_to_numbers_also_where_they_are_mixed_with_numbers(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str, block_bytes: int
 ) -> None:
-    monkeypatch.setattr(blocks, "BLOCK_BYTES", block_bytes)
+    monkeypatch.setattr(jsonl_source, "BLOCK_BYTES", block_bytes)
     assert rows(file(tmp_path, {"a": "1"}, {"a": "2"}), schema={"a": kind}) == [(1,), (2,)]
     mixed = [{"a": 1}, {"a": "2"}, {"a": "3"}, {"a": 4}, {"a": 5}]
     assert rows(file(tmp_path, *mixed), schema={"a": kind}) == [(1,), (2,), (3,), (4,), (5,)]
@@ -176,7 +176,7 @@ BAD_LINES = [
 def test_every_kind_of_bad_line_is_found(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, block_bytes: int
 ) -> None:
-    monkeypatch.setattr(blocks, "BLOCK_BYTES", block_bytes)
+    monkeypatch.setattr(jsonl_source, "BLOCK_BYTES", block_bytes)
     good = '{"a": 1, "b": "x"}'
     lines = [line for bad, _, _ in BAD_LINES for line in (good, bad, "  ")]
     source = JsonlSource(file(tmp_path, *lines), schema={"a": "int8", "b": "str"})
