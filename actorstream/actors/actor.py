@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import inspect
 import typing
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
@@ -239,6 +239,12 @@ class Actor:
             elif inputs and cls.role == "operator" and (takes_batches(cls) or not declared):
                 declared["default"] = inputs[0]
         return declared
+
+    @classmethod
+    def output_names(cls, keys: dict[str, Any]) -> Iterable[str]:
+        """The most outputs that `output_types` may answer, told without inputs: an output that no actor has is then
+        reported beside what is wrong with the inputs. A class that has its own `output_types` says this too."""
+        return ("default", *cls.outputs)
 
     @classmethod
     def static_inputs(cls, keys: dict[str, Any]) -> dict[str, str]:

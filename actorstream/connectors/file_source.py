@@ -20,7 +20,7 @@ from actorstream.errors import ActorstreamError, ConfigurationError, Problem
 from actorstream.events.event import Event
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
     from actorstream.connectors.dead_rows import BadRow
     from actorstream.connectors.partition import Partition
@@ -105,6 +105,10 @@ class FileSource(Source):
         be read."""
 
     # -- schema and checks --------------------------------------------------------------------------------
+
+    @classmethod
+    def output_names(cls, keys: dict[str, Any]) -> Iterable[str]:
+        return ("default", *cls.outputs)
 
     @classmethod
     def output_types(cls, keys: dict[str, Any], inputs: list[Schema]) -> dict[str, Schema | type[Event]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from datetime import datetime, timedelta
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
@@ -100,6 +101,10 @@ class GeneratorSource(Source):
         """Shard -> rows made of it."""
         self._ends: dict[int, int] = {}
         self._turn = MOST_IN_A_TURN
+
+    @classmethod
+    def output_names(cls, keys: dict[str, Any]) -> Iterable[str]:
+        return ("default", *cls.outputs)
 
     @classmethod
     def output_types(cls, keys: dict[str, Any], inputs: list[Schema]) -> dict[str, Any]:

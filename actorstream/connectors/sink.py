@@ -3,6 +3,7 @@ runtime."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from actorstream.actors.actor import Actor
@@ -53,6 +54,10 @@ class Sink(Actor):
     def collected(self) -> list[bytes]:
         """What an in-memory sink received, as Arrow IPC streams, for the launcher to hand to its caller."""
         return []
+
+    @classmethod
+    def output_names(cls, keys: dict[str, Any]) -> Iterable[str]:
+        return cls.outputs
 
     @classmethod
     def output_types(cls, keys: dict[str, Any], inputs: list[Schema]) -> dict[str, Any]:

@@ -14,7 +14,7 @@ from actorstream.connectors.dead_rows import DeadRows
 from actorstream.connectors.declared import declared_schema
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Coroutine, Iterator
+    from collections.abc import AsyncIterator, Coroutine, Iterable, Iterator
     from pathlib import Path
 
     from actorstream.connectors.live import Pump
@@ -185,6 +185,10 @@ class Source(Actor):
         """The keys that `output_types` needs to tell the class of the rows."""
         names = ("event", "schema", "event_time", "time_unit")
         return {name: getattr(self, name) for name in names}
+
+    @classmethod
+    def output_names(cls, keys: dict[str, Any]) -> Iterable[str]:
+        return ("default", *cls.outputs)
 
     @classmethod
     def output_types(cls, keys: dict[str, Any], inputs: list[Schema]) -> dict[str, Schema | type[Event]]:

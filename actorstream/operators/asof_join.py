@@ -3,6 +3,7 @@ nearest to it. As pandas.merge_asof, for streams."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
@@ -66,6 +67,10 @@ class AsofJoin(Actor):
     @classmethod
     def keyed_by(cls, keys: dict[str, Any], input: int) -> tuple[str, ...] | None:
         return tuple(pair[min(input, 1)] for pair in key_pairs(keys.get("by") or [])) or None
+
+    @classmethod
+    def output_names(cls, keys: dict[str, Any]) -> Iterable[str]:
+        return ("default", "late_right")
 
     @classmethod
     def output_types(cls, keys: dict[str, Any], inputs: list[Schema]) -> dict[str, Schema | type[Event]]:

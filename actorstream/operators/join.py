@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
@@ -62,6 +62,10 @@ class Join(Actor):
     @classmethod
     def keyed_by(cls, keys: dict[str, Any], input: int) -> tuple[str, ...]:
         return tuple(pair[min(input, 1)] for pair in key_pairs(keys["on"]))
+
+    @classmethod
+    def output_names(cls, keys: dict[str, Any]) -> Iterable[str]:
+        return ("default", "late_right")
 
     @classmethod
     def output_types(cls, keys: dict[str, Any], inputs: list[Schema]) -> dict[str, Schema | type[Event]]:

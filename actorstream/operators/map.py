@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -99,6 +99,10 @@ class Map(Actor):
     @classmethod
     def pool_limit(cls, keys: dict[str, Any]) -> float:
         return 0 if keys.get("function") is not None else math.inf
+
+    @classmethod
+    def output_names(cls, keys: dict[str, Any]) -> Iterable[str]:
+        return ("default",)
 
     @classmethod
     def output_types(cls, keys: dict[str, Any], inputs: list[Schema]) -> dict[str, Schema | type[Event]]:

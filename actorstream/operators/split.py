@@ -4,6 +4,7 @@ copies nothing."""
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -52,6 +53,10 @@ class Split(Actor):
     @classmethod
     def pool_limit(cls, keys: dict[str, Any]) -> float:
         return math.inf
+
+    @classmethod
+    def output_names(cls, keys: dict[str, Any]) -> Iterable[str]:
+        return ("default", *keys.get("cases", ()))
 
     @classmethod
     def output_types(cls, keys: dict[str, Any], inputs: list[Schema]) -> dict[str, Schema | type[Event]]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import copy
 import math
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
@@ -61,6 +62,10 @@ class StaticJoin(Actor):
     @classmethod
     def pool_limit(cls, keys: dict[str, Any]) -> float:
         return math.inf
+
+    @classmethod
+    def output_names(cls, keys: dict[str, Any]) -> Iterable[str]:
+        return ("default",)
 
     @classmethod
     def output_types(cls, keys: dict[str, Any], inputs: list[Schema]) -> dict[str, Schema | type[Event]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -75,6 +76,10 @@ class Top(Actor):
     @classmethod
     def keyed_by(cls, keys: dict[str, Any], input: int) -> tuple[str, ...] | None:
         return tuple(_listed(keys.get("key"))) or None
+
+    @classmethod
+    def output_names(cls, keys: dict[str, Any]) -> Iterable[str]:
+        return ("default",)
 
     @classmethod
     def output_types(cls, keys: dict[str, Any], inputs: list[Schema]) -> dict[str, Schema | type[Event]]:

@@ -47,6 +47,22 @@ def output_schemas(
     return found
 
 
+def possible_outputs(spec: ActorSpec, actor: GraphActor) -> set[str] | None:
+    """The outputs that an actor may have, whatever its inputs are; None: its class does not say."""
+    says = getattr(actor.cls, "output_names", None)
+    if says is None or _own_since(actor.cls, "output_types") < _own_since(actor.cls, "output_names"):
+        return None
+    try:
+        return {*says(actor.keys), *spec.outputs, "late", "dead"}
+    except Exception:  # keys that are wrong, which is reported already
+        return None
+
+
+def _own_since(cls: type, name: str) -> int:
+    """How many classes up its bases a class finds the attribute; it must have it."""
+    return next(steps for steps, base in enumerate(cls.__mro__) if name in vars(base))
+
+
 def check_class(actor: GraphActor, written: Written, problems: list[Problem]) -> None:
     """Adds what the actor's class finds wrong with its keys: a missing file, a field it lacks."""
     check: Any = getattr(actor.cls, "check", None)

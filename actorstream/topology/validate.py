@@ -5,7 +5,7 @@ All problems go into one list; what hangs on a part that is wrong already is not
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from actorstream.errors import ActorstreamError, ConfigurationError, Problem
@@ -20,7 +20,7 @@ from actorstream.topology.modules import NotFoundError, use_modules_of
 from actorstream.topology.nearest import did_you_mean, listed
 from actorstream.topology.registry import TypeRegistry
 from actorstream.topology.routes import check_route
-from actorstream.topology.schemas import check_class, output_schemas
+from actorstream.topology.schemas import check_class, output_schemas, possible_outputs
 from actorstream.topology.serial import imply_serial
 from actorstream.topology.spec import ACTOR_NAME, ActorSpec, InputSpec, TopologySpec
 from actorstream.topology.static_inputs import Statics, check_waits, static_inputs
@@ -261,6 +261,9 @@ class _Check:
     def output(self, producer: GraphActor, output: str, path: tuple[str | int, ...]) -> Schema | None:
         """The schema of a producer's output; None, with a problem unless one explains it already."""
         if not producer.outputs:  # not determined: reported there
+            possible = possible_outputs(self.spec.actors[producer.name], producer)
+            if possible is not None and output not in possible:
+                self.no_output(producer, output, sorted(possible), path)
             return None
         schema = producer.outputs.get(output)
         if (
@@ -275,8 +278,14 @@ class _Check:
                     path, f"{producer.name!r} is a sink", f"{producer.name}.dead or an operator", hint
                 )
                 return None
-            if output == "default" and not hint:
-                hint = "declare `outputs`, or annotate what the hook returns, yields or emits"
-            allowed = listed(f"{producer.name}.{name}" for name in producer.outputs)
-            self.problem(path, f"{producer.name!r} has no output {shown(output)}", allowed, hint)
+            self.no_output(producer, output, producer.outputs, path)
         return schema
+
+    def no_output(
+        self, producer: GraphActor, output: str, names: Iterable[str], path: tuple[str | int, ...]
+    ) -> None:
+        hint = did_you_mean(output, names)
+        if output == "default" and not hint:
+            hint = "declare `outputs`, or annotate what the hook returns, yields or emits"
+        allowed = listed(f"{producer.name}.{name}" for name in names)
+        self.problem(path, f"{producer.name!r} has no output {shown(output)}", allowed, hint)

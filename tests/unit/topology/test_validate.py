@@ -2,10 +2,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from actorstream.actors.actor import Actor
 from actorstream.errors import ConfigurationError
+from actorstream.events.batch import Batch
+from actorstream.events.schema import Schema
+from actorstream.topology.builder import Topology
 from actorstream.topology.inputs import Inputs
 from actorstream.topology.load import load_topology
 from actorstream.topology.registry import TypeRegistry
@@ -147,6 +152,39 @@ def test_an_unknown_output_names_the_nearest(problems: Problems) -> None:
         "actors.o.inputs[0]: 'count' has no output 'fnial'; "
         "allowed: count.running, count.final, count.late, count.dead (did you mean 'final'?)"
     )
+
+
+def test_an_unknown_output_is_found_also_where_the_inputs_of_its_actor_are_wrong(problems: Problems) -> None:
+    text = LINES + actor("split", "split", 'inputs = ["lnies"]')
+    text += actor("count", "counter", 'inputs = ["split"]') + actor(
+        "o", "out", 'inputs = ["count.fnial"]', 'path = "o"'
+    )
+    assert [found for _, found in problems(text)] == [
+        "actors.split.inputs[0]: there is no actor 'lnies'; allowed: lines, count, o (did you mean 'lines'?)",
+        "actors.o.inputs[0]: 'count' has no output 'fnial'; allowed: count.dead, count.default, count.final, "
+        "count.late, count.running (did you mean 'final'?)",
+    ]
+
+
+def test_outputs_that_only_right_inputs_could_tell_are_not_called_wrong() -> None:
+    class Fields(Actor):
+        """Has an output for each field of its input, and cannot say so without it."""
+
+        @classmethod
+        def output_types(cls, keys: dict[str, Any], inputs: list[Schema]) -> dict[str, Any]:
+            return dict.fromkeys(("default", *inputs[0].names()), inputs[0])
+
+        def on_batch(self, batch: Batch) -> Batch:
+            return batch
+
+    topology = Topology()
+    lines = topology.source([{"line": "a"}], name="lines")
+    fields = lines["typo"].through(Fields, name="fields")
+    fields["line"].into("null-sink", name="out")
+    with pytest.raises(ConfigurationError) as caught:
+        topology.graph()
+    (problem,) = caught.value.problems
+    assert "'lines' has no output 'typo'" in str(problem)
 
 
 def test_reading_a_default_output_that_is_not_declared_says_how_to_declare_it(problems: Problems) -> None:
