@@ -40,6 +40,9 @@ class ControlContext:
     def allocate(self, event: Any, rows: int) -> Any:
         raise ActorError(f"actor {self.name!r}: an actor of a System has no outputs to allocate batches for")
 
+    def failed(self, what: Any, error: Exception) -> None:
+        raise error
+
     def count_late(self, rows: int) -> None:
         raise ActorError(f"actor {self.name!r}: an actor of a System has no input that could be late")
 

@@ -3,7 +3,7 @@ needs no search for them, and one that keeps state is asked once."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -17,24 +17,8 @@ def without_failed(actor: Actor, batch: Batch, errors: RowErrors) -> Batch:
     """The rows of `batch` that have a value, once each of the others was skipped or made a dead letter.
 
     OperatorError for the first of them under `on_error = "fail"`."""
-    failures = _failures(actor)
-    if failures is None:
-        raise errors
     for event, error in zip(batch.take(errors.rows).events(), errors.errors()):
-        failures.failed(event, error)
+        actor.context.failed(event, error)
     good = np.ones(batch.rows, np.bool_)
     good[errors.rows] = False
     return batch.take(good)
-
-
-def fail_event(actor: Actor, event: Any, error: Exception) -> None:
-    """Has `on_error` decide about one event; raises the error where nothing decides (an actor outside a topology)."""
-    failures = _failures(actor)
-    if failures is None:
-        raise error
-    failures.failed(event, error)
-
-
-def _failures(actor: Actor) -> Any:
-    """What decides about failed rows in the runtime (runtime.hooks.Failures)."""
-    return getattr(actor.context, "failures", None)

@@ -45,6 +45,8 @@ class Inlet(Actor):
         replica = self.target
         unit = replica.unit
         assert unit is not None
+        if unit.worker.starting:  # the on_start of somebody asks
+            await replica.start()
         if not replica.started or replica.busy:
             answered: asyncio.Future[Any] = unit.worker.loop.create_future()
             unit.await_soon(self._in_turn(message, answered))
@@ -94,7 +96,8 @@ class Inlet(Actor):
                     f"operator {replica.name!r} (replica {replica.replica}) has ended: it still answers, but sends no "
                     "more rows, so what it emitted for this message is lost"
                 )
-        elif any(member.busy for member in unit.members):  # the emitted rows may be theirs to take
+        elif unit.worker.starting or any(member.busy for member in unit.members):
+            # the emitted rows may be theirs to take, or of an actor downstream that has not started
             unit.await_soon(self._dispatch_later(unit))
             unit.worker.mark(unit)
         else:

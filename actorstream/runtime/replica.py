@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import inspect
 from time import monotonic_ns
 from typing import TYPE_CHECKING, Any
@@ -96,6 +97,7 @@ class Replica:
         self.unit: Unit | None = None
         self.started = False
         """Whether on_start was called, so that on_stop is due."""
+        self._start: asyncio.Future[None] | None = None
         self.busy = 0
         """How many of its hooks await something, or are due to."""
         self.ended = False
@@ -158,6 +160,9 @@ class Replica:
             return allocate(schema, rows, self.arena)
         pool = self._pools[event, rows] = WritablePool(schema, rows, self.arena)
         return pool.take()
+
+    def failed(self, what: Any, error: Exception) -> None:
+        self.failures.failed(what, error)
 
     def count_late(self, rows: int) -> None:
         self.late += rows
@@ -310,6 +315,25 @@ class Replica:
             self.stamp.passed()
 
     # -- other hooks
+
+    async def start(self) -> None:
+        """Runs on_start; if somebody else does already, waits for its end. Raises what it raised."""
+        if self._start is not None:
+            await asyncio.shield(self._start)
+            return
+        self._start = asyncio.get_running_loop().create_future()
+        self.started = True
+        try:
+            coroutine = self.call("on_start")
+            if coroutine is not None:
+                await coroutine
+        except BaseException as error:
+            self._start.set_exception(
+                error if isinstance(error, Exception) else RunError("on_start was ended")
+            )
+            self._start.exception()  # if nobody waits, who called has it
+            raise
+        self._start.set_result(None)
 
     def call(self, hook: str, *arguments: Any) -> Any:
         """Calls a hook that may return or yield events; answers a coroutine that does if the hook is async."""

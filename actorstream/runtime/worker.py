@@ -102,6 +102,11 @@ class Worker:
     # -- what units ask of their worker
 
     @property
+    def starting(self) -> bool:
+        """Whether some on_start may still be due, so that no rows flow."""
+        return self._starting is not None
+
+    @property
     def loop(self) -> asyncio.AbstractEventLoop:
         return self._loop
 
@@ -297,10 +302,7 @@ class Worker:
             await self.messages.start(self._replicas(), self.job.mesh)
         for unit in reversed(self.units):  # consumers are ready before their producers speak
             for replica in unit.members:
-                replica.started = True
-                coroutine = replica.call("on_start")
-                if coroutine is not None:
-                    await coroutine
+                await replica.start()
         if self.control is not None:
             gc.collect()
             gc.freeze()  # what was built stays; only what flows is looked at

@@ -72,6 +72,54 @@ def test_an_operator_asks_another_in_any_worker(deploy: dict[str, Any]) -> None:
     assert sorted(result["out"]) == sorted((value * value, value % 101) for value in range(300))
 
 
+class Opens(Actor):
+    """Has something to answer once its async on_start is through; sends a row where it is asked to."""
+
+    outputs: ClassVar[dict[str, Any]] = {"default": Number}
+
+    def __init__(self) -> None:
+        self.opened = 0
+
+    async def on_start(self) -> None:
+        await asyncio.sleep(0)
+        self.opened += 1
+
+    def on_event(self, event: Number) -> Number:
+        return event
+
+    def on_message(self, message: int) -> int:
+        if message:
+            self.emit(Number(message, 100))
+        return self.opened
+
+
+class AsksAtStart(Actor):
+    """Its on_start asks every actor of `others`, whether upstream or downstream."""
+
+    outputs: ClassVar[dict[str, Any]] = {"default": Number}
+
+    def __init__(self, others: list[str]) -> None:
+        self.others = others
+        self.answers: list[int] = []
+
+    async def on_start(self) -> None:
+        self.answers = [await self.ref(other).ask(1000 * (other == "after")) for other in self.others]
+
+    def on_event(self, event: Number) -> Number:
+        return Number(event.value, sum(self.answers))
+
+
+@EVERYWHERE
+def test_an_on_start_that_asks_has_the_other_actor_started_first(deploy: dict[str, Any]) -> None:
+    topology = Topology("messages")
+    before = topology.source(Numbers, name="source", count=10).through(Opens, name="before")
+    asks = before.through(AsksAtStart, name="asks", others=["before", "after", "before"])
+    asks.through(Opens, name="after").to_one().into(Collect, name="out")
+    result = topology.run(**deploy)
+    rows = [(value, 3) for value in range(10)]
+    assert sorted(result["out"]) == [*rows, (1000, 100)]
+
+
 class TellsToEmit(Actor):
     outputs: ClassVar[dict[str, Any]] = {"default": Number}
 
