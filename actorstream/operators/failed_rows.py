@@ -3,7 +3,7 @@ needs no search for them, and one that keeps state is asked once."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -18,7 +18,12 @@ def without_failed(actor: Actor, batch: Batch, errors: RowErrors) -> Batch:
 
     OperatorError for the first of them under `on_error = "fail"`."""
     for event, error in zip(batch.take(errors.rows).events(), errors.errors()):
-        actor.context.failed(event, error)
+        fail_event(actor, event, error)
     good = np.ones(batch.rows, np.bool_)
     good[errors.rows] = False
     return batch.take(good)
+
+
+def fail_event(actor: Actor, event: Any, error: Exception) -> None:
+    """Has `on_error` decide about one event; raises the error where nothing decides (an actor of a System)."""
+    actor.context.failed(event, error)

@@ -16,7 +16,7 @@ from actorstream.events.jumbo import decode, from_bytes, to_bytes
 from actorstream.events.schema import Schema
 from actorstream.operators.checks import one_of, same_inputs
 from actorstream.operators.expressions import AggregateCall, ExpressionError, RowErrors, compile_call
-from actorstream.operators.failed_rows import without_failed
+from actorstream.operators.failed_rows import fail_event, without_failed
 from actorstream.operators.folds import ARITIES, RUNNING, Fold, column_of, fold_of
 from actorstream.operators.functions import (
     NativeColumns,
@@ -209,7 +209,7 @@ class Pairwise(Reduction):
                         "the function answered None; allowed: an event that stands for both"
                     )
             except Exception as error:
-                self._actor.context.failed(event, error)
+                fail_event(self._actor, event, error)
                 continue
             self._value = value
             if running:
