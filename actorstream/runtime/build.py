@@ -12,10 +12,10 @@ from actorstream.errors import OperatorError
 from actorstream.events.batch import Batch
 from actorstream.ordering import ORDERINGS
 from actorstream.ordering.serial import SerialGate
-from actorstream.runtime.hooks import operator_error
+from actorstream.runtime.hooks import EventCall, operator_error
 from actorstream.runtime.numbering import Follower, Numberer, Numbering
 from actorstream.runtime.operator_unit import InLane, OperatorUnit
-from actorstream.runtime.output import ChannelEdge, DirectEdge, LaneEdge, OutLane
+from actorstream.runtime.output import ChannelEdge, DirectEdge, LaneEdge, OutLane, takes_events
 from actorstream.runtime.pooled_unit import make_pooled
 from actorstream.runtime.replica import Replica
 from actorstream.runtime.routing import make_router
@@ -79,7 +79,7 @@ class _Builder:
         for planned in mine:
             self._edges(planned)
         for replica in self.replicas.values():
-            replica.connected()
+            _connected(replica)
         return list(self.units.values())
 
     def _head_unit(self, replica: int) -> Unit:
@@ -310,6 +310,23 @@ class _Builder:
             batch_size=self.job.deploy.batch_size,
             bounds=edge.bounds,
         )
+
+
+def _connected(replica: Replica) -> None:
+    """All edges are known. Where no consumer takes events, event hooks give columns at once; where several neighbours
+    take the same ones, these are made once for all."""
+    replica.shared = {output for output, edges in replica.edges.items() if sum(map(takes_events, edges)) > 1}
+    schema = replica.schemas.get("default")
+    calls = [call for call in replica.calls.values() if isinstance(call, EventCall)]
+    if (
+        schema is not None
+        and replica.descent is None
+        and replica.stamp is None
+        and len(calls) == len(replica.calls)
+        and not any(map(takes_events, replica.edges["default"]))
+    ):
+        for call in calls:
+            call.gather(schema.user)
 
 
 def _payload(frame: Frame) -> Batch:

@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import inspect
 from time import monotonic_ns
 from typing import TYPE_CHECKING, Any
@@ -27,7 +26,7 @@ from actorstream.runtime.hooks import (
     operator_error,
 )
 from actorstream.runtime.lineage import Descent
-from actorstream.runtime.output import takes_events
+from actorstream.runtime.start import Start
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -82,7 +81,8 @@ class Replica:
         self.outbox = Outbox(outputs, name)
         self.failures = Failures(name, replica, on_error, self.outbox)
         self.edges: dict[str, list[Edge]] = {output: [] for output in outputs}
-        self._shared: set[str] = set()
+        self.shared: set[str] = set()
+        """Outputs that several neighbours take as events, which are made once for all."""
         self.calls: dict[str, EventCall | BatchCall] = {}
         for source in inputs:
             hook, batched = hook_for(actor, source)
@@ -97,7 +97,8 @@ class Replica:
         self.unit: Unit | None = None
         self.started = False
         """Whether on_start was called, so that on_stop is due."""
-        self._start: asyncio.Future[None] | None = None
+        self.start = Start(self)
+        """Runs on_start, once."""
         self.busy = 0
         """How many of its hooks await something, or are due to."""
         self.ended = False
@@ -122,22 +123,6 @@ class Replica:
     def is_async(self) -> bool:
         """Whether any input hook awaits; such a replica is never called directly by its neighbour."""
         return any(call.is_async for call in self.calls.values())
-
-    def connected(self) -> None:
-        """All edges are known. Where no consumer takes events, event hooks give columns at once; where several take the
-        same ones, these are made once for all."""
-        self._shared = {output for output, edges in self.edges.items() if sum(map(takes_events, edges)) > 1}
-        schema = self.schemas.get("default")
-        calls = [call for call in self.calls.values() if isinstance(call, EventCall)]
-        if (
-            schema is not None
-            and self.descent is None
-            and self.stamp is None
-            and len(calls) == len(self.calls)
-            and not any(map(takes_events, self.edges["default"]))
-        ):
-            for call in calls:
-                call.gather(schema.user)
 
     # -- ActorContext
 
@@ -238,7 +223,7 @@ class Replica:
             batch = self._conforming(batch, schema, output)
         batch.entry_min, batch.entry_max, batch.began = self.entry_min, self.entry_max, self.began
         self.events_out += batch.rows
-        if output in self._shared:
+        if output in self.shared:
             batch.events()
         try:
             if self.stamp is None:
@@ -315,25 +300,6 @@ class Replica:
             self.stamp.passed()
 
     # -- other hooks
-
-    async def start(self) -> None:
-        """Runs on_start; if somebody else does already, waits for its end. Raises what it raised."""
-        if self._start is not None:
-            await asyncio.shield(self._start)
-            return
-        self._start = asyncio.get_running_loop().create_future()
-        self.started = True
-        try:
-            coroutine = self.call("on_start")
-            if coroutine is not None:
-                await coroutine
-        except BaseException as error:
-            self._start.set_exception(
-                error if isinstance(error, Exception) else RunError("on_start was ended")
-            )
-            self._start.exception()  # if nobody waits, who called has it
-            raise
-        self._start.set_result(None)
 
     def call(self, hook: str, *arguments: Any) -> Any:
         """Calls a hook that may return or yield events; answers a coroutine that does if the hook is async."""
