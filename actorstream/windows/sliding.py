@@ -83,15 +83,16 @@ class SlidingWindows:
         """The windows numbered low + 1 .. high that have at least one of `panes` (pane numbers), ascending."""
         if len(panes) == 0 or high <= low:
             return np.empty(0, np.int64)
-        starts = self.pane_start(np.asarray(panes, np.int64))
-        first = np.maximum(self.first(starts), low + 1)
+        starts = self.pane_start(np.unique(np.asarray(panes, np.int64)))
         last = np.minimum(self.last(starts), high)
+        first = np.maximum(self.first(starts), low + 1)
+        first[1:] = np.maximum(first[1:], last[:-1] + 1)  # those of the pane before are there already
         counts = np.maximum(last - first + 1, 0)
         if not counts.any():
             return np.empty(0, np.int64)
         ends = np.cumsum(counts)
         steps = np.arange(int(ends[-1])) - np.repeat(ends - counts, counts)
-        return np.unique(np.repeat(first, counts) + steps)
+        return np.repeat(first, counts) + steps
 
     # -- lateness of rows that are behind ----
 

@@ -14,7 +14,11 @@ from apps.nexmark.reference import COLUMNS, QUERIES, Data
 
 ROOT = Path(__file__).parents[2]
 APP = ROOT / "apps" / "nexmark"
-DEPLOYMENTS = [(1, "local", 4096), (2, "shm", 64), (4, "shm", 1000)]
+DEPLOYMENTS = [
+    pytest.param(1, "local", 4096, marks=pytest.mark.slow),
+    (2, "shm", 64),
+    pytest.param(4, "shm", 1000, marks=pytest.mark.slow),
+]
 SOURCES = dict.fromkeys(QUERIES, ("bid",)) | {
     "q3": ("person", "auction"),
     "q4": ("auction", "bid"),

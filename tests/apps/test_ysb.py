@@ -19,8 +19,11 @@ APP = ROOT / "apps" / "ysb"
 EXPECTED = Path(__file__).with_name("data") / "ysb"
 TABLE = APP / "data" / "ad_to_campaign.csv"
 SAMPLES = ("events", "skewed")
-DEPLOYMENTS = list(itertools.product((1, 2, 4), (1, 7, 64, 1000)))
 SOME_DEPLOYMENTS = [(1, 1000), (2, 7), (4, 64)]
+DEPLOYMENTS = [
+    pytest.param(*each, marks=() if each in SOME_DEPLOYMENTS else pytest.mark.slow)
+    for each in itertools.product((1, 2, 4), (1, 7, 64, 1000))
+]
 
 
 def command(
@@ -118,7 +121,9 @@ def test_any_lateness_that_admits_the_late_events_gives_the_same(
 
 
 @pytest.mark.parametrize("pre_aggregation", ["true", "false"])
-@pytest.mark.parametrize(("workers", "batch_size"), [(1, 1000), (2, 7), (4, 1)])
+@pytest.mark.parametrize(
+    ("workers", "batch_size"), [pytest.param(1, 1000, marks=pytest.mark.slow), (2, 7), (4, 1)]
+)
 @pytest.mark.parametrize("lateness_ms", [0, 5000])
 def test_late_events_are_counted_and_come_out_of_windows_late(
     workers: int, batch_size: int, lateness_ms: int, pre_aggregation: str, tmp_path: Path
