@@ -21,6 +21,8 @@ SUITES = {
     "ablation": "benchmarks.suites.ablation",
     "keyed": "benchmarks.suites.keyed",
     "tpcx-bb": "benchmarks.suites.tpcx_bb",
+    "reorder": "benchmarks.suites.reorder",
+    "hybrid": "benchmarks.suites.hybrid",
     "scalegate": "benchmarks.suites.scalegate",
 }
 

@@ -24,6 +24,10 @@ NAMES = {
     "ablation": "both-1 both-16384 both-65536 no-pipelining-16384 no-pre-aggregation-16384 neither-16384",
     "tpcx-bb": "q1-turns-1 q1-ct-2 q1-lp-2-p99 q1-serial-2 q15-lp-half-load-p99 q15-qst-16-simulated",
     "keyed": "distinct-1m-1 distinct-1m-2 keys-10m-1 keys-10m-2 keys-10m-2-memory one-window-10m-1-memory",
+    "reorder": "unordered-1us non-blocking-1us non-blocking-light-4 lock-based-light-4-send-p99"
+    " non-blocking-light-8-cost non-blocking-pipeline-2 lock-based-pipeline-2-cost",
+    "hybrid": "hybrid-uniform hybrid-sigma-0.05 partitioned-sigma-0.05 shared-sigma-0.05"
+    " hybrid-10us-latency hybrid-10000us-work partitioned-10000us-latency-p50",
     "scalegate": "alternating-2-1 alternating-6-2 runs-2-1 runs-4-2 single-1-1 single-4-1",
 }
 PEERS = "flink-1 flink-2 flink-preaggregated-2 spark-2 bytewax-1 bytewax-2 pathway-1"

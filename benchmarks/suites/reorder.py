@@ -1,0 +1,102 @@
+"""`reorder`: what order costs, and the non-blocking reordering buffer against the lock-based one (ordered-multicore
+section 7.3, figures 12 and 13)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from statistics import median
+
+from benchmarks.ordered import run
+from benchmarks.suite import Case, Curve, Probe, Settings, Suite, probe
+
+COSTS = (1, 10, 100)
+THREADS = (1, 2, 4, 8)
+PIPELINE_THREADS = (1, 2, 4)
+SCHEMES = ("lock-based", "non-blocking")
+LIGHT_US = 10.0
+HEAVY_US = 100.0
+SELECTIVITY = 50
+PARTITIONS = 100
+
+
+def suite(settings: Settings) -> Suite:
+    seconds = 0.25 if settings.quick else 0.6
+    rates: dict[tuple[str, int], list[float]] = {}
+
+    def unit_cost(cost: int, scheme: str) -> float:
+        return run(cost, seconds, scheme=scheme).unit_us
+
+    def light(scheme: str, threads: int) -> Sequence[float]:
+        ran = run(LIGHT_US, seconds, scheme=scheme, threads=threads, selectivity=SELECTIVITY, timed=True)
+        rates.setdefault((scheme, threads), []).append(ran.rate)
+        return ran.rate, ran.send_p99_us, ran.cost_us
+
+    def pipeline(scheme: str, threads: int) -> Sequence[float]:
+        ran = run(
+            HEAVY_US,
+            2 * seconds,
+            scheme=scheme,
+            threads=threads,
+            selectivity=SELECTIVITY,
+            kind="hybrid",
+            partitions=PARTITIONS,
+            timed=True,
+            pipeline=True,
+        )
+        return ran.rate, ran.cost_us
+
+    def curves() -> Sequence[Curve]:
+        return [
+            Curve(
+                scheme,
+                "threads",
+                "inputs/s",
+                tuple((float(threads), median(rates[scheme, threads])) for threads in THREADS),
+            )
+            for scheme in SCHEMES
+        ]
+
+    probes = [
+        probe(
+            f"{scheme}-{cost}us",
+            "µs",
+            partial(unit_cost, cost, scheme),
+            against=None if scheme == "unordered" else f"unordered-{cost}us",
+        )
+        for cost in COSTS
+        for scheme in ("unordered", "non-blocking", "lock-based")
+    ]
+    for threads in THREADS:
+        for scheme in SCHEMES:
+            names = [f"{{}}-light-{threads}", f"{{}}-light-{threads}-send-p99", f"{{}}-light-{threads}-cost"]
+            probes.append(Probe(compared(scheme, names, "inputs/s"), partial(light, scheme, threads)))
+    for threads in PIPELINE_THREADS:
+        for scheme in SCHEMES:
+            names = [f"{{}}-pipeline-{threads}", f"{{}}-pipeline-{threads}-cost"]
+            probes.append(Probe(compared(scheme, names, "tuples/s"), partial(pipeline, scheme, threads)))
+    return Suite(
+        "reorder",
+        tuple(probes),
+        notes=(
+            "SCHEME-COST: processor time of two threads for one output of an operator of that cost",
+            f"light-THREADS: an operator of 10 µs, selectivity {SELECTIVITY}; send-p99: what a thread spends in a send; "
+            "cost: in the operator and its send",
+            f"pipeline-THREADS: two operators of 100 µs, the first with selectivity {SELECTIVITY}, the second with "
+            f"{PARTITIONS} partitions; tuples of the second; cost: of the first",
+        ),
+        curves=curves,
+    )
+
+
+def compared(scheme: str, names: Sequence[str], unit: str) -> tuple[Case, ...]:
+    """The cases of one scheme; those of the non-blocking one against the lock-based one's. The first is a rate."""
+    lock = scheme == "lock-based"
+    return tuple(
+        Case(
+            name.format(scheme),
+            unit if name is names[0] else "µs",
+            None if lock else name.format("lock-based"),
+        )
+        for name in names
+    )

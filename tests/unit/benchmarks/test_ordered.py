@@ -1,0 +1,45 @@
+"""The driver of the suites `reorder` and `hybrid`: what it measures is there and adds up."""
+
+from __future__ import annotations
+
+import pytest
+
+from benchmarks.ordered import KINDS, SCHEMES, run
+
+
+@pytest.mark.parametrize("scheme", SCHEMES)
+@pytest.mark.parametrize("selectivity", [0, 1, 50])
+def test_outputs_leave_at_some_rate_and_cost_time(scheme: str, selectivity: int) -> None:
+    ran = run(1.0, 0.03, scheme=scheme, selectivity=selectivity, window=16, timed=True)
+    assert ran.rate > 0
+    assert ran.unit_us > 0
+    assert 0 < ran.work_us <= ran.cost_us
+    assert ran.send_p99_us > 0
+    assert (ran.latency_us > 0) == (scheme != "unordered")
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_kind_of_worklist_serves_skewed_keys(kind: str) -> None:
+    partitions = 1 if kind == "stateless" else 7
+    assert run(1.0, 0.03, kind=kind, partitions=partitions, sigma=0.1, threads=4).rate > 0
+
+
+@pytest.mark.parametrize("scheme", ["non-blocking", "lock-based"])
+@pytest.mark.parametrize("threads", [1, 3])
+def test_a_pipeline_goes_on_when_its_second_worklist_was_full(scheme: str, threads: int) -> None:
+    ran = run(
+        1.0,
+        0.1,
+        scheme=scheme,
+        threads=threads,
+        selectivity=256,
+        kind="hybrid",
+        partitions=9,
+        pipeline=True,
+    )
+    assert ran.rate > 0
+
+
+def test_settings_out_of_range_are_refused() -> None:
+    with pytest.raises(ValueError, match="99 threads"):
+        run(1.0, 0.01, threads=99)
