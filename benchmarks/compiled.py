@@ -33,7 +33,8 @@ def compiled(name: str, core: tuple[str, ...] = ()) -> Any:
     native/src, which are built with it as the core is. A compiler error raises cffi's VerificationError."""
     source = (SOURCES / f"{name}.c").read_text()
     drives = [CORE / "src" / f"{part}.c" for part in core]
-    read = [source, *(path.read_text() for path in (*drives, *sorted(CORE.glob("*/*.h")) * bool(core)))]
+    headers = [*sorted(SOURCES.glob("*.h")), *sorted(CORE.glob("*/*.h"))] if core else []
+    read = [source, *(path.read_text() for path in (*drives, *headers))]
     identity = hashlib.sha256(f"{read}{MACHINE}{sys.version}{os.uname().machine}".encode()).hexdigest()[:16]
     folder = cache_folder()
     folder.mkdir(parents=True, exist_ok=True)
@@ -55,7 +56,7 @@ def build(module: str, source: str, target: Path, drives: list[Path]) -> None:
         module,
         source,
         sources=[str(path) for path in drives],
-        include_dirs=[str(CORE / "include"), str(CORE / "src")] if drives else [],
+        include_dirs=[str(SOURCES), str(CORE / "include"), str(CORE / "src")] if drives else [],
         extra_compile_args=["-O3", *own, "-std=gnu11"],
     )
     with tempfile.TemporaryDirectory(dir=target.parent) as folder:

@@ -7,11 +7,10 @@
 #include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>
-#include <stdint.h>
 #include <stdlib.h>
-#include <string.h>
-#include <time.h>
 
+#include "histogram.h"
+#include "multiply.h"
 #include "reorder.h"
 #include "worklist.h"
 
@@ -42,18 +41,12 @@ enum {
     MOST_SELECTIVITY = 256,
     LIST = 1024,
     DRAWS = 1 << 16,
-    EGRESS = 1 << 12,
-    BUCKETS = 64 * 16,
-    DIMENSION = 4
+    EGRESS = 1 << 12
 };
 
 typedef struct tuple {
     uint64_t words[8];
 } tuple;
-
-typedef struct histogram {
-    uint64_t count, sum_ns, buckets[BUCKETS];
-} histogram;
 
 typedef struct worker {
     _Alignas(128) struct bench *bench;
@@ -92,91 +85,6 @@ typedef struct bench {
     histogram latency; /* of the last stage; written in its exit section */
     worker *workers;
 } bench;
-
-static uint64_t clock_ns(clockid_t clock) {
-    struct timespec now;
-    clock_gettime(clock, &now);
-    return (uint64_t)now.tv_sec * UINT64_C(1000000000) + (uint64_t)now.tv_nsec;
-}
-
-static uint64_t now_ns(void) {
-    return clock_ns(CLOCK_MONOTONIC);
-}
-
-/* ------------------------------------------------------------------ histogram */
-
-static void note(histogram *into, uint64_t ns) {
-    int high = ns < 16 ? 0 : 59 - __builtin_clzll(ns); /* 16 buckets for each power of two */
-    into->buckets[ns < 16 ? (int)ns : (high + 1) * 16 + (int)((ns >> high) & 15)]++;
-    into->count++;
-    into->sum_ns += ns;
-}
-
-static void add_up(histogram *into, const histogram *other) {
-    into->count += other->count;
-    into->sum_ns += other->sum_ns;
-    for (int i = 0; i < BUCKETS; i++) {
-        into->buckets[i] += other->buckets[i];
-    }
-}
-
-static double quantile_us(const histogram *of, double share) {
-    uint64_t seen = 0, wanted = (uint64_t)(share * (double)of->count);
-    for (int i = 0; i < BUCKETS; i++) {
-        seen += of->buckets[i];
-        if (seen > wanted) {
-            int high = i < 16 ? 0 : i / 16 - 1;
-            double low = i < 16 ? i : (double)((uint64_t)(16 + i % 16) << high);
-            return (low + (double)(UINT64_C(1) << high) / 2) / 1000;
-        }
-    }
-    return 0;
-}
-
-/* ------------------------------------------------------------------ operators */
-
-/* The parametric operator: so many products of a matrix with itself, kept in range. */
-static uint64_t multiply(double matrix[DIMENSION][DIMENSION], uint64_t iterations) {
-    for (uint64_t n = 0; n < iterations; n++) {
-        double product[DIMENSION][DIMENSION];
-        for (int i = 0; i < DIMENSION; i++) {
-            for (int k = 0; k < DIMENSION; k++) {
-                double sum = 0;
-                for (int j = 0; j < DIMENSION; j++) {
-                    sum += matrix[i][j] * matrix[j][k];
-                }
-                product[i][k] = 0.5 * sum + 0.01;
-            }
-        }
-        memcpy(matrix, product, sizeof product);
-        __asm__ __volatile__("" ::: "memory");
-    }
-    return (uint64_t)(matrix[0][0] * 1000) + 2;
-}
-
-static void unit_matrix(double matrix[DIMENSION][DIMENSION]) {
-    for (int i = 0; i < DIMENSION; i++) {
-        for (int k = 0; k < DIMENSION; k++) {
-            matrix[i][k] = i == k ? 0.4 : 0.05;
-        }
-    }
-}
-
-/* Products a microsecond, the best of several short tries. */
-static double speed(void) {
-    double matrix[DIMENSION][DIMENSION], best = 0;
-    unit_matrix(matrix);
-    for (int i = 0; i < 40; i++) {
-        uint64_t begun = now_ns();
-        volatile uint64_t kept = multiply(matrix, 10000);
-        (void)kept;
-        double rate = 10000 * 1000.0 / (double)(now_ns() - begun);
-        best = rate > best ? rate : best;
-    }
-    return best;
-}
-
-/* ------------------------------------------------------------------ exits */
 
 /* Tuple by tuple, as into a queue that one thread at a time fills. */
 static void put_out(bench *bench, const tuple *tuples, uint32_t count) {
@@ -223,8 +131,6 @@ static int leave_first(void *context, uint64_t serial, uint64_t unit) {
     }
     return AS_OK;
 }
-
-/* ------------------------------------------------------------------ workers */
 
 static void refill(bench *bench) {
     as_worklist *list = bench->stages[0].list;
@@ -319,8 +225,6 @@ static void *work(void *argument) {
     me->processor_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
     return NULL;
 }
-
-/* ------------------------------------------------------------------ runs */
 
 static void *zeroed(uint64_t bytes) {
     void *memory = aligned_alloc(128, (bytes + 127) / 128 * 128);
