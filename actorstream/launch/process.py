@@ -11,6 +11,7 @@ import sys
 import traceback
 from typing import TYPE_CHECKING, Any
 
+from actorstream.native.memory import keep_freed_memory
 from actorstream.runtime.control import ControlPipe, failed_message
 from actorstream.runtime.worker import Aborted, Worker
 
@@ -98,6 +99,7 @@ def fork_worker(job: Job, process: int, fabric: Fabric | None, others: list[Work
 def _child(job: Job, process: int, fabric: Fabric | None, control: ControlPipe, parent: int) -> int:
     """Runs the worker; answers the exit status. The worker dies with its launcher, whatever way that goes."""
     die_with_parent(parent, f"actorstream-w{process}")
+    keep_freed_memory()
     signal.set_wakeup_fd(-1)
     signal.signal(
         signal.SIGINT, signal.SIG_IGN

@@ -152,3 +152,20 @@ def resource_limits() -> ResourceLimits:
         soft(resource.RLIMIT_MEMLOCK),
         soft(resource.RLIMIT_FSIZE),
     )
+
+
+def keep_freed_memory(nbytes: int = 1 << 28) -> None:
+    """From now on the C library keeps up to `nbytes` of freed memory of each thread's heap for its next request, also of
+    large arrays. Otherwise it gives the memory of a large batch back to the kernel, and pays for every page again."""
+    import ctypes
+
+    libc: Any = ctypes.CDLL(None)
+    if hasattr(libc, "mallopt"):
+        libc.mallopt(_M_TRIM_THRESHOLD, nbytes)
+        libc.mallopt(_M_MMAP_THRESHOLD, _LARGEST_THRESHOLD)
+
+
+_M_TRIM_THRESHOLD, _M_MMAP_THRESHOLD = -1, -3
+"""Of glibc's malloc.h."""
+_LARGEST_THRESHOLD = 32 << 20
+"""What glibc accepts at the most."""

@@ -97,6 +97,10 @@ class Aggregate(Actor):
         """Class and keys of the step that merges what the local one emits; `schema`: of the rows that that takes."""
         return MergingAggregate, {"rows": schema, "keys": dict(keys)}
 
+    @classmethod
+    def pool_limit(cls, keys: dict[str, Any]) -> float:
+        return 1
+
     # -- the run
 
     def on_start(self) -> None:

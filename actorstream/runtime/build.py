@@ -16,6 +16,7 @@ from actorstream.runtime.hooks import EventCall, operator_error
 from actorstream.runtime.numbering import Follower, Numberer, Numbering
 from actorstream.runtime.operator_unit import InLane, OperatorUnit
 from actorstream.runtime.output import ChannelEdge, DirectEdge, LaneEdge, OutLane, takes_events
+from actorstream.runtime.pooled_serial_unit import PooledSerialUnit
 from actorstream.runtime.pooled_unit import make_pooled
 from actorstream.runtime.replica import Replica
 from actorstream.runtime.routing import make_router
@@ -154,7 +155,7 @@ class _Builder:
         orders = {link.edge.order for link in links} - {"serial"}
         gate = _load(ORDERINGS[orders.pop() if len(orders) == 1 else "none"])(lanes)
         limit = job.pooled.get(node.name, 0)
-        unit: OperatorUnit | None = self._serial_unit(head, links)
+        unit: OperatorUnit | None = self._serial_unit(head, links, PooledSerialUnit if limit else SerialUnit)
         if unit is None and limit:
             make = job.graph.actors
             unit = make_pooled(
@@ -167,7 +168,7 @@ class _Builder:
             self.worker.by_bit[link.channel.receive_bit] = unit
         return unit
 
-    def _serial_unit(self, head: Replica, links: list[Link]) -> SerialUnit | None:
+    def _serial_unit(self, head: Replica, links: list[Link], kind: type[SerialUnit]) -> SerialUnit | None:
         """The unit of a head with serial input; None: it has none."""
         plan = self.job.serial
         point = next((plan.edges[link.edge.index] for link in links if link.edge.index in plan.edges), None)
@@ -183,7 +184,7 @@ class _Builder:
             else:
                 lanes.append(SideLane(*ends))
         numbering = Numbering(plan.phases)
-        unit = SerialUnit(self.worker, head, lanes, SerialGate(lanes), numbering, head.name in plan.merging)
+        unit = kind(self.worker, head, lanes, SerialGate(lanes), numbering, head.name in plan.merging)
         self.numberings[unit, point] = numbering
         return unit
 

@@ -12,6 +12,7 @@ from threading import Lock, Thread
 from time import monotonic_ns
 from typing import TYPE_CHECKING
 
+from actorstream.native.memory import keep_freed_memory
 from actorstream.scheduling.scheduler import Allotment, Scheduler
 
 if TYPE_CHECKING:
@@ -83,6 +84,7 @@ class Pool:
         if self._threads:
             self._switch_s = sys.getswitchinterval()
             sys.setswitchinterval(min(SWITCH_S, self._switch_s))
+            keep_freed_memory()
         for each in self._threads:
             each.thread.start()
 

@@ -43,8 +43,10 @@ class PooledUnit(OperatorUnit):
     worker: ScheduledWorker
     limit: float = 1
 
-    def __init__(self, worker: ScheduledWorker, head: Replica, lanes: list[InLane], gate: Gate) -> None:
-        super().__init__(worker, head, lanes, gate)
+    def __init__(
+        self, worker: ScheduledWorker, head: Replica, lanes: list[InLane], gate: Gate, *more: Any
+    ) -> None:
+        super().__init__(worker, head, lanes, gate, *more)
         self.operator: Operator | None = None
         self.entry, self.exit = Lock(), Lock()
         self.on_loop = True

@@ -61,17 +61,16 @@ def _limit_of(graph: Graph, actor: GraphActor, serial: SerialPlan) -> float:
         return 0
     if any(map(is_async, [*event_hooks(cls).values(), cls.on_heartbeat])):
         return 0
-    if any(_is_ordered(edge, serial) for edge in [*actor.inputs, *graph.consumers(actor.name)]):
-        return 0  # orders number and merge on the loop
+    edges = [*actor.inputs, *graph.consumers(actor.name)]
+    if any(edge.order not in ("none", "serial") for edge in edges):
+        return 0
+    if any(edge.index in serial.edges for edge in edges):
+        return 1  # takes and gives number after number
     if any(_overrides(cls, hook) for hook in ("on_heartbeat", "promise", "on_end")):
         return 1
     if _overrides(cls, "on_start") and not hasattr(cls, "twin"):
         return 1
     return UNBOUNDED if limit > 1 else 1
-
-
-def _is_ordered(edge: Edge, serial: SerialPlan) -> bool:
-    return edge.index in serial.edges or edge.order not in ("none", "serial")
 
 
 def _overrides(cls: Any, hook: str) -> bool:

@@ -99,11 +99,14 @@ def test_a_graph_that_forks_and_meets_keeps_the_order_of_each_branch(schedule: s
     assert [value for value in values if value > 1000] == list(range(1001, 4001))
 
 
-def in_serial_order(count: int, *, forks: bool) -> Topology:
+def in_serial_order(count: int, way: str) -> Topology:
     topology = Topology("serial")
     stream = topology.source(Numbers, name="numbers", count=count)
     stream = stream.through(Map, name="map", set={"value": "value + 1"})
-    if forks:
+    if way == "partitions":
+        keyed = stream.by("group").through(Times, name="twice", times=2, replicas=3)
+        stream = keyed.shuffle().through(Map, name="more", set={"value": "value * 2"}, replicas=2)
+    elif way == "fork":
         twice = stream.through(Times, name="twice", times=2)
         even = stream.through(Filter, name="even", where="value % 2 == 0")
         stream = twice.ordered("serial").through(Union, even.ordered("serial"), name="both")
@@ -112,16 +115,16 @@ def in_serial_order(count: int, *, forks: bool) -> Topology:
 
 
 @pytest.mark.parametrize("schedule", NAMES)
-@pytest.mark.parametrize("forks", [False, True])
-def test_serial_order_is_that_of_one_worker(schedule: str, forks: bool) -> None:
-    sequence = in_serial_order(1500, forks=forks).run(batch_size=40)["out"]
+@pytest.mark.parametrize("way", ["chain", "fork", "partitions"])
+def test_serial_order_is_that_of_one_worker(schedule: str, way: str) -> None:
+    sequence = in_serial_order(1500, way).run(batch_size=40)["out"]
     for threads, window in ((1, 1), (2, 2), (6, 1024)):
         deploy = {
             "threads": threads,
             "reorder_window": window,
             "testing": {"delay": "300us", "seed": threads},
         }
-        result = in_serial_order(1500, forks=forks).run(schedule=schedule, batch_size=40, **deploy)
+        result = in_serial_order(1500, way).run(schedule=schedule, batch_size=40, **deploy)
         assert result["out"] == sequence, deploy
 
 

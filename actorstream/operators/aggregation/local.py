@@ -58,6 +58,10 @@ class LocalAggregate(Actor):
     def __init__(self, **keys: Any) -> None:
         self.keys = keys
 
+    @classmethod
+    def pool_limit(cls, keys: dict[str, Any]) -> float:
+        return 1
+
     def on_start(self) -> None:
         definition, problems = define(self.keys, next(iter(self.context.inputs.values())))
         assert definition is not None, problems
