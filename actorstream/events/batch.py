@@ -53,8 +53,9 @@ class Batch(Representation):
     @classmethod
     def of_events(cls, schema: Schema | type[Event], events: list[Event]) -> Batch:
         """A batch of events, which become columns only when columns are asked for. Keeps the list: do not change it."""
-        schema = Schema.of(schema).user
-        return cls(schema, len(events), [None] * len(schema.fields), events)
+        own = None if type(schema) is Schema else schema.__dict__.get("__schema__")
+        made = Schema.of(schema).user if own is None else own  # that of a class has no system columns
+        return cls(made, len(events), [None] * len(made.fields), events)
 
     @classmethod
     def of_values(cls, schema: Schema | type[Event], values: list[list[Any]]) -> Batch:

@@ -167,21 +167,14 @@ class Worker:
         if not self._open:
             return
         bell, ready, by_bit = self.bell, self.ready, self.by_bit
-        if self._parked:
-            self._parked = False
-            bell.unpark()  # type: ignore[union-attr]
-            if self._spin_ns:
-                slept = monotonic_ns() - self._parked_at
-                if slept < MAX_SPIN_NS:
-                    self._spin_ns = min(2 * self._spin_ns, MAX_SPIN_NS)
-                elif slept > 10 * MAX_SPIN_NS:
-                    self._spin_ns = SPIN_NS
+        woken, self._parked = self._parked, False
         deadline = monotonic_ns() + LOOP_NS
         self._turning = True
+        rung: list[int] | None = None
         try:
             while True:
                 if bell is not None:
-                    for bit in bell.collect():
+                    for bit in rung or bell.collect():
                         unit = by_bit[bit]
                         if not unit.ready and not unit.done:
                             if self._delay_s:
@@ -189,6 +182,7 @@ class Worker:
                                 continue
                             unit.ready = True
                             ready.append(unit)
+                    rung = None
                 if ready:
                     unit = ready.popleft()
                     unit.ready = False
@@ -198,10 +192,18 @@ class Worker:
                         else:
                             unit.ready = True
                             ready.append(unit)
+                    if woken:  # only now: what woke the worker is dealt with first
+                        woken = False
+                        self._unpark(deadline - LOOP_NS)
                     if monotonic_ns() > deadline or not self._open:
                         break
-                elif not self._rest(deadline):
-                    return
+                elif woken:
+                    woken = False
+                    self._unpark(deadline - LOOP_NS)
+                else:
+                    rung = self._rest()
+                    if rung is None:
+                        return
             self._scheduled = True
             self._loop.call_soon(self._turns)
         except BaseException as error:
@@ -209,34 +211,46 @@ class Worker:
         finally:
             self._turning = False
 
-    def _rest(self, deadline: int) -> bool:
-        """Nothing is ready. Whether to look again (something arrived); else the worker sleeps until told."""
+    def _unpark(self, woken: int) -> None:
+        """Rings need not wake this worker any more. `woken`: when it was, which says how long to look for work next time,
+        before it parks."""
+        self.bell.unpark()  # type: ignore[union-attr]
+        if self._spin_ns:
+            slept = woken - self._parked_at
+            if slept < MAX_SPIN_NS:
+                self._spin_ns = min(2 * self._spin_ns, MAX_SPIN_NS)
+            elif slept > 10 * MAX_SPIN_NS:
+                self._spin_ns = SPIN_NS
+
+    def _rest(self) -> list[int] | None:
+        """Nothing is ready. The bits that rang, or none, if it is to look again; None: the worker sleeps until told."""
         self._publish_soon()
         for unit in self.units:
             if unit.blocked:
                 unit.flush()  # what waits for other consumers than the one that is full
         if self.ready:
-            return True
+            return []
         bell = self.bell
         if bell is None:
-            return False
+            return None
         if self.job.always_spin:
             # the loop is looked at about once a millisecond
-            if bell.spin(max(0, min(LONG_SPIN_NS, self.alarms.next_ns() - monotonic_ns()))):
-                return True
+            rung = bell.wait(max(0, min(LONG_SPIN_NS, self.alarms.next_ns() - monotonic_ns())))
+            if rung:
+                return rung
             self.alarms.run_due()
             if self.ready:
-                return True
+                return []
             self._scheduled = True
             self._loop.call_soon(self._turns)
-            return False
-        if self._spin_ns and self._hopes() and bell.spin(self._spin_ns):
-            return True
+            return None
+        if self._spin_ns and self._hopes() and (rung := bell.wait(self._spin_ns)):
+            return rung
         if bell.park():
             self._parked = True
             self._parked_at = monotonic_ns()
-            return False
-        return True
+            return None
+        return []
 
     def _hopes(self) -> bool:
         """Whether another worker may soon have something for this one. One that only waits for time does not spin: the

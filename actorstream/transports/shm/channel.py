@@ -178,16 +178,7 @@ class ShmSendChannel(SendChannel):
         )
 
     def rows(self, layout: str) -> RowSender | None:
-        send = row_sender(self._ring, layout)
-        if send is None:
-            return None
-
-        def unless_stopped(*given: Any) -> bool:
-            if self._stopped is not None:
-                raise self._stopped()
-            return send(*given)
-
-        return unless_stopped
+        return row_sender(self._ring, layout, self)
 
     def advance(self, word: int, value: int, *, ring: bool = True) -> None:
         self._ring.advance(word, value, ring)

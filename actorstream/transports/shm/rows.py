@@ -6,8 +6,9 @@ Knows where they lie in the entry, not what they mean.
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Callable
 from struct import Struct
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from actorstream.native.channel import ReceiveRing, SendRing
 from actorstream.transports.base import DATA, NO_TIME_MAX, NO_TIME_MIN, RowSender, RowTaker
@@ -19,14 +20,18 @@ ROW = 5
 """Of an entry that is a row."""
 AT, ROW_BYTES = 32, 72
 """Where in such an entry the row lies, and its most bytes."""
-_HEAD = Struct("<IIQQ")
-"""From byte 8 on: flags, epoch, schema, sequence."""
-_TAIL_AT = 104
-_TAIL = Struct("<qqI")
-"""Behind the row: least and greatest entry time, producer."""
+_HEAD, _TAIL = "IIQQ", "qqI"
+"""Around the row, from byte 8 on: flags, epoch, schema, sequence; least and greatest entry time, producer."""
 _MARKS = Struct("<8xI92xqq")
 """Flags, least and greatest entry time."""
 _WAITED = (1 << 31) - 1
+
+
+class Stoppable(Protocol):
+    """An end that may be closed, or whose peer may be lost."""
+
+    _stopped: Callable[[], Exception] | None
+    """Makes the error of everything that is tried then."""
 
 
 def waited_flags(began: int, entered: int) -> int:
@@ -35,13 +40,13 @@ def waited_flags(began: int, entered: int) -> int:
     return (waited if 0 < waited < _WAITED else _WAITED) << 1
 
 
-def row_sender(ring: SendRing, layout: str) -> RowSender | None:
-    """See `SendChannel.rows`."""
-    form = Struct(f"<{layout}")
-    if form.size > ROW_BYTES:
+def row_sender(ring: SendRing, layout: str, end: Stoppable) -> RowSender | None:
+    """See `SendChannel.rows`. `end`: whose ring it is."""
+    size = Struct(f"<{layout}").size
+    if size > ROW_BYTES:
         return None
     entry, send_row = ring.row, ring.send_row
-    head, pack, tail = _HEAD.pack_into, form.pack_into, _TAIL.pack_into
+    pack = Struct(f"<{_HEAD}{layout}{ROW_BYTES - size}x{_TAIL}").pack_into
 
     def send(
         values: tuple[Any, ...],
@@ -52,9 +57,10 @@ def row_sender(ring: SendRing, layout: str) -> RowSender | None:
         max_entry: int,
         began: int,
     ) -> bool:
-        pack(entry, AT, *values)
-        head(entry, 8, waited_flags(began, max_entry) if began else 0, 0, schema, sequence)
-        tail(entry, _TAIL_AT, min_entry, max_entry, producer)
+        if end._stopped is not None:
+            raise end._stopped()
+        flags = waited_flags(began, max_entry) if began else 0
+        pack(entry, 8, flags, 0, schema, sequence, *values, min_entry, max_entry, producer)
         return send_row()
 
     return send
