@@ -200,10 +200,8 @@ class Worker:
                 elif woken:
                     woken = False
                     self._unpark(deadline - LOOP_NS)
-                else:
-                    rung = self._rest()
-                    if rung is None:
-                        return
+                elif (rung := self._rest()) is None:
+                    return
             self._scheduled = True
             self._loop.call_soon(self._turns)
         except BaseException as error:
@@ -212,8 +210,7 @@ class Worker:
             self._turning = False
 
     def _unpark(self, woken: int) -> None:
-        """Rings need not wake this worker any more. `woken`: when it was, which says how long to look for work next time,
-        before it parks."""
+        """Rings need not wake this worker any more. `woken`: when it was; it says how long to spin next time."""
         self.bell.unpark()  # type: ignore[union-attr]
         if self._spin_ns:
             slept = woken - self._parked_at
