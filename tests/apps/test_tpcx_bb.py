@@ -103,7 +103,7 @@ def test_a_query_writes_the_expected_file_under_every_deployment(
     assert launch(query, tmp_path / "result.csv", *options) == expected(query)
 
 
-@pytest.mark.parametrize("query", INPUTS)
+@pytest.mark.parametrize("query", ["q1_hourly", "q2_pairs", "q3", "q4", "q15"])
 def test_a_query_finds_what_the_reference_finds_on_generated_data(
     query: str, tmp_path: Path, generated: Path
 ) -> None:
