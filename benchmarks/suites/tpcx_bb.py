@@ -18,7 +18,8 @@ TUPLES = "tuples/s"
 WORKERS = (1, 2, 4, 8, 16)
 BEYOND = (4, 8, 16)
 """Workers that are simulated."""
-SIMULATED_TUPLES = 1_000_000
+SIMULATED_TUPLES = (8_000_000, 4_000_000)
+"""In full and under --quick: many more than wait in all queues together."""
 PROCESSES = ("q1", "q15")
 """Queries that are run on two processes too, in serial order."""
 
@@ -28,7 +29,7 @@ def suite(settings: Settings) -> Suite:
     schedules = ("lp",) if settings.quick else tuple(SCHEDULES)
     found: dict[str, list[tuple[float, float, float]]] = {}
 
-    models = Models(seconds)
+    models = Models(seconds, settings.scale(*SIMULATED_TUPLES))
 
     def measure(case: str, query: str, **deploy: Any) -> tuple[float, float, float]:
         ran = tpcx_bb.run(query, seconds, **deploy)
@@ -97,8 +98,8 @@ class Models:
     """The queries as the simulator sees them, with the costs of runs on one worker; one with smaller jumbo tuples is made
     when it is first asked for."""
 
-    def __init__(self, seconds: float) -> None:
-        self.seconds = seconds
+    def __init__(self, seconds: float, tuples: int) -> None:
+        self.tuples = tuples
         self.reports: dict[str, dict[str, Any]] = {}
         self.small = cache(lambda query: tpcx_bb.run(query, seconds, batch_size=tpcx_bb.SMALL).report)
         self.simulated = cache(self._simulated)
@@ -125,7 +126,7 @@ class Models:
             partitions=1 if locked else workers if partitioned else PARTITIONS,
             slower=tpcx_bb.imbalance(query, workers) if partitioned else {},
         )
-        return Simulation(made, SCHEDULES[schedule], workers, batch=BATCH_SIZE).run(SIMULATED_TUPLES)
+        return Simulation(made, SCHEDULES[schedule], workers, batch=BATCH_SIZE).run(self.tuples)
 
     def curves(self, schedules: Sequence[str]) -> list[Curve]:
         """Throughput of each query by workers under the first heuristic, simulated."""

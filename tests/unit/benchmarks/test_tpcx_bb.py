@@ -106,7 +106,7 @@ def test_more_partitions_are_less_even(query: str) -> None:
 
 
 def test_the_fastest_run_says_what_operators_cost() -> None:
-    models = Models(0.0)
+    models = Models(0.0, 1_000_000)
     models.small = lambda query: report(query, 1 << 20, 100.0, 0.0, SMALL)  # type: ignore[assignment]
     models.remember("q1", report("q1", 1 << 20, 100.0, 0.0, BATCH_SIZE, speed=2.0))
     slow = models.throughput("q1", "lp", 2)
