@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
+import threading
+from contextlib import suppress
 from typing import Any, ClassVar
 
 import numpy as np
 
 from actorstream.actors.actor import Actor
-from actorstream.connectors.sink import Sink
 from actorstream.events.batch import Batch
 from tests.integration.parts import Number, numbers
 
@@ -75,6 +76,37 @@ class SumsAtPromises(Actor):
         return numbers(np.array([self.total]))
 
 
+class Meets(Times):
+    """Its first two batches wait for each other: they must be worked on at the same time."""
+
+    met: ClassVar[threading.Barrier]
+    first: ClassVar[list[int]]
+
+    @classmethod
+    def anew(cls) -> None:
+        cls.met, cls.first = threading.Barrier(2, timeout=60), [1, 2]
+
+    def on_batch(self, batch: Batch) -> Batch | None:
+        with suppress(IndexError):
+            self.first.pop()
+            self.met.wait()
+        return super().on_batch(batch)
+
+
+class Alone(RunningSum):
+    """Notes if anybody else is in its hook."""
+
+    inside: ClassVar[threading.Lock] = threading.Lock()
+
+    def on_batch(self, batch: Batch) -> Batch:
+        if not self.inside.acquire(blocking=False):
+            raise RuntimeError("two threads in one state")
+        try:
+            return super().on_batch(batch)
+        finally:
+            self.inside.release()
+
+
 class Fails(Actor):
     """Raises at the value 500."""
 
@@ -89,10 +121,3 @@ class Fails(Actor):
         if 500 in batch["value"]:
             raise ValueError("five hundred")
         return batch
-
-
-class Batches(Sink):
-    """Takes rows and forgets them."""
-
-    def on_batch(self, batch: Batch) -> None:
-        pass

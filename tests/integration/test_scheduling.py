@@ -22,7 +22,7 @@ from actorstream.topology.builder import Topology
 from tests.integration import test_random_topologies as randomly
 from tests.integration import test_recovery_hooks as recovery
 from tests.integration.parts import Collect, DoubleBatch, Numbers
-from tests.integration.pooled import Fails, RunningSum, SumsAtPromises, Times
+from tests.integration.pooled import Alone, Fails, Meets, RunningSum, SumsAtPromises, Times
 
 NAMES = list(SCHEDULES)
 
@@ -140,6 +140,25 @@ def test_processes_have_a_pool_each(workers: int, schedule: str) -> None:
     )
     result = topology.run(schedule=schedule, threads=2, transport="shm", workers=workers, batch_size=512)
     assert result["out"] == [(3 * sum(range(0, 20_000, 2)), 10_000)]
+
+
+@pytest.mark.parametrize("schedule", NAMES)
+@pytest.mark.parametrize("threads", [1, 2])
+def test_two_workers_are_in_an_operator_without_state_at_once(schedule: str, threads: int) -> None:
+    Meets.anew()
+    topology = Topology("meets")
+    topology.source(Numbers, name="numbers", count=500).through(Meets, name="meets").into(Collect, name="out")
+    result = topology.run(schedule=schedule, threads=threads, batch_size=10)
+    assert [value for value, _ in result["out"]] == list(range(500))
+    assert Meets.first == []
+
+
+@pytest.mark.parametrize("schedule", NAMES)
+def test_never_two_workers_are_in_a_state(schedule: str) -> None:
+    topology = Topology("alone")
+    topology.source(Numbers, name="numbers", count=2000).through(Alone, name="sums").into(Collect, name="out")
+    result = topology.run(schedule=schedule, threads=4, batch_size=10, slice="1us")
+    assert [total for total, _ in result["out"]] == list(accumulate(range(2000)))
 
 
 def test_promises_of_event_time_keep_their_place_among_the_rows() -> None:
