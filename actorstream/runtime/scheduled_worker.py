@@ -49,6 +49,10 @@ class ScheduledWorker(Worker):
     async def _start(self) -> None:
         self._thread = get_ident()
         await super()._start()
+        self.open_schedule()
+
+    def open_schedule(self) -> None:
+        """Makes the scheduler of the units, and starts the pool."""
         operators, by_unit = operators_of(self.job, self.units)
         deploy = self.job.deploy
         scheduler = Scheduler(
