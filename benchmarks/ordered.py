@@ -27,6 +27,7 @@ class Ran:
     work_us: float
     cost_us: float
     send_p99_us: float
+    send_p999_us: float
     latency_us: float
     latency_p50_us: float
 

@@ -30,7 +30,7 @@ def suite(settings: Settings) -> Suite:
     def light(scheme: str, threads: int) -> Sequence[float]:
         ran = run(LIGHT_US, seconds, scheme=scheme, threads=threads, selectivity=SELECTIVITY, timed=True)
         rates.setdefault((scheme, threads), []).append(ran.rate)
-        return ran.rate, ran.send_p99_us, ran.cost_us
+        return ran.rate, ran.send_p99_us, ran.send_p999_us, ran.cost_us
 
     def pipeline(scheme: str, threads: int) -> Sequence[float]:
         ran = run(
@@ -69,7 +69,7 @@ def suite(settings: Settings) -> Suite:
     ]
     for threads in THREADS:
         for scheme in SCHEMES:
-            names = [f"{{}}-light-{threads}", f"{{}}-light-{threads}-send-p99", f"{{}}-light-{threads}-cost"]
+            names = [f"{{}}-light-{threads}{what}" for what in ("", "-send-p99", "-send-p99.9", "-cost")]
             probes.append(Probe(compared(scheme, names, "inputs/s"), partial(light, scheme, threads)))
     for threads in PIPELINE_THREADS:
         for scheme in SCHEMES:
@@ -80,7 +80,7 @@ def suite(settings: Settings) -> Suite:
         tuple(probes),
         notes=(
             "SCHEME-COST: processor time of two threads for one output of an operator of that cost",
-            f"light-THREADS: an operator of 10 µs, selectivity {SELECTIVITY}; send-p99: what a thread spends in a send; "
+            f"light-THREADS: an operator of 10 µs, selectivity {SELECTIVITY}; send-p99, -p99.9: what a thread spends in a send; "
             "cost: in the operator and its send",
             f"pipeline-THREADS: two operators of 100 µs, the first with selectivity {SELECTIVITY}, the second with "
             f"{PARTITIONS} partitions; tuples of the second; cost: of the first",
