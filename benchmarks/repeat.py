@@ -9,6 +9,9 @@ from typing import Any
 from actorstream import Batch, Source
 
 
+MOST_ROWS = 4096
+
+
 class Repeat(Source):
     """Emits the rows of `make` in turn for `seconds`; each replica has a partition of its own.
 
@@ -23,8 +26,10 @@ class Repeat(Source):
     def __init__(self, seconds: float, shards: int = 1, rate: float | None = None) -> None:
         self.seconds, self.shards, self.rate = seconds, shards, rate
         self.parts: list[dict[str, Any]] = []
+        self.rate = rate
         self.ends = 0.0
         self.read_batches = 0
+        self.sent = 0
 
     @abstractmethod
     def make(self, shard: int, rows: int) -> list[dict[str, Any]]:
@@ -39,11 +44,19 @@ class Repeat(Source):
     def read(self, max_rows: int) -> Batch | None:
         now = monotonic()
         if not self.parts:
-            self.parts = [part for shard in self.mine for part in self.make(shard, max_rows)]
+            rows = max_rows if self.rate is None else MOST_ROWS  # a paced source is first asked for one row
+            self.parts = [part for shard in self.mine for part in self.make(shard, rows)]
             self.ends = now + self.seconds
         if now >= self.ends:
             return None
         part = self.parts[self.read_batches % len(self.parts)]
+        if self.rate is not None:
+            rows = len(next(iter(part.values())))
+            first, self.sent = self.sent, min(rows, self.sent + max_rows)
+            part = {name: column[first : self.sent] for name, column in part.items()}
+            if self.sent < rows:
+                return Batch.of(part, event=self.outputs["default"])
+            self.sent = 0
         self.read_batches += 1
         return Batch.of(part, event=self.outputs["default"])
 

@@ -29,19 +29,22 @@ class Pace:
 
     def __init__(self, rate: float) -> None:
         self.rate = rate
+        self.least = max(1, int(rate * PACE_NS / 1e9))
+        """Rows that are worth a batch: a millisecond's."""
         self.started = 0
         self.sent = 0
 
     def due(self, now: int) -> int:
-        """Rows that may be sent at `now` (ns)."""
-        if not self.started:
+        """Rows that may be sent at `now` (ns). Time counts from the first ones on, however long they took to read."""
+        if not self.sent:
             self.started = now
-        return int((now - self.started) * self.rate / 1e9) - self.sent + 1
+            return 1
+        rows = int((now - self.started) * self.rate / 1e9) - self.sent + 1
+        return rows if rows >= self.least else 0
 
     def wait(self, now: int) -> float:
         """Seconds until a row, or a millisecond's worth of them, is due."""
-        rows = max(1, int(self.rate * PACE_NS / 1e9))
-        return max(0.0, (self.sent + rows - 1) / self.rate - (now - self.started) / 1e9)
+        return max(0.0, (self.sent + self.least - 1) / self.rate - (now - self.started) / 1e9)
 
 
 class SourceUnit(Unit):

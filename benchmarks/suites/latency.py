@@ -111,7 +111,7 @@ def hop(wait: str, seconds: float, rate: float | None = None) -> Sequence[float]
 def half_load(seconds: float) -> Sequence[float]:
     """p99 in µs from source to sink at half of the rate (lines/s) that the same topology reaches unpaced."""
     unpaced = launch("unpaced", word_count.topology("per-event", seconds, 2), transport="shm", workers=2)
-    lines = unpaced.report["events_in"]["split"] / seconds
+    lines = unpaced.report["throughput_eps"]
     paced = word_count.topology("per-event", seconds, 2, rate=lines / 2)
     paced["meter"] = {
         "type": "null-sink",

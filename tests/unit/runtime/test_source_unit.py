@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -21,8 +22,8 @@ def test_the_first_row_is_due_at_once() -> None:
 
 def test_rows_become_due_at_the_rate() -> None:
     pace = Pace(1000.0)
-    pace.due(SECOND)
-    assert [pace.due(SECOND + ms * 1_000_000) for ms in (0, 1, 2, 10)] == [1, 2, 3, 11]
+    pace.sent = pace.due(SECOND)
+    assert [pace.due(SECOND + ms * 1_000_000) for ms in (0, 1, 2, 10)] == [0, 1, 2, 10]
 
 
 def test_what_could_not_be_sent_in_time_is_due_later() -> None:
@@ -52,5 +53,21 @@ def test_never_more_than_the_rate_allows_is_sent(rate: float, steps: list[int]) 
         if due > 0:
             pace.sent += due
         assert pace.sent <= (now - start) * rate / SECOND + 1.000001
-        assert pace.sent >= (now - start) * rate / SECOND - 1.000001
+        assert pace.sent >= (now - start) * rate / SECOND - pace.least - 0.000001
         now += step
+
+
+def test_above_a_thousand_rows_a_second_a_milliseconds_worth_goes_at_a_time() -> None:
+    pace = Pace(10_000.0)
+    assert pace.due(SECOND) == 1, "the first row does not wait"
+    pace.sent = 1
+    assert [pace.due(SECOND + us * 1000) for us in (100, 900, 1000, 5000)] == [0, 0, 10, 50]
+    assert pace.wait(SECOND + 400_000) == pytest.approx(0.0006)
+
+
+def test_time_that_the_first_rows_took_to_read_is_not_made_up_for() -> None:
+    pace = Pace(1000.0)
+    assert pace.due(SECOND) == 1
+    assert pace.due(3 * SECOND) == 1
+    pace.sent = 1
+    assert pace.due(3 * SECOND + 5_000_000) == 5
