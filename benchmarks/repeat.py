@@ -8,7 +8,6 @@ from typing import Any
 
 from actorstream import Batch, Source
 
-
 MOST_ROWS = 4096
 
 
