@@ -168,6 +168,10 @@ class Panes:
             checked(status, "restore")
         return groups
 
+    def settle(self) -> None:
+        """Gives groups new numbers if that makes finding them faster: for who puts cells again and again."""
+        checked(lib.as_panes_settle(self._panes), "aggregate")
+
     def put_beside(self, number: int, tag: int, step: int, groups: Numbers, parts: Any, values: Any) -> None:
         """What `beside` answered of a step; of DISTINCT `groups` are the pairs', and `parts` is not used."""
         if len(values) == 0:

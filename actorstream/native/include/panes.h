@@ -70,6 +70,9 @@ int as_panes_put_texts(as_panes *panes, uint32_t value, const as_operand *text, 
    AS_GROUPS_BLOCK rows, or of all where no rows were ever added. AS_OK | AS_E_ARGUMENT | AS_E_MEMORY. */
 int as_panes_put(as_panes *panes, int64_t number, int64_t tag, double bound, const as_operand *key,
                  int64_t rows, const uint64_t *cell, uint32_t *group);
+/* Gives groups new numbers if that makes finding them faster: for who puts cells again and again. AS_OK |
+   AS_E_MEMORY. */
+int as_panes_settle(as_panes *panes);
 int as_panes_put_pairs(as_panes *panes, int64_t number, int64_t tag, uint32_t step, const uint32_t *group,
                        const uint64_t *value, int64_t rows);
 int as_panes_put_lists(as_panes *panes, int64_t number, int64_t tag, uint32_t step, const uint32_t *group,

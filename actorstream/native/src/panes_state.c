@@ -107,6 +107,11 @@ int as_panes_put(as_panes *panes, int64_t number, int64_t tag, double bound, con
     return status;
 }
 
+int as_panes_settle(as_panes *panes)
+{
+    return as_groups_crowded(panes->groups) ? as_panes_renumber(panes) : AS_OK;
+}
+
 int as_panes_put_pairs(as_panes *panes, int64_t number, int64_t tag, uint32_t step, const uint32_t *group,
                        const uint64_t *value, int64_t rows)
 {

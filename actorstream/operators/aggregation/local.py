@@ -163,6 +163,7 @@ class MergedPanes(Paned):
         return self.panes.program.hows[value] == SIGNED
 
     def add(self, batch: Batch) -> Batch | None:
+        self.panes.settle()
         pane, tag = batch[PANE], batch[TAG]
         change = np.flatnonzero((pane[1:] != pane[:-1]) | (tag[1:] != tag[:-1])) + 1
         ends = [*change.tolist(), batch.rows]
