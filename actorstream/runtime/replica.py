@@ -29,7 +29,7 @@ from actorstream.runtime.lineage import Descent
 from actorstream.runtime.start import Start
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
     import numpy as np
 
@@ -314,11 +314,28 @@ class Replica:
             if inspect.iscoroutine(result):
                 self.busy += 1
                 return self._await(result)
-            self._take(result)
+            at_once = self.stamp is not None or not inspect.isgenerator(result)
+            if at_once:
+                self._take(result)
         except Exception as error:
             raise operator_error(self.name, self.replica, None, error) from error
+        if not at_once:
+            self._pass_on(result)
         self.dispatch()
         return None
+
+    def _pass_on(self, results: Iterator[Any]) -> None:
+        """Pushes what a generator yields one after the other: of a large window, all rows are never there at once."""
+        while True:
+            try:
+                item = next(results)
+            except StopIteration:
+                return
+            except Exception as error:
+                raise operator_error(self.name, self.replica, None, error) from error
+            self._take(item)
+            if isinstance(item, Batch):
+                self.dispatch()
 
     async def _call_async(self, method: Any, arguments: tuple[Any, ...]) -> None:
         try:
