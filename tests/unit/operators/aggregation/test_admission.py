@@ -63,6 +63,10 @@ def test_rows_without_event_time_are_refused():
 
 
 def _outside() -> Actor:
+    class Context:
+        def failed(self, what: Any, error: Exception) -> None:
+            raise error
+
     actor = Actor()
-    actor._bind(type("Context", (), {})())
+    actor._bind(Context())
     return actor
