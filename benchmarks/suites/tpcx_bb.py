@@ -1,5 +1,6 @@
 """`tpcx-bb`: throughput and latency of the TPCx-BB queries by scheduling heuristic and number of workers
-(ordered-multicore figure 8), and by partitioning scheme (figure 11). More workers than two are simulated."""
+(ordered-multicore figure 8), by partitioning scheme (figure 11) and by reordering scheme (figure 14). More workers than
+two are simulated."""
 
 from __future__ import annotations
 
@@ -11,6 +12,7 @@ from typing import Any
 from actorstream.scheduling import SCHEDULES
 from actorstream.scheduling.simulation import Simulated, Simulation
 from benchmarks import tpcx_bb
+from benchmarks.ordered import run
 from benchmarks.suite import Case, Curve, Probe, Settings, Suite, probe
 from benchmarks.tpcx_bb import BATCH_SIZE, PARTITIONS, QUERIES
 
@@ -20,6 +22,10 @@ BEYOND = (4, 8, 16)
 """Workers that are simulated."""
 SIMULATED_TUPLES = (8_000_000, 4_000_000)
 """In full and under --quick: many more than wait in all queues together."""
+SCHEMES = ("lock-based", "non-blocking")
+"""Of reordering."""
+UNIT_ROWS = 64
+"""Source tuples that are put in order together where reordering schemes are compared."""
 PROCESSES = ("q1", "q15")
 """Queries that are run on two processes too, in serial order."""
 
@@ -43,25 +49,35 @@ def suite(settings: Settings) -> Suite:
         probes.append(three(f"{query}-turns-1", None, partial(measure, f"{query}-turns-1", query)))
         for schedule in schedules:
             case = f"{query}-{schedule}-2"
-            run = partial(measure, case, query, schedule=schedule, threads=1)
-            probes.append(three(case, f"{query}-turns-1", run))
+            measured = partial(measure, case, query, schedule=schedule, threads=1)
+            probes.append(three(case, f"{query}-turns-1", measured))
     for query in PROCESSES[: 1 if settings.quick else None]:
         at_half = partial(half_load, query, seconds, found)
         cases = (Case(f"{query}-lp-half-load-mean", "µs"), Case(f"{query}-lp-half-load-p99", "µs"))
         probes.append(Probe(cases, at_half))
         case = f"{query}-serial-2"
-        run = partial(measure, case, query, replicas=2, ordered=True, transport="shm", workers=2)
-        probes.append(three(case, f"{query}-turns-1", run))
+        measured = partial(measure, case, query, replicas=2, ordered=True, transport="shm", workers=2)
+        probes.append(three(case, f"{query}-turns-1", measured))
     for query in QUERIES:
         for schedule in schedules:
             for workers in BEYOND:
                 name = f"{query}-{schedule}-{workers}-simulated"
                 simulated = partial(models.throughput, query, schedule, workers)
                 probes.append(probe(name, TUPLES, simulated, against=f"{query}-turns-1"))
+    for query in () if settings.quick else QUERIES:
+        for scheme in SCHEMES:
+            against = None if scheme == SCHEMES[0] else f"{query}-{SCHEMES[0]}-2"
+            probes.append(
+                probe(
+                    f"{query}-{scheme}-2", TUPLES, partial(reordered, models, query, scheme), against=against
+                )
+            )
     notes = (
         "turns: one process without a schedule; ct, lp, et, qst: one process, the event loop and one thread; "
         "serial: two processes",
         "every actor has one replica, so that rows stay in the order of the input; serial: two replicas, order = serial",
+        "lock-based, non-blocking: two operators that multiply matrices for as long as the query's take for 64 rows, "
+        "on two C threads with that reordering buffer; not the query itself",
         "mean, p99: latency from a tuple's entry until the last stateful operator has taken what came of it, under full load",
         "half-load: at half of the rate that q-lp-2 has just reached, with jumbo tuples of 4,096 rows and 256 KiB an edge",
         "simulated, not measured: the real heuristics on simulated workers that share no lock and get their tuples for "
@@ -94,6 +110,13 @@ def half_load(
     return mean, p99
 
 
+def reordered(models: Models, query: str, scheme: str) -> float:
+    """Source tuples a second over two operators of the query's cost under a reordering scheme, on two threads of C."""
+    cost = models.row_us(query) * UNIT_ROWS / 2
+    ran = run(cost, 0.3, scheme=scheme, kind="hybrid", partitions=PARTITIONS, pipeline=True)
+    return ran.rate * UNIT_ROWS
+
+
 class Models:
     """The queries as the simulator sees them, with the costs of runs on one worker; one with smaller jumbo tuples is made
     when it is first asked for."""
@@ -110,6 +133,13 @@ class Models:
         if known is None or known["throughput_eps"] < report["throughput_eps"]:
             self.reports[query] = report
             self.simulated.cache_clear()
+
+    def row_us(self, query: str) -> float:
+        """What all operators of a query together spend on a row of the source."""
+        report = self.reports[query]
+        (source, _), *others = tpcx_bb.chain(QUERIES[query])
+        worked = sum(tpcx_bb.own_time(report, actor) for actor, _ in others)
+        return worked * 1e6 / report["events_out"][source]
 
     def throughput(self, query: str, schedule: str, workers: int) -> float:
         return self.simulated(query, schedule, workers).throughput_eps
