@@ -13,6 +13,7 @@ from actorstream.events.batch import Batch
 from actorstream.ordering import ORDERINGS
 from actorstream.ordering.serial import SerialGate
 from actorstream.runtime.hooks import EventCall, operator_error
+from actorstream.runtime.numbered_replica import NumberedReplica
 from actorstream.runtime.numbering import Follower, Numberer, Numbering
 from actorstream.runtime.operator_unit import InLane, OperatorUnit
 from actorstream.runtime.output import ChannelEdge, DirectEdge, LaneEdge, OutLane, takes_events
@@ -98,7 +99,8 @@ class _Builder:
             ) from error
         if node.role == "sink" and node.input_schemas:
             actor.input_schema = node.input_schemas[0]
-        return Replica(
+        kind = NumberedReplica if node.name in self.job.serial.producers else Replica
+        return kind(
             actor,
             id=planned.id,
             name=node.name,

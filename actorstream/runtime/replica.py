@@ -42,8 +42,6 @@ if TYPE_CHECKING:
     from actorstream.runtime.unit import Unit
 
 FRONTIER_MIN = -(2**63)
-ASIDE = ("on_start", "on_timer")
-"""Hooks whose rows belong to no serial number of the input."""
 MOST_POOLS = 4
 """Sizes of batches written in place for which blocks are kept; other sizes are allocated anew."""
 
@@ -211,8 +209,6 @@ class Replica:
                 if self.descent is not None:
                     self.descent.give(output, batch)
                 self.forward(batch, output)
-        if self.stamp is not None:
-            self.stamp.aside = False
 
     def forward(self, batch: Batch, output: str = "default") -> None:
         """Pushes a batch along the edges of an output, as of the entry times of the current input."""
@@ -226,14 +222,8 @@ class Replica:
         if output in self.shared:
             batch.events()
         try:
-            if self.stamp is None:
-                for edge in self.edges[output]:
-                    edge.push(batch)
-            else:
-                for part in self.stamp.parts(batch):
-                    part.entry_min, part.entry_max, part.began = self.entry_min, self.entry_max, self.began
-                    for edge in self.edges[output]:
-                        edge.push(part)
+            for edge in self.edges[output]:
+                edge.push(batch)
         except (RunError, ChannelError, ResourceError):
             raise
         except Exception as error:
@@ -275,8 +265,6 @@ class Replica:
         if frontier <= self.frontier:
             return
         self.frontier = frontier
-        if self.stamp is not None:
-            self.stamp.fire()
         coroutine = self.call("on_heartbeat", frontier) if self.wants_frontier else None
         if coroutine is None:
             self._promise(frontier)
@@ -291,21 +279,15 @@ class Replica:
     def _promise(self, frontier: int) -> None:
         if self.promises:
             frontier = self.actor.promise(frontier)
-        if self.stamp is not None:
-            self.stamp.pass_on()
         for edges in self.edges.values():
             for edge in edges:
                 edge.advance(frontier)
-        if self.stamp is not None:
-            self.stamp.passed()
 
     # -- other hooks
 
     def call(self, hook: str, *arguments: Any) -> Any:
         """Calls a hook that may return or yield events; answers a coroutine that does if the hook is async."""
         method = getattr(self.actor, hook)
-        if self.stamp is not None:
-            self.stamp.aside = hook in ASIDE
         if is_async(method):
             self.busy += 1
             return self._call_async(method, arguments)
