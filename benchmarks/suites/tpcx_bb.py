@@ -79,7 +79,7 @@ def suite(settings: Settings) -> Suite:
         "lock-based, non-blocking: two operators that multiply matrices for as long as the query's take for 64 rows, "
         "on two C threads with that reordering buffer; not the query itself",
         "mean, p99: latency from a tuple's entry until the last stateful operator has taken what came of it, under full load",
-        "half-load: at half of the rate that q-lp-2 has just reached, with jumbo tuples of 4,096 rows and 256 KiB an edge",
+        "half-load: at half of the rate that q-lp-2 has just reached",
         "simulated, not measured: the real heuristics on simulated workers that share no lock and get their tuples for "
         "nothing, with the operators' costs measured on one worker here",
         f"keyed operators have {PARTITIONS} partitions there (the hybrid queue); 'partitioned': as many as workers, which "
@@ -105,8 +105,7 @@ def half_load(
 ) -> tuple[float, float]:
     """Mean and 99th percentile of latency under LP, at half of the rate that was just found."""
     rate = found[f"{query}-lp-2"][-1][0] / 2
-    settings = {"schedule": "lp", "threads": 1, "batch_size": 4096, "edge_bytes": 1 << 18}
-    _, mean, p99 = tpcx_bb.figures(tpcx_bb.run(query, 2 * seconds, rate=rate, **settings))
+    _, mean, p99 = tpcx_bb.figures(tpcx_bb.run(query, 2 * seconds, rate=rate, schedule="lp", threads=1))
     return mean, p99
 
 
