@@ -35,7 +35,8 @@ uint64_t as_reorder_size(uint32_t capacity);        /* capacity: a power of two,
 /* next: first serial number. timed: as_reorder_send reads the clock twice, for longest_ns. AS_OK | AS_E_ARGUMENT. */
 int as_reorder_init(void *memory, uint32_t scheme, uint32_t capacity, uint64_t next, as_reorder_exit exit,
                     void *context, int timed);
-/* The next four: any thread at any time. Wait-free but for the exit function; the lock-based scheme waits. */
+/* All that follows: any thread at any time. Nobody waits for another thread (the lock-based scheme does), and all but the
+ * sending is wait-free. Who sends goes on while there is something ready, so its stay is as long as others keep adding. */
 uint64_t as_reorder_limit(const as_reorder *buffer);                       /* next + capacity: see above */
 int as_reorder_is_free(const as_reorder *buffer, uint64_t serial);         /* 1: may be sent now and from now on */
 /* Adds the unit and sends what is ready. AS_OK: it was added. AS_AGAIN: its slot is not free (what is ready was sent
