@@ -101,14 +101,19 @@ def normal(value: Any) -> Any:
 
 
 def differing(found: Sequence[Sequence[Any]], wanted: Sequence[Sequence[Any]]) -> tuple[list[str], list[str]]:
-    """Rows that only one of two multisets has; floats are the same to 12 digits, as quantiles interpolate in several
+    """Rows that only one of two multisets has; floats are the same to 9 decimals, as quantiles interpolate in several
     ways."""
     one, other = (Counter(map(_shown, rows)) for rows in (found, wanted))
     return sorted((one - other).elements()), sorted((other - one).elements())
 
 
 def _shown(row: Sequence[Any]) -> str:
-    return repr(tuple(f"{value:.12g}" if isinstance(value, float) else value for value in map(normal, row)))
+    return repr(
+        tuple(
+            f"{round(value, 9) + 0.0:.12g}" if isinstance(value, float) else value
+            for value in map(normal, row)
+        )
+    )
 
 
 class Oracle:
