@@ -90,7 +90,17 @@ static void check_window(as_panes *panes, int64_t first, int64_t count, int64_t 
 
 static void add(as_panes *panes, const batch *made, int64_t tag)
 {
-    CHECK(as_panes_add(panes, made->operands, made->rows, 0, tag, 1, 0) == AS_OK);
+    int64_t least = 1, greatest = 0; /* nothing is known, or at least so much */
+    if (below(2) && made->rows) {
+        least = greatest = made->times[0];
+        for (int64_t i = 1; i < made->rows; i++) {
+            least = made->times[i] < least ? made->times[i] : least;
+            greatest = made->times[i] > greatest ? made->times[i] : greatest;
+        }
+        least -= least > 0 ? (int64_t)below(2) : 0;
+        greatest += (int64_t)below(2);
+    }
+    CHECK(as_panes_add(panes, made->operands, made->rows, 0, tag, least, greatest) == AS_OK);
     for (int64_t i = 0; i < made->rows; i++) {
         const int64_t time = made->times[i];
         CHECK(row_count < (int64_t)(sizeof rows / sizeof *rows));
