@@ -6,6 +6,7 @@ import contextlib
 import os
 import selectors
 import signal
+import sys
 import threading
 from collections.abc import Callable
 from time import monotonic
@@ -266,6 +267,11 @@ class Launcher:
             not schema.fixed for actor in self.job.graph.actors.values() for schema in actor.input_schemas
         ):
             import pyarrow.compute  # noqa: F401
+
+        if (
+            "pyarrow" in sys.modules
+        ):  # which imports this when it is first given an array: 20 ms in the middle of a run
+            import numpy.ma  # noqa: F401
 
     def _make_mesh(self) -> dict[tuple[int, int], Any]:
         if not any(takes_messages(actor.cls) for actor in self.job.graph.actors.values()):

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 
 MIN_STEADY_S = 2.0
 PSS_EVERY_S = 0.25
-SPINNING_PSS_EVERY_S = 2.0
-"""Where every core has a spinning worker: a look takes milliseconds from one of them."""
+PSS_SHARE = 0.005
+"""How much of the time may go into looking at memory: a look takes milliseconds a gigabyte, from a worker's core."""
 
 
 class Sampler:
@@ -45,8 +45,8 @@ class Sampler:
         self.times.append(now)
         self.events.append(self.source_events())
         if self.memory and now >= self._next_pss:
-            self._next_pss = now + (SPINNING_PSS_EVERY_S if self.job.always_spin else PSS_EVERY_S)
             self.peak_pss = max(self.peak_pss, sum(pss_bytes(pid) for pid in [*self.pids, os.getpid()]))
+            self._next_pss = now + max(PSS_EVERY_S, (monotonic() - now) / PSS_SHARE)
 
     def source_events(self) -> int:
         table = self.job.counters
