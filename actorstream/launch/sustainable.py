@@ -18,6 +18,8 @@ SLACK_S = 0.05
 """Backlog that may be gained in a trial whatever its length: a hiccup of the machine."""
 DOWN = 12
 """A search gives up below its first rate divided by so many times its factor."""
+LEAST_WARM = 4
+"""Samples after the warm-up that a run is judged by. It has fewer if the machine stood still for most of it."""
 RISE = 2.0
 """A latency that is so many times what it was, and more than SLACK_S above it, keeps growing."""
 
@@ -81,6 +83,10 @@ def judge(rate: float, samples: Samples, limit_s: float = math.inf) -> Verdict:
     warm = int(np.searchsorted(times, times[0] + WARM_UP * (times[-1] - times[0])))
     late = times - times[0] - (sent - sent[0]) / rate
     backlog = np.maximum(late - late[warm:].min(), 0.0)
+    if len(times) - warm < LEAST_WARM:
+        achieved = float((sent[-1] - sent[0]) / (times[-1] - times[0]))
+        reason = f"the machine stood still: {len(times) - warm} samples once warm, too few to judge by"
+        return Verdict(rate, False, reason, achieved, float(backlog[-1]), math.nan, math.nan, 0)
     span = float(times[-1] - times[warm])
     achieved = float((sent[-1] - sent[warm]) / span)
     early, final = _ends(backlog[warm:])
@@ -113,8 +119,9 @@ def _weighted(values: np.ndarray, weights: np.ndarray) -> float:
 class RateSearch:
     """Raises a rate until it does not hold, then halves the distance until that is `precision` of the rate.
 
-    A rate that fails below one that has held, or directly above it, is tried once more: a machine has hiccups. Ask
-    `next_rate`, run, `record`, until it answers None; then `best`.
+    A rate that fails below one that has held, or directly above it, is tried once more: a machine has hiccups. So is one
+    that failed before any had held, once the search has come up to it. Ask `next_rate`, run, `record`, until it answers
+    None; then `best`.
 
     Args:
         start: the first rate, rows/s, that probably holds.
@@ -134,6 +141,8 @@ class RateSearch:
         """The highest rate that has held, the lowest that has failed."""
         self.tried = 0
         self._again: float | None = None
+        self._doubtful = False
+        """Whether `high` has failed only once."""
 
     @property
     def best(self) -> float | None:
@@ -150,7 +159,8 @@ class RateSearch:
         if self.low == 0:
             return self.high / self.factor**2 if self.high > self.start / self.factor**DOWN else None
         if self.high - self.low <= self.precision * self.high:
-            return None
+            self._again = self.high if self._doubtful else None
+            return self._again
         return math.sqrt(self.low * self.high)
 
     def record(self, rate: float, holds: bool) -> None:
@@ -165,6 +175,7 @@ class RateSearch:
             self._again = rate
         else:
             self.high = min(self.high, rate)
+            self._doubtful = again is None
 
     def step_down(self) -> float | None:
         """When the best rate does not hold in a longer run: what to try instead; None if that is hopeless."""

@@ -159,3 +159,19 @@ def test_a_search_ends_whatever_happens():
 def test_a_search_that_could_not_end_is_refused(start, keys):
     with pytest.raises(ValueError, match="rate search"):
         RateSearch(start, **keys)
+
+
+def test_a_run_that_stood_still_does_not_count_as_held():
+    samples = System(2000).run(1000, 1.0)
+    samples.add(samples.times[-1] + 10.0, samples.sent[-1], 0, 0.0, 0.0)
+    verdict = judge(1000, samples)
+    assert not verdict.holds
+    assert "stood still" in verdict.reason
+    assert verdict.achieved == pytest.approx(1000 / 11, rel=0.1)
+
+
+def test_a_first_rate_that_failed_by_a_hiccup_does_not_bound_the_search():
+    search, capacity = RateSearch(1000.0), 64_000.0
+    while (rate := search.next_rate()) is not None:
+        search.record(rate, rate <= capacity and search.tried > 0)
+    assert search.best == pytest.approx(capacity, rel=0.05)
