@@ -263,15 +263,13 @@ class Launcher:
 
     def _import_once(self) -> None:
         """What every worker would import anyway is imported here, once, before the fork."""
-        if self.job.processes > 2 and any(
+        if any(
             not schema.fixed for actor in self.job.graph.actors.values() for schema in actor.input_schemas
         ):
             import pyarrow.compute  # noqa: F401
 
-        if (
-            "pyarrow" in sys.modules
-        ):  # which imports this when it is first given an array: 20 ms in the middle of a run
-            import numpy.ma  # noqa: F401
+        if "pyarrow" in sys.modules:
+            import numpy.ma  # noqa: F401  # pyarrow does when it is first given an array: 20 ms amid a run
 
     def _make_mesh(self) -> dict[tuple[int, int], Any]:
         if not any(takes_messages(actor.cls) for actor in self.job.graph.actors.values()):
