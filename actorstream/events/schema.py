@@ -21,7 +21,6 @@ from actorstream.events.event import Event, EventMeta
 from actorstream.events.fields import INTEGERS, SYSTEM_NAMES, Field, Kind, nearest_text
 
 if TYPE_CHECKING:
-    import numpy as np
     import pyarrow as pa
 
 TIME_UNITS = {"s": 1_000_000_000, "ms": 1_000_000, "us": 1_000, "ns": 1}
@@ -204,11 +203,6 @@ class Schema:
     def time_unit_ns(self) -> int:
         """Nanoseconds in one unit of the event time."""
         return TIME_UNITS[self.time_unit]
-
-    @property
-    def time_dtype(self) -> np.dtype[Any] | None:
-        """NumPy type of the event-time column; None: no event time."""
-        return None if self.event_time is None else self.field(self.event_time).dtype
 
     @property
     def row_bytes(self) -> int:

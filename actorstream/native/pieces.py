@@ -21,7 +21,6 @@ from actorstream.native._core import ffi, lib
 #: the buffers.
 Column = tuple[int, int, int, int, int, int]
 
-COLUMN_BYTES = 40
 _COLUMN = "IIqQQQ"
 _PIECE = Struct("<QQqq")
 _SLOT_BYTES = 32

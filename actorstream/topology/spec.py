@@ -16,8 +16,6 @@ RESERVED = ("type", "inputs", "replicas", "outputs", "on_error")
 """Keys of an actor's table that are not its constructor's."""
 ROUTES = ("forward", "shuffle", "key", "range", "broadcast", "global")
 ORDERS = ("none", "serial", "timestamp", "dependency")
-SYSTEM_OUTPUTS = ("late", "dead")
-"""Outputs that every actor has besides its own: rows behind their watermark, and dead letters."""
 ACTOR_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*")
 
 Replicas = Annotated[

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 
 from actorstream.events.fields import Field, Kind
@@ -80,8 +79,3 @@ def output_of(name: str, text: str, schema: Schema) -> Output:
     if isinstance(at, bool) or not isinstance(at, int | float) or not 0 <= at <= 1:
         raise call.fail(1, f"quantile at {at!r}", "0 to 1")
     return Output(call, Field(name, Kind.FLOAT64, null), float(at))
-
-
-def outputs_of(aggregates: Mapping[str, str], schema: Schema) -> list[Output]:
-    """All aggregates, in order. ExpressionError for the first that does not fit the rows."""
-    return [output_of(name, text, schema) for name, text in aggregates.items()]

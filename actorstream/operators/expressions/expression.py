@@ -16,7 +16,7 @@ from actorstream.operators.expressions.folding import fold_categories
 from actorstream.operators.expressions.nodes import Apply, FieldValue, Node, fields_of, is_true
 from actorstream.operators.expressions.parser import parse
 from actorstream.operators.expressions.plan import Plan
-from actorstream.operators.expressions.types import BOOL, Type
+from actorstream.operators.expressions.types import BOOL
 
 if TYPE_CHECKING:
     from actorstream.operators.expressions.plan import Rows
@@ -148,8 +148,3 @@ class Projection:
     def evaluate(self, batch: Rows) -> list[Column]:
         """The columns, in order. RowErrors names the rows that one of the expressions has no value for."""
         return self._plan.run(batch)
-
-
-def result_type(text: str, schema: Schema) -> Type:
-    """The type of an expression, without compiling it."""
-    return checked(text, schema).type
