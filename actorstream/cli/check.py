@@ -49,6 +49,7 @@ def check(
     """
     from actorstream.errors import ConfigurationError
     from actorstream.runtime.compile import available
+    from actorstream.runtime.idleness import idle_sources
     from actorstream.runtime.registry import registry
     from actorstream.topology.inputs import read_inputs
     from actorstream.topology.plan import check_plan, load_plan
@@ -74,11 +75,19 @@ def check(
             print(error, file=sys.stderr)
         return 2
     graph = found.graph
+    notes = [
+        f"{name}: with idle_timeout, results may depend on time: what comes after the source was silent may be late"
+        for name in idle_sources(graph)
+    ]
     if json_:
         names = {"topology": graph.name, "fingerprint": f"{graph.fingerprint:016x}"}
-        print(json.dumps({"ok": True, **names, "problems": []}, indent=2))
+        print(
+            json.dumps({"ok": True, **names, "problems": [], **({"notes": notes} if notes else {})}, indent=2)
+        )
     else:
         print(f"{topology}: all right, {len(graph.actors)} actors and {len(graph.edges)} edges")
+        for note in notes:
+            print(f"note: {note}")
     return 0
 
 

@@ -13,6 +13,8 @@ from actorstream.events.batch import Batch
 from actorstream.ordering import ORDERINGS
 from actorstream.ordering.serial import SerialGate
 from actorstream.runtime.hooks import EventCall, operator_error
+from actorstream.runtime.idle_output import IdleOutLane
+from actorstream.runtime.idleness import IDLE_WORD, IdleInLane, Idleness
 from actorstream.runtime.numbered_replica import NumberedReplica
 from actorstream.runtime.numbering import Follower, Numberer, Numbering
 from actorstream.runtime.operator_unit import InLane, OperatorUnit
@@ -166,6 +168,9 @@ class _Builder:
         elif unit is None:
             unit = OperatorUnit(self.worker, head, lanes, gate)
         unit.follow_frontier = node.name in job.listens
+        idle = [lane for lane in lanes if isinstance(lane, IdleInLane)]
+        if unit.in_lanes is lanes and idle and len(idle) == len(lanes):  # serial input has its time in band
+            unit.idleness = Idleness(unit, idle)
         for link in links:
             self.worker.by_bit[link.channel.receive_bit] = unit
         return unit
@@ -193,6 +198,8 @@ class _Builder:
     def _in_lane(self, index: int, link: Link) -> InLane:
         channel = self.receivers[link.channel.id]
         rows = self._row_format(link)
+        if link.channel.frontiers > IDLE_WORD:
+            return IdleInLane(index, link.edge.name, channel, self._decoder(link, rows))
         return InLane(
             index,
             link.edge.name,
@@ -229,6 +236,7 @@ class _Builder:
             watermarks=self._watermarks(source, planned.actor),
             one_partition=len(share) <= 1,
             heartbeat_s=job.deploy.heartbeat_every.total_seconds(),
+            idle_timeout=source.idle_timeout if job.idles and node.name in job.listens else None,  # type: ignore[attr-defined]
         )
 
     def _watermarks(self, source: Any, actor: str) -> PartitionWatermarks | None:
@@ -279,7 +287,7 @@ class _Builder:
         arena = transport.arena if link.remote and transport is not None else None
         channel, wire = self.senders[link.channel.id], self.job.wires[link.edge.index]
         rows = self._row_format(link)
-        kind: Any = OutLane
+        kind: Any = IdleOutLane if link.channel.frontiers > IDLE_WORD else OutLane
         point = self.job.serial.edges.get(link.edge.index)
         if point is not None:
             kind = partial(SerialLane, numbering=self._numbering(unit, point))

@@ -18,9 +18,11 @@ from actorstream.metrics.counters import CounterTable
 from actorstream.ordering import ORDERINGS
 from actorstream.placement import PLACEMENTS, place
 from actorstream.runtime.fuse import fusible
+from actorstream.runtime.idleness import IDLE_WORD, idle_sources
 from actorstream.runtime.pooling import has_pool, joined, needed, pool_limits
 from actorstream.runtime.preaggregate import pre_aggregated
 from actorstream.runtime.registry import registry
+from actorstream.runtime.serial_output import SERIAL_WORD
 from actorstream.runtime.wire import Wire, listeners, wires
 from actorstream.scheduling import SCHEDULES
 from actorstream.topology.available import Available, check_deploy
@@ -88,6 +90,8 @@ class Job:
     """Which edges are in serial order, and what their rows carry for it."""
     listens: frozenset[str] = frozenset()
     """Actors whose frontier matters to themselves or to somebody downstream."""
+    idles: bool = False
+    """Whether a source that somebody listens to has an `idle_timeout`."""
     pooled: dict[str, float] = field(default_factory=dict)
     """Actors that the pool runs -> threads that may be in one of their replicas at once."""
 
@@ -99,8 +103,9 @@ class Job:
         job = cls(graph, plan, transport, CounterTable(len(plan.replicas)), processes)
         job.serial = serial_plan(graph)
         job.fused = _fused_of(job)
-        job.links = _links(job)
         job.listens = listeners(graph)
+        job.idles = bool(job.listens.intersection(idle_sources(graph)))
+        job.links = _links(job)
         if has_pool(plan.deploy):
             job.serial = needed(graph, job.serial)
             job.pooled = pool_limits(graph, job.serial)
@@ -228,12 +233,21 @@ def _links(job: Job) -> list[Link]:
             receive_bit=next_bit(receiver),
             slots=slots,
             budget=planned.budget,
-            frontiers=2 if serial else 1,
+            frontiers=_words(job, edges[planned.edge], serial),
         )
         links.append(
             Link(channel, edges[planned.edge], planned.producer, planned.consumer, sender != receiver)
         )
     return links
+
+
+def _words(job: Job, edge: Edge, serial: bool) -> int:
+    """Frontier words of a channel: event time, then what its consumer needs beside."""
+    if serial:
+        return SERIAL_WORD + 1
+    if job.idles and edge.consumer in job.listens and not edge.static:
+        return IDLE_WORD + 1
+    return 1
 
 
 def slots_for(inputs: int) -> int:

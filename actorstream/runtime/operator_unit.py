@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from actorstream.events.batch import Batch
     from actorstream.events.feed import Feed
     from actorstream.ordering.base import Gate
+    from actorstream.runtime.idleness import Idleness
     from actorstream.runtime.single_row import TakeSingle
     from actorstream.runtime.worker import Worker
 
@@ -65,6 +66,8 @@ class OperatorUnit(Unit):
         self.gate = gate
         self.alignment = Alignment(lanes)
         self.follow_frontier = False
+        self.idleness: Idleness | None = None
+        """Of the lanes, where a source has an `idle_timeout`."""
         self._frontier = FRONTIER_MIN
         self._promised: int | None = None
         """A frontier that was read; it waits until what it covers is taken: `_marks` frames of each lane."""
@@ -268,11 +271,16 @@ class OperatorUnit(Unit):
         """Follows the lanes' promises: acts on them once everything they cover has been taken."""
         while (frontier := self._next_frontier()) is not None:
             self.head.advance(frontier)
+        if self.idleness is not None and self._promised is None and not self._awaiting:
+            self.idleness.rest()
 
     def _next_frontier(self) -> int | None:
         """Reads the lanes' promises; answers one that has risen, once everything it covers has been taken."""
         if self._promised is None:
-            frontier = min(lane.frontier() for lane in self.in_lanes)
+            if self.idleness is None:
+                frontier = min(lane.frontier() for lane in self.in_lanes)
+            else:
+                frontier = self.idleness.frontier(self._frontier)
             if frontier <= self._frontier:
                 return None
             # the frontier is read first: what it covers is among what waits now
@@ -281,4 +289,6 @@ class OperatorUnit(Unit):
         if any(lane.taken < mark for lane, mark in zip(self.in_lanes, self._marks)):
             return None
         self._frontier, self._promised = self._promised, None
+        if self.idleness is not None:
+            self.idleness.reach(self._frontier)
         return self._frontier

@@ -179,6 +179,9 @@ class OutLane:
         else:
             self.channel.advance(0, frontier)
 
+    def tell_idle(self, count: int) -> None:
+        """Whether rows are to be expected: only `IdleOutLane` passes it on."""
+
     def flush(self) -> bool:
         """Sends all that waits. False: the channel has no credit; `on_blocked` was called and the rest still waits."""
         started = monotonic_ns()

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from threading import Lock
 from time import monotonic_ns, sleep
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from actorstream.runtime.hand import Hand, Outputs
 from actorstream.runtime.operator_unit import InLane, OperatorUnit
@@ -28,6 +28,14 @@ if TYPE_CHECKING:
     from actorstream.scheduling.base import Operator
 
 DATA = FrameKind.DATA
+
+
+class Idle(NamedTuple):
+    """A place among the outputs for a transition of the unit between busy and idle."""
+
+    turns: int
+
+
 Taken = tuple[int, "Batch", str, int]
 """Serial number, rows, name of the input, bytes."""
 
@@ -138,6 +146,11 @@ class PooledUnit(OperatorUnit):
     def _pass_frontier(self) -> None:
         """Gives a promise that the input covers now its place among the outputs."""
 
+    def _rest_if_idle(self) -> None:
+        """Says that the unit is idle if it is. Under `entry`, when no row that was taken can still be behind."""
+        if self.idleness is not None and self._promised is None and not self.on_loop:
+            self.idleness.rest()
+
     def _delay(self) -> None:
         """Shakes out races: only under `[testing] delay`."""
         if self.worker.delay_s:
@@ -244,6 +257,9 @@ class ExclusiveUnit(PooledUnit):
             self.head.advance(frontier)
             with self.entry:
                 self._pass_frontier()
+        if self.idleness is not None:
+            with self.entry:
+                self._rest_if_idle()
 
 
 class SharedUnit(PooledUnit):
@@ -266,8 +282,8 @@ class SharedUnit(PooledUnit):
         self.limit = limit
         self._make = make
         self._hands: list[Hand] = []
-        self._places: dict[int, tuple[Outputs | int, int]] = {}
-        """Serial number -> outputs, or a promise, and the bytes they were made of."""
+        self._places: dict[int, tuple[Outputs | Idle | int, int]] = {}
+        """Serial number -> outputs, a promise or a transition, and the bytes they were made of."""
 
     def turn(self, tuples: int) -> tuple[int, int]:
         if self.blocked:
@@ -303,6 +319,12 @@ class SharedUnit(PooledUnit):
         if frontier is not None:  # a promise is a place without rows, beyond the window if need be
             self._places[self.taken] = (frontier, 0)
             self.taken += 1
+        self._rest_if_idle()
+
+    def tell_idle(self, count: int) -> None:
+        """Passes it on in its place among the outputs. Under `entry`."""
+        self._places[self.taken] = (Idle(count), 0)
+        self.taken += 1
 
     def _send(self) -> None:
         """Sends what is next in order, unless another worker does."""
@@ -317,6 +339,8 @@ class SharedUnit(PooledUnit):
                     outputs, nbytes = place
                     if isinstance(outputs, int):
                         self.head.advance(outputs)
+                    elif isinstance(outputs, Idle):
+                        super().tell_idle(outputs.turns)
                     else:
                         for edge, batch in outputs:
                             edge.push(batch)

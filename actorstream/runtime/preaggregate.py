@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from actorstream.runtime.idleness import behind_idle_sources
 from actorstream.topology.graph import Edge, Graph, GraphActor
 
 if TYPE_CHECKING:
@@ -67,9 +68,14 @@ def pre_aggregated(graph: Graph, deploy: DeploySpec) -> Graph:
 def _stages(graph: Graph) -> dict[str, tuple[type, dict[str, Any], Any]]:
     """Aggregate -> class, keys and output schema of its local stage (see Aggregate.local_stage)."""
     found = {}
+    timed_out = behind_idle_sources(
+        graph
+    )  # partial results of late rows are no rows that could go out as late
     for actor in graph.actors.values():
         offer = getattr(actor.cls, "local_stage", None)
         if offer is None or len(actor.inputs) != 1 or actor.inputs[0].order != "none":
+            continue
+        if actor.name in timed_out:
             continue
         if actor.inputs[0].output in BESIDE:  # these come from both steps of the aggregate before
             continue

@@ -10,9 +10,12 @@ from typing import TYPE_CHECKING, Any
 from actorstream.metrics.counters import Counter
 from actorstream.runtime.hooks import operator_error
 from actorstream.runtime.replica import Replica
+from actorstream.runtime.silence import Silence
 from actorstream.runtime.unit import TURN_FRAMES, Status, Unit
 
 if TYPE_CHECKING:
+    from datetime import timedelta
+
     from actorstream.connectors.source import Source
     from actorstream.events.batch import Batch
     from actorstream.runtime.alarms import Alarm
@@ -56,6 +59,7 @@ class SourceUnit(Unit):
         watermarks: of the partitions, if so and the rows have an event time.
         one_partition: this replica reads one partition only, so that its watermark is the source's promise.
         heartbeat_s: seconds between heartbeats of a paced or live source.
+        idle_timeout: without a row for so long the source is idle, and holds nobody up; None: never.
     """
 
     def __init__(
@@ -70,10 +74,14 @@ class SourceUnit(Unit):
         watermarks: PartitionWatermarks | None = None,
         one_partition: bool = True,
         heartbeat_s: float = 0.05,
+        idle_timeout: timedelta | None = None,
     ) -> None:
         super().__init__(worker, head)
         self.promises, self.watermarks, self.one_partition = promises, watermarks, one_partition
         self.heartbeat_s = heartbeat_s
+        self._timeout = idle_timeout
+        self._silence: Silence | None = None
+        self._listening: asyncio.TimerHandle | None = None
         self._heartbeat: asyncio.TimerHandle | None = None
         self._bad_rows = 0
         self.source = source
@@ -95,7 +103,11 @@ class SourceUnit(Unit):
         self.worker.mark(self)
 
     def work(self) -> Status:
+        if self._timeout is not None and self._silence is None:
+            self._silence = Silence(int(self._timeout.total_seconds() * 1e9), monotonic_ns())
         status = self._read()
+        if self._silence is not None and not self._silence.idle and self.task is None:
+            self._listen(self._silence, status)
         if self.promises and self.task is None:
             self.promise()
             if self._heartbeat is None and (self.pace is not None or self._is_async):
@@ -146,14 +158,38 @@ class SourceUnit(Unit):
                 return Status.READY
         return Status.READY
 
+    def _listen(self, silence: Silence, status: Status) -> None:
+        """The source is idle if it has nothing now and had nothing for long; else looks again when that may be."""
+        now = monotonic_ns()
+        if status is Status.BLOCKED:
+            silence.heard(now)
+        left = silence.left(now)
+        if left == 0 and status is Status.IDLE:
+            if self.promises:
+                self.promise()
+            self.tell_idle(silence.begin())
+        elif left and self._listening is None:
+            self._listening = self.worker.loop.call_later(left / 1e9, self._look_up)
+
+    def _look_up(self) -> None:
+        self._listening = None
+        if not self.done:
+            self.worker.mark(self)
+
     def _end_of_input(self) -> Status:
         if self.promises:
+            if self.worker.job.idles and self.one_partition and self.watermarks is not None:
+                self.head.advance(
+                    self.watermarks.watermark(self.source.origin)
+                )  # the last before the end of time
             self.promise()
         return self.spawn(self.finish())
 
     def _send(self, batch: Batch, entered: int) -> None:
         head = self.head
         if batch.rows:
+            if self._silence is not None and self._silence.heard(monotonic_ns()):
+                self.tell_idle(self._silence.count)
             if self.watermarks is not None:
                 batch = self._observed(batch)
             head.entry_min = head.entry_max = entered
@@ -221,7 +257,7 @@ class SourceUnit(Unit):
         return Status.READY
 
     async def finish(self) -> None:
-        for handle in (self._later, self._heartbeat):
+        for handle in (self._later, self._heartbeat, self._listening):
             if handle is not None:
                 handle.cancel()
         reading, self._reading = self._reading, None
@@ -234,7 +270,7 @@ class SourceUnit(Unit):
 
     def stop(self) -> list[asyncio.Task[Any]]:
         tasks = super().stop()
-        for handle in (self._later, self._heartbeat):
+        for handle in (self._later, self._heartbeat, self._listening):
             if handle is not None:
                 handle.cancel()
         if self._reading is not None:

@@ -110,6 +110,11 @@ class Unit:
                 for edge in edges:
                     yield from getattr(edge, "lanes", ())
 
+    def tell_idle(self, count: int) -> None:
+        """The unit has become idle (odd `count`) or busy again: tells the consumers that ask (runtime/idleness.py)."""
+        for lane in self.lanes():
+            lane.tell_idle(count)
+
     def publish(self) -> None:
         """Writes the members' counters to shared memory, and takes back what consumers have returned."""
         self.published = monotonic_ns()

@@ -164,7 +164,8 @@ class Channel:
     slots: int = 256
     budget: int = 4 << 20
     frontiers: int = 1
-    """Frontier words: 0 is event time, 1 (serial edges) the serial number, further ones implementation tags."""
+    """Frontier words: 0 is event time, 1 (serial edges) the serial number, 2 idleness, further ones
+    implementation tags."""
 
 
 RowSender = Callable[[tuple[Any, ...], int, int, int, int, int, int], bool]

@@ -23,6 +23,32 @@ def test_json_says_so_too(run: Run, topology: Path) -> None:
     assert (answer.code, found["ok"], found["topology"], found["problems"]) == (0, True, "small", [])
 
 
+def test_a_source_that_may_be_idle_makes_results_depend_on_time(
+    run: Run, topology: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "rows.csv").write_text("t\n1\n")
+    topology = tmp_path / "idle.toml"
+    topology.write_text(
+        f"""
+        name = "idle"
+        [actors.rows]
+        type = "csv-source"
+        path = "{tmp_path}/rows.csv"
+        event_time = "t"
+        idle_timeout = "1s"
+        [actors.out]
+        type = "null-sink"
+        inputs = ["rows"]
+        """
+    )
+    answer = run("check", topology)
+    assert (answer.code, answer.err) == (0, "")
+    assert answer.out.splitlines()[1:] == [
+        "note: rows: with idle_timeout, results may depend on time: what comes after the source was silent may be late"
+    ]
+    assert json.loads(run("check", topology, "--json").out)["notes"] == [answer.out.splitlines()[1][6:]]
+
+
 def test_all_problems_go_to_stderr_and_the_exit_code_is_2(run: Run, topology: Path) -> None:
     text = topology.read_text().replace('inputs = ["lines"]', 'input = ["lines"]').replace("key =", "kye =")
     topology.write_text(text)

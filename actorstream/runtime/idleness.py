@@ -1,0 +1,153 @@
+"""Idleness of sources with `idle_timeout`, as a unit behind them sees it: which of its lanes it follows, which rows come
+below what it has promised meanwhile, and when it is idle itself. It reads no clock (`runtime.silence` decides that).
+
+Every channel whose consumer follows event time has one more word: a counter of transitions, odd while nothing is to be
+expected. The producer advances it to even before the row that ends the silence. So what a unit has left out of its
+frontier may come below it, and carries the frontier as its watermark: windows that are over do not open again.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from actorstream.runtime.operator_unit import InLane
+from actorstream.runtime.wire import WATERMARK
+from actorstream.transports.base import FRONTIER_END, FRONTIER_MIN
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from actorstream.events.batch import Batch
+    from actorstream.runtime.operator_unit import OperatorUnit
+    from actorstream.topology.graph import Graph
+    from actorstream.transports.base import Frame, ReceiveChannel
+
+IDLE_WORD = 2
+"""The frontier word of a channel that counts transitions between busy (even) and idle (odd)."""
+
+
+def idle_sources(graph: Graph) -> list[str]:
+    """Sources that have an `idle_timeout`."""
+    return [
+        actor.name
+        for actor in graph.actors.values()
+        if actor.role == "source"
+        and (actor.keys.get("idle_timeout") or getattr(actor.cls, "idle_timeout", None)) is not None
+    ]
+
+
+def behind_idle_sources(graph: Graph) -> frozenset[str]:
+    """Actors that rows of such a source can reach, and these sources."""
+    found = set(idle_sources(graph))
+    for actor in graph.actors.values():
+        if any(edge.producer in found for edge in actor.inputs if not edge.static):
+            found.add(actor.name)
+    return frozenset(found)
+
+
+class IdleInLane(InLane):
+    """A channel that says when it is idle."""
+
+    __slots__ = ("_decode", "bound", "floor", "idleness")
+
+    def __init__(
+        self,
+        index: int,
+        input_name: str,
+        channel: ReceiveChannel,
+        decode: Callable[[Frame], Batch],
+    ) -> None:
+        super().__init__(index, input_name, channel, self._take)
+        self._decode = decode
+        self.idleness: Idleness | None = None
+        self.bound = FRONTIER_MIN
+        """What the lane itself promised when the unit's frontier was last read."""
+        self.floor = FRONTIER_MIN
+        """The unit's frontier where it has gone past what this lane promised: rows below it carry it."""
+
+    def is_idle(self) -> bool:
+        return bool(self.channel.frontier(IDLE_WORD) & 1)
+
+    def _take(self, frame: Frame) -> Batch:
+        batch = self._decode(frame)
+        if self.idleness is not None and self.idleness.idle:
+            self.idleness.wake()  # before what comes of the row can be sent
+        return batch if self.floor == FRONTIER_MIN else _marked(batch, self.floor)
+
+
+class Idleness:
+    """What one unit makes of the idleness of its lanes."""
+
+    def __init__(self, unit: OperatorUnit, lanes: list[IdleInLane]) -> None:
+        self.unit, self.lanes = unit, lanes
+        self.idle = False
+        self._count = 0
+        for lane in lanes:
+            lane.idleness = self
+
+    def frontier(self, reached: int) -> int:
+        """The least promise of the lanes that are not idle; if all are, the least of all, and what those that have
+        ended promised last. `reached`: the unit's frontier."""
+        least, base, last = FRONTIER_END, FRONTIER_END, FRONTIER_MIN
+        is_busy = False
+        for lane in self.lanes:
+            if lane.ended:  # its channel keeps the last promise before the end of time
+                last, lane.bound = max(last, lane.channel.frontier(0)), FRONTIER_END
+                continue
+            is_idle = lane.is_idle()  # first: a lane that wakes afterwards sends rows after it
+            bound = lane.bound = lane.channel.frontier(0)
+            base = min(base, bound)
+            if not is_idle:
+                is_busy = True
+                least = min(least, bound)
+        if (
+            base == FRONTIER_END and not is_busy
+        ):  # all have ended; who follows may need the last promise before
+            return last if last > reached else FRONTIER_END
+        if not is_busy:
+            return max(base, last)
+        if self.idle:
+            self.wake()
+        return least
+
+    def reach(self, frontier: int) -> None:
+        """The unit acts on a frontier that was read."""
+        for lane in self.lanes:
+            lane.floor = frontier if lane.bound < frontier else FRONTIER_MIN
+
+    def rest(self) -> None:
+        """Nothing is in work: the unit is idle if all its lanes are, and all that came by them was taken."""
+        if self.idle or all(lane.ended for lane in self.lanes):
+            return
+        for lane in self.lanes:
+            if not lane.ended and not lane.is_idle():
+                return
+        if any(lane.channel.waiting() for lane in self.lanes if not lane.ended):
+            return
+        self._turn()
+
+    def wake(self) -> None:
+        """Rows are to be expected again."""
+        self._turn()
+
+    def _turn(self) -> None:
+        self.idle = not self.idle
+        self._count += 1
+        self.unit.tell_idle(self._count)
+
+
+def _marked(batch: Batch, floor: int) -> Batch:
+    """The batch, whose rows below `floor` carry it as their watermark."""
+    times = batch.event_times()
+    if times is None:
+        return batch
+    behind = times < floor
+    if not behind.any():
+        return batch
+    marks = np.where(behind, floor, FRONTIER_MIN)
+    own = batch.system.get(WATERMARK)
+    if own is not None:
+        marks = np.maximum(marks, own.data)
+    return batch.with_system(_watermark=marks)
