@@ -8,18 +8,21 @@ from __future__ import annotations
 import asyncio
 import os
 import random
+import select
 from collections import Counter
 from collections.abc import AsyncIterator, Iterator
 from contextlib import contextmanager
 from datetime import timedelta
 from typing import Any, ClassVar
 
+import numpy as np
 import pytest
 
 from actorstream import Topology
 from actorstream.actors.actor import Actor
 from actorstream.connectors.source import Source
-from tests.integration.parts import Collect, Number, Pass
+from actorstream.events.batch import Batch
+from tests.integration.parts import Collect, Number, Pass, numbers
 from tests.integration.pooled import Times
 
 SOON = timedelta(milliseconds=5)
@@ -57,6 +60,19 @@ class Told(Source):
             await asyncio.get_running_loop().run_in_executor(None, os.read, self.hears, 1)
         for value in self.then:
             yield Number(value, 0)
+
+
+class Polled(Told):
+    """The same, asked again and again: nothing yet is an empty batch."""
+
+    outputs: ClassVar[dict[str, Any]] = {"default": Number}
+
+    def read(self, max_rows: int) -> Batch | None:
+        if not self.then or (not self.first and not select.select([self.hears], [], [], 0)[0]):
+            return None if not self.then else numbers(np.arange(0))
+        rows, self.first = self.first or self.then, []
+        self.then = [] if rows is self.then else self.then
+        return numbers(np.array(rows))
 
 
 class Halting(Source):
@@ -126,7 +142,10 @@ def pipe() -> Iterator[tuple[int, int]]:
 
 def counted(rows: list[Any]) -> dict[int, int]:
     """End of the window -> rows in it."""
-    return {row[1]: row[-1] for row in rows}
+    found: Counter[int] = Counter()
+    for row in rows:
+        found[row[1]] += row[-1]
+    return found
 
 
 @EVERYWHERE
@@ -150,6 +169,22 @@ def test_windows_of_a_busy_source_come_out_while_another_is_silent(
     assert counted(run["out"]) == {10: 1, 20: 1, 30: 2}
     assert run["too-late"] == [(3, 0)]
     assert run.report["late"] == 1
+
+
+@EVERYWHERE
+def test_a_source_that_answers_nothing_yet_is_silent_too(deploy: dict[str, Any]) -> None:
+    with pipe() as (hears, told):
+        topology = Topology()
+        busy = topology.source(Told, name="busy", hears=-1, first=[1, 12, 25], then=[])
+        silent = topology.source(
+            Polled, name="silent", hears=hears, first=[], then=[3, 27], idle_timeout=SOON
+        )
+        windows = topology.actor("windows", "aggregate", [busy, silent], **WINDOWS)
+        windows.into(TellsAtWindow, name="out", told=told, end=20)
+        windows.late.into(Collect, name="too-late")
+        run = topology.run(**deploy)
+    assert counted(run["out"]) == {10: 1, 20: 1, 30: 2}
+    assert run["too-late"] == [(3, 3)]
 
 
 @EVERYWHERE
