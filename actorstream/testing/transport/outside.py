@@ -39,7 +39,9 @@ async def host(side: Side) -> None:
         verify(await _next(side, end), seed)
     mark = await _next(side, end)
     expect(mark.kind == FrameKind.END, f"expected the outside producer's end mark, got {mark!r}")
-    frontier = end.frontier()  # raised before the end mark was sent, and maybe not before the last frame was seen
+    frontier = (
+        end.frontier()
+    )  # raised before the end mark was sent, and maybe not before the last frame was seen
     expect(frontier == SENT, f"the outside frontier is {frontier}, was raised to {SENT}")
     await signalled(side, 1)
     expect(end.peek() is None, "an ended outside channel must stay empty after its producer left")
