@@ -5,14 +5,12 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import Any, Literal
 
-import pytest
+import duckdb
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from actorstream import Batch, Event
 from actorstream.operators.expressions import compile_expression
-
-duckdb = pytest.importorskip("duckdb")
 
 
 class Row(Event):

@@ -6,9 +6,6 @@ from typing import Any
 
 import pytest
 
-pytest.importorskip("numba")
-pytest.importorskip("cffi")
-
 from actorstream import Batch, Event
 from actorstream.errors import RunError
 from actorstream.operators.filter import Filter
