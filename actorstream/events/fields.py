@@ -52,6 +52,21 @@ INTEGERS = frozenset(
     }
 )
 FLOATS = frozenset({Kind.FLOAT32, Kind.FLOAT64})
+STRUCT_CODES: dict[Kind, str] = {
+    Kind.BOOL: "B",
+    Kind.INT8: "b",
+    Kind.INT16: "h",
+    Kind.INT32: "i",
+    Kind.INT64: "q",
+    Kind.UINT8: "B",
+    Kind.UINT16: "H",
+    Kind.UINT32: "I",
+    Kind.UINT64: "Q",
+    Kind.FLOAT32: "f",
+    Kind.FLOAT64: "d",
+    Kind.DATETIME: "q",
+}
+"""How a column holds a value of fixed width, as `struct` and NumPy name it."""
 VARIABLE = frozenset({Kind.STRING, Kind.BYTES, Kind.MSGPACK})
 
 _DTYPES: dict[Kind, np.dtype[Any]] = {

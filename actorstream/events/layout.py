@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from actorstream.errors import BrokenError, SchemaError
-from actorstream.events.fields import Field, Kind
+from actorstream.events.fields import STRUCT_CODES, Field, Kind
 from actorstream.events.rows import rows_of
 from actorstream.events.values import EPOCH, code_of, microseconds
 from actorstream.native.address import address_of
@@ -36,21 +36,6 @@ _KEPT = 256
 
 Slot = tuple[int, int, int, int, int]
 """An entry of the column table: offsets of validity (0: no nulls), offsets (0: fixed width) and data; width, wide."""
-
-_CODES = {
-    Kind.BOOL: "B",
-    Kind.INT8: "b",
-    Kind.INT16: "h",
-    Kind.INT32: "i",
-    Kind.INT64: "q",
-    Kind.UINT8: "B",
-    Kind.UINT16: "H",
-    Kind.UINT32: "I",
-    Kind.UINT64: "Q",
-    Kind.FLOAT32: "f",
-    Kind.FLOAT64: "d",
-    Kind.DATETIME: "q",
-}
 
 
 def aligned(nbytes: int) -> int:
@@ -230,7 +215,7 @@ def _code(field: Field) -> str:
     if field.categories:
         assert field.dtype is not None
         return field.dtype.char
-    return _CODES[field.kind]
+    return STRUCT_CODES[field.kind]
 
 
 def _getter(names: tuple[str, ...]) -> Callable[[Any], Any]:

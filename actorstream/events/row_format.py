@@ -9,7 +9,7 @@ import struct
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from actorstream.events.fields import Field, Kind
+from actorstream.events.fields import FLOATS, INTEGERS, STRUCT_CODES, Field, Kind
 from actorstream.events.rows import rows_of
 
 if TYPE_CHECKING:
@@ -18,20 +18,8 @@ if TYPE_CHECKING:
 
 UNFIT = (struct.error, TypeError, ValueError, OverflowError, AttributeError)
 """What `values`, or packing them, raises for an event that has to travel as columns, or to be refused there."""
-_NUMBERS = {
-    Kind.INT8: "b",
-    Kind.INT16: "h",
-    Kind.INT32: "i",
-    Kind.INT64: "q",
-    Kind.UINT8: "B",
-    Kind.UINT16: "H",
-    Kind.UINT32: "I",
-    Kind.UINT64: "Q",
-    Kind.FLOAT32: "f",
-    Kind.FLOAT64: "d",
-    Kind.BOOL: "?",
-}
 _TEXTS = (Kind.STRING, Kind.BYTES)
+_FIT = INTEGERS | FLOATS | {Kind.BOOL, *_TEXTS}
 LEAST_TEXT = 16
 """Bytes that a row must leave for each text, one of them its length; else it is not worth trying."""
 
@@ -58,7 +46,7 @@ class RowFormat:
                 read = f"text{number}({read})"
                 make = f"{make}.decode()" if field.kind is Kind.STRING else make
             else:
-                codes.append(_NUMBERS[field.kind])
+                codes.append("?" if field.kind is Kind.BOOL else STRUCT_CODES[field.kind])
                 read = f"truth({read})" if field.kind is Kind.BOOL else read
             reads.append(read)
             makes.append(make)
@@ -76,7 +64,7 @@ class RowFormat:
         if (
             schema.system
             or not schema.fields
-            or any(field.nullable or field.kind not in (*_NUMBERS, *_TEXTS) for field in schema.fields)
+            or any(field.nullable or field.kind not in _FIT for field in schema.fields)
             or left < LEAST_TEXT * len(texts)
         ):
             return None

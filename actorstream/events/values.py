@@ -17,25 +17,12 @@ import msgspec
 import numpy as np
 
 from actorstream.errors import SchemaError
-from actorstream.events.fields import INTEGERS, Field, Kind, nearest_text
+from actorstream.events.fields import FLOATS, INTEGERS, STRUCT_CODES, Field, Kind, nearest_text
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _INT32_MAX = 2**31 - 1
 _FEW = 32
 """Up to so many strings plain Python beats the fixed cost of NumPy and pyarrow calls."""
-_FORMATS = {
-    Kind.INT8: "b",
-    Kind.INT16: "h",
-    Kind.INT32: "i",
-    Kind.INT64: "q",
-    Kind.UINT8: "B",
-    Kind.UINT16: "H",
-    Kind.UINT32: "I",
-    Kind.UINT64: "Q",
-    Kind.FLOAT32: "f",
-    Kind.FLOAT64: "d",
-    Kind.DATETIME: "q",
-}
 _FILL: dict[Kind, Any] = {
     Kind.BOOL: False,
     Kind.DATETIME: EPOCH,
@@ -88,7 +75,7 @@ def _pack_numbers(field: Field, values: list[Any]) -> _Packed:
     # struct.pack: 5 ns, np.fromiter 13, pa.array 22; and it takes no float for an int, and no number that does not fit
     # (of float32 only the standard size "<" refuses what does not fit)
     order = "<" if field.kind is Kind.FLOAT32 else ""
-    raw = struct.pack(f"{order}{len(values)}{_FORMATS[field.kind]}", *values)
+    raw = struct.pack(f"{order}{len(values)}{STRUCT_CODES[field.kind]}", *values)
     return np.frombuffer(raw, field.dtype), None
 
 
@@ -150,7 +137,7 @@ def _pack_codes(field: Field, values: list[Any]) -> _Packed:
 
 
 _PACKERS: dict[Kind, Callable[[Field, list[Any]], _Packed]] = {
-    **dict.fromkeys(_FORMATS, _pack_numbers),
+    **dict.fromkeys(INTEGERS | FLOATS, _pack_numbers),
     Kind.BOOL: _pack_bools,
     Kind.DATETIME: _pack_datetimes,
     Kind.STRING: _pack_strings,
