@@ -56,20 +56,6 @@ int as_program_init(as_program *program)
     return AS_OK;
 }
 
-AS_INLINE double as_float(uint64_t bits)
-{
-    double value;
-    memcpy(&value, &bits, sizeof value);
-    return value;
-}
-
-AS_INLINE uint64_t as_bits(double value)
-{
-    uint64_t bits;
-    memcpy(&bits, &value, sizeof bits);
-    return bits;
-}
-
 /* A value as a word that compares without sign, complemented by `flip`; NaN is greatest either way. */
 AS_INLINE uint64_t ordered(uint64_t word, uint32_t how, uint64_t flip)
 {

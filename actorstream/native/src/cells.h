@@ -3,10 +3,25 @@
 #define ACTORSTREAM_CELLS_PRIVATE_H
 #include "../include/cells.h"
 #include "../include/groups.h"
+#include "bits.h"
 #include "lists.h"
 #include "operand.h"
 #include "pairs.h"
 #include "texts.h"
+
+AS_INLINE double as_float(uint64_t bits)
+{
+    double value;
+    memcpy(&value, &bits, sizeof value);
+    return value;
+}
+
+AS_INLINE uint64_t as_bits(double value)
+{
+    uint64_t bits;
+    memcpy(&bits, &value, sizeof bits);
+    return bits;
+}
 
 #define CHUNK AS_GROUPS_BLOCK /* rows at a time: what belongs to them stays in the first-level cache */
 

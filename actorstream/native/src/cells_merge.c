@@ -3,20 +3,6 @@
 #include "cells.h"
 #include "simd.h"
 
-AS_INLINE double as_float(uint64_t bits)
-{
-    double value;
-    memcpy(&value, &bits, sizeof value);
-    return value;
-}
-
-AS_INLINE uint64_t as_bits(double value)
-{
-    uint64_t bits;
-    memcpy(&bits, &value, sizeof bits);
-    return bits;
-}
-
 /* Adds the sum and the loss of `from` to those of `to`. */
 static void merge_floats(uint64_t *to, const uint64_t *from)
 {

@@ -52,6 +52,17 @@ AS_INLINE uint64_t word_exact(const uint8_t *data, uint64_t bytes)
            (uint64_t)data[bytes - 1] << (8 * (bytes - 1));
 }
 
+/* Whether two runs of `bytes` bytes are the same. Reads nothing else. */
+AS_INLINE bool same_bytes(const uint8_t *a, const uint8_t *b, uint64_t bytes)
+{
+    if (bytes < 8)
+        return word_exact(a, bytes) == word_exact(b, bytes);
+    uint64_t differ = *(const u64_any *)(a + bytes - 8) ^ *(const u64_any *)(b + bytes - 8);
+    for (uint64_t at = 0; at + 8 < bytes; at += 8)
+        differ |= *(const u64_any *)(a + at) ^ *(const u64_any *)(b + at);
+    return differ == 0;
+}
+
 AS_INLINE uint64_t fold(uint64_t x)
 {
     unsigned __int128 product = (unsigned __int128)x * R13;

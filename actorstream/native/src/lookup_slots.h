@@ -145,17 +145,6 @@ AS_INLINE text text_at(const as_column *column, int64_t row)
                   (uint64_t)(start_at(column->offsets, column->wide, at + 1) - from)};
 }
 
-/* Whether two runs of `bytes` bytes are the same. Reads nothing else. */
-AS_INLINE bool same_bytes(const uint8_t *a, const uint8_t *b, uint64_t bytes)
-{
-    if (bytes < 8)
-        return word_exact(a, bytes) == word_exact(b, bytes);
-    uint64_t differ = *(const u64_any *)(a + bytes - 8) ^ *(const u64_any *)(b + bytes - 8);
-    for (uint64_t at = 0; at + 8 < bytes; at += 8)
-        differ |= *(const u64_any *)(a + at) ^ *(const u64_any *)(b + at);
-    return differ == 0;
-}
-
 /* Whether the key of table row `row` is that of row `other` of `key`; neither has a null. */
 AS_INLINE bool same_key(const as_lookup *lookup, uint32_t row, const as_column *key, const uint32_t *how,
                         int64_t other)

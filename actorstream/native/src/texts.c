@@ -101,16 +101,6 @@ static int reserve(as_texts *texts, uint64_t length)
     return AS_OK;
 }
 
-AS_INLINE bool same(const uint8_t *a, const uint8_t *b, uint64_t bytes)
-{
-    if (bytes < 8)
-        return word_exact(a, bytes) == word_exact(b, bytes);
-    uint64_t differ = *(const u64_any *)(a + bytes - 8) ^ *(const u64_any *)(b + bytes - 8);
-    for (uint64_t at = 0; at + 8 < bytes; at += 8)
-        differ |= *(const u64_any *)(a + at) ^ *(const u64_any *)(b + at);
-    return differ == 0;
-}
-
 static uint64_t add(as_texts *texts, bytes_view text, uint64_t hash)
 {
     if (texts->count >= UINT32_MAX - 1 || reserve(texts, text.length) != AS_OK)
@@ -135,7 +125,7 @@ AS_INLINE uint64_t find(as_texts *texts, bytes_view text, uint64_t hash)
             if (slot >> 32 != hash >> 32)
                 continue;
             const bytes_view other = as_texts_at(texts, (uint32_t)slot - 1);
-            if (other.length == text.length && same(other.data, text.data, text.length))
+            if (other.length == text.length && same_bytes(other.data, text.data, text.length))
                 return (uint32_t)slot - 1;
         }
     }
