@@ -23,7 +23,7 @@ from actorstream.runtime.pooled_serial_unit import PooledSerialUnit
 from actorstream.runtime.pooled_unit import make_pooled
 from actorstream.runtime.replica import Replica
 from actorstream.runtime.routing import make_router
-from actorstream.runtime.serial_output import SerialEdge, SerialLane
+from actorstream.runtime.serial_output import ByNumber, SerialLane
 from actorstream.runtime.serial_unit import SerialInLane, SerialUnit, SideLane
 from actorstream.runtime.single_row import row_format, single_decoder, single_sender, single_taker
 from actorstream.runtime.source_unit import SourceUnit
@@ -274,12 +274,10 @@ class _Builder:
             replica.arena = replica.arena or next(
                 (lane.arena for lane in lanes if lane.arena is not None), None
             )
-            if edge.index in job.serial.edges and len(lanes) > 1:
-                router = None if edge.route == "shuffle" else self._router(edge, planned)
-                replica.edges[edge.output].append(SerialEdge(router, lanes))  # type: ignore[arg-type]
-                continue
             replica.edges[edge.output].append(
-                LaneEdge(lanes[0]) if len(lanes) == 1 else ChannelEdge(self._router(edge, planned), lanes)
+                LaneEdge(lanes[0])
+                if len(lanes) == 1
+                else ChannelEdge(self._router(edge, planned, lanes), lanes)
             )
 
     def _lane(self, link: Link, replica: Replica, unit: Unit) -> OutLane:
@@ -311,7 +309,9 @@ class _Builder:
             return None
         return row_format(self.job.wires[link.edge.index], link.edge.order, transport.row_bytes)
 
-    def _router(self, edge: Edge, planned: PlannedReplica) -> Any:
+    def _router(self, edge: Edge, planned: PlannedReplica, lanes: list[OutLane]) -> Any:
+        if isinstance(lanes[0], SerialLane) and edge.route == "shuffle":
+            return ByNumber(lanes[0].numbering, len(lanes))
         return make_router(
             edge.route,
             edge.key,

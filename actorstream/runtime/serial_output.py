@@ -14,7 +14,6 @@ from actorstream.transports.base import Frame, FrameKind
 if TYPE_CHECKING:
     from actorstream.events.batch import Batch
     from actorstream.runtime.numbering import Numbering
-    from actorstream.runtime.routing import Router
 
 SERIAL_WORD = 1
 """The frontier word of a channel that promises serial numbers."""
@@ -88,33 +87,12 @@ class SerialLane(OutLane):
         return frame
 
 
-class SerialEdge:
-    """A serial edge to several replicas: by number where a route may choose freely, else as the route says."""
+class ByNumber:
+    """The route of a serial edge that may choose freely: a number's rows all go to one consumer, in turn."""
 
-    __slots__ = ("_numbering", "_phases", "lanes", "router")
+    def __init__(self, numbering: Numbering, consumers: int) -> None:
+        self.numbering, self.consumers = numbering, consumers
 
-    def __init__(self, router: Router | None, lanes: list[SerialLane]) -> None:
-        self.router, self.lanes = router, lanes
-        self._numbering = lanes[0].numbering
-        self._phases = self._numbering.phases
-
-    def push(self, batch: Batch) -> None:
-        lanes = self.lanes
-        if self.router is None:
-            lanes[self._numbering.number // self._phases % len(lanes)].push(batch)
-            return
-        for consumer, part in self.router(batch):
-            lanes[consumer].push(part)
-
-    def flush(self) -> None:
-        for lane in self.lanes:
-            if lane.pending and not lane.blocked:
-                lane.flush()
-
-    def control(self, kind: FrameKind, barrier: int) -> None:
-        for lane in self.lanes:
-            lane.control(kind, barrier)
-
-    def advance(self, frontier: int) -> None:
-        for lane in self.lanes:
-            lane.advance(frontier)
+    def __call__(self, batch: Batch) -> list[tuple[int, Batch]]:
+        numbering = self.numbering
+        return [(numbering.number // numbering.phases % self.consumers, batch)]
