@@ -86,6 +86,28 @@ def halves(question: Question, parts: list[Tags]) -> tuple[list[Tags], list[Tags
     return groups
 
 
+def split(
+    question: Question,
+    apart: Callable[[Question, list[Tags]], tuple[list[Tags], list[Tags]]],
+    share: Callable[[Question, Tags, Tags, int], int],
+) -> TagTree:
+    """Divides the tags, and each half in the same way, while there are leaves for it.
+
+    apart: the independent parts in two groups. share: how many of so many leaves go below the left half.
+    """
+
+    def below(tags: Tags, leaves: int) -> TagTree:
+        found = divide(question, tags) if leaves > 1 else None
+        if found is None:
+            return TagTree(tags)
+        own, parts = found
+        left, right = (frozenset().union(*half) for half in apart(question, parts))
+        for_left = share(question, left, right, leaves)
+        return TagTree(own, (below(left, for_left), below(right, leaves - for_left)))
+
+    return below(frozenset(question.dependence.tags), question.workers)
+
+
 def typed(question: Question, tree: TagTree) -> SynchronizationPlan:
     """The tree with state types and forks: the first match of an exhaustive search (appendix B).
 

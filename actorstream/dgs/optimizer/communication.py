@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from actorstream.dgs.optimizer.base import Question, Tags, TagTree, divide, halves, typed
+from actorstream.dgs.optimizer.base import Question, Tags, halves, split, typed
 from actorstream.dgs.plan import SynchronizationPlan
 
 
@@ -11,19 +11,7 @@ def communication(question: Question) -> SynchronizationPlan:
 
     Streams that arrive at one place stay together as long as others can be split, so that a split saves messages.
     """
-    return typed(question, _tree(question, frozenset(question.dependence.tags), question.workers))
-
-
-def _tree(question: Question, tags: Tags, leaves: int) -> TagTree:
-    found = divide(question, tags) if leaves > 1 else None
-    if found is None:
-        return TagTree(tags)
-    own, parts = found
-    left, right = (frozenset().union(*half) for half in _apart(question, parts))
-    for_left = min(len(left), _share(question.rate(left), question.rate(right), leaves))
-    for_right = min(len(right), leaves - for_left)
-    for_left = min(len(left), leaves - for_right)
-    return TagTree(own, (_tree(question, left, for_left), _tree(question, right, for_right)))
+    return typed(question, split(question, _apart, _share))
 
 
 def _apart(question: Question, parts: list[Tags]) -> tuple[list[Tags], list[Tags]]:
@@ -43,7 +31,8 @@ def _apart(question: Question, parts: list[Tags]) -> tuple[list[Tags], list[Tags
     return [part for part in parts if part <= taken], [part for part in parts if not part <= taken]
 
 
-def _share(left: float, right: float, leaves: int) -> int:
-    """How many of the leaves the left half should get: in proportion to its rate, and one at least for each."""
-    wanted = round(leaves * left / (left + right)) if left + right else leaves // 2
-    return max(1, min(leaves - 1, wanted))
+def _share(question: Question, left: Tags, right: Tags, leaves: int) -> int:
+    """Leaves in proportion to the rates, one at least for each half, and none that has no tag for it."""
+    for_left, for_right = question.rate(left), question.rate(right)
+    wanted = round(leaves * for_left / (for_left + for_right)) if for_left + for_right else leaves // 2
+    return min(len(left), max(1, leaves - len(right), min(leaves - 1, wanted)))
