@@ -122,7 +122,7 @@ class OperatorUnit(Unit):
             started = monotonic_ns()
             lane.taken += 1
             head.input, head.entry_min, head.began = lane.input, head.entry_max, began or started
-            head.calls[lane.input].run([event])  # type: ignore[arg-type]
+            head.calls[lane.input].run_one(event)  # type: ignore[union-attr]
             head.execute_ns += monotonic_ns() - started
             head.events_in += 1
             head.jumbo_in += 1

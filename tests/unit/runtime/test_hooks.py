@@ -372,3 +372,29 @@ def test_rollback_returns_to_exactly_what_was_there() -> None:
         ("default", [1]),
         ("alerts", [2]),
     ]
+
+
+@pytest.mark.parametrize(
+    "hook", [once_plain, once, many_plain, many, yields, as_tuple], ids=lambda hook: hook.__name__
+)
+def test_an_event_that_comes_by_itself_is_answered_as_among_others(hook: Callable[..., Any]) -> None:
+    values = [0, 1, 3, 2]
+    together, alone = Bench(), Bench()
+    call = EventCall(hook, alone.outbox, alone.failures)
+    for value in values:
+        call.run_one(In(value))
+    assert alone.taken() == together.events(hook, values) != []
+
+
+def test_an_event_that_comes_by_itself_fails_as_among_others() -> None:
+    bench = Bench("dead-letter")
+
+    def fails(event: In) -> Iterator[Out]:
+        yield Out(event.value)
+        raise ValueError("no more")
+
+    call = EventCall(fails, bench.outbox, bench.failures)
+    call.run_one(In(7))
+    (first, values), (dead, letters) = bench.taken()
+    assert (first, values, dead) == ("default", [7], "dead")
+    assert letters[0].error == "ValueError: no more"
