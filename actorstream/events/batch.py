@@ -73,7 +73,11 @@ class Batch(Representation):
         different lengths, values that do not fit."""
         schema = Schema.of(schema)
         user = schema.user
-        made = [Column.of(field, _given(columns, field.name, schema)) for field in user.fields]
+        try:
+            given = [columns[name] for name in user.names()]
+        except KeyError as missing:
+            raise _not_given(columns, missing.args[0], schema) from None
+        made = [Column.of(field, values) for field, values in zip(user.fields, given)]
         system = {
             name: Column.of(schema.field(name), columns[name]) for name in schema.system if name in columns
         }
@@ -215,38 +219,43 @@ class Batch(Representation):
             columns["event"], event = event, None
         if event is None:
             schema = self.schema
-            added = {name: values for name, values in columns.items() if name not in schema}
-            if added:
+            if not columns.keys() <= schema._index.keys():
                 from actorstream.events.inference import infer_schema
 
+                added = {name: values for name, values in columns.items() if name not in schema}
                 fields = schema.fields + infer_schema(added).fields
                 schema = Schema(schema.name, fields, schema.event_time, schema.time_unit)
         else:
             schema = Schema.of(event).user
             for name in columns:
                 schema.index(name)
-        made: list[Column | None] = []
-        for field in schema.fields:
-            if field.name in columns:
-                column = Column.of(field, columns[field.name])
-                if column.length != self.rows:
-                    raise SchemaError(
-                        f"with_columns: field {field.name!r} has {column.length} values for {self.rows} rows; allowed: "
-                        "one a row (take(...) the rows first)"
-                    )
-                made.append(column)
-            elif field.name in self.schema:
-                own = self.schema.field(field.name)
-                made.append(None if own == field else self.column(field.name).renamed(field))
-            else:
-                known = [*self.schema.names(), *columns]
-                raise SchemaError(
-                    f"with_columns: {schema.name} has a field {field.name!r} that neither the batch nor the keywords "
-                    f"give{nearest_text(field.name, known)}"
-                )
         batch = self._derived(self, self.rows)
-        batch.schema, batch._columns = schema, made
+        if schema is not self.schema:
+            batch.schema = schema
+            batch._columns = [
+                None if field.name in columns else self._kept(field, schema, columns)
+                for field in schema.fields
+            ]
+        for name, values in columns.items():
+            at = schema._index[name]
+            column = batch._columns[at] = Column.of(schema.fields[at], values)
+            if column.length != self.rows:
+                raise SchemaError(
+                    f"with_columns: field {name!r} has {column.length} values for {self.rows} rows; allowed: "
+                    "one a row (take(...) the rows first)"
+                )
         return batch
+
+    def _kept(self, field: Field, schema: Schema, columns: Mapping[str, Any]) -> Column | None:
+        """The batch's own column as a field of another schema; None: to be had from the batch as it is."""
+        if field.name not in self.schema:
+            known = [*self.schema.names(), *columns]
+            raise SchemaError(
+                f"with_columns: {schema.name} has a field {field.name!r} that neither the batch nor the keywords "
+                f"give{nearest_text(field.name, known)}"
+            )
+        own = self.schema.field(field.name)
+        return None if own == field else self.column(field.name).renamed(field)
 
     def select(self, names: Sequence[str]) -> Batch:
         """Only these fields, in this order."""
@@ -314,19 +323,17 @@ class Batch(Representation):
 BATCHES.add(Batch)
 
 
-def _given(columns: Mapping[str, Any], name: str, schema: Schema) -> Any:
-    try:
-        return columns[name]
-    except KeyError:
-        known = nearest_text(name, [str(given) for given in columns])
-        raise SchemaError(f"{schema.name} has a field {name!r} that the columns do not give{known}") from None
+def _not_given(columns: Mapping[str, Any], name: str, schema: Schema) -> SchemaError:
+    known = nearest_text(name, [str(given) for given in columns])
+    return SchemaError(f"{schema.name} has a field {name!r} that the columns do not give{known}")
 
 
 def _common_length(schema: Schema, columns: list[Column]) -> int:
-    lengths = {column.length for column in columns}
-    if len(lengths) > 1:
-        shown = ", ".join(f"{column.field.name}: {column.length}" for column in columns)
-        raise SchemaError(
-            f"the columns of {schema.name} differ in length ({shown}); allowed: one value a row in each"
-        )
-    return lengths.pop() if lengths else 0
+    rows = columns[0].length if columns else 0
+    for other in columns:
+        if other.length != rows:
+            shown = ", ".join(f"{column.field.name}: {column.length}" for column in columns)
+            raise SchemaError(
+                f"the columns of {schema.name} differ in length ({shown}); allowed: one value a row in each"
+            )
+    return rows

@@ -43,10 +43,10 @@ class Column(msgspec.Struct, eq=False, gc=False):
     @classmethod
     def of(cls, field: Field, values: Any) -> Column:
         """A column of anything that has values: a Column, a NumPy or Arrow array, a list or other iterable."""
-        if isinstance(values, Column):
-            return values.renamed(field)
         if isinstance(values, np.ndarray):
             return cls.from_numpy(field, values)
+        if isinstance(values, Column):
+            return values.renamed(field)
         if isinstance(values, list):
             return cls.from_values(field, values)
         if hasattr(values, "__arrow_c_array__") or hasattr(values, "__arrow_c_stream__"):
@@ -79,7 +79,7 @@ class Column(msgspec.Struct, eq=False, gc=False):
             if array.dtype != field.dtype:
                 array = _converted(field, array)
         flags = array.flags
-        if not (flags.c_contiguous and flags.aligned):
+        if not flags.carray and not (flags.c_contiguous and flags.aligned):
             array = np.ascontiguousarray(array)
         if field.categories:
             _check_codes(field, array)
