@@ -11,6 +11,7 @@ from pathlib import Path
 import msgspec
 
 from actorstream.errors import ConfigurationError, Problem
+from actorstream.topology.dependency import DependencyPlan
 from actorstream.topology.deploy import DeploySpec
 from actorstream.topology.graph import Graph, fingerprint
 
@@ -73,6 +74,8 @@ class ExecutionPlan(msgspec.Struct, kw_only=True, frozen=True):
     chains: list[list[int]] = []
     """Replicas that call each other directly, head first; those that stand alone are not listed."""
     edges: list[PlannedEdge] = []
+    dependencies: list[DependencyPlan] = []
+    """The synchronization plan of each actor with `order = "dependency"`; its workers are the actor's replicas."""
     version: int = VERSION
 
     @property

@@ -1,0 +1,226 @@
+"""Classifier: divides a batch of an input by implementation tag, by whole columns. Pure.
+
+Costs a few passes over the columns that tell tag and stream, and nothing where there are none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from actorstream.dgs.tagging import Tagging
+from actorstream.dgs.tags import Tag
+from actorstream.errors import ConfigurationError, DataError, Problem
+from actorstream.events.fields import INTEGERS, Kind
+from actorstream.native.kernels import BYTES, SIGNED, UNSIGNED, Partitioner, hash_columns, key_groups
+from actorstream.native.pieces import ColumnTable
+
+if TYPE_CHECKING:
+    from actorstream.events.batch import Batch
+    from actorstream.events.column import Column
+    from actorstream.topology.dependency import PlannedStream
+
+Part = tuple[int, "Batch"]
+"""Number of an implementation tag, and its rows, in their order."""
+WIDEST_TABLE = 1 << 16
+
+
+class Classifier:
+    """What tells the implementation tags of one input's rows.
+
+    Args:
+        tagging: how rows map to tags.
+        streams: number and description of the input's streams.
+        numbers: (number of a stream, tag) -> number of the implementation tag.
+        where: "ACTOR.INPUT", for errors.
+    """
+
+    def __init__(
+        self,
+        tagging: Tagging,
+        streams: Sequence[tuple[int, PlannedStream]],
+        numbers: Mapping[tuple[int, Tag], int],
+        where: str,
+    ) -> None:
+        self.tagging, self.where = tagging, where
+        self._streams = [number for number, _ in streams]
+        self._stream_names = [each.name for _, each in streams]
+        self._partitions = {each.partition: place for place, (_, each) in enumerate(streams)}
+        self._keys = _keys_of(tagging, [tag for _, tag in numbers])
+        self._by_stream = _Places(
+            streams[0][1].field if streams else "",
+            {each.value: place for place, (_, each) in enumerate(streams)},
+            as_text=True,
+        )
+        self._by_key = _Places(tagging.key, {key: place for place, key in enumerate(self._keys)})
+        self._by_name = _Places(
+            tagging.column, {value: tagging.names.index(name) for value, name in tagging.values.items()}
+        )
+        found = [
+            numbers.get((stream, Tag(name, key)), -1)
+            for stream in self._streams
+            for key in self._keys
+            for name in tagging.names
+        ]
+        self._numbers = sorted({number for number in found if number >= 0})
+        self._unplanned = len(self._numbers)
+        places = {number: place for place, number in enumerate(self._numbers)}
+        self._table = np.array([places.get(number, self._unplanned) for number in found], np.uint32)
+        self._partitioner = Partitioner([0], max(1, len(self._numbers)))
+        self._hashing = ColumnTable(1)
+
+    def split(self, batch: Batch, partition: int = 0) -> list[Part]:
+        """The rows of each implementation tag; the batch itself if all rows have one.
+
+        partition: number of the source's partition that the rows came from.
+
+        Raises:
+            DataError: a row has a tag or stream that the plan does not know; names the row and what is allowed.
+        """
+        if not batch.rows:
+            return []
+        codes = self._codes(batch, partition)
+        if isinstance(codes, int) or not (codes != codes[0]).any():
+            code = codes if isinstance(codes, int) else int(codes[0])
+            place = int(self._table[code])
+            if place == self._unplanned:
+                raise self._unknown(code, 0)
+            return [(self._numbers[place], batch)]
+        places = self._table.take(codes)
+        if int(places.max()) == self._unplanned:
+            row = int(np.argmax(places == self._unplanned))
+            raise self._unknown(int(codes[row]), row)
+        index, counts = self._partitioner.by_rows(places)
+        parts: list[Part] = []
+        first = 0
+        for number, count in zip(self._numbers, counts):
+            if count:
+                parts.append((number, batch.selection(index[first : first + count].copy())))
+                first += count
+        return parts
+
+    def _codes(self, batch: Batch, partition: int) -> Any:
+        """(stream, key, name) of each row as one number, the index into the table; one for all where nothing differs."""
+        stream: Any = self._partitions.get(partition, 0)
+        if self._by_stream.field:
+            stream = self._by_stream.of(batch, self.where)
+        key: Any = 0
+        if self.tagging.classes:
+            key = self._classes(batch.column(self.tagging.key))
+        elif self.tagging.key:
+            key = self._by_key.of(batch, self.where)
+        name: Any = self._by_name.of(batch, self.where) if self.tagging.column else 0
+        return (stream * len(self._keys) + key) * len(self.tagging.names) + name
+
+    def _classes(self, column: Column) -> np.ndarray:
+        kind = column.field.kind
+        if kind in (Kind.STRING, Kind.BYTES):
+            how = BYTES
+        elif kind in INTEGERS:
+            how = UNSIGNED if kind.value.startswith("u") else SIGNED
+        else:
+            raise ConfigurationError(
+                Problem(
+                    self.where, f"the key {self.tagging.key!r} is {column.field}", "an integer, text or bytes"
+                )
+            )
+        self._hashing.fill([column.descriptor])
+        return key_groups(
+            hash_columns(self._hashing, [(0, how)], column.length), self.tagging.classes
+        ).astype(np.int64)
+
+    def _unknown(self, code: int, row: int) -> DataError:
+        rest, name = divmod(code, len(self.tagging.names))
+        stream, key = divmod(rest, len(self._keys))
+        tag = Tag(self.tagging.names[name], self._keys[key])
+        return DataError(
+            f"{self.where}, row {row} of a batch: {tag} on stream {self._stream_names[stream]!r} is not in the plan; "
+            "allowed: the tags that were planned for that stream (make the plan anew)"
+        )
+
+
+def _keys_of(tagging: Tagging, tags: Iterable[Tag]) -> list[Any]:
+    if not tagging.key:
+        return [None]
+    if tagging.classes:
+        return list(range(tagging.classes))
+    return sorted(
+        {tag.key for tag in tags if tag.name in tagging.names}, key=lambda key: (str(type(key)), key)
+    )
+
+
+class _Places:
+    """Values of one field -> places in a list."""
+
+    def __init__(self, field: str, values: Mapping[Any, int], *, as_text: bool = False) -> None:
+        self.field, self.values, self.as_text = field, dict(values), as_text
+        self._sorted: tuple[np.ndarray, np.ndarray] | None = None
+        self._dense: tuple[int, np.ndarray] | None = None
+
+    def of(self, batch: Batch, where: str) -> np.ndarray:
+        """The place of each row's value, int64. DataError for a value that is not among them."""
+        column = batch.column(self.field)
+        if column.field.plain and column.field.kind in INTEGERS:
+            return self._of_integers(column.data, where)
+        if column.field.kind is Kind.STRING:
+            return self._of_texts(column, where)
+        values = column.tolist()
+        return np.fromiter(
+            (self._place(value, row, where) for row, value in enumerate(values)), np.int64, len(values)
+        )
+
+    def _of_integers(self, data: np.ndarray, where: str) -> np.ndarray:
+        if self._sorted is None:
+            numbers = sorted((int(value), place) for value, place in self.values.items() if _is_number(value))
+            self._sorted = (
+                np.array([number for number, _ in numbers] or [0], np.int64),
+                np.array([place for _, place in numbers] or [-1], np.int64),
+            )
+            least, most = int(self._sorted[0][0]), int(self._sorted[0][-1])
+            if most - least < WIDEST_TABLE:
+                table = np.full(most - least + 1, -1, np.int64)
+                table[self._sorted[0] - least] = self._sorted[1]
+                self._dense = (least, table)
+        known, places = self._sorted
+        if self._dense is not None:
+            least, table = self._dense
+            at = data.astype(np.int64) - least
+            inside = (at >= 0) & (at < len(table))
+            found = table.take(at, mode="clip")
+            good = inside & (found >= 0)
+        else:
+            at = np.searchsorted(known, data).clip(max=len(known) - 1)
+            found, good = places[at], known[at] == data
+        if not good.all():
+            row = int(np.argmin(good))
+            raise self._no_place(int(data[row]), row, where)
+        return found
+
+    def _of_texts(self, column: Column, where: str) -> np.ndarray:
+        coded = column.arrow().dictionary_encode()
+        indices = coded.indices.fill_null(-1).to_numpy(zero_copy_only=False)
+        places = np.empty(len(coded.dictionary) + 1, np.int64)
+        for number, value in enumerate([*coded.dictionary.to_pylist(), None]):
+            used = value in self.values or not (indices == (number if value is not None else -1)).any()
+            if not used:
+                row = int(np.argmax(indices == (number if value is not None else -1)))
+                raise self._no_place(value, row, where)
+            places[number] = self.values.get(value, -1)
+        return places[indices]
+
+    def _place(self, value: Any, row: int, where: str) -> int:
+        place = self.values.get(str(value) if self.as_text else value)
+        if place is None:
+            raise self._no_place(value, row, where)
+        return place
+
+    def _no_place(self, value: Any, row: int, where: str) -> DataError:
+        shown = [repr(each) for each in self.values]
+        allowed = ", ".join(shown[:8]) + (", ..." if len(shown) > 8 else "")
+        return DataError(f"{where}, row {row} of a batch: {self.field} is {value!r}; allowed: {allowed}")
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int) or (isinstance(value, str) and value.removeprefix("-").isdigit())

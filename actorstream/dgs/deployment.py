@@ -1,0 +1,138 @@
+"""Deployment: a program and its planned tree together, and what a worker of the tree, a source or a drawing asks of them.
+Pure; the same in every process.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cached_property
+from typing import Any
+
+from actorstream.dgs.classifier import Classifier
+from actorstream.dgs.dependence import Dependence
+from actorstream.dgs.plan import PlanWorker, SynchronizationPlan, check_plan
+from actorstream.dgs.program import Program, Tags
+from actorstream.dgs.states import Fork, StateTypes
+from actorstream.dgs.tagging import Every
+from actorstream.dgs.tags import ImplementationTag, Tag
+from actorstream.errors import ConfigurationError
+from actorstream.topology.dependency import DependencyPlan, PlannedStream, PlannedTreeWorker
+
+TICKS = -1
+"""The rank of what is on no stream: before all streams."""
+
+
+class Deployment:
+    """One actor's program, and where its events go.
+
+    Args:
+        program: an instance with the keys of the actor's table.
+        planned: its plan.
+
+    Attributes:
+        tags: all implementation tags, in the order of `planned.tags`.
+        ranks: implementation tag -> number of its stream. Events are ordered by (time, rank, position in the stream), so
+            two tags of one stream have one rank and the position decides; ticks have rank -1.
+        dependence: which of them depend on which.
+        types: the program's state types.
+        tree: the plan as a tree; workers are numbered as in `planned.workers`, from 1.
+
+    Raises:
+        ConfigurationError: `depends` is not symmetric, or the plan is not valid for the program (Definition 3.2).
+    """
+
+    def __init__(self, program: Program, planned: DependencyPlan) -> None:
+        self.program, self.planned = program, planned
+        self.streams: tuple[PlannedStream, ...] = tuple(planned.streams)
+        self.tags: tuple[ImplementationTag, ...] = tuple(
+            ImplementationTag(Tag(each.name, each.key), self._stream_name(each.stream))
+            for each in planned.tags
+        )
+        self.ranks = {tag: each.stream for tag, each in zip(self.tags, planned.tags)}
+        self.rates = {tag: each.rate for tag, each in zip(self.tags, planned.tags)}
+        self.dependence = Dependence(self.tags, program.depends, planned.actor)
+        self.types: StateTypes = program.state_types()
+        self.tree = SynchronizationPlan(self._worker(planned.workers[0]))
+        problems = check_plan(self.tree, self.dependence, self.types)
+        if problems:
+            raise ConfigurationError(problems)
+        self.ticks: dict[ImplementationTag, Every] = {
+            ImplementationTag(tag): how for tag, how in program.ticks().items()
+        }
+
+    # -- workers: all by number, the root is 1 ---------------------------------------------------------------------------
+
+    def process(self, worker: int) -> int:
+        return self.planned.workers[worker - 1].process
+
+    @cached_property
+    def responsible(self) -> dict[ImplementationTag, int]:
+        """Implementation tag -> the worker that processes its events, and so gets them from the source."""
+        return {tag: number for number, worker in enumerate(self.tree.workers, 1) for tag in worker.tags}
+
+    def listeners(self, tag: ImplementationTag) -> tuple[int, ...]:
+        """The workers that have to know how far a tag is: the responsible one, then those below it. All of them hear its
+        heartbeats; the ones below see its events as join requests (section 3.4)."""
+        first = self.responsible[tag]
+        return (first, *(n for n in range(1, len(self.tree.workers) + 1) if first in self.tree.ancestors(n)))
+
+    def seen(self, worker: int) -> tuple[ImplementationTag, ...]:
+        """The implementation tags in a worker's mailbox, in the order of `tags`: its own and those of all above it."""
+        numbers = {worker, *self.tree.ancestors(worker)}
+        return tuple(tag for tag in self.tags if self.responsible[tag] in numbers)
+
+    def dependents(self, worker: int) -> dict[ImplementationTag, tuple[ImplementationTag, ...]]:
+        """For each tag in a worker's mailbox those in it that depend on it, itself included if it does."""
+        seen = self.seen(worker)
+        return {tag: tuple(other for other in seen if self.dependence.depends(tag, other)) for tag in seen}
+
+    def fork(self, worker: int) -> Fork | None:
+        """The fork of a worker with children; None: it has none."""
+        node = self.tree.worker(worker)
+        if not node.children:
+            return None
+        left, right = node.children
+        return Fork(node.state, left.state, right.state)
+
+    def functions(
+        self, worker: int
+    ) -> tuple[Callable[[Any, Tags, Tags], tuple[Any, Any]], Callable[[Any, Any], Any]] | None:
+        """`fork(state, left, right)` and `join(left, right)` of a worker with children."""
+        fork = self.fork(worker)
+        return None if fork is None else self.program.functions(fork)
+
+    def predicates(self, worker: int) -> tuple[Tags, Tags] | None:
+        """The tags that a worker's left and right subtree handle: what its fork is given."""
+        node = self.tree.worker(worker)
+        if not node.children:
+            return None
+        left, right = (frozenset(each.tag for each in child.handled) for child in node.children)
+        return left, right
+
+    def state_class(self, worker: int) -> type:
+        """By which states that come to a worker, or that its children send to it, are decoded."""
+        return self.program.state_class(self.tree.worker(worker).state)
+
+    # -- inputs ----------------------------------------------------------------------------------------------------------
+
+    def classifier(self, input: str) -> Classifier:
+        """What divides batches of an input by implementation tag; answers numbers in `tags`."""
+        numbers = {
+            (self.planned.tags[number].stream, tag.tag): number for number, tag in enumerate(self.tags)
+        }
+        own = [(number, each) for number, each in enumerate(self.streams) if each.input == input]
+        return Classifier(self.program.taggings()[input], own, numbers, f"{self.planned.actor}.{input}")
+
+    # -- inside ----------------------------------------------------------------------------------------------------------
+
+    def _stream_name(self, number: int) -> str:
+        return "" if number == TICKS else self.streams[number].name
+
+    def _worker(self, planned: PlannedTreeWorker) -> PlanWorker:
+        below = [self._worker(self.planned.workers[number - 1]) for number in planned.children]
+        return PlanWorker(
+            tuple(self.tags[number] for number in planned.tags),
+            planned.state,
+            (below[0], below[1]) if below else (),
+            str(planned.process),
+        )
