@@ -29,19 +29,36 @@ class Slice(NamedTuple):
 class _Waiting:
     """Times of one inserted item, and how far it has gone."""
 
-    __slots__ = ("first", "item", "times")
+    __slots__ = ("first", "item", "places", "times")
 
-    def __init__(self, times: np.ndarray, item: Any) -> None:
-        self.times, self.item, self.first = times, item, 0
+    def __init__(self, times: np.ndarray, item: Any, places: np.ndarray | None) -> None:
+        self.times, self.item, self.places, self.first = times, item, places, 0
+
+    def place(self, at: int) -> int:
+        """The place of an event in its stream; NOTHING: it was not said."""
+        return NOTHING if self.places is None else int(self.places[at])
+
+    def until(self, limit: int, place: int) -> int:
+        """How many of the events come before (time `limit`, `place` in the stream)."""
+        times = self.times
+        if limit == ENDED or times[-1] < limit:
+            return len(times)
+        if place == ENDED:
+            return int(np.searchsorted(times, limit, "right"))
+        first = int(np.searchsorted(times, limit, "left"))
+        if place == NOTHING or self.places is None:
+            return first
+        last = int(np.searchsorted(times, limit, "right"))
+        return first + int(np.searchsorted(self.places[first:last], place, "left"))
 
 
 class _Buffer:
     """The events of one tag that wait, in their order, and its timer."""
 
-    __slots__ = ("bound", "dependents", "rank", "tag", "waiting")
+    __slots__ = ("bound", "dependents", "rank", "stream", "tag", "waiting")
 
-    def __init__(self, tag: Any, rank: int) -> None:
-        self.tag, self.rank = tag, rank
+    def __init__(self, tag: Any, rank: int, stream: Any) -> None:
+        self.tag, self.rank, self.stream = tag, rank, stream
         self.waiting: deque[_Waiting] = deque()
         self.bound = NOTHING
         self.dependents: tuple[_Buffer, ...] = ()
@@ -59,14 +76,22 @@ class Mailbox:
     """Buffers and timers of the tags that one worker sees: its own and those of its ancestors.
 
     The order of events is (time, rank of the tag): of two events at one time the one whose tag is named first goes first.
+    Between tags of one stream it is (time, place in the stream).
 
     Args:
-        tags: in the order of their ranks.
+        tags: in the order of their ranks; those of one stream side by side.
         depends: for each tag those that it depends on, itself left out or not; both ways round.
+        streams: what stream a tag comes on. A tag without one shares its stream with no other.
     """
 
-    def __init__(self, tags: Sequence[Hashable], depends: Mapping[Any, Iterable[Any]]) -> None:
-        self._buffers = {tag: _Buffer(tag, rank) for rank, tag in enumerate(tags)}
+    def __init__(
+        self,
+        tags: Sequence[Hashable],
+        depends: Mapping[Any, Iterable[Any]],
+        streams: Mapping[Any, Hashable] | None = None,
+    ) -> None:
+        on = streams or {}
+        self._buffers = {tag: _Buffer(tag, rank, on.get(tag, tag)) for rank, tag in enumerate(tags)}
         for tag, buffer in self._buffers.items():
             others = sorted(
                 (self._buffers[other] for other in set(depends.get(tag, ())) if other != tag), key=_rank
@@ -75,12 +100,13 @@ class Mailbox:
         self._work: dict[_Buffer, None] = {}
         """The dependent-tag workset: buffers that may have something to release now."""
 
-    def insert(self, tag: Hashable, times: np.ndarray, item: Any) -> None:
+    def insert(self, tag: Hashable, times: np.ndarray, item: Any, places: np.ndarray | None = None) -> None:
         """Events of a tag, in non-decreasing order of time; they promise that none before the last will follow.
 
         Args:
             times: int64, one an event, shape (events,).
             item: what comes back with the rows of these events.
+            places: of the events in their stream, ascending; needed where dependent tags share a stream.
 
         Raises:
             DataError: the times decrease, or begin before what the tag has promised (Definition 3.3, monotonicity).
@@ -90,7 +116,7 @@ class Mailbox:
         buffer = self._buffers[tag]
         if times[0] < buffer.bound or bool((times[1:] < times[:-1]).any()):
             raise DataError(_decreases(tag, times, buffer.bound))
-        buffer.waiting.append(_Waiting(times, item))
+        buffer.waiting.append(_Waiting(times, item, places))
         buffer.bound = int(times[-1])
         self._moved(buffer)
 
@@ -108,15 +134,12 @@ class Mailbox:
         while self._work:
             buffer = next(iter(self._work))
             del self._work[buffer]
-            limit, with_equal = self._limit(buffer)
+            limit, place = self._limit(buffer)
             released = False
             while buffer.waiting:
                 first = buffer.waiting[0]
                 rows = len(first.times)
-                if limit == ENDED or first.times[-1] < limit:
-                    last = rows
-                else:
-                    last = int(np.searchsorted(first.times, limit, "right" if with_equal else "left"))
+                last = first.until(limit, place)
                 if last <= first.first:
                     break
                 found.append(Slice(buffer.tag, first.item, first.first, last))
@@ -128,6 +151,10 @@ class Mailbox:
             if released:
                 self._work.update(dict.fromkeys(buffer.dependents))
         return found
+
+    def head(self, tag: Hashable) -> int:
+        """The least time that a tag has waiting or may still bring."""
+        return self._buffers[tag].head
 
     @property
     def frontier(self) -> int:
@@ -146,16 +173,20 @@ class Mailbox:
         self._work.update(dict.fromkeys(buffer.dependents))
 
     @staticmethod
-    def _limit(buffer: _Buffer) -> tuple[int, bool]:
-        """Up to which time this tag's events may go, and whether those at it may too."""
-        limit, with_equal = ENDED, True
+    def _limit(buffer: _Buffer) -> tuple[int, int]:
+        """Up to which time this tag's events may go, and of those at it up to which place: ENDED all, NOTHING none."""
+        limit, place = ENDED, ENDED
         for other in buffer.dependents:
-            head, later = other.head, other.rank > buffer.rank
-            if head < limit:
-                limit, with_equal = head, later
-            elif head == limit:
-                with_equal = with_equal and later
-        return limit, with_equal
+            head = other.head
+            if head > limit:
+                continue
+            if other.stream == buffer.stream:
+                first = other.waiting[0] if other.waiting else None
+                allowed = NOTHING if first is None else first.place(first.first)
+            else:
+                allowed = ENDED if other.rank > buffer.rank else NOTHING
+            limit, place = head, allowed if head < limit else min(place, allowed)
+        return limit, place
 
 
 def _rank(buffer: _Buffer) -> int:

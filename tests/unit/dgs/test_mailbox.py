@@ -141,3 +141,13 @@ def test_random_streams_are_released_in_order_and_as_soon_as_they_may(data: Any)
     for one, other in pairs:
         both = [event for event in released if event[1] in (one, other)]
         assert both == sorted(both)
+
+
+def test_tags_of_one_stream_go_by_their_places_at_one_time() -> None:
+    box = Mailbox(["a", "b"], {"a": ["b"], "b": ["a"]}, {"a": "s", "b": "s"})
+    box.insert("a", times(5, 5, 6), "a", times(0, 3, 4))
+    box.insert("b", times(5, 5), "b", times(1, 2))
+    assert box.release() == [("a", "a", 0, 1), ("b", "b", 0, 2)]  # at 5 b may bring more
+    box.promise("b", 6)
+    assert box.release() == [("a", "a", 1, 2)]
+    assert box.head("a") == 6

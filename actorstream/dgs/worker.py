@@ -1,0 +1,356 @@
+"""One worker of a synchronization plan (dgs-flumina sections 3.2 and 3.4) as a protocol: messages in, messages out.
+
+Pure: no I/O, no clock, no actors. Whoever owns it feeds it slices, promises and its neighbours' messages, lets it `run`,
+and carries away what it wants to say, in order. It decides when what may happen, never what an event means.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterable, Mapping, Sequence
+from enum import Enum
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+
+from actorstream.dgs.mailbox import ENDED, NOTHING, Mailbox
+
+
+class Request(NamedTuple):
+    """Parent to child: give me your state as of these events of mine. It orders in mailboxes like the events would."""
+
+    tag: Any
+    """None: as of the end of all input."""
+    times: np.ndarray
+    """int64, ascending, shape (events,)."""
+    places: np.ndarray | None = None
+    """Of the events in their stream."""
+
+
+class StateUp(NamedTuple):
+    """Child to parent: my state, with nothing of mine left to come before event `covered` of your request."""
+
+    state: Any
+    covered: int
+
+
+class StateDown(NamedTuple):
+    """Parent to child: your share of the state behind event `done` of my request. If more were requested, they stay so."""
+
+    state: Any
+    done: int
+
+
+class Promise(NamedTuple):
+    """Parent to child: no request for events of this tag before `bound` will follow. ENDED: none at all."""
+
+    tag: Any
+    bound: int
+
+
+ToChild = Request | StateDown | Promise
+
+
+class Calls(Protocol):
+    """What the protocol asks of the program, by plan worker. What updates emit is the callee's business."""
+
+    def update(self, state: Any, tag: Any, item: Any, first: int, last: int) -> Any:
+        """The state after events `first` to `last` (exclusive) of an inserted item."""
+
+    def join(self, left: Any, right: Any) -> Any: ...
+    def fork(self, state: Any) -> tuple[Any, Any]: ...
+    def finish(self, state: Any) -> None:
+        """The whole state, after all input; called at the root."""
+
+
+class Phase(Enum):
+    HAS = "has"
+    """The state is here, or with the children, and events may be worked on."""
+    LENT = "lent"
+    """The parent has it."""
+    GATHERING = "gathering"
+    """The children were asked for theirs."""
+
+
+class Rows(NamedTuple):
+    """Events that wait in a mailbox: their times and places, and whose they are."""
+
+    times: np.ndarray
+    places: np.ndarray | None
+    item: Any
+    """What was inserted; None: the parent's request."""
+
+
+class _Operation:
+    """A run of released events of one tag: rows `first` to `last` of `rows`. From `base` on the children were asked."""
+
+    __slots__ = ("base", "first", "last", "rows", "tag")
+
+    def __init__(self, tag: Any, rows: Rows, first: int, last: int) -> None:
+        self.tag, self.rows, self.base, self.first, self.last = tag, rows, first, first, last
+
+    @property
+    def is_request(self) -> bool:
+        return self.rows.item is None
+
+
+class WorkerProtocol:
+    """One worker of a plan: mailbox, state, and what passes between it, its parent and its children.
+
+    A worker with children has no state of its own between events: its children have it. To work on an event it requests
+    their states, joins, updates and forks. While a request is open the children work on whatever comes before it, and
+    workers elsewhere go on. The events of one released slice share a join as far as neither child has anything between
+    them: a child says how many it covers, and is asked again for the rest.
+
+    Args:
+        own: its implementation tags.
+        above: those of its ancestors.
+        ranks: all tags of the plan in the order of their ranks; those of one stream side by side.
+        depends: for each tag those that depend on it.
+        calls: the program.
+        below: for each child the tags that it and its descendants are responsible for; empty: a leaf.
+        is_root: whether it has no parent.
+        streams: tag -> its stream, where several tags share one.
+    """
+
+    def __init__(
+        self,
+        own: Iterable[Any],
+        above: Iterable[Any],
+        *,
+        ranks: Sequence[Any],
+        depends: Mapping[Any, Iterable[Any]],
+        calls: Calls,
+        below: Sequence[Iterable[Any]] = (),
+        is_root: bool = True,
+        streams: Mapping[Any, Any] | None = None,
+    ) -> None:
+        self.own, self.calls, self.is_root = frozenset(own), calls, is_root
+        tags = self.own.union(above)
+        self._tags = [tag for tag in ranks if tag in tags]
+        near = _ordered(self._tags, self.own, depends, frozenset().union(*below))
+        self.mailbox = Mailbox(self._tags, near, streams)
+        self.to_parent: list[StateUp] = []
+        self.to_children: tuple[list[ToChild], ...] = tuple([] for _ in below)
+        self._concerned = [self._concerning(depends, frozenset(tags)) for tags in below]
+        self._promised: list[dict[Any, int]] = [dict.fromkeys(self._tags, NOTHING) for _ in below]
+        self._queue: deque[_Operation] = deque()
+        self._operation: _Operation | None = None
+        self._state: Any = None
+        self._phase = Phase.LENT
+        self._answers: list[StateUp | None] = [None] * len(below)
+        self._final = False
+        self.done = False
+        """Whether it has given its state up for the last time."""
+        self.joins = 0
+
+    def _concerning(self, depends: Mapping[Any, Iterable[Any]], below: frozenset[Any]) -> frozenset[Any]:
+        """The tags whose promises matter to a child or to those below it."""
+        return frozenset(tag for tag in self._tags if not below.isdisjoint(depends.get(tag, ())))
+
+    # -- what comes in
+
+    def start(self, state: Any) -> None:
+        """Gives the root the initial state."""
+        self._take_state(state)
+
+    def insert(self, tag: Any, times: np.ndarray, item: Any, places: np.ndarray | None = None) -> None:
+        """Events of an own tag. DataError: their times decrease, or begin before what was promised."""
+        self.mailbox.insert(tag, times, Rows(times, places, item), places)
+
+    def promise(self, tag: Any, bound: int) -> None:
+        """A source's heartbeat for an own tag."""
+        self.mailbox.promise(tag, bound)
+
+    def from_parent(self, message: ToChild) -> None:
+        if isinstance(message, Promise):
+            self.mailbox.promise(message.tag, message.bound)
+        elif isinstance(message, StateDown):
+            self._returned(message)
+        elif message.tag is None:
+            self._final = True
+        else:
+            rows = Rows(message.times, message.places, None)
+            self.mailbox.insert(message.tag, message.times, rows, message.places)
+
+    def from_child(self, child: int, message: StateUp) -> None:
+        self._answers[child] = message
+
+    # -- what follows from it
+
+    def run(self) -> None:
+        """Does everything that can be done now."""
+        while self._step():
+            pass
+        if self.to_children:
+            self._promise_down()
+
+    def _step(self) -> bool:
+        """One operation, or part of one; whether there may be more."""
+        if self._phase is Phase.GATHERING:
+            return self._gather()
+        if self._phase is Phase.LENT:
+            return False
+        if not self._queue:
+            self._release()
+        if not self._queue:
+            return self._finish()
+        operation = self._operation = self._queue.popleft()
+        if self.to_children:
+            rows, first, last = operation.rows, operation.first, operation.last
+            places = None if rows.places is None else rows.places[first:last]
+            self._request(Request(operation.tag, rows.times[first:last], places))
+        elif operation.is_request:
+            self._release()
+            self._extend(operation)
+            self._lend(self._state, operation.last)
+        else:
+            self._state = self.calls.update(
+                self._state, operation.tag, operation.rows.item, operation.first, operation.last
+            )
+            self._operation = None
+        return True
+
+    def _release(self) -> None:
+        for tag, rows, first, last in self.mailbox.release():
+            before = self._queue[-1] if self._queue else None
+            if before is not None and before.rows is rows and before.last == first:
+                before.last = last
+            else:
+                self._queue.append(_Operation(tag, rows, first, last))
+
+    def _extend(self, operation: _Operation) -> None:
+        """More of the same request may have been released meanwhile."""
+        if self._queue and self._queue[0].rows is operation.rows:
+            operation.last = self._queue.popleft().last
+
+    def _request(self, request: Request) -> None:
+        for messages in self.to_children:
+            messages.append(request)
+        self._phase = Phase.GATHERING
+
+    def _gather(self) -> bool:
+        """Goes on once both children have answered."""
+        left, right = self._answers
+        if left is None or right is None:
+            return False
+        self._answers = [None, None]
+        self.joins += 1
+        state = self.calls.join(left.state, right.state)
+        operation = self._operation
+        if operation is None:
+            self._give_up(state)
+            return False
+        covered = operation.base + min(left.covered, right.covered)
+        if operation.is_request:
+            self._lend(state, covered)
+            return False
+        state = self.calls.update(state, operation.tag, operation.rows.item, operation.first, covered)
+        operation.first = covered
+        self._fork(state)
+        return True
+
+    def _fork(self, state: Any) -> None:
+        """Gives the children their shares, and says how many of the events that they were asked for are done."""
+        shares = self.calls.fork(state)
+        operation = self._operation
+        done = 0 if operation is None else operation.first - operation.base
+        for messages, share in zip(self.to_children, shares):
+            messages.append(StateDown(share, done))
+        if operation is None or operation.first == operation.last:
+            self._operation, self._phase = None, Phase.HAS
+        else:
+            self._phase = Phase.GATHERING
+
+    def _lend(self, state: Any, covered: int) -> None:
+        self._state, self._phase = None, Phase.LENT
+        self.to_parent.append(StateUp(state, covered))
+
+    def _returned(self, message: StateDown) -> None:
+        """The parent has worked on some of the events that it asked for, or has none yet and gives a first state."""
+        operation = self._operation
+        if operation is not None:
+            operation.first = message.done
+        self._take_state(message.state)
+
+    def _take_state(self, state: Any) -> None:
+        operation = self._operation
+        if self.to_children:
+            self._fork(state)
+            return
+        self._state, self._phase, self._operation = state, Phase.HAS, None
+        if operation is not None and operation.first < operation.last:
+            self._queue.appendleft(operation)
+
+    def _finish(self) -> bool:
+        """At the end of all input the root asks for everything once more, so that the run ends with one state."""
+        if self.done or not (self.is_root or self._final) or self.mailbox.frontier != ENDED:
+            return False
+        if self.to_children:
+            self._request(Request(None, np.empty(0, np.int64)))
+            return True
+        self._give_up(self._state)
+        return False
+
+    def _give_up(self, state: Any) -> None:
+        self.done, self._state, self._phase = True, None, Phase.LENT
+        if self.is_root:
+            self.calls.finish(state)
+        else:
+            self.to_parent.append(StateUp(state, 0))
+
+    def _promise_down(self) -> None:
+        """Tells the children how far requests of each tag may be excluded, behind the requests that were made."""
+        self._release()
+        first: dict[Any, int] = {}
+        for operation in self._queue:
+            first.setdefault(operation.tag, int(operation.rows.times[operation.first]))
+        for tag in self._tags:
+            bound = first.get(tag)
+            if bound is None:
+                bound = self.mailbox.head(tag)
+            for messages, promised, concerned in zip(self.to_children, self._promised, self._concerned):
+                if bound > promised[tag] and (bound == ENDED or tag in concerned):
+                    promised[tag] = bound
+                    messages.append(Promise(tag, bound))
+
+    # -- looking at it
+
+    @property
+    def frontier(self) -> int:
+        """No event before this time will be worked on here any more."""
+        found = min((self.mailbox.head(tag) for tag in self.own), default=ENDED)
+        waiting = [*self._queue] if self._operation is None else [self._operation, *self._queue]
+        for operation in waiting:
+            if not operation.is_request and operation.first < operation.last:
+                found = min(found, int(operation.rows.times[operation.first]))
+        return found
+
+    def statistics(self) -> dict[str, int]:
+        """waiting: events in the mailbox; released: of them, those that wait for states; joins."""
+        released = sum(each.last - each.first for each in self._queue)
+        return {"waiting": self.mailbox.waiting, "released": released, "joins": self.joins}
+
+
+def _ordered(
+    tags: Iterable[Any], own: frozenset[Any], depends: Mapping[Any, Iterable[Any]], below: frozenset[Any]
+) -> dict[Any, set[Any]]:
+    """Which tags a worker takes in the order of their events.
+
+    Those that depend on each other; and those that do by way of tags of its descendants, since a later event that it
+    began with would wait for one of theirs that waits for an earlier one. Requests need not be ordered among each other:
+    they come one at a time, as the parent has ordered them."""
+    here = frozenset(tags)
+    near = {tag: set(here.intersection(depends.get(tag, ()))) for tag in tags}
+    left = set(below)
+    while left:
+        edge, touched = [left.pop()], set[Any]()
+        while edge:
+            reached = depends.get(edge.pop(), ())
+            touched |= here.intersection(reached)
+            further = left.intersection(reached)
+            left -= further
+            edge += further
+        for tag in touched:
+            near[tag] |= touched
+    return {tag: others if tag in own else others & own for tag, others in near.items()}

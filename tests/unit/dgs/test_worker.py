@@ -1,0 +1,199 @@
+"""The worker protocol: any interleaving of messages gives what the sequential program gives (Theorem 3.5)."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from actorstream.dgs.mailbox import ENDED
+from actorstream.dgs.worker import Promise, Request, StateDown, StateUp, WorkerProtocol
+from tests.unit.dgs.tree import Keyed, Tree, in_order, random_plan
+
+BARRIER, VALUE, OTHER = ("r", 0, "barriers"), ("i", 0, "left"), ("i", 0, "right")
+
+
+def times(*values: int) -> np.ndarray:
+    return np.array(values, np.int64)
+
+
+def check_equals_sequential(seed: int) -> None:
+    """A random program input, plan and interleaving against the sequential run."""
+    chance = random.Random(seed)
+    names = [f"s{number}" for number in range(chance.randint(1, 4))]
+    keys = range(chance.randint(1, 3))
+    ranks = [(kind, key, name) for name in names for key in keys for kind in "ri" if chance.random() < 0.7]
+    ranks = ranks or [("r", 0, names[0])]
+    ranks.sort(key=lambda tag: (tag[2], chance.random()))
+    streams: dict[Any, list[Any]] = {}
+    value = 0
+    for name in dict.fromkeys(tag[2] for tag in ranks):
+        time, events = 0, []
+        for _ in range(chance.randint(0, 25)):
+            time += chance.choice((0, 0, 1, 1, 2, 5))
+            value += 1
+            events.append((chance.choice([tag for tag in ranks if tag[2] == name]), (time, value)))
+        streams[name] = events
+    tree = Tree(random_plan(chance, ranks), ranks, streams, chance)
+    tree.run()
+    assert all(worker.done for worker in tree.workers)
+    sequential, state = Keyed([]), {}
+    expected = in_order(ranks, streams)
+    for tag, event in expected:
+        state = sequential.update(state, tag, [event], 0, 1)
+    sequential.finish(state)
+    assert Counter(map(repr, tree.log)) == Counter(map(repr, sequential.log))
+    assert tree.workers[0].calls.final == sequential.final
+    at = {event: number for number, (_, event, _) in enumerate(tree.log)}
+    for number, (tag, event) in enumerate(expected):
+        for other, later in expected[number + 1 :]:
+            if Keyed.depends(tag, other) or tag == other:
+                assert at[event] < at[later], (tag, event, other, later)
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.integers(0, 2**63))
+def test_any_interleaving_gives_the_sequential_results_in_the_order_of_dependence(seed: int) -> None:
+    check_equals_sequential(seed)
+
+
+@pytest.mark.slow
+@settings(max_examples=4_000, deadline=None)
+@given(st.integers(0, 2**63))
+def test_any_of_many_more_interleavings_does(seed: int) -> None:
+    check_equals_sequential(seed)
+
+
+def parent_of_two(log: list[Any]) -> WorkerProtocol:
+    """A root with barriers above two leaves with values of the same key."""
+    tags = [BARRIER, VALUE, OTHER]
+    depends = {tag: [each for each in tags if Keyed.depends(tag, each)] for tag in tags}
+    root = WorkerProtocol(
+        [BARRIER], [], ranks=tags, depends=depends, calls=Keyed(log), below=[[VALUE], [OTHER]]
+    )
+    root.start({})
+    return root
+
+
+def leaf(log: list[Any]) -> WorkerProtocol:
+    depends = {BARRIER: [BARRIER, VALUE], VALUE: [BARRIER]}
+    found = WorkerProtocol(
+        [VALUE], [BARRIER], ranks=[BARRIER, VALUE], depends=depends, calls=Keyed(log), is_root=False
+    )
+    found.from_parent(StateDown({}, 0))
+    return found
+
+
+def taken(messages: list[Any]) -> list[Any]:
+    found, messages[:] = list(messages), []
+    return found
+
+
+def test_events_with_nothing_between_them_in_the_children_share_one_join() -> None:
+    log: list[Any] = []
+    root = parent_of_two(log)
+    taken(root.to_children[0])
+    root.insert(BARRIER, times(10, 20, 30), [(10, 1), (20, 2), (30, 3)])
+    root.run()
+    request, promise = taken(root.to_children[0])
+    assert isinstance(request, Request) and list(request.times) == [10, 20, 30]
+    assert promise == Promise(BARRIER, 30)
+    root.from_child(0, StateUp({0: 5}, 3))
+    root.run()
+    assert not taken(root.to_children[0])
+    root.from_child(1, StateUp({0: 2}, 2))  # the right one has values between 20 and 30
+    root.run()
+    assert [answer for *_, answer in log] == [7, 0] and root.joins == 1
+    assert taken(root.to_children[0]) == [StateDown({}, 2)]
+    root.from_child(0, StateUp({}, 3))
+    root.from_child(1, StateUp({0: 4}, 3))
+    root.run()
+    assert [answer for *_, answer in log] == [7, 0, 4]
+    assert taken(root.to_children[0]) == [StateDown({}, 3)]
+
+
+def test_a_child_covers_as_many_requested_events_as_it_has_nothing_between() -> None:
+    log: list[Any] = []
+    child = leaf(log)
+    child.from_parent(Request(BARRIER, times(10, 20, 30)))
+    child.insert(VALUE, times(5, 25), [(5, 1), (25, 2)])
+    child.run()
+    assert taken(child.to_parent) == [StateUp({0: 1}, 2)]
+    child.from_parent(StateDown({}, 1))  # the other child covered only one
+    child.run()
+    assert taken(child.to_parent) == [StateUp({}, 2)]
+    child.from_parent(StateDown({}, 2))
+    child.run()
+    assert not child.to_parent  # a value may come at 25 still
+    child.promise(VALUE, 31)
+    child.run()
+    assert taken(child.to_parent) == [StateUp({0: 2}, 3)]
+
+
+def test_promises_follow_the_requests_they_cover() -> None:
+    root = parent_of_two([])
+    taken(root.to_children[1])
+    root.promise(BARRIER, 7)
+    root.run()
+    assert taken(root.to_children[1]) == [Promise(BARRIER, 7)]
+    root.insert(BARRIER, times(8), [(8, 1)])
+    root.insert(BARRIER, times(9), [(9, 1)])
+    root.promise(BARRIER, 50)
+    root.run()
+    first, second = taken(root.to_children[1])
+    assert isinstance(first, Request) and list(first.times) == [8]
+    assert second == Promise(BARRIER, 9)  # the event at 9 is not requested yet
+
+
+def test_without_heartbeats_a_worker_stalls_and_with_one_it_goes_on() -> None:
+    log: list[Any] = []
+    child = leaf(log)
+    child.insert(VALUE, times(1, 2), [(1, 1), (2, 2)])
+    child.run()
+    assert not log and child.statistics()["waiting"] == 2
+    child.from_parent(Promise(BARRIER, 2))
+    child.run()
+    assert [event for _, event, _ in log] == [(1, 1)]  # a barrier at 2 would come first
+    child.from_parent(Promise(BARRIER, 3))
+    child.run()
+    assert len(log) == 2 and child.frontier == 2
+
+
+def test_the_run_ends_with_one_state_at_the_root() -> None:
+    root = parent_of_two([])
+    root.promise(BARRIER, ENDED)
+    root.run()
+    messages = taken(root.to_children[0])
+    assert Promise(BARRIER, ENDED) in messages
+    assert [each.tag for each in messages if isinstance(each, Request)] == [None]
+    root.from_child(0, StateUp({0: 1}, 0))
+    root.from_child(1, StateUp({0: 2}, 0))
+    root.run()
+    assert root.done and root.calls.final == {0: 3}  # type: ignore[attr-defined]
+
+
+def test_events_that_meet_by_way_of_a_descendant_are_taken_in_their_order() -> None:
+    """Two tags of a worker that are independent, a third below that depends on both: were the later one begun first,
+    it would wait for the third, which waits for the earlier one."""
+    early, late, below = ("i", 0, "a"), ("i", 0, "b"), ("r", 0, "c")
+    tags = [early, late, below, ("i", 1, "d")]
+    depends = {early: [below], late: [below], below: [early, late, below], tags[3]: []}
+    root = WorkerProtocol(
+        [early, late], [], ranks=tags, depends=depends, calls=Keyed([]), below=[[below], [tags[3]]]
+    )
+    root.start({})
+    root.run()
+    taken(root.to_children[0])
+    root.insert(late, times(6), [(6, 1)])
+    root.run()
+    assert taken(root.to_children[0]) == [Promise(late, 6)]
+    root.insert(early, times(2), [(2, 1)])
+    root.promise(early, 7)
+    root.run()
+    requests = [each for each in taken(root.to_children[0]) if isinstance(each, Request)]
+    assert [each.tag for each in requests] == [early]

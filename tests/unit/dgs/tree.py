@@ -1,0 +1,218 @@
+"""A whole plan of worker protocols in one process, whose messages travel in any order that FIFO links allow."""
+
+from __future__ import annotations
+
+import random
+from collections import deque
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+
+from actorstream.dgs.mailbox import ENDED
+from actorstream.dgs.worker import WorkerProtocol
+
+Event = tuple[int, int]
+"""(time, value)."""
+
+
+class Keyed:
+    """The paper's Figure 1 with a log: state is key -> sum; "i" adds to a key, "r" reads and resets it.
+
+    Tags are (kind, key, stream). A fork gives a key to the right if that is who resets it."""
+
+    def __init__(self, log: list[tuple[Any, Event, Any]], right: Iterable[Any] = ()) -> None:
+        self.log = log
+        self.right = {key for kind, key, _ in right if kind == "r"}
+        self.final: dict[int, int] | None = None
+
+    @staticmethod
+    def depends(one: Any, other: Any) -> bool:
+        return one[1] == other[1] and "r" in (one[0], other[0])
+
+    def update(self, state: dict[int, int], tag: Any, item: list[Event], first: int, last: int) -> Any:
+        kind, key, _ = tag
+        for event in item[first:last]:
+            if kind == "i":
+                state[key] = state.get(key, 0) + event[1]
+                self.log.append((tag, event, None))
+            else:
+                self.log.append((tag, event, state.pop(key, 0)))
+        return state
+
+    def join(self, left: dict[int, int], right: dict[int, int]) -> dict[int, int]:
+        return {key: left.get(key, 0) + right.get(key, 0) for key in {*left, *right}}
+
+    def fork(self, state: dict[int, int]) -> tuple[dict[int, int], dict[int, int]]:
+        right = {key: state.pop(key) for key in self.right & state.keys()}
+        return state, right
+
+    def finish(self, state: dict[int, int]) -> None:
+        self.final = {key: value for key, value in state.items() if value}
+
+
+class Tree:
+    """Workers of a plan given as nested (tags, left, right) or (tags,), and their links.
+
+    Args:
+        streams: stream -> its events in order, as (tag, event).
+    """
+
+    def __init__(
+        self, plan: Any, ranks: list[Any], streams: dict[Any, list[Any]], chance: random.Random
+    ) -> None:
+        self.log: list[tuple[Any, Event, Any]] = []
+        self.chance, self.ranks = chance, ranks
+        self.depends = {tag: [each for each in ranks if Keyed.depends(tag, each)] for tag in ranks}
+        self.workers: list[WorkerProtocol] = []
+        self.links: dict[tuple[int, int, int], deque[Any]] = {}
+        """(from, to, which child) -> messages on their way."""
+        self.owner: dict[Any, int] = {}
+        self._add(plan, (), None)
+        self.streams = {name: deque(events) for name, events in streams.items()}
+        self.tags_of = {name: [tag for tag in ranks if tag[2] == name] for name in streams}
+        self.lanes: dict[tuple[Any, int], deque[Any]] = {}
+        """(stream, worker) -> what its source has sent there."""
+        self.places = dict.fromkeys(streams, 0)
+        self.ended: set[Any] = set()
+        self.workers[0].start({})
+        self._settle(0)
+
+    def _add(self, plan: Any, above: tuple[Any, ...], parent: int | None) -> int:
+        tags, *children = plan
+        number = len(self.workers)
+        calls = Keyed(self.log, tags_below(children[1]) if children else ())
+        protocol = WorkerProtocol(
+            tags,
+            above,
+            ranks=self.ranks,
+            depends=self.depends,
+            calls=calls,
+            below=[tags_below(child) for child in children],
+            is_root=parent is None,
+            streams={tag: tag[2] for tag in self.ranks},
+        )
+        self.workers.append(protocol)
+        self.owner.update(dict.fromkeys(tags, number))
+        for which, child in enumerate(children):
+            below = self._add(child, (*above, *tags), number)
+            self.links[number, below, which] = deque()
+            self.links[below, number, which] = deque()
+        return number
+
+    def _settle(self, number: int) -> None:
+        """Lets a worker run and puts what it says on its links."""
+        worker = self.workers[number]
+        worker.run()
+        for (sender, receiver, which), link in self.links.items():
+            if sender != number:
+                continue
+            outgoing = worker.to_children[which] if receiver > number else worker.to_parent
+            link.extend(outgoing)
+            outgoing.clear()
+
+    # -- moves
+
+    def moves(self) -> list[Any]:
+        found: list[Any] = [("link", key) for key, link in self.links.items() if link]
+        found += [("lane", key) for key, lane in self.lanes.items() if lane]
+        found += [("source", name) for name in self.streams if name not in self.ended]
+        return found
+
+    def run(self) -> None:
+        while moves := self.moves() or self._all_settled():
+            kind, key = self.chance.choice(moves)
+            if kind == "link":
+                sender, receiver, which = key
+                message = self.links[key].popleft()
+                if sender < receiver:
+                    self.workers[receiver].from_parent(message)
+                else:
+                    self.workers[receiver].from_child(which, message)
+                self._settle(receiver)
+            elif kind == "lane":
+                self._arrive(key)
+            else:
+                self._send(key)
+
+    def _all_settled(self) -> list[Any]:
+        for number in range(len(self.workers)):
+            self._settle(number)
+        return self.moves()
+
+    def _send(self, name: Any) -> None:
+        """A source sends a slice by tag, then promises to all what it can; at its end everything."""
+        events = self.streams[name]
+        rows = [events.popleft() for _ in range(min(len(events), self.chance.randint(0, 5)))]
+        slices: dict[Any, list[Any]] = {}
+        for tag, event in rows:
+            slices.setdefault(tag, []).append((self.places[name], event))
+            self.places[name] += 1
+        for tag, some in slices.items():
+            self.lanes.setdefault((name, self.owner[tag]), deque()).append(("events", tag, some))
+        if not events:
+            self.ended.add(name)
+        if rows or not events:
+            bound = rows[-1][1][0] if events else ENDED
+            if bound == ENDED or self.chance.random() < 0.7:
+                for tag in self.tags_of[name]:
+                    lane = self.lanes.setdefault((name, self.owner[tag]), deque())
+                    lane.append(("promise", tag, bound))
+
+    def _arrive(self, key: Any) -> None:
+        kind, tag, what = self.lanes[key].popleft()
+        worker = self.workers[key[1]]
+        if kind == "promise":
+            worker.promise(tag, what)
+        else:
+            times = np.array([event[0] for _, event in what], np.int64)
+            places = np.array([place for place, _ in what], np.int64)
+            worker.insert(tag, times, [event for _, event in what], places)
+        if self.chance.random() < 0.8:
+            self._settle(key[1])
+
+
+def tags_below(plan: Any) -> list[Any]:
+    tags, *children = plan
+    return [*tags, *(tag for child in children for tag in tags_below(child))]
+
+
+def in_order(ranks: list[Any], streams: dict[Any, list[Any]]) -> list[Any]:
+    """All events as the sequential program sees them: by time, rank of the stream's first tag, place."""
+    first = {name: min(ranks.index(tag) for tag in ranks if tag[2] == name) for name in streams}
+    found = [
+        (event[0], first[name], place, tag, event)
+        for name, events in streams.items()
+        for place, (tag, event) in enumerate(events)
+    ]
+    return [(tag, event) for *_, tag, event in sorted(found)]
+
+
+def random_plan(chance: random.Random, tags: list[Any]) -> Any:
+    """A valid plan: dependent tags are at one worker, or one above the other."""
+    if len(tags) < 2 or chance.random() < 0.15:
+        return (tags,)
+    taken = set(chance.sample(tags, chance.randint(0, len(tags) // 2)))
+    for _ in range(len(tags)):
+        groups = components([tag for tag in tags if tag not in taken])
+        if len(groups) > 1:
+            break
+        taken.add(chance.choice([tag for tag in tags if tag not in taken]))
+        if len(taken) == len(tags):
+            return (tags,)
+    chance.shuffle(groups)
+    cut = chance.randint(1, len(groups) - 1)
+    halves = [[tag for group in part for tag in group] for part in (groups[:cut], groups[cut:])]
+    return (sorted(taken), *(random_plan(chance, half) for half in halves))
+
+
+def components(tags: list[Any]) -> list[list[Any]]:
+    left, found = list(tags), []
+    while left:
+        group = [left.pop()]
+        for one in group:
+            near = [tag for tag in left if Keyed.depends(one, tag)]
+            left = [tag for tag in left if tag not in near]
+            group += near
+        found.append(group)
+    return found
