@@ -1,0 +1,1 @@
+"""A map from keys to counters: the running example of dgs-flumina, figure 1."""
