@@ -166,6 +166,8 @@ class _Places:
             return self._of_integers(column.data, where)
         if column.field.kind is Kind.STRING:
             return self._of_texts(column, where)
+        if column.field.plain and column.field.categories:
+            return self._of_codes(column, where)
         values = column.tolist()
         return np.fromiter(
             (self._place(value, row, where) for row, value in enumerate(values)), np.int64, len(values)
@@ -209,6 +211,18 @@ class _Places:
                 raise self._no_place(value, row, where)
             places[number] = self.values.get(value, -1)
         return places[indices]
+
+    def _of_codes(self, column: Column, where: str) -> np.ndarray:
+        labels = column.field.labels
+        known = [
+            self.values.get(label, self.values.get(category, -1))
+            for label, category in zip(labels, column.field.categories)
+        ]
+        found = np.array(known, np.int64).take(column.data)
+        if int(found.min()) < 0:
+            row = int(np.argmin(found))
+            raise self._no_place(labels[int(column.data[row])], row, where)
+        return found
 
     def _place(self, value: Any, row: int, where: str) -> int:
         place = self.values.get(str(value) if self.as_text else value)

@@ -68,14 +68,27 @@ class Tagging:
 
 @dataclass(frozen=True)
 class Every:
-    """Ticks: events that come at each multiple of `period` since the epoch that lies after a stream's first row and not
-    after its last (from whichever stream). A tick precedes all other events of its time."""
+    """Ticks: events at `offset` since the epoch and each multiple of `period` before and after it.
+
+    A stream makes those that lie after its first row and not after its last. What several streams make is one tick, and
+    it precedes all other events of its time.
+    """
 
     period: timedelta
+    offset: timedelta = timedelta(0)
 
-    def units(self, unit_ns: int) -> int:
-        """The period in units of the event time, of `unit_ns` nanoseconds."""
-        return self.period // timedelta(microseconds=1) * 1000 // unit_ns
+    def units(self, unit_ns: int) -> tuple[int, int]:
+        """Period and offset in units of the event time, of `unit_ns` nanoseconds; the period is at least 1."""
+        period, offset = (
+            each // timedelta(microseconds=1) * 1000 // unit_ns for each in (self.period, self.offset)
+        )
+        return max(1, period), offset
+
+    def between(self, first: int, last: int, unit_ns: int) -> range:
+        """The times of ticks t with first < t <= last."""
+        period, offset = self.units(unit_ns)
+        start = (first - offset) // period * period + period + offset
+        return range(start, last + 1, period)
 
 
 class Tick(Event):
@@ -103,10 +116,10 @@ def keyed(name: str, key: str, *, keys: Iterable[Key] | None = None, classes: in
     return _checked(Tagging((name,), key=key, keys=_tuple(keys), classes=classes))
 
 
-def every(period: str | timedelta) -> Every:
-    """Ticks of this period, "1h" or a timedelta: whole microseconds, more than 0."""
+def every(period: str | timedelta, *, offset: str | timedelta = "0s") -> Every:
+    """Ticks of this period, "1h" or a timedelta: more than 0; at its multiples since the epoch, moved by `offset`."""
     try:
-        made = Every(parse_duration(period) if isinstance(period, str) else period)
+        made = Every(*(parse_duration(each) if isinstance(each, str) else each for each in (period, offset)))
     except ValueError as error:
         raise ConfigurationError(Problem("every", str(error))) from None
     if made.period <= timedelta(0):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -20,6 +22,7 @@ class Row(Event):
     page: str
     key: int
     stream: int
+    kind: Literal["x", "y"] = "x"
 
 
 ROW = Row(1, "i", "a", 1, 0)
@@ -86,6 +89,7 @@ def test_rows_keep_their_order_within_a_tag() -> None:
             st.sampled_from(["a", "b", "c", "ü"]),
             st.sampled_from([-5, 0, 3, 2**40]),
             st.integers(0, 2),
+            st.sampled_from(["x", "y"]),
         ),
         max_size=30,
     ),
@@ -97,6 +101,7 @@ def test_rows_keep_their_order_within_a_tag() -> None:
             keyed("view", "page", classes=3),
             keyed("view", "key", classes=3),
             keyed("view", "key"),
+            by("kind", {"y": "why", "x": "ex"}, key="page", classes=2),
         ]
     ),
 )
@@ -119,6 +124,7 @@ def test_columns_and_single_events_give_the_same_tags(events: list[Row], tagging
         (keyed("view", "key", keys=[1, 2]), {"key": 9}, "row 1 of a batch: key is 9; allowed: 1, 2"),
         (keyed("view", "key", keys=[1, 2**60]), {"key": 9}, "row 1 of a batch: key is 9; allowed: 1, "),
         (keyed("view", "page", keys=["a"]), {"page": "z"}, "row 1 of a batch: page is 'z'; allowed: 'a'"),
+        (by("kind", ["x"]), {"kind": "y"}, "row 1 of a batch: kind is 'y'; allowed: 'x'"),
         (tagging_of("value"), {"stream": 5}, "row 1 of a batch: stream is 5; allowed: '0', '1'"),
     ],
 )

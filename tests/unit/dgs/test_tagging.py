@@ -59,8 +59,16 @@ def test_keys_that_are_not_listed_are_those_that_were_found() -> None:
 
 
 def test_a_period_is_a_number_of_units_of_the_event_time() -> None:
-    assert every("1h").units(1_000_000_000) == 3600
-    assert every(timedelta(milliseconds=5)).units(1_000) == 5000
+    assert every("1h").units(1_000_000_000) == (3600, 0)
+    assert every(timedelta(milliseconds=5), offset="1ms").units(1_000) == (5000, 1000)
+
+
+def test_ticks_lie_after_the_first_time_and_up_to_the_last() -> None:
+    hourly = every("10s")
+    assert list(hourly.between(0, 30, 1_000_000_000)) == [10, 20, 30]
+    assert list(hourly.between(-11, 9, 1_000_000_000)) == [-10, 0]
+    assert list(hourly.between(5, 5, 1_000_000_000)) == []
+    assert list(every("10s", offset="3s").between(3, 23, 1_000_000_000)) == [13, 23]
 
 
 @pytest.mark.parametrize("period", ["1 hour", "0s", timedelta(0)])
