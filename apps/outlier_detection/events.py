@@ -11,8 +11,10 @@ CATEGORICAL = (
 
 
 class Connection(Event, event_time="ts_ms"):
-    """A connection with the 41 features of KDD Cup 99, its label."""
+    """A connection with the 41 features of KDD Cup 99 and its label."""
 
+    row: int
+    """Its number in the file, from 0: what streams are told apart by."""
     ts_ms: int
     duration: float
     protocol_type: str
