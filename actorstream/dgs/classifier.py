@@ -115,16 +115,18 @@ class Classifier:
         return (stream * len(self._keys) + key) * len(self.tagging.names) + name
 
     def _classes(self, column: Column) -> np.ndarray:
-        kind = column.field.kind
+        kind, allowed = column.field.kind, "an integer, text or bytes"
+        if self.tagging.modulo:
+            if kind in INTEGERS and column.field.plain:
+                return (column.numpy() % self.tagging.classes).astype(np.int64)
+            kind, allowed = Kind.MSGPACK, "an integer without nulls"
         if kind in (Kind.STRING, Kind.BYTES):
             how = BYTES
         elif kind in INTEGERS:
             how = UNSIGNED if kind.value.startswith("u") else SIGNED
         else:
             raise ConfigurationError(
-                Problem(
-                    self.where, f"the key {self.tagging.key!r} is {column.field}", "an integer, text or bytes"
-                )
+                Problem(self.where, f"the key {self.tagging.key!r} is {column.field}", allowed)
             )
         self._hashing.fill([column.descriptor])
         return key_groups(

@@ -28,6 +28,7 @@ class Tagging:
         keys: all keys there are, if they are listed.
         classes: how many classes keys are hashed to, 0: each key is a tag of its own. Without `keys` and `classes` the
             keys are found by reading the input before the plan is made.
+        modulo: the class of a key, an integer, is its remainder, not by its hash.
     """
 
     names: tuple[str, ...]
@@ -36,6 +37,7 @@ class Tagging:
     key: str = ""
     keys: tuple[Key, ...] | None = None
     classes: int = 0
+    modulo: bool = False
 
     @property
     def listed(self) -> bool:
@@ -58,7 +60,7 @@ class Tagging:
         """The tag of that name with this key, or of its hash class; the key is left out if its tags have none."""
         if not self.key:
             return Tag(name)
-        return Tag(name, key_class(key, self.classes) if self.classes else key)
+        return Tag(name, key_class(key, self.classes, self.modulo) if self.classes else key)
 
     def tag_of(self, event: Event) -> Tag:
         """The tag of an event of this input. KeyError if its column has a value without a name."""
@@ -111,9 +113,12 @@ def by(
     return _checked(Tagging(tuple(dict.fromkeys(named.values())), column, named, key, _tuple(keys), classes))
 
 
-def keyed(name: str, key: str, *, keys: Iterable[Key] | None = None, classes: int = 0) -> Tagging:
-    """All rows have the tag `name` with the field `key` as its key; `keys` and `classes` as for `by`."""
-    return _checked(Tagging((name,), key=key, keys=_tuple(keys), classes=classes))
+def keyed(
+    name: str, key: str, *, keys: Iterable[Key] | None = None, classes: int = 0, modulo: bool = False
+) -> Tagging:
+    """All rows have the tag `name` with the field `key` as its key; `keys` and `classes` as for `by`. With `modulo` the
+    class of a key, which is an integer then, is its remainder: successive numbers are dealt to the classes in turn."""
+    return _checked(Tagging((name,), key=key, keys=_tuple(keys), classes=classes, modulo=modulo))
 
 
 def every(period: str | timedelta, *, offset: str | timedelta = "0s") -> Every:
@@ -131,8 +136,11 @@ def tagging_of(how: str | Tagging) -> Tagging:
     return Tagging((how,)) if isinstance(how, str) else how
 
 
-def key_class(key: Any, classes: int) -> int:
-    """The hash class of a key: the same in every process, and for a column as for its values one by one."""
+def key_class(key: Any, classes: int, modulo: bool = False) -> int:
+    """The class of a key, by its hash unless `modulo`: the same in every process, and for a column as for its values
+    one by one."""
+    if modulo:
+        return int(key % classes)
     hashed = (
         hash_int(key) if isinstance(key, int) else hash_bytes(key.encode() if isinstance(key, str) else key)
     )
@@ -153,6 +161,8 @@ def _checked(tagging: Tagging) -> Tagging:
         problems.append(Problem("tags", f"classes is {tagging.classes}", "0 to 32768"))
     if not tagging.key and (tagging.keys is not None or tagging.classes):
         problems.append(Problem("tags", "has keys or classes without `key`", "the field that holds the key"))
+    if tagging.modulo and not tagging.classes:
+        problems.append(Problem("tags", "is modulo without `classes`", "how many classes there are"))
     if tagging.keys is not None and (tagging.classes or not tagging.keys):
         problems.append(
             Problem("tags", f"keys are {tagging.keys!r}, classes {tagging.classes}", "one of the two")

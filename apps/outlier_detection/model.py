@@ -45,7 +45,9 @@ class Sums(msgspec.Struct):
 
     @classmethod
     def of(cls, features: int) -> Sums:
-        return cls(np.zeros((0, features)), *(np.zeros((0, features * (features + 1) // 2)) for _ in range(3)))
+        return cls(
+            np.zeros((0, features)), *(np.zeros((0, features * (features + 1) // 2)) for _ in range(3))
+        )
 
     def reserve(self, rows: int) -> None:
         if rows > len(self.features):

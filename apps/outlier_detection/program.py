@@ -12,9 +12,7 @@ from apps.outlier_detection.events import CATEGORICAL, Check, Connection, Outlie
 from apps.outlier_detection.model import Itemset, Model, Parameters, Sums
 
 CONTINUOUS = tuple(
-    name
-    for name in Connection.__struct_fields__
-    if name not in {"row", "ts_ms", "label", *CATEGORICAL}
+    name for name in Connection.__struct_fields__ if name not in {"row", "ts_ms", "label", *CATEGORICAL}
 )
 items_of, numbers_of = attrgetter(*CATEGORICAL), attrgetter(*CONTINUOUS)
 

@@ -100,6 +100,7 @@ def test_rows_keep_their_order_within_a_tag() -> None:
             by("op", {"i": "x", "r": "x"}, key="page", keys=["a", "b", "c", "ü"]),
             keyed("view", "page", classes=3),
             keyed("view", "key", classes=3),
+            keyed("view", "key", classes=3, modulo=True),
             keyed("view", "key"),
             by("kind", {"y": "why", "x": "ex"}, key="page", classes=2),
         ]

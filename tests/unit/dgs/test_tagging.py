@@ -52,6 +52,13 @@ def test_hashed_keys_give_a_tag_a_class_and_equal_keys_the_same() -> None:
     assert {key_class(f"page {n}", 4) for n in range(200)} == {0, 1, 2, 3}
 
 
+def test_integers_can_be_dealt_to_classes_in_turn() -> None:
+    tagging = keyed("row", "ts", classes=3, modulo=True)
+    assert [tagging.tag_of(Operation(ts, "i", "a")).key for ts in (-1, 0, 1, 2, 3)] == [2, 0, 1, 2, 0]
+    with pytest.raises(ConfigurationError, match="modulo without `classes`"):
+        keyed("row", "ts", modulo=True)
+
+
 def test_keys_that_are_not_listed_are_those_that_were_found() -> None:
     tagging = keyed("view", "key")
     assert not tagging.listed
