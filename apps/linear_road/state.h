@@ -1,0 +1,124 @@
+/*
+ * What the kernels keep: tables of entries found by a key of whole numbers, and columns that come out. Knows no road.
+ */
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Bytes that grow. */
+typedef struct {
+    char *data;
+    int64_t used, room;
+} bytes;
+
+/* Room for `size` more bytes, counted as used; NULL: no memory. What lies in `at` may move. */
+static void *append(bytes *at, int64_t size)
+{
+    if (at->used + size > at->room) {
+        int64_t room = at->room ? at->room : 1024;
+        while (room < at->used + size)
+            room *= 2;
+        char *grown = realloc(at->data, (size_t)room);
+        if (!grown)
+            return NULL;
+        at->data = grown;
+        at->room = room;
+    }
+    at->used += size;
+    return at->data + at->used - size;
+}
+
+/* Entries of `size` bytes, numbered in the order in which their keys came; each begins with its `keys` words of key. */
+typedef struct {
+    int64_t size, keys, count, slots;
+    int32_t *slot; /* number + 1; 0: free */
+    bytes entries;
+} table;
+
+static void *entry(const table *in, int64_t number) { return in->entries.data + number * in->size; }
+
+static uint64_t hash_of(const table *in, const int32_t *key)
+{
+    uint64_t h = 0;
+    for (int64_t i = 0; i < in->keys; i++) {
+        h = (h ^ (uint32_t)key[i]) * 0x9e3779b97f4a7c15u;
+        h ^= h >> 32;
+    }
+    return h * 0xd6e8feb86659fd93u >> 8;
+}
+
+static int equal(const table *in, const int32_t *a, const int32_t *b)
+{
+    for (int64_t i = 0; i < in->keys; i++)
+        if (a[i] != b[i])
+            return 0;
+    return 1;
+}
+
+/* The slot of a key: where its number is, or the free one where it would be. */
+static int64_t slot_of(const table *in, const int32_t *key, uint64_t hash)
+{
+    int64_t at = (int64_t)(hash & (uint64_t)(in->slots - 1));
+    while (in->slot[at] && !equal(in, entry(in, in->slot[at] - 1), key))
+        at = (at + 1) & (in->slots - 1);
+    return at;
+}
+
+static int resize(table *in, int64_t slots)
+{
+    int32_t *made = calloc((size_t)slots, sizeof(int32_t));
+    if (!made)
+        return -1;
+    free(in->slot);
+    in->slot = made;
+    in->slots = slots;
+    for (int64_t number = 0; number < in->count; number++) {
+        const int32_t *key = entry(in, number);
+        made[slot_of(in, key, hash_of(in, key))] = (int32_t)(number + 1);
+    }
+    return 0;
+}
+
+/* The entry of a key, or NULL if it has not come. */
+static void *find(const table *in, const int32_t *key)
+{
+    if (!in->count)
+        return NULL;
+    int32_t number = in->slot[slot_of(in, key, hash_of(in, key))];
+    return number ? entry(in, number - 1) : NULL;
+}
+
+/* The entry of a key; of a new one all is 0 behind the key, *fresh is then 1. NULL: no memory. Entries move when another
+   one is added. */
+static void *add(table *in, const int32_t *key, int *fresh)
+{
+    if (in->count * 2 >= in->slots && resize(in, in->slots ? in->slots * 2 : 256))
+        return NULL;
+    int64_t at = slot_of(in, key, hash_of(in, key));
+    *fresh = !in->slot[at];
+    if (!*fresh)
+        return entry(in, in->slot[at] - 1);
+    char *made = in->count < INT32_MAX - 1 ? append(&in->entries, in->size) : NULL;
+    if (!made)
+        return NULL;
+    memset(made, 0, (size_t)in->size);
+    memcpy(made, key, (size_t)in->keys * sizeof(int32_t));
+    in->slot[at] = (int32_t)++in->count;
+    return made;
+}
+
+/* Has the processor fetch what `add` of this key will read, in two steps: its slot, later its entry. */
+static void fetch_slot(const table *in, const int32_t *key)
+{
+    if (in->slots)
+        __builtin_prefetch(in->slot + (hash_of(in, key) & (uint64_t)(in->slots - 1)));
+}
+
+static void fetch_entry(const table *in, const int32_t *key)
+{
+    if (!in->slots)
+        return;
+    int32_t number = in->slot[hash_of(in, key) & (uint64_t)(in->slots - 1)];
+    if (number)
+        __builtin_prefetch(entry(in, number - 1));
+}
