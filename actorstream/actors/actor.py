@@ -73,12 +73,15 @@ class Actor:
         drops_lineage: True if `on_batch` emits rows that descend from no single row of its input; several replicas of
             it cannot stand before an edge in serial order then, unless each has whole batches.
         role: "operator", "source" or "sink"; set by the base classes.
+        varied: keys that say how it runs and not what it answers -> values that `actorstream verify` tries, the
+            baseline's first.
     """
 
     outputs: ClassVar[dict[str, Any]] = {}
     stateless: ClassVar[bool] = False
     drops_lineage: ClassVar[bool] = False
     role: ClassVar[str] = "operator"
+    varied: ClassVar[dict[str, tuple[Any, ...]]] = {}
 
     @classmethod
     def pool_limit(cls, keys: dict[str, Any]) -> float:

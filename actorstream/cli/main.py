@@ -14,6 +14,10 @@ COMMANDS = {
     "launch": ("actorstream.cli.launch:launch", "Run a topology to the end of its input."),
     "check": ("actorstream.cli.check:check", "List everything that is wrong with a topology."),
     "plan": ("actorstream.cli.plan:plan", "Show the graph of a topology and where its replicas run."),
+    "verify": (
+        "actorstream.cli.verify:verify",
+        "Say whether the output is the same under many deployments.",
+    ),
     "sustain": (
         "actorstream.cli.sustain:sustain",
         "Find the highest rate of a source that a topology keeps up with.",

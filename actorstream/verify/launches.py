@@ -1,0 +1,165 @@
+"""Runs a topology file by the command line, its sinks led into a folder of the run. Compares nothing."""
+
+from __future__ import annotations
+
+import json
+import os
+import shlex
+import signal
+import subprocess
+import sys
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from time import monotonic
+from typing import TYPE_CHECKING, Any, Protocol
+
+from actorstream.runtime.compile import available
+from actorstream.runtime.registry import registry
+from actorstream.topology.inputs import read_inputs
+from actorstream.verify.comparison import Rows
+from actorstream.verify.deployments import Deployment, toml_text
+from actorstream.verify.rows import parts_of, rows_of
+from actorstream.verify.sinks import Output
+
+if TYPE_CHECKING:
+    from actorstream.topology.graph import Graph
+
+STDOUT, STDERR, REPORT = "stdout.txt", "stderr.txt", "report.json"
+SAID_LINES = 12
+"""Of what a run that failed has said, the last so many are repeated."""
+
+
+@dataclass
+class Ran:
+    """What one run has left: rows by sink (or part of one), files by the same names, or the error that ended it."""
+
+    seconds: float
+    rows: dict[str, Rows] = field(default_factory=dict)
+    files: dict[str, Path] = field(default_factory=dict)
+    error: str | None = None
+    busiest: int = 0
+    """Rows into or out of the actor that had the most."""
+
+
+class Target(Protocol):
+    """A topology that can be run under a deployment again and again."""
+
+    memory: bool
+    """Whether events of in-memory sinks can be had."""
+
+    def graph(self, deployment: Deployment) -> Graph:
+        """The checked graph; ConfigurationError lists what is wrong with it under this deployment."""
+
+    def command(self, deployment: Deployment, outputs: Sequence[Output], folder: Path) -> str:
+        """What runs it once more."""
+
+    def run(self, deployment: Deployment, outputs: Sequence[Output], folder: Path, timeout: float) -> Ran:
+        """One run; its files come into the folder."""
+
+
+class FileTarget:
+    """A topology file, run by `actorstream launch`.
+
+    Args:
+        topology, deploy, sets: as for that command."""
+
+    memory = False
+
+    def __init__(self, topology: Path, deploy: Path | None = None, sets: Sequence[str] = ()) -> None:
+        self.topology, self.deploy, self.sets = topology, deploy, list(sets)
+
+    def graph(self, deployment: Deployment) -> Graph:
+        sets = [*self.sets, *deployment.sets()]
+        return read_inputs(self.topology, self.deploy, sets, registry=registry(), available=available()).graph
+
+    def arguments(self, deployment: Deployment, outputs: Sequence[Output], folder: Path) -> list[str]:
+        """Behind `actorstream`."""
+        found = ["launch", str(self.topology)]
+        if self.deploy is not None:
+            found += ["--deploy", str(self.deploy)]
+        settings = deployment.settings()
+        short = {"deploy.workers": "--workers", "deploy.transport": "--transport"}
+        for key, option in short.items():
+            if key in settings:
+                found += [option, str(settings[key])]
+        sets = [f"{key}={toml_text(value)}" for key, value in settings.items() if key not in short]
+        paths = [f"actors.{each.sink}.path={toml_text(str(path))}" for each, path in _led(outputs, folder)]
+        return found + [part for each in (*self.sets, *sets, *paths) for part in ("--set", each)]
+
+    def command(self, deployment: Deployment, outputs: Sequence[Output], folder: Path) -> str:
+        return shlex.join(["actorstream", *self.arguments(deployment, outputs, folder)])
+
+    def run(self, deployment: Deployment, outputs: Sequence[Output], folder: Path, timeout: float) -> Ran:
+        folder.mkdir(parents=True)
+        command = [sys.executable, "-m", "actorstream", *self.arguments(deployment, outputs, folder)]
+        command += ["--quiet", "--report", str(folder / REPORT)]
+        started = monotonic()
+        with (folder / STDOUT).open("wb") as out, (folder / STDERR).open("wb") as err:
+            process = subprocess.Popen(
+                command, stdin=subprocess.DEVNULL, stdout=out, stderr=err, process_group=0
+            )
+            try:
+                status = process.wait(timeout)
+            except subprocess.TimeoutExpired:
+                _kill(process)
+                return Ran(
+                    monotonic() - started, error=f"did not end within {timeout:.0f} s\n{_said(folder)}"
+                )
+            except BaseException:
+                _kill(process)
+                raise
+        seconds = monotonic() - started
+        if status != 0:
+            return Ran(seconds, error=f"exit status {status}\n{_said(folder)}")
+        ran = Ran(seconds, busiest=busiest(json.loads((folder / REPORT).read_text())))
+        for output, path in _led(outputs, folder):
+            add_files(ran, output, path)
+        for output in outputs:
+            if output.kind == "console":
+                ran.files[output.sink] = folder / STDOUT
+                ran.rows[output.sink] = rows_of([folder / STDOUT], output)
+        return ran
+
+
+def add_files(ran: Ran, output: Output, path: Path) -> None:
+    """Adds the rows of a sink that writes files."""
+    parts = parts_of(path, output)
+    if output.each:
+        for part in parts:
+            ran.rows[f"{output.sink}/{part.name}"] = rows_of([part], output)
+            ran.files[f"{output.sink}/{part.name}"] = part
+        return
+    ran.rows[output.sink] = rows_of(parts, output)
+    ran.files[output.sink] = path
+
+
+def _led(outputs: Sequence[Output], folder: Path) -> list[tuple[Output, Path]]:
+    return [(each, led_to(each, folder)) for each in outputs if each.kind == "file"]
+
+
+def led_to(output: Output, folder: Path) -> Path:
+    """Where a sink writes in place of its own path: the name stays, since its ending may say how it is compressed."""
+    return folder.absolute() / output.sink / output.name
+
+
+def busiest(report: dict[str, Any]) -> int:
+    """Rows into or out of the actor of a report that had the most."""
+    moved = (
+        max(sum(row["in"] for row in replicas), sum(row["out"] for row in replicas))
+        for replicas in report["actors"].values()
+    )
+    return max(moved, default=0)
+
+
+def _said(folder: Path) -> str:
+    lines = (folder / STDERR).read_text(errors="replace").rstrip().splitlines()
+    return "\n".join(lines[-SAID_LINES:])
+
+
+def _kill(process: subprocess.Popen[bytes]) -> None:
+    """Ends a run and its workers at once."""
+    with suppress(ProcessLookupError):
+        os.killpg(process.pid, signal.SIGKILL)
+    process.wait()
