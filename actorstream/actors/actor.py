@@ -72,6 +72,8 @@ class Actor:
         stateless: True if a batch may be split and parts of it processed again (`on_error` then finds the bad row).
         drops_lineage: True if `on_batch` emits rows that descend from no single row of its input; several replicas of
             it cannot stand before an edge in serial order then, unless each has whole batches.
+        one_stream: True if it never asks which input a row came by (`self.input`): rows of inputs of one type that are in
+            one order then come together.
         role: "operator", "source" or "sink"; set by the base classes.
         varied: keys that say how it runs and not what it answers -> values that `actorstream verify` tries, the
             baseline's first.
@@ -80,6 +82,7 @@ class Actor:
     outputs: ClassVar[dict[str, Any]] = {}
     stateless: ClassVar[bool] = False
     drops_lineage: ClassVar[bool] = False
+    one_stream: ClassVar[bool] = False
     role: ClassVar[str] = "operator"
     varied: ClassVar[dict[str, tuple[Any, ...]]] = {}
 

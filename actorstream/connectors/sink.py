@@ -36,6 +36,7 @@ class Sink(Actor):
     """
 
     role: ClassVar[str] = "sink"
+    one_stream: ClassVar[bool] = True
 
     _prepared: Any = None
 

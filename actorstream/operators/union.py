@@ -19,6 +19,7 @@ class Union(Actor):
     """Passes every row on. Its inputs have the same fields, event time and time unit."""
 
     stateless: ClassVar[bool] = True
+    one_stream: ClassVar[bool] = True
 
     def on_batch(self, batch: Batch) -> Batch:
         return batch

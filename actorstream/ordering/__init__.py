@@ -5,5 +5,6 @@ from __future__ import annotations
 ORDERINGS: dict[str, str] = {
     "none": "actorstream.ordering.none:NoOrder",
     "serial": "actorstream.ordering.serial:SerialGate",
+    "timestamp": "actorstream.ordering.timestamp:TimestampGate",
 }
 """Name in a topology -> class. The others of docs/architecture.md come with their capabilities."""

@@ -27,6 +27,9 @@ from actorstream.runtime.serial_output import ByNumber, SerialLane
 from actorstream.runtime.serial_unit import SerialInLane, SerialUnit, SideLane
 from actorstream.runtime.single_row import row_format, single_decoder, single_sender, single_taker
 from actorstream.runtime.source_unit import SourceUnit
+from actorstream.runtime.timed_replica import TimedReplica
+from actorstream.runtime.timed_source import MergedPartitions, TimedSourceUnit
+from actorstream.runtime.timestamp_build import timed_source, timestamp_unit
 from actorstream.runtime.unit import Unit
 from actorstream.runtime.wire import inherits
 from actorstream.transports.local import local_channel
@@ -102,7 +105,12 @@ class _Builder:
         if node.role == "sink" and node.input_schemas:
             actor.input_schema = node.input_schemas[0]
         kind = NumberedReplica if node.name in self.job.serial.producers else Replica
-        return kind(
+        sequenced = self.job.timestamp.producers.get(node.name)
+        if sequenced is not None:
+            kind = TimedReplica
+            if node.role == "source":
+                actor = timed_source(self.job, actor, planned)
+        replica = kind(
             actor,
             id=planned.id,
             name=node.name,
@@ -111,9 +119,13 @@ class _Builder:
             inputs={edge.name: schema for edge, schema in zip(node.inputs, node.input_schemas)},
             outputs=node.outputs,
             on_error=node.on_error,
-            inherits=inherits(self.job.graph, node.name, self.job.wires, self.job.serial),
+            inherits=inherits(self.job.graph, node.name, self.job.wires, self.job.serial, self.job.timestamp),
             row=self.job.counters.row(planned.id),
         )
+        if sequenced is not None and isinstance(replica, TimedReplica):
+            sorts = getattr(actor, "max_out_of_orderness", None) is not None
+            replica.sequenced(sequenced, sorts=node.role == "source" and sorts)
+        return replica
 
     def _numbering(self, unit: Unit, point: str) -> Numbering:
         """What a unit sends under that lies behind a numbering point, or is one."""
@@ -155,6 +167,12 @@ class _Builder:
         if node.role == "source":
             return self._source_unit(head, planned, node.keys)
         links = [link for link in links if not link.edge.static]
+        timed = timestamp_unit(self.worker, head, links, self.receivers, self._decoder_of, self._in_lane)
+        if timed is not None:
+            timed.follow_frontier = True
+            for link in links:
+                self.worker.by_bit[link.channel.receive_bit] = timed
+            return timed
         lanes = [self._in_lane(index, link) for index, link in enumerate(links)]
         orders = {link.edge.order for link in links} - {"serial"}
         gate = _load(ORDERINGS[orders.pop() if len(orders) == 1 else "none"])(lanes)
@@ -226,7 +244,8 @@ class _Builder:
         _opening(head, source.open, share)  # type: ignore[attr-defined]
         active = min(node.replicas, max(len(partitions), 1))
         rate = float(keys.get("rate") or 0.0) / active
-        return SourceUnit(
+        kind = TimedSourceUnit if node.name in job.timestamp.producers else SourceUnit
+        return kind(
             self.worker,
             head,
             source,  # type: ignore[arg-type]
@@ -234,7 +253,7 @@ class _Builder:
             rate=rate,
             promises=node.name in job.listens,
             watermarks=self._watermarks(source, planned.actor),
-            one_partition=len(share) <= 1,
+            one_partition=len(share) <= 1 or isinstance(source, MergedPartitions),
             heartbeat_s=job.deploy.heartbeat_every.total_seconds(),
             idle_timeout=source.idle_timeout if job.idles and node.name in job.listens else None,  # type: ignore[attr-defined]
         )
@@ -246,6 +265,9 @@ class _Builder:
         slack = source.max_out_of_orderness
         units = round(slack.total_seconds() * UNITS_PER_SECOND[schema.time_unit]) if slack is not None else 0
         return PartitionWatermarks(units, ordered=getattr(source, "ordered", False))
+
+    def _decoder_of(self, link: Link) -> Callable[[Frame], Batch]:
+        return self._decoder(link, self._row_format(link))
 
     def _decoder(self, link: Link, rows: RowFormat | None) -> Callable[[Frame], Batch]:
         wire = self.job.wires[link.edge.index]

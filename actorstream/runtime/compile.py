@@ -30,6 +30,7 @@ from actorstream.topology.inputs import read_inputs
 from actorstream.topology.machine import Machine, read_machine
 from actorstream.topology.plan import ExecutionPlan, PlannedReplica, check_plan, load_plan
 from actorstream.topology.serial import SerialPlan, serial_plan
+from actorstream.topology.timestamp import TimestampPlan, timestamp_plan
 from actorstream.topology.validate import check_graph
 from actorstream.transports.base import Channel, Fabric, Transport
 from actorstream.transports.registry import installed_transports, load_transport
@@ -88,6 +89,8 @@ class Job:
     """Edge -> what its rows look like on the way."""
     serial: SerialPlan = field(default_factory=SerialPlan)
     """Which edges are in serial order, and what their rows carry for it."""
+    timestamp: TimestampPlan = field(default_factory=TimestampPlan)
+    """Which edges are in timestamp order, and what their rows carry for it."""
     listens: frozenset[str] = frozenset()
     """Actors whose frontier matters to themselves or to somebody downstream."""
     idles: bool = False
@@ -102,6 +105,7 @@ class Job:
         processes = plan.deploy.workers if transport.crosses_processes else 1
         job = cls(graph, plan, transport, CounterTable(len(plan.replicas)), processes)
         job.serial = serial_plan(graph)
+        job.timestamp = timestamp_plan(graph)
         job.fused = _fused_of(job)
         job.listens = listeners(graph)
         job.idles = bool(job.listens.intersection(idle_sources(graph)))
@@ -109,7 +113,7 @@ class Job:
         if has_pool(plan.deploy):
             job.serial = needed(graph, job.serial)
             job.pooled = pool_limits(graph, job.serial)
-        job.wires = wires(graph, job.listens, job.serial)
+        job.wires = wires(graph, job.listens, job.serial, job.timestamp)
         return job
 
     @property

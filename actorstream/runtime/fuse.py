@@ -16,12 +16,12 @@ def fusible(graph: Graph, edge: Edge) -> bool:
     """Whether the consumer of `edge` may be called directly by its producer's replicas.
 
     It must have this input only, besides static ones, routed forward between equal numbers of replicas (what one
-    replica sends is in serial order already); none of its input hooks may await, since its producer would have to
+    replica sends is in serial or timestamp order already); none of its input hooks may await, since its producer would have to
     wait with it."""
     producer, consumer = graph.actors[edge.producer], graph.actors[edge.consumer]
     return (
         edge.route == "forward"
-        and edge.order in ("none", "serial")
+        and edge.order in ("none", "serial", "timestamp")
         and sum(not each.static for each in consumer.inputs) == 1
         and producer.replicas == consumer.replicas
         and not awaits(consumer)

@@ -148,6 +148,7 @@ class Unit:
         if self._awaiting:  # also while an output is full: who asks this actor may be who reads it
             status = self.spawn(self._await_all())
         elif self.blocked:
+            self.while_blocked()
             status = Status.BLOCKED
         else:
             status = self.work() if self.static is None else self._read_static(self.static)
@@ -183,6 +184,9 @@ class Unit:
     def work(self) -> Status:
         """The turn itself, once nothing is blocked."""
         raise NotImplementedError
+
+    def while_blocked(self) -> None:
+        """An output is full: promises may be made nevertheless."""
 
     def _read_static(self, static: StaticInputs) -> Status:
         """A turn for the static inputs, and the first own one behind them."""

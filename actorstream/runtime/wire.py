@@ -11,10 +11,12 @@ from typing import TYPE_CHECKING
 from actorstream.actors.actor import Actor
 from actorstream.events.schema import Schema
 from actorstream.topology.serial import POSITION
+from actorstream.topology.timestamp import ORIGIN, TIMESTAMP
 
 if TYPE_CHECKING:
     from actorstream.topology.graph import Graph
     from actorstream.topology.serial import SerialPlan
+    from actorstream.topology.timestamp import TimestampPlan
 
 TIME = "_time"
 WATERMARK = "_watermark"
@@ -45,12 +47,18 @@ def listeners(graph: Graph) -> frozenset[str]:
     for actor in reversed(list(graph.actors.values())):
         own = actor.cls.on_heartbeat is not Actor.on_heartbeat or getattr(actor.cls, "uses_event_time", False)  # type: ignore[attr-defined]
         flows = [edge.consumer for edge in graph.consumers(actor.name) if not edge.static]
-        if own or any(consumer in listening for consumer in flows):
+        ordered = any(edge.order == TIMESTAMP for edge in actor.inputs)
+        if own or ordered or any(consumer in listening for consumer in flows):
             listening.add(actor.name)
     return frozenset(listening)
 
 
-def wires(graph: Graph, listening: frozenset[str], serial: SerialPlan | None = None) -> dict[int, Wire]:
+def wires(
+    graph: Graph,
+    listening: frozenset[str],
+    serial: SerialPlan | None = None,
+    timestamp: TimestampPlan | None = None,
+) -> dict[int, Wire]:
     """Edge number -> its wire."""
     timed: set[str] = set()  # actors whose rows have an event time, as a field or by descent
     found: dict[int, Wire] = {}
@@ -62,6 +70,8 @@ def wires(graph: Graph, listening: frozenset[str], serial: SerialPlan | None = N
     for edge in graph.edges:
         schema = graph.schema(edge)
         places = serial.producers[edge.producer].columns if serial and edge.index in serial.edges else ()
+        if timestamp and edge.index in timestamp.edges:
+            places = timestamp.producers[edge.producer].columns
         if edge.static or edge.consumer not in listening or edge.producer not in timed:
             found[edge.index] = Wire(schema.with_system(places) if places else schema)
             continue
@@ -71,7 +81,13 @@ def wires(graph: Graph, listening: frozenset[str], serial: SerialPlan | None = N
     return found
 
 
-def inherits(graph: Graph, actor: str, edges: dict[int, Wire], serial: SerialPlan | None = None) -> bool:
+def inherits(
+    graph: Graph,
+    actor: str,
+    edges: dict[int, Wire],
+    serial: SerialPlan | None = None,
+    timestamp: TimestampPlan | None = None,
+) -> bool:
     """Whether the rows an actor emits must carry system columns of the rows they descend from."""
     numbered = serial.producers.get(actor) if serial else None
     made = set()
@@ -79,4 +95,9 @@ def inherits(graph: Graph, actor: str, edges: dict[int, Wire], serial: SerialPla
         made.add(numbered.ordinal)
         if numbered.places:
             made.add(POSITION)
+    sequenced = timestamp.producers.get(actor) if timestamp else None
+    if sequenced is not None:
+        made.add(sequenced.ordinal)
+        if sequenced.places:
+            made.update((ORIGIN, POSITION))
     return any(not made.issuperset(edges[edge.index].plain.system) for edge in graph.consumers(actor))

@@ -24,6 +24,7 @@ from actorstream.topology.schemas import check_class, output_schemas, possible_o
 from actorstream.topology.serial import imply_serial
 from actorstream.topology.spec import ACTOR_NAME, ActorSpec, InputSpec, TopologySpec
 from actorstream.topology.static_inputs import Statics, check_waits, static_inputs
+from actorstream.topology.timestamp import imply_timestamp
 from actorstream.topology.written import Written
 
 LIFE_CYCLE = ("start", "timer", "heartbeat", "end", "stop", "failure", "message")
@@ -70,6 +71,7 @@ def check_graph(
             for name in actors
         }
         imply_serial(actors, spec.written, problems, paths)
+        imply_timestamp(actors, spec.written, problems, paths)
     if len(problems) > before:
         return None
     edges = [edge for actor in actors.values() for edge in actor.inputs]

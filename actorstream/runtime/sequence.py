@@ -1,0 +1,118 @@
+"""What one output of a replica emits, in the order of time: checked, or held back and sorted. Pure: no clock, no I/O.
+
+What leaves it ascends, and nothing leaves it below what was promised.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from actorstream.events.batch import Batch
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+FRONTIER_MIN = -(2**63)
+
+
+class Unsorted(Exception):
+    """A row whose time is below that of the row before it, or below what was promised.
+
+    Attributes:
+        time, before: event times of the row, and of what it should not be below.
+        row: its number in the batch; -1: the row before it is not in this batch."""
+
+    def __init__(self, row: int, time: int, before: int) -> None:
+        super().__init__(row, time, before)
+        self.row, self.time, self.before = row, time, before
+
+
+class Ascending:
+    """Rows that must ascend as they are emitted."""
+
+    def __init__(self) -> None:
+        self.last = FRONTIER_MIN
+        """Time of the last row, or what was promised."""
+
+    def take(self, batch: Batch, times: np.ndarray) -> Batch | None:
+        """The rows that may go now, all of them. Unsorted: they do not ascend."""
+        first = int(times[0])
+        if first < self.last:
+            raise Unsorted(-1, first, self.last)
+        if len(times) > 1:
+            if not bool((times[1:] >= times[:-1]).all()):
+                row = int(np.flatnonzero(times[1:] < times[:-1])[0])
+                raise Unsorted(row + 1, int(times[row + 1]), int(times[row]))
+            self.last = int(times[-1])
+        else:
+            self.last = first
+        return batch
+
+    def release(self, frontier: int) -> Batch | None:
+        """Nothing below `frontier` will be emitted: the rows that may go because of that, none."""
+        if frontier > self.last:
+            self.last = frontier
+        return None
+
+    @property
+    def rows(self) -> int:
+        """Rows that wait."""
+        return 0
+
+
+class Sorted:
+    """Rows that come in any order above what was promised, and wait until nothing can come before them."""
+
+    def __init__(self) -> None:
+        self.promised = FRONTIER_MIN
+        self.rows = 0
+        self._held: list[Batch] = []
+        self._least = 2**63 - 1
+
+    def take(self, batch: Batch, times: np.ndarray) -> Batch | None:
+        """Holds the rows. Unsorted: one is below what was promised."""
+        least = int(times.min())
+        if least < self.promised:
+            row = int(np.flatnonzero(times < self.promised)[0])
+            raise Unsorted(row, int(times[row]), self.promised)
+        self._least = min(self._least, least)
+        self._held.append(batch)
+        self.rows += batch.rows
+        return None
+
+    def release(self, frontier: int) -> Batch | None:
+        """The rows below `frontier`, in order; rows of one time as they came."""
+        self.promised = max(self.promised, frontier)
+        if not self.rows or self._least >= frontier:
+            return None
+        batch = joined(self._held)
+        times = batch.event_times()
+        assert times is not None
+        order = np.argsort(times, kind="stable").astype(np.uint32)
+        count = int(np.searchsorted(times[order], frontier))
+        self._held, self.rows, self._least = [], batch.rows - count, 2**63 - 1
+        if self.rows:
+            rest = _selected(batch, order[count:]).compact()
+            rest.began = batch.began
+            self._held, self._least = [rest], int(times[order[count]])
+        return _selected(batch, order[:count])
+
+
+def _selected(batch: Batch, order: np.ndarray) -> Batch:
+    """The rows in that order; as they are if that is theirs."""
+    if len(order) == batch.rows and bool((order[1:] > order[:-1]).all()):
+        return batch
+    selected = batch.selection(order)
+    selected.began = batch.began
+    return selected
+
+
+def joined(batches: Sequence[Batch]) -> Batch:
+    """The rows of several batches as one."""
+    if len(batches) == 1:
+        return batches[0]
+    made = Batch.concat(batches)
+    made.began = min((batch.began for batch in batches if batch.began), default=0)
+    return made

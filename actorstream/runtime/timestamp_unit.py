@@ -1,0 +1,384 @@
+"""A unit whose head takes input in timestamp order: one sequence of ready rows, merged by the thread that is there anyway
+(viper-scalegate section 3). It decides nothing about order (`ordering.timestamp` does); it takes in, gathers, runs hooks,
+and promises what is behind it."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterator
+from itertools import pairwise
+from time import monotonic_ns
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from actorstream.runtime.operator_unit import InLane, OperatorUnit
+from actorstream.runtime.sequence import joined
+from actorstream.runtime.ties import by_value
+from actorstream.runtime.timestamp_lane import TimestampInLane, interleaved, times_of
+from actorstream.runtime.unit import TURN_FRAMES, Status
+from actorstream.transports.base import FRONTIER_END, FRONTIER_MIN, Frame, FrameKind
+
+if TYPE_CHECKING:
+    from actorstream.events.batch import Batch
+    from actorstream.ordering.base import Gate
+    from actorstream.ordering.timestamp import TimestampGate
+    from actorstream.runtime.replica import Replica
+    from actorstream.runtime.worker import Worker
+
+
+class TimestampUnit(OperatorUnit):
+    """A unit whose head sees its timestamp inputs as one sequence.
+
+    With one lane there is nothing to merge: its frames go through whole.
+
+    Args:
+        lanes: of the timestamp inputs. sides: of side inputs, in no order, which take turns with the sequence.
+        batch_size: rows that are merged at once.
+        wanted: rank of an input -> system columns that its rows keep when they are gathered.
+        one_stream: whether the head takes the rows of all inputs as one input's.
+    """
+
+    def __init__(
+        self,
+        worker: Worker,
+        head: Replica,
+        lanes: list[TimestampInLane],
+        gate: TimestampGate,
+        sides: list[InLane],
+        side_gate: Gate,
+        *,
+        batch_size: int,
+        wanted: dict[int, tuple[str, ...]],
+        one_stream: bool = False,
+    ) -> None:
+        super().__init__(worker, head, [*lanes, *sides], gate)
+        self.lanes_in_order, self.sides, self.side_gate = lanes, sides, side_gate
+        self.merge: TimestampGate = gate
+        self.batch_size, self.wanted, self.one_stream = batch_size, wanted, one_stream
+        self._runs: deque[tuple[Batch, str]] = deque()
+        self._tied: list[Batch] = []
+        """Rows of one time whose ties are not all here yet; they are ordered by value."""
+        self._tied_lane: TimestampInLane | None = None
+        self._working: Batch | None = None
+        """The batch whose events are being run."""
+        self._side_due = False
+        self._alone = lanes[0] if len(lanes) == 1 else None
+        self._last = FRONTIER_MIN
+        """Time of the last row that went, where there is one lane only."""
+        self._as_events = not any(call.takes_batch for call in head.calls.values())
+        self._idle = 0
+        """Transitions between busy and idle; odd while idle."""
+
+    # -- turns
+
+    def work(self) -> Status:
+        status = self._take()
+        if self.task is None:
+            self._advance()
+            if status is Status.IDLE:
+                self._rest_idle()
+        return Status.READY if self._awaiting and status is Status.IDLE else status
+
+    def while_blocked(self) -> None:
+        """An output is full: what comes in is looked at nevertheless, so that the others hear what it promises."""
+        if self.task is not None or self.ending:
+            return
+        if self._alone is not None:
+            self._advance()
+            return
+        while (lane := self.merge.next()) is not None and lane.head().kind == FrameKind.DATA:
+            self._take_in(lane)
+        self.merge.refresh()
+        self._advance()
+
+    def _take(self) -> Status:
+        deadline = monotonic_ns() + self.worker.turn_ns
+        for _ in range(TURN_FRAMES):
+            if self._events and not self._run_events(deadline):
+                return Status.BLOCKED if self.blocked else Status.READY
+            self._working = None
+            if self.blocked:
+                return Status.BLOCKED
+            if self._awaiting:
+                return Status.READY
+            if self._runs:
+                if self._run(*self._runs.popleft()):
+                    return Status.BUSY
+            elif self._side_due and (side := self.side_gate.next()) is not None:
+                self._side_due = False
+                if self._take_side(side):
+                    return Status.BUSY
+            else:
+                self._side_due = bool(self.sides)
+                found = self._next_alone(self._alone) if self._alone is not None else self._next_merged()
+                if found is not None:
+                    if found is Status.IDLE and self._side_due and self.side_gate.next() is not None:
+                        continue
+                    return found
+            if monotonic_ns() > deadline:
+                return Status.READY
+        return Status.READY
+
+    def _next_alone(self, lane: TimestampInLane) -> Status | None:
+        """Takes the next frame of the only lane; None: there may be more to do."""
+        if lane.ended or lane.held:
+            return Status.IDLE
+        frame = lane.channel.peek()
+        if frame is None:
+            return Status.IDLE
+        if frame.kind != FrameKind.DATA:
+            return Status.BUSY if self._mark(lane, frame) else None
+        batch = lane.take_in()
+        self._last = max(self._last, int(times_of(batch)[-1]))
+        busy = self._run(batch, lane.input)
+        lane.release()
+        return Status.BUSY if busy else None
+
+    def _next_merged(self) -> Status | None:
+        """Takes in what waits, or merges what is ready; None: there may be more to do."""
+        lane = self.merge.next()
+        if lane is not None:
+            head = lane.head()
+            if head.kind == FrameKind.DATA:
+                self._take_in(lane)
+            elif self._mark(lane, head):
+                return Status.BUSY
+            return None
+        rows, only, tags = self.merge.ready(self.batch_size)
+        if rows:
+            for batch, source in self._ready(rows, only, tags):
+                self._add(batch, source)
+        self._settle_ties()
+        if rows or self._runs:
+            return None
+        return self._finished() or Status.IDLE
+
+    def _take_in(self, lane: TimestampInLane) -> None:
+        batch = lane.take_in()
+        if not batch.rows:
+            lane.batches.pop()
+            lane.open = False
+            lane.consume()
+            return
+        self._wake()
+        times = times_of(batch)
+        if times[0] < self._frontier and lane.idles:
+            batch, times = self._not_late(lane, batch, times)
+        if len(times):
+            self.merge.put(lane.index, times, lane.ties(batch, self.merge.ties))
+
+    def _not_late(self, lane: TimestampInLane, batch: Batch, times: np.ndarray) -> tuple[Batch, np.ndarray]:
+        """Of a lane that was idle, what others went past meanwhile is late."""
+        late = times < self._frontier
+        self.head.count_late(int(late.sum()))
+        self.head.forward(batch.take(late).cast(self.head.schemas["late"]), "late")
+        rest = batch.take(~late)
+        lane.batches[-1] = rest
+        if not rest.rows:
+            lane.batches.pop()
+            lane.open = False
+            lane.consume()
+        return rest, times[~late]
+
+    # -- what is ready
+
+    def _ready(
+        self, rows: int, only: int | None, tags: np.ndarray
+    ) -> Iterator[tuple[Batch, TimestampInLane]]:
+        """The next rows in order, as runs of rows of one input."""
+        lanes = self.lanes_in_order
+        if only is not None:
+            yield self._slice(only, rows), lanes[only]
+            return
+        counts = np.bincount(tags, minlength=len(lanes)).tolist()
+        parts = [self._slice(at, count) if count else None for at, count in enumerate(counts)]
+        ranks = {lanes[at].rank for at, count in enumerate(counts) if count}
+        if len(ranks) == 1 or self.one_stream:
+            yield self._gathered(tags, parts)
+            return
+        by_rank = np.array([lane.rank for lane in lanes])[tags]
+        taken = [0] * len(lanes)
+        cuts = [0, *(np.flatnonzero(by_rank[1:] != by_rank[:-1]) + 1).tolist(), rows]
+        for first, end in pairwise(cuts):
+            own = tags[first:end]
+            some: list[Batch | None] = [None] * len(lanes)
+            for at, count in enumerate(np.bincount(own, minlength=len(lanes)).tolist()):
+                part = parts[at]
+                if count and part is not None:
+                    some[at] = _cut(part, taken[at], count)
+                    taken[at] += count
+            yield self._gathered(own, some)
+
+    def _gathered(self, tags: np.ndarray, parts: list[Batch | None]) -> tuple[Batch, TimestampInLane]:
+        lanes = self.lanes_in_order
+        given = [at for at, part in enumerate(parts) if part is not None]
+        lane = lanes[given[0]]
+        if len(given) == 1:
+            part = parts[given[0]]
+            assert part is not None
+            return part, lane
+        return interleaved(tags, parts, self.wanted[lane.rank], self._as_events), lane
+
+    def _slice(self, at: int, rows: int) -> Batch:
+        """The `rows` of a lane that went last; what is used up is given back."""
+        lane, merge = self.lanes_in_order[at], self.merge
+        batch = lane.batches[0]
+        part = _cut(batch, merge.first(at) - rows, rows)
+        if not merge.left(at):
+            lane.release()
+        return part
+
+    def _add(self, batch: Batch, lane: TimestampInLane) -> None:
+        if not lane.by_value:
+            self._let_tied_go()
+            self._runs.append((batch, lane.input))
+            return
+        if self._tied_lane is not None and self._tied_lane.rank != lane.rank:
+            self._let_tied_go()
+        self._tied.append(batch)
+        self._tied_lane = lane
+
+    def _settle_ties(self) -> None:
+        """Lets rows go that are ordered by value, as far as none can come any more that is tied with them."""
+        if not self._tied:
+            return
+        assert self._tied_lane is not None
+        batch = joined(self._tied)
+        times = times_of(batch)
+        reached = self.merge.reached()
+        rows = int(np.searchsorted(times, reached))
+        lane, self._tied, self._tied_lane = self._tied_lane, [], None
+        if rows < batch.rows:
+            self._tied, self._tied_lane = [_cut(batch, rows, batch.rows - rows)], lane
+        if rows:
+            self._runs.append((by_value(_cut(batch, 0, rows), times[:rows]), lane.input))
+
+    def _let_tied_go(self) -> None:
+        if self._tied and self._tied_lane is not None:
+            batch = joined(self._tied)
+            self._runs.append((by_value(batch, times_of(batch)), self._tied_lane.input))
+        self._tied, self._tied_lane = [], None
+
+    # -- hooks and marks
+
+    def _run(self, batch: Batch, source: str) -> bool:
+        """Runs the hook on a batch, or begins to; whether it awaits."""
+        head = self.head
+        call = head.calls[source]
+        if call.is_async:
+            head.busy += 1
+            self.spawn(self._run_async(_Taken(source), batch))  # type: ignore[arg-type]
+            return True
+        if call.takes_batch:
+            head.accept(batch, source)
+        else:
+            head.begin(batch, source)
+            self._events, self._at, self._source = batch.feed(), 0, source
+            self._working = batch
+        return False
+
+    def _take_side(self, lane: Any) -> bool:
+        """Takes the head of a side input; whether the unit is busy now."""
+        frame = lane.channel.peek()
+        if frame.kind != FrameKind.DATA:
+            return self._mark(lane, frame)
+        batch = lane.decode(frame)
+        batch.entry_min, batch.entry_max, batch.began = frame.min_entry, frame.max_entry, frame.began
+        lane.consume()
+        return self._run(batch, lane.input)
+
+    def _mark(self, lane: Any, frame: Frame) -> bool:
+        """Takes a barrier or end mark; whether the unit is busy with its end now."""
+        if isinstance(lane, TimestampInLane) and lane.open:  # the mark is behind rows that wait for their tie
+            lane.open = False
+            lane.consume()
+            lane.buffered += lane.batches[-1].nbytes
+        lane.consume()
+        if frame.kind == FrameKind.BARRIER:
+            self._complete(self.alignment.deliver(lane, frame.barrier))
+        else:
+            lane.ended = True
+            self._complete(self.alignment.ended(lane))
+            return self._finished() is not None
+        return False
+
+    def _finished(self) -> Status | None:
+        """Begins the end, once every lane has ended and all rows have gone."""
+        if not all(lane.ended for lane in self.in_lanes) or self._runs or self._tied:
+            return None
+        if any(lane.batches for lane in self.lanes_in_order if lane is not self._alone):
+            return None
+        self._advance()
+        return self.spawn(self.finish())
+
+    # -- promises
+
+    def reached(self) -> int:
+        """No row below it will be given to the head any more."""
+        if self._alone is not None:
+            found = self._reached_alone(self._alone)
+        else:
+            found = self.merge.reached()
+        for batch in (*(batch for batch, _ in list(self._runs)[:1]), *self._tied[:1]):
+            found = min(found, int(times_of(batch)[0]))
+        if self._working is not None and self._events:
+            times = times_of(self._working)
+            found = min(found, int(times[min(self._at, len(times) - 1)]))
+        return found
+
+    def _reached_alone(self, lane: TimestampInLane) -> int:
+        if lane.ended:
+            return FRONTIER_END
+        if lane.is_idle():
+            return self._last
+        frontier = lane.channel.frontier(0)  # before the head: what it covers is there
+        return self._last if lane.channel.peek() is not None else max(self._last, frontier)
+
+    def _advance(self) -> None:
+        found = self.reached()
+        if found == FRONTIER_END and not all(lane.ended for lane in self.lanes_in_order):
+            return  # all are idle: nobody knows
+        if found > self._frontier:
+            self._frontier = found
+            self.head.advance(found)
+
+    def _rest_idle(self) -> None:
+        """Nothing is in work: the unit is idle if all its lanes are."""
+        if self._idle & 1 or not all(lane.ended or lane.is_idle() for lane in self.lanes_in_order):
+            return
+        if all(lane.ended for lane in self.lanes_in_order) or any(
+            lane.head() for lane in self.lanes_in_order
+        ):
+            return
+        self._idle += 1
+        self.tell_idle(self._idle)
+
+    def _wake(self) -> None:
+        if self._idle & 1:
+            self._idle += 1
+            self.tell_idle(self._idle)
+
+    def statistics(self) -> dict[str, int]:
+        """Rows that wait for their turn, and `tie_bytes`: what left its channel to wait for its tie, beside the budget."""
+        return {**self.merge.statistics(), "tie_bytes": sum(lane.buffered for lane in self.lanes_in_order)}
+
+
+def _cut(batch: Batch, first: int, rows: int) -> Batch:
+    if rows == batch.rows:
+        return batch
+    part = batch.slice(first, rows)
+    part.entry_min, part.entry_max, part.began = batch.entry_min, batch.entry_max, batch.began
+    return part
+
+
+class _Taken:
+    """Where a batch that awaits came from; its frame was consumed already."""
+
+    __slots__ = ("input",)
+
+    def __init__(self, source: str) -> None:
+        self.input = source
+
+    def consume(self) -> None:
+        """Nothing is left to take."""

@@ -1,0 +1,271 @@
+"""Timestamp order through the graph: whose input must be in that order too, and what tells tied rows apart. Pure.
+
+An actor with `order = "timestamp"` sees its rows in the total order (event time, rank of the input, origin, position,
+ordinals): viper-scalegate section 3, made strict for ties. For that
+
+* everything between the sources and that input gets timestamp input, written or implied: who takes rows in order can
+  send them in order, and promise what follows.
+* rows of one input that come from several replicas are told apart where their times tie. They carry `_origin` and
+  `_position`, which a source gives them, or an actor with one replica, whose output is a sequence by itself; and an
+  `_ordinal` of each actor in between whose rows are spread once more.
+* what actors with several replicas fire at a heartbeat (windows) descends from no single row: ties among such rows are
+  ordered by what is in them, (window start, key), field by field.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+from actorstream.topology.graph import Edge, Graph, GraphActor
+from actorstream.topology.serial import BASE, ORDINAL, POSITION
+
+if TYPE_CHECKING:
+    from actorstream.topology.written import Written
+
+TIMESTAMP = "timestamp"
+ORIGIN = "_origin"
+PARTITIONS = 1 << 20
+"""Origins that each source has room for."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sequenced:
+    """How an actor says the order of the rows that it emits into a timestamp region.
+
+    Attributes:
+        outputs: those with consumers that need them in order.
+        places: whether it gives its rows new places: a source, or one replica that sees a single sequence.
+        offsets: by rank of the input, what is added to `_origin`, so that tied rows stay in the order of the inputs.
+        ordinal: the column in which it counts its rows, "" if it need not.
+        columns: what its rows carry on the edges of the region.
+        by_value: whether tied rows are told apart by what is in them.
+        fires: whether it emits rows when event time passes, or holds some back, so that they are sorted before they go.
+    """
+
+    outputs: frozenset[str]
+    places: bool
+    offsets: tuple[int, ...]
+    ordinal: str
+    columns: tuple[str, ...]
+    by_value: bool
+    fires: bool
+
+
+@dataclass(frozen=True, slots=True)
+class TimestampPlan:
+    """Timestamp order of a whole graph.
+
+    Attributes:
+        edges: numbers of the edges in that order.
+        producers: actor -> how it says the order of what it emits.
+    """
+
+    edges: frozenset[int] = frozenset()
+    producers: dict[str, Sequenced] = field(default_factory=dict)
+
+
+def timestamp_plan(graph: Graph) -> TimestampPlan:
+    """The timestamp order of a checked graph; empty if nobody asks for it."""
+    if not any(edge.order == TIMESTAMP for edge in graph.edges):
+        return TimestampPlan()
+    return _Region(graph.actors).plan()
+
+
+def imply_timestamp(
+    actors: dict[str, GraphActor], written: Written, problems: list[Any], inputs: Mapping[str, Any]
+) -> None:
+    """Makes the order of edges timestamp that must be, and adds a problem for each order that cannot be.
+
+    inputs: actor -> paths of its inputs as written, by rank."""
+    region = _Region(actors)
+    if not region.edges:
+        return
+    for edge, message, allowed, hint in region.refused():
+        problems.append(
+            written.problem((*inputs[edge.consumer][edge.input], "order"), message, allowed, hint)
+        )
+    for actor in actors.values():
+        actor.inputs[:] = [
+            replace(edge, order=TIMESTAMP, implied=True)
+            if edge.index in region.edges and edge.order == "none"
+            else edge
+            for edge in actor.inputs
+        ]
+
+
+def fires(cls: type) -> bool:
+    """Whether an actor's class emits rows at a heartbeat, or promises less than its input does."""
+    return any(
+        hook in vars(base) and base.__module__ != BASE
+        for base in cls.__mro__
+        for hook in ("on_heartbeat", "promise")
+    )
+
+
+class _Region:
+    """The edges in timestamp order: those that say so, and all upstream of them."""
+
+    def __init__(self, actors: Mapping[str, GraphActor]) -> None:
+        self.actors = actors
+        self.ranks = {name: rank for rank, name in enumerate(actors)}
+        self.edges: dict[int, Edge] = {}
+        self.asked: dict[int, Edge] = {}
+        """Edge of the region -> the written one downstream of it."""
+        for name in reversed(list(actors)):
+            for edge in actors[name].inputs:
+                if edge.order == TIMESTAMP and not edge.implied:
+                    self._walk(edge, edge)
+        self.outputs: dict[str, list[Edge]] = {}
+        for edge in self.edges.values():
+            self.outputs.setdefault(edge.producer, []).append(edge)
+
+    def _walk(self, edge: Edge, asked: Edge) -> None:
+        if edge.index in self.edges:
+            return
+        self.edges[edge.index], self.asked[edge.index] = edge, asked
+        for upstream in self.ordered(edge.producer):
+            self._walk(upstream, asked)
+
+    def ordered(self, name: str) -> list[Edge]:
+        """Inputs of an actor that are one timestamp sequence: those that say so, else all that are streams."""
+        flows = [edge for edge in self.actors[name].inputs if not edge.static]
+        return [edge for edge in flows if edge.order == TIMESTAMP and not edge.implied] or flows
+
+    # -- what cannot be
+
+    def refused(self) -> list[tuple[Edge, str, str, str]]:
+        """(edge, message, allowed, hint) of what cannot be in timestamp order."""
+        found: list[tuple[Edge, str, str, str]] = []
+        for edge in self.edges.values():
+            producer, asked = self.actors[edge.producer], self.asked[edge.index]
+            way = "" if edge is asked else f", on the way to {asked.consumer!r}"
+            if edge.output == "dead" or not producer.timed:
+                hint = 'say event_time = "FIELD" at the source, or annotate the field as EventTime'
+                found.append(
+                    (
+                        asked,
+                        f"the rows of {edge.source!r}{way} have no event time",
+                        "rows with an event time",
+                        hint,
+                    )
+                )
+            elif edge.output.startswith("late"):
+                message = f"the rows of {edge.source!r}{way} are late: their event times do not ascend"
+                found.append(
+                    (asked, message, 'order = "none" for late rows', "give them a consumer of their own")
+                )
+            if edge.order not in ("none", TIMESTAMP):
+                message = (
+                    f"{edge.consumer!r}, on the way to {asked.consumer!r}, has input in {edge.order} order"
+                )
+                found.append((asked, message, "timestamp order, or none, there", ""))
+        for name in {edge.consumer for edge in self.edges.values()}:
+            self._check_units(name, found)
+        return found
+
+    def _check_units(self, name: str, found: list[tuple[Edge, str, str, str]]) -> None:
+        edges = [edge for edge in self.actors[name].inputs if edge.index in self.edges]
+        units: dict[str, Edge] = {}
+        for edge in edges:
+            schema = self.actors[edge.producer].outputs.get(edge.output)
+            if schema is not None:
+                units.setdefault(schema.time_unit, edge)
+        if len(units) > 1:
+            said = " and ".join(f"{edge.source!r} in {unit}" for unit, edge in units.items())
+            message = f"the inputs of {name!r} have event times in different units: {said}"
+            found.append(
+                (self.asked[edges[0].index], message, "one time_unit", "convert one of them with `map`")
+            )
+
+    # -- what rows carry
+
+    def plan(self) -> TimestampPlan:
+        by_value = self._by_value()
+        places = {
+            name
+            for name in self.outputs
+            if self.actors[name].role == "source"
+            or (self.actors[name].replicas == 1 and name not in by_value)
+        }
+        need = self._need(places, by_value)
+        spread = self._spread_again(places)
+        widths: dict[str, int] = {}
+        columns: dict[str, tuple[str, ...]] = {}
+        producers: dict[str, Sequenced] = {}
+        for name in self.actors:  # producers first
+            if name not in self.outputs:
+                continue
+            inputs = [] if self.actors[name].role == "source" else self.ordered(name)
+            offsets = self._offsets(name, inputs, widths, places)
+            ordinal = ""
+            if name not in need or name in by_value:
+                columns[name] = ()
+            elif name in places:
+                columns[name] = (ORIGIN, POSITION)
+            else:
+                before = sorted({each for edge in inputs for each in columns[edge.producer]}, key=self._depth)
+                ordinal = f"{ORDINAL}{self.ranks[name]}" if name in spread else ""
+                columns[name] = (*before, ordinal) if ordinal else tuple(before)
+            producers[name] = Sequenced(
+                frozenset(edge.output for edge in self.outputs[name]),
+                name in places,
+                offsets,
+                ordinal,
+                columns[name],
+                name in by_value,
+                fires(self.actors[name].cls),
+            )
+        return TimestampPlan(frozenset(self.edges), producers)
+
+    def _offsets(
+        self, name: str, inputs: list[Edge], widths: dict[str, int], places: set[str]
+    ) -> tuple[int, ...]:
+        """Where the origins of each input begin, by rank; notes how many the actor's own rows have."""
+        if self.actors[name].role == "source":
+            widths[name] = PARTITIONS
+            return ()
+        if name in places:
+            widths[name] = 1
+            return ()
+        offsets, at = [0] * len(self.actors[name].inputs), 0
+        for edge in inputs:
+            offsets[edge.input] = at
+            at += widths[edge.producer]
+        widths[name] = at
+        return tuple(offsets)
+
+    def _depth(self, column: str) -> int:
+        return {ORIGIN: -2, POSITION: -1}.get(column) or int(column.removeprefix(ORDINAL))
+
+    def _by_value(self) -> set[str]:
+        """Actors with several replicas whose rows, or what they are made of, descend from no single row."""
+        found: set[str] = set()
+        for name, actor in self.actors.items():
+            if name in self.outputs and actor.role != "source" and actor.replicas > 1:
+                before = any(edge.producer in found for edge in self.ordered(name))
+                if before or fires(actor.cls) or getattr(actor.cls, "drops_lineage", False):
+                    found.add(name)
+        return found
+
+    def _need(self, places: set[str], by_value: set[str]) -> set[str]:
+        """Actors whose tied rows must be told apart further down, before anybody places them anew."""
+        need: set[str] = set()
+        for name in reversed(list(self.actors)):
+            for edge in self.outputs.get(name, ()):
+                several = self.actors[name].replicas > 1 and edge.route != "forward"
+                behind = edge.consumer in need and edge.consumer not in places | by_value
+                if several or behind:
+                    need.add(name)
+        return need
+
+    def _spread_again(self, places: set[str]) -> set[str]:
+        """Actors whose rows a route further down spreads, before anybody places them anew."""
+        spread: set[str] = set()
+        for name in reversed(list(self.actors)):
+            for edge in self.outputs.get(name, ()):
+                many = self.actors[edge.consumer].replicas > 1 and edge.route != "forward"
+                if many or (edge.consumer in spread and edge.consumer not in places):
+                    spread.add(name)
+        return spread
