@@ -16,14 +16,15 @@ class KeyedCounters(Program):
     """An increment adds one to the counter of its key; a read-reset puts the counter out, and sets it to zero.
 
     Args:
-        classes: 0: each key has its own tags; else keys share those of so many hash classes.
+        keys: all keys there are; unless given, the input is read for them before the run.
+        classes: keys are not told apart, but hashed to so many classes.
     """
 
     class State(msgspec.Struct):
         counts: dict[str, int] = {}
 
-    def __init__(self, classes: int = 0) -> None:
-        self.tags = {"events": by("op", {"r": "r", "i": "i"}, key="key", classes=classes)}
+    def __init__(self, keys: list[str] | None = None, classes: int = 0) -> None:
+        self.tags = {"events": by("op", ["r", "i"], key="key", keys=keys, classes=classes)}
         self.classes = classes
 
     # parallelisation
@@ -55,7 +56,7 @@ class KeyedCounters(Program):
             found = pc.value_counts(batch["key"])
             counted = zip(found.field("values").to_pylist(), found.field("counts").to_pylist())
         else:
-            counted = ((str(tag.key), batch.rows) for _ in range(1))
+            counted = zip([str(tag.key)], [batch.rows])
         for key, count in counted:
             state.counts[key] = state.counts.get(key, 0) + count
         return None

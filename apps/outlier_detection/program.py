@@ -81,18 +81,19 @@ class OutlierDetection(Program):
             yield from self._outliers(state)
 
     def _outliers(self, state: State) -> Iterator[Outlier]:
-        """The local outliers since the last check that all streams together find unusual as well."""
+        """The local outliers since the last check that all streams together find unusual as well, by time."""
         models = [state.streams[key] for key in sorted(state.streams)]
 
         def infrequent(itemset: Itemset, ts: int) -> bool:
             return sum(model.occurrences(itemset, ts) for model in models) < self.parameters.support
 
+        candidates = sorted((each for model in models for each in model.candidates), key=lambda each: each.ts)
         for model in models:
-            for each in model.candidates:
-                score = 0.0
-                for itemset, violated in zip(each.itemsets, each.violated):
-                    if violated or infrequent(itemset, each.ts):
-                        score += 1 / len(itemset)
-                if score > each.threshold:
-                    yield Outlier(each.ts, score)
             model.candidates = []
+        for each in candidates:
+            score = 0.0
+            for itemset, violated in zip(each.itemsets, each.violated):
+                if violated or infrequent(itemset, each.ts):
+                    score += 1 / len(itemset)
+            if score > each.threshold:
+                yield Outlier(each.ts, score)

@@ -16,7 +16,8 @@ class PageViewJoin(Program):
     """A view comes out with the metadata of its page; an update replaces them, and comes out with the old ones.
 
     Args:
-        classes: 0: each page has its own tags; else pages share those of so many hash classes.
+        pages: all pages there are; unless given, the input is read for them before the run.
+        classes: pages are not told apart, but hashed to so many classes.
     """
 
     class State(msgspec.Struct):
@@ -25,10 +26,10 @@ class PageViewJoin(Program):
 
     outputs: ClassVar = {"joined": Joined, "replaced": Replaced}
 
-    def __init__(self, classes: int = 0) -> None:
+    def __init__(self, pages: list[str] | None = None, classes: int = 0) -> None:
         self.tags = {
-            "updates": keyed("update", "page", classes=classes),
-            "views": keyed("view", "page", classes=classes),
+            "updates": keyed("update", "page", keys=pages, classes=classes),
+            "views": keyed("view", "page", keys=pages, classes=classes),
         }
         self.classes = classes
 

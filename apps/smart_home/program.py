@@ -6,9 +6,14 @@ from collections.abc import Iterable
 from typing import ClassVar
 
 import msgspec
+import numpy as np
 
-from actorstream.dgs import Program, Tag, Tags, Tick, by, every
+from actorstream import Batch
+from actorstream.dgs import Program, Tag, Tags, Tick, every, keyed
 from apps.smart_home.events import HouseholdLoad, HouseLoad, Measurement, PlugLoad, Prediction
+
+LOAD = 1
+"""The property of a measurement of load."""
 
 
 class Total(msgspec.Struct, array_like=True):
@@ -53,6 +58,7 @@ class SmartHome(Program):
         origin: where slice 0 begins, in seconds.
         slice: seconds of a slice.
         slices_per_day: slices that are so many apart are at one time of the day.
+        houses: all houses there are; unless given, the input is read for them before the run.
     """
 
     class State(msgspec.Struct):
@@ -65,21 +71,21 @@ class SmartHome(Program):
         "predictions": Prediction,
     }
 
-    def __init__(self, origin: int = 0, slice: int = 3600, slices_per_day: int = 24) -> None:
+    def __init__(
+        self, origin: int = 0, slice: int = 3600, slices_per_day: int = 24, houses: list[int] | None = None
+    ) -> None:
         self.origin, self.slice, self.slices_per_day = origin, slice, slices_per_day
         self.tags = {
-            "measurements": by("property", {0: "work", 1: "load"}, key="house"),
+            "measurements": keyed("house", "house", keys=houses),
             "slice": every(f"{slice}s", offset=f"{origin % slice}s"),
         }
 
     # parallelisation
     def depends(self, one: Tag, other: Tag) -> bool:
-        if "slice" in (one.name, other.name):
-            return "work" not in (one.name, other.name)
-        return one == other and one.name == "load"
+        return one == other or "slice" in (one.name, other.name)
 
     def fork(self, state: State, left: Tags, right: Tags) -> tuple[State, State]:
-        to_right = {number: house for number, house in state.houses.items() if Tag("load", number) in right}
+        to_right = {number: house for number, house in state.houses.items() if Tag("house", number) in right}
         to_left = {number: house for number, house in state.houses.items() if number not in to_right}
         return self.State(to_left), self.State(to_right)
 
@@ -91,17 +97,21 @@ class SmartHome(Program):
     def update(self, state: State, event: Measurement | Tick, tag: Tag) -> None:
         if isinstance(event, Tick):
             self.end(state)
-        elif tag.name == "load":
-            slice = (event.ts - self.origin) // self.slice
-            house = state.houses.get(event.house)
-            if house is None:
-                house = state.houses[event.house] = House(slice)
-            house.slice = slice
+        elif event.property == LOAD:
+            house = self._house(state, event.house, event.ts)
             plug = house.plugs.get((event.household, event.plug))
             if plug is None:
                 plug = house.plugs[event.household, event.plug] = Total()
             plug.sum += event.value
             plug.count += 1
+
+    def _house(self, state: State, number: int, ts: int) -> House:
+        slice = (ts - self.origin) // self.slice
+        house = state.houses.get(number)
+        if house is None:
+            house = state.houses[number] = House(slice)
+        house.slice = slice
+        return house
 
     def end(self, state: State) -> None:
         """The slice is over. Nothing comes out if it has no load values."""
@@ -137,3 +147,25 @@ class SmartHome(Program):
         whole = total(households.values())
         self.emit(HouseLoad(house.slice, number, whole.average, whole.count), to="house")
         return whole
+
+    # the same, a batch at a time
+    def update_batch(self, state: State, batch: Batch, tag: Tag) -> None:
+        loads = batch.take(batch["property"] == LOAD)
+        if not loads.rows:
+            return
+        house = self._house(state, int(tag.key or 0), int(loads["ts"][-1]))
+        households, plugs = loads["household"], loads["plug"]
+        order = np.lexsort((plugs, households))
+        ordered = households[order], plugs[order]
+        begins = np.concatenate(
+            [[True], (ordered[0][1:] != ordered[0][:-1]) | (ordered[1][1:] != ordered[1][:-1])]
+        )
+        firsts = np.flatnonzero(begins)
+        keys = list(zip(ordered[0][firsts].tolist(), ordered[1][firsts].tolist()))
+        known = [house.plugs.get(key) or Total() for key in keys]
+        sums = np.array([each.sum for each in known])
+        np.add.at(sums, np.cumsum(begins) - 1, loads["value"][order])  # one after the other, as `update` does
+        counts = np.diff(np.append(firsts, loads.rows))
+        for key, each, sum, count in zip(keys, known, sums.tolist(), counts.tolist()):
+            each.sum, each.count = sum, each.count + count
+            house.plugs[key] = each

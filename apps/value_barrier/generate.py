@@ -1,0 +1,178 @@
+"""Values and barriers, seeded: as files, and as sources that make them inside the engine.
+
+    python -m apps.value_barrier.generate FOLDER [--streams 4] [--barriers 20] [--values 100] [--seed 1]
+
+writes values.csv.gz and barriers.csv. Window n is a function of the seed and n alone.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import gzip
+import io
+from pathlib import Path
+from typing import Any, ClassVar
+
+import numpy as np
+import pyarrow as pa
+
+from actorstream import Batch, Source
+from apps.value_barrier.events import Barrier, Value
+
+WINDOW = 1000
+"""Time from one barrier to the next, in the files. Times are shared: by values, and by values and barriers."""
+VALUES = 1_000_000
+"""Values are below it."""
+KEPT = 1 << 16
+"""Rows of a stream after which a source begins with the same values again."""
+NO_MORE = 2**63 - 1
+
+
+def window(number: int, streams: int, values: int, seed: int) -> list[tuple[str, int, int]]:
+    """The rows of one window, by time: `values` of each stream."""
+    rng = np.random.default_rng([seed, number])
+    stream = rng.permutation(np.repeat(np.arange(streams), values))
+    ts = number * WINDOW + np.sort(rng.integers(0, WINDOW, streams * values))
+    value = rng.integers(0, VALUES, streams * values)
+    return [(f"s{of}", at, each) for of, at, each in zip(stream.tolist(), ts.tolist(), value.tolist())]
+
+
+def write(folder: Path, streams: int, barriers: int, values: int, seed: int) -> None:
+    """The two csv files; the last window has no barrier. The same bytes for the same arguments."""
+    folder.mkdir(parents=True, exist_ok=True)
+    packed = io.BytesIO()
+    with (
+        gzip.GzipFile(fileobj=packed, mode="wb", mtime=0) as file,
+        io.TextIOWrapper(file, newline="") as text,
+    ):
+        writer = csv.writer(text, lineterminator="\n")
+        writer.writerow(Value.__struct_fields__)
+        for number in range(barriers + 1):
+            writer.writerows(window(number, streams, values, seed))
+    (folder / "values.csv.gz").write_bytes(packed.getvalue())
+    rows = "".join(f"{(number + 1) * WINDOW}\n" for number in range(barriers))
+    (folder / "barriers.csv").write_text("ts\n" + rows)
+
+
+class Values(Source):
+    """Streams of values without end, a partition each. All times differ: row i of stream k has time i * streams + k.
+
+    Args:
+        count: rows in all, of all streams. rate: rows a second.
+        streams: how many.
+        seed: another one gives other values.
+    """
+
+    outputs: ClassVar = {"default": Value}
+
+    def __init__(
+        self, count: int | None = None, rate: float | None = None, streams: int = 2, seed: int = 1
+    ) -> None:
+        super().__init__(count=count, rate=rate)
+        self.streams, self.seed = streams, seed
+        self.made: dict[int, int] = {}
+        """Stream -> rows made of it."""
+        self.turn = -1
+        self.names: list[Any] = []
+        self.values: list[np.ndarray] = []
+
+    def partitions(self) -> list[str]:
+        return [f"s{number}" for number in range(self.streams)]
+
+    def open(self, partitions: list[str]) -> None:
+        super().open(partitions)
+        self.made = dict.fromkeys(map(self.partitions().index, partitions), 0)
+        self.names = [pa.array([name] * KEPT) for name in self.partitions()]
+        rngs = [np.random.default_rng([self.seed, stream]) for stream in range(self.streams)]
+        self.values = [rng.integers(0, VALUES, KEPT) for rng in rngs]
+
+    def read(self, max_rows: int) -> Batch | None:
+        for _ in self.made:
+            self.turn = (self.turn + 1) % self.streams
+            while self.turn not in self.made:
+                self.turn = (self.turn + 1) % self.streams
+            stream, first = self.turn, self.made[self.turn]
+            rows = min(max_rows, KEPT - first % KEPT, self._end(stream) - first)
+            if rows > 0:
+                self.origin, self.row = stream, first
+                self.made[stream] = first + rows
+                return self._rows(stream, first, rows)
+        return None
+
+    def lower_bound(self, now_ns: int) -> int:
+        going = [made * self.streams + of for of, made in self.made.items() if made < self._end(of)]
+        return min(going, default=NO_MORE)
+
+    def position(self) -> dict[str, int]:
+        names = self.partitions()
+        return {names[stream]: made for stream, made in self.made.items()}
+
+    def seek(self, positions: dict[str, int]) -> None:
+        names = self.partitions()
+        self.made = {stream: positions.get(names[stream], 0) for stream in self.made}
+
+    def _end(self, stream: int) -> int:
+        return NO_MORE if self.count is None else max(0, -(-(self.count - stream) // self.streams))
+
+    def _rows(self, stream: int, first: int, rows: int) -> Batch:
+        at = first % KEPT
+        columns = {
+            "stream": self.names[stream].slice(at, rows),
+            "ts": np.arange(first, first + rows) * self.streams + stream,
+            "value": self.values[stream][at : at + rows],
+        }
+        return Batch.of_columns(Value, columns)
+
+
+class Barriers(Source):
+    """The barriers of `Values`: barrier n, from 0, lies before row (n + 1) * per_barrier of each stream.
+
+    Args:
+        count: barriers in all. rate: barriers a second.
+        streams: of values.
+        per_barrier: values of each stream from one barrier to the next.
+    """
+
+    outputs: ClassVar = {"default": Barrier}
+
+    def __init__(
+        self,
+        count: int | None = None,
+        rate: float | None = None,
+        streams: int = 2,
+        per_barrier: int = 10_000,
+    ) -> None:
+        super().__init__(count=count, rate=rate)
+        self.every = streams * per_barrier
+        self.made = 0
+
+    def read(self, max_rows: int) -> Batch | None:
+        rows = max_rows if self.count is None else min(max_rows, self.count - self.made)
+        if self._opened == [] or rows <= 0:
+            return None
+        self.row, self.made = self.made, self.made + rows
+        return Batch.of_columns(Barrier, {"ts": np.arange(self.row + 1, self.made + 1) * self.every})
+
+    def lower_bound(self, now_ns: int) -> int:
+        return NO_MORE if self.made == self.count else (self.made + 1) * self.every
+
+    def position(self) -> dict[str, int]:
+        return dict.fromkeys(self.partitions(), self.made)
+
+    def seek(self, positions: dict[str, int]) -> None:
+        self.made = max(positions.values(), default=0)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description="Writes values and barriers as csv.")
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("--streams", type=int, default=4)
+    parser.add_argument("--barriers", type=int, default=20)
+    parser.add_argument("--values", type=int, default=100, help="of each stream and window")
+    parser.add_argument("--seed", type=int, default=1)
+    write(**vars(parser.parse_args()))
+
+
+if __name__ == "__main__":
+    main()

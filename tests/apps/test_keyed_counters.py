@@ -1,0 +1,59 @@
+"""The keyed counters: the program is its reference, on the shipped data and on random streams; its plan is figure 3's."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from apps.keyed_counters import generate, reference
+from apps.keyed_counters.events import Operation
+from apps.keyed_counters.program import KeyedCounters
+from tests.apps.dependency import APPS, Out, Row, outputs, rows_of, streams
+
+DATA = APPS / "keyed_counters" / "data" / "events"
+
+
+def by_program(files: list[list[Row]], batches: bool, classes: int = 0) -> list[Out]:
+    inputs = [stream for rows in files for stream in streams("events", Operation, rows)]
+    return outputs(KeyedCounters(classes=classes), inputs, batches).get("default", [])
+
+
+@pytest.mark.parametrize(("batches", "classes"), [(False, 0), (True, 0), (True, 1)])
+def test_the_program_reads_what_the_reference_reads(batches: bool, classes: int) -> None:
+    files = [rows_of(path) for path in sorted(DATA.glob("*.csv.gz"))]
+    found = by_program(files, batches, classes)
+    assert found == list(reference.reads(row for rows in files for row in rows))
+    assert len(found) == 250
+    assert sum(count for *_, count in found) > 5000
+
+
+@given(
+    st.lists(
+        st.tuples(st.integers(0, 5), st.sampled_from("ir"), st.sampled_from(["1", "2", "x"])), max_size=20
+    ),
+    st.booleans(),
+    st.sampled_from([0, 2]),
+)
+def test_a_random_stream_with_ties_gives_what_the_reference_gives(
+    events: list[tuple[int, str, str]], batches: bool, classes: int
+) -> None:
+    rows = [
+        {"ts": str(ts), "seq": str(seq), "op": op, "key": key}
+        for seq, (ts, op, key) in enumerate(sorted(events, key=lambda event: event[0]))
+    ]
+    assert by_program([rows], batches, classes) == list(reference.reads(rows))
+
+
+def test_the_data_of_the_app_is_what_the_command_writes(tmp_path: Path) -> None:
+    generate.write(tmp_path, 10, 1)
+    for path in DATA.glob("*.csv.gz"):
+        assert rows_of(tmp_path / path.name) == rows_of(path)
+
+
+def test_times_of_the_data_differ_and_the_nodes_have_the_rates_of_example_b1() -> None:
+    files = [rows_of(DATA / f"node{number}.csv.gz") for number in range(4)]
+    assert [len(rows) for rows in files] == [100, 1150, 2000, 3000]
+    assert len({row["ts"] for rows in files for row in rows}) == 6250

@@ -1,0 +1,107 @@
+"""Power prediction: the program is its reference, on real measurements and on random ones."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from apps.smart_home import reference
+from apps.smart_home.events import Measurement
+from apps.smart_home.program import SmartHome
+from tests.apps.dependency import APPS, Out, Row, outputs, rows_of, streams
+
+DATA = APPS / "smart_home" / "data" / "measurements.csv.gz"
+ORIGIN = 1_377_986_401
+NAMES = ("house", "household", "plug", "predictions")
+
+
+def assert_close(found: Iterable[Out], expected: Iterable[Out]) -> None:
+    """The same rows, in any order, but for the last digits of averages."""
+    for one, other in zip(sorted(found), sorted(expected), strict=True):
+        assert all(math.isclose(mine, yours, rel_tol=1e-12) for mine, yours in zip(one, other, strict=True))
+
+
+def check(
+    rows: list[Row], origin: int, size: int, slices_per_day: int, batches: bool
+) -> dict[str, list[Out]]:
+    program = SmartHome(origin, size, slices_per_day)
+    found = outputs(program, streams("measurements", Measurement, rows), batches)
+    expected = reference.predict(reference.loads(rows, origin, size), slices_per_day)
+    for name in NAMES:
+        assert_close(found.get(name, []), expected[name])
+    return found
+
+
+@pytest.mark.parametrize(("size", "slices_per_day"), [(5, 4), (10, 2), (1, 7), (3600, 24)])
+def test_the_program_gives_what_the_reference_gives(size: int, slices_per_day: int) -> None:
+    rows = rows_of(DATA)
+    found = check(rows, ORIGIN, size, slices_per_day, False)
+    assert sum(row[-1] for row in found["plug"]) == sum(row["property"] == "1" for row in rows)
+
+
+def test_batches_give_the_same_to_the_last_digit() -> None:
+    rows = sorted(rows_of(DATA), key=lambda row: (row["ts"], row["house"]))
+    inputs = streams("measurements", Measurement, rows)
+    one, other = (outputs(SmartHome(ORIGIN, 5, 4), inputs, batches) for batches in (False, True))
+    assert one == other
+
+
+@given(
+    st.lists(
+        st.tuples(
+            st.integers(-3, 25),
+            st.floats(0, 1000),
+            st.sampled_from("01"),
+            *(st.sampled_from("12"),) * 3,
+        ),
+        max_size=15,
+    ),
+    st.integers(-2, 3),
+    st.integers(1, 9),
+    st.integers(1, 4),
+    st.booleans(),
+)
+def test_random_measurements_give_what_the_reference_gives(
+    measured: list[tuple[int, float, str, str, str, str]],
+    origin: int,
+    size: int,
+    slices_per_day: int,
+    batches: bool,
+) -> None:
+    rows = [
+        {
+            "ts": str(ts),
+            "value": str(value),
+            "property": property,
+            "plug": plug,
+            "household": household,
+            "house": house,
+        }
+        for ts, value, property, plug, household, house in sorted(measured, key=lambda each: each[0])
+    ]
+    check(rows, origin, size, slices_per_day, batches)
+
+
+def test_a_prediction_is_the_mean_of_four_averages_and_what_is_missing_counts_nothing() -> None:
+    rows = [
+        {"ts": ts, "value": value, "property": "1", "plug": "0", "household": "0", "house": house}
+        for ts, value, house in (
+            ("0", "10.0", "1"),
+            ("0", "30.0", "2"),
+            ("10", "50.0", "1"),
+            ("20", "2.0", "2"),
+        )
+    ]
+    found = outputs(SmartHome(0, 10, 2), streams("measurements", Measurement, rows), False)
+    assert found["predictions"] == [
+        (0, 1, (20 + 0 + 10 + 0) / 4),
+        (0, 2, (20 + 0 + 30 + 0) / 4),
+        (1, 1, (50 + 20 + 50 + 10) / 4),
+        (1, 2, (50 + 20 + 0 + 30) / 4),
+        (2, 1, (2 + 50 + 0 + 50) / 4),
+        (2, 2, (2 + 50 + 2 + 0) / 4),
+    ]
