@@ -89,7 +89,8 @@ class Views(Source):
         self.made: dict[int, int] = {}
         """Stream -> rows made of it."""
         self.turn = -1
-        self.kept: list[dict[str, Any]] = []
+        self.kept: dict[int, Batch] = {}
+        """Stream -> rows that come again and again, with other times."""
 
     def partitions(self) -> list[str]:
         return [f"s{number}" for number in range(self.streams)]
@@ -97,14 +98,15 @@ class Views(Source):
     def open(self, partitions: list[str]) -> None:
         super().open(partitions)
         self.made = dict.fromkeys(map(self.partitions().index, partitions), 0)
-        self.kept = [
-            {
-                "stream": pa.array([name] * KEPT),
-                "view_id": pa.array([f"{name}-{row}" for row in range(KEPT)]),
+        names = self.partitions()
+        for stream in self.made:
+            columns = {
+                "stream": pa.array([names[stream]] * KEPT),
+                "ts": np.zeros(KEPT, np.int64),
+                "view_id": pa.array([f"{names[stream]}-{row}" for row in range(KEPT)]),
                 "page": pa.array([f"page{stream % self.pages}"] * KEPT),
             }
-            for stream, name in enumerate(self.partitions())
-        ]
+            self.kept[stream] = Batch.of_columns(View, columns)
 
     def read(self, max_rows: int) -> Batch | None:
         for _ in self.made:
@@ -116,9 +118,8 @@ class Views(Source):
             if rows > 0:
                 self.origin, self.row = stream, first
                 self.made[stream] = first + rows
-                columns = {name: kept.slice(first % KEPT, rows) for name, kept in self.kept[stream].items()}
-                columns["ts"] = np.arange(first, first + rows) * self.streams + stream
-                return Batch.of_columns(View, columns)
+                times = np.arange(first * self.streams + stream, (first + rows) * self.streams, self.streams)
+                return self.kept[stream].slice(first % KEPT, rows).with_columns(ts=times)
         return None
 
     def lower_bound(self, now_ns: int) -> int:

@@ -12,7 +12,7 @@ import csv
 import gzip
 import io
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 import pyarrow as pa
@@ -75,8 +75,8 @@ class Transactions(Source):
         self.made: dict[int, int] = {}
         """Stream -> rows made of it."""
         self.turn = -1
-        self.names: list[Any] = []
-        self.values: list[np.ndarray] = []
+        self.kept: dict[int, Batch] = {}
+        """Stream -> rows that come again and again, with other times."""
 
     def partitions(self) -> list[str]:
         return [f"s{number}" for number in range(self.streams)]
@@ -84,9 +84,15 @@ class Transactions(Source):
     def open(self, partitions: list[str]) -> None:
         super().open(partitions)
         self.made = dict.fromkeys(map(self.partitions().index, partitions), 0)
-        self.names = [pa.array([name] * KEPT) for name in self.partitions()]
-        rngs = [np.random.default_rng([self.seed, stream]) for stream in range(self.streams)]
-        self.values = [rng.integers(0, VALUES, KEPT) for rng in rngs]
+        names = self.partitions()
+        for stream in self.made:
+            values = np.random.default_rng([self.seed, stream]).integers(0, VALUES, KEPT)
+            columns = {
+                "stream": pa.array([names[stream]] * KEPT),
+                "ts": np.zeros(KEPT, np.int64),
+                "value": values,
+            }
+            self.kept[stream] = Batch.of_columns(Transaction, columns)
 
     def read(self, max_rows: int) -> Batch | None:
         for _ in self.made:
@@ -117,13 +123,8 @@ class Transactions(Source):
         return NO_MORE if self.count is None else max(0, -(-(self.count - stream) // self.streams))
 
     def _rows(self, stream: int, first: int, rows: int) -> Batch:
-        at = first % KEPT
-        columns = {
-            "stream": self.names[stream].slice(at, rows),
-            "ts": np.arange(first, first + rows) * self.streams + stream,
-            "value": self.values[stream][at : at + rows],
-        }
-        return Batch.of_columns(Transaction, columns)
+        times = np.arange(first * self.streams + stream, (first + rows) * self.streams, self.streams)
+        return self.kept[stream].slice(first % KEPT, rows).with_columns(ts=times)
 
 
 class Rules(Source):

@@ -54,7 +54,10 @@ class RuleFraud(Program):
             return NotImplemented
         values = batch["value"]
         state.sum += int(values.sum())
-        found = np.flatnonzero(values % MODULUS == state.suspicious)
+        off = (
+            values - state.suspicious
+        )  # a multiple of 1000 for a fraud: NumPy divides twice as fast as it takes moduli
+        found = np.flatnonzero(off // MODULUS * MODULUS == off)
         if len(found):
             self.emit(batch.take(found).cast(Fraud), to="frauds")
         return None
