@@ -133,7 +133,7 @@ class Actor:
         return self.state
 
     def restore(self, snapshot: Any) -> None:
-        """Takes back what `snapshot` returned, before the first event."""
+        """Takes back what `snapshot` returned, in a run that goes on from a checkpoint: before `on_start`."""
         self.state = snapshot
 
     # -- what an actor may do

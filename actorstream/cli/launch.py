@@ -51,25 +51,21 @@ def launch(
     report
         Writes the report of the run to this file, as one JSON object.
     resume
-        Goes on from the last checkpoint.
+        Goes on from the last checkpoint of the deployment's [checkpoint]; from the beginning if there is none yet.
     quiet
         Shows no progress.
     json_
         Prints the report to stdout.
     """
-    from actorstream.errors import ConfigurationError, Problem
     from actorstream.launch.progress import Progress
+    from actorstream.launch.resume import restore_job
     from actorstream.launch.run import run_job
     from actorstream.runtime.compile import read_job
 
     started = time.monotonic() - since_process_start()
     job = read_job(topology, deploy, set or [], plan, workers=workers, transport=transport)
-    if resume and job.deploy.checkpoint is None:
-        raise ConfigurationError(
-            Problem(
-                "--resume", "the deployment has no [checkpoint], so there is nothing to go on from", "", ""
-            )
-        )
+    if resume:
+        restore_job(job)
     shown: list[Progress] = []
 
     def on_start(launcher: Any, sampler: Any) -> Any:

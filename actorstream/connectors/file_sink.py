@@ -64,6 +64,9 @@ class FileSink(Sink):
         self._gathered_rows = 0
         self._text: list[Bytes] = []
         self._text_bytes = 0
+        self._kept = False
+        """Whether it has prepared under a barrier before the end: a later run may go on from there, so that the
+        temporary file stays, whatever becomes of this one."""
 
     # -- what a format says -------------------------------------------------------------------------------
 
@@ -146,9 +149,15 @@ class FileSink(Sink):
         assert self._staged is not None
         if barrier == END:
             self.finish()
-        token = {**self._staged.secure(), "end": barrier == END, "replicas": self._replicas()}
+        token = {
+            **self._staged.secure(),
+            "end": barrier == END,
+            "replicas": self._replicas(),
+            "kept": self._kept,
+        }
         if barrier == END:
             self._staged.close()
+        self._kept = self._kept or barrier != END
         self._prepared = token
         return token
 
@@ -165,8 +174,10 @@ class FileSink(Sink):
 
     def abort(self, token: dict[str, Any] | None) -> None:
         if token is not None:
-            if token["end"]:
+            if token["end"] and not token["kept"]:
                 discard(token)
+        elif self._staged is not None and self._kept:
+            self._staged.close()
         elif self._staged is not None:
             self._staged.drop()
 
@@ -177,6 +188,7 @@ class FileSink(Sink):
 
     def restore(self, snapshot: dict[str, Any] | None) -> None:
         if snapshot is not None:
+            self._kept = True
             self._staged = StagedFile(snapshot["final"])
             self._staged.reopen(snapshot)
 

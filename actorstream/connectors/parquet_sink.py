@@ -90,6 +90,7 @@ class ParquetSink(FileSink):
             self._start(self.input_schema)
         assert self._staged is not None
         self._close_writer()
+        self._kept = True
         self._segments.append(self._staged.secure())
         self._staged.close()
         self._staged = None
@@ -126,11 +127,14 @@ class ParquetSink(FileSink):
             self._writer.close()
             self._writer = None
         super().abort(token)
-        if token is None:
+        if token is not None and token["end"]:  # what it was put together from is still there
+            discard(token)
+        if token is None and not self._kept:
             for segment in self._segments:
                 discard(segment)
 
     def restore(self, snapshot: dict[str, Any] | None) -> None:
+        self._kept = True
         self._segments = [] if snapshot is None else list(snapshot["segments"])
         for segment in self._segments:
             staged = StagedFile(segment["final"])

@@ -12,9 +12,12 @@ from collections.abc import Callable
 from time import monotonic
 from typing import TYPE_CHECKING, Any
 
+from actorstream.checkpoint.store import CheckpointStore
 from actorstream.connectors.sink import END
 from actorstream.errors import RunError, WorkerDiedError
+from actorstream.launch.checkpoints import Checkpoints
 from actorstream.launch.process import WorkerProcess, fork_worker
+from actorstream.launch.resume import commit_ended
 from actorstream.runtime.control import (
     Abort,
     Barrier,
@@ -86,11 +89,19 @@ class Launcher:
         )  # the pipe is not closed under who writes; signal handlers may come within
         self._over = False
         self._barriers: list[int] = []
+        self._tokens: dict[int, bytes] = {}
+        self.checkpoints: Checkpoints | None = None
 
     def run(self) -> None:
         """Returns when every worker has committed and ended. Raises RunError, OperatorError, Interrupted, ..."""
+        spec = self.job.deploy.checkpoint
+        if spec is not None:
+            self.checkpoints = Checkpoints(self.job, CheckpointStore(spec.path), spec.every.total_seconds())
         handlers = self._install_signals()
         try:
+            if self.job.restored is not None and self.job.restored.ended:
+                commit_ended(self.job, self.job.restored)
+                return
             self._fabric = self.job.make_fabric()
             self.job.mesh = self._make_mesh()
             self._import_once()
@@ -157,6 +168,7 @@ class Launcher:
                 self.sampler.sample()
                 if self.on_tick is not None:
                     self.on_tick()
+                self._checkpoint(now)
             if self._suspect is not None and now > self._suspect[0]:
                 self._fail(self._suspect[2])
             if self._deadline is not None and now > self._deadline:
@@ -192,9 +204,11 @@ class Launcher:
     def _died(self, worker: WorkerProcess) -> None:
         actors = ", ".join(self.job.actors_of(worker.process)) or "none"
         committed = "some sinks may have committed" if self._committing else "nothing was committed"
+        left = f"without checkpoints a lost worker ends the run, and {committed}"
+        if self.checkpoints is not None:
+            left = f"launch again with --resume to go on from {self.checkpoints.describe()}"
         error = WorkerDiedError(
-            f"worker {worker.process} (pid {worker.pid}, actors: {actors}) {worker.describe_end()}; "
-            f"without checkpoints a lost worker ends the run, and {committed}"
+            f"worker {worker.process} (pid {worker.pid}, actors: {actors}) {worker.describe_end()}; {left}"
         )
         self._suspected(error, rank=1)
 
@@ -215,11 +229,11 @@ class Launcher:
                     self._suspected(reported_error(message), rank=2)
                 else:
                     self._fail(reported_error(message))
-            case Prepared():
+            case Prepared(_, tokens):
                 worker.prepared = True
+                self._tokens |= tokens
                 if all(each.prepared for each in self.workers) and self._failure is None:
-                    self._committing = True
-                    self._send_all(Commit(END))
+                    self._commit_end()
             case Finished():
                 worker.finished = True
                 self._check_over()
@@ -228,8 +242,38 @@ class Launcher:
             case Snapshot(_, replica, barrier, _, _):
                 taken = self.snapshots.setdefault(barrier, {})
                 taken[replica] = message
-                if len(taken) == len(self.job.plan.replicas):
-                    self._send_all(Commit(barrier))
+                if len(taken) == len(self.job.plan.replicas) and self._failure is None:
+                    self._commit(barrier, taken)
+
+    def _checkpoint(self, now: float) -> None:
+        """Starts a barrier when a checkpoint is due."""
+        if self.checkpoints is None or not all(worker.started for worker in self.workers):
+            return
+        barrier = self.checkpoints.due(now)
+        if barrier is not None:
+            self._barriers.append(barrier)
+
+    def _commit(self, barrier: int, taken: dict[int, Snapshot]) -> None:
+        """Everybody has passed a barrier: what belongs to it is kept first, then it is committed."""
+        if self.checkpoints is not None:
+            try:
+                self.checkpoints.complete(barrier, taken, monotonic())
+            except RunError as error:
+                self._fail(error)
+                return
+            for old in [each for each in self.snapshots if each <= barrier]:
+                del self.snapshots[old]
+        self._send_all(Commit(barrier))
+
+    def _commit_end(self) -> None:
+        if self.checkpoints is not None:
+            try:
+                self.checkpoints.end(self._tokens)
+            except RunError as error:
+                self._fail(error)
+                return
+        self._committing = True
+        self._send_all(Commit(END))
 
     def _check_over(self) -> None:
         """When all have said how they ended, what still runs in a worker is not the run's and may be killed."""

@@ -58,6 +58,7 @@ def run_job(
     own = resource.getrusage(resource.RUSAGE_SELF)
     cpu_s = own.ru_utime + own.ru_stime + sum(worker.cpu_s for worker in launcher.workers)
     report = build_report(job, sampler, elapsed_s=monotonic() - started, cpu_s=cpu_s)
+    report["checkpoints"] = launcher.checkpoints.made if launcher.checkpoints is not None else 0
     collected = {
         name: job.decode_collected(name, launcher.collected.get(name, [])) for name in job.collecting()
     }
@@ -86,7 +87,7 @@ def run_spec(spec: TopologySpec, deploy: DeploySpec, **options: Any) -> RunResul
     """Compiles and runs. ConfigurationError lists everything that is wrong; RunError and its kin if the run fails."""
     job = compile_job(spec, deploy)
     fork = options.pop("fork", False)
-    if job.processes > 1 or fork:
+    if job.processes > 1 or fork or deploy.checkpoint is not None:
         return run_job(job, **options)
     return _run_in_own_loop(run_embedded(job, started=options.get("started")))
 
@@ -125,7 +126,7 @@ async def run_topology_async(topology: Topology, **deploy: Any) -> RunResult:
 
     Cancelling it stops the run at once; nothing is committed."""
     job = compile_job(topology.spec(), _deployment(deploy))
-    if job.processes == 1:
+    if job.processes == 1 and job.deploy.checkpoint is None:
         return await run_embedded(job)
     launchers: list[Launcher] = []
     cancelled = threading.Event()

@@ -61,9 +61,12 @@ class Barriers:
         """Takes what a replica wants to keep at `barrier`; a sink also prepares what it has written so far."""
         token = self.sinks.prepare(replica, barrier) if replica.is_sink else None
         try:
-            state = {"state": replica.actor.snapshot()}
+            state = {"state": replica.actor.snapshot(), "ended": replica.ended}
             if type(replica.actor).role == "source":
                 state["positions"] = replica.actor.position()  # type: ignore[attr-defined]
+            unit = replica.unit
+            if unit is not None and unit.head is replica:
+                state["unit"] = unit.kept()
             data = msgspec.msgpack.encode(state)
             encoded = msgspec.msgpack.encode(token) if replica.is_sink else None
         except Exception as error:

@@ -22,6 +22,7 @@ from actorstream.runtime.output import ChannelEdge, DirectEdge, LaneEdge, OutLan
 from actorstream.runtime.pooled_serial_unit import PooledSerialUnit
 from actorstream.runtime.pooled_unit import make_pooled
 from actorstream.runtime.replica import Replica
+from actorstream.runtime.restoring import restore_replicas
 from actorstream.runtime.routing import make_router
 from actorstream.runtime.serial_output import ByNumber, SerialLane
 from actorstream.runtime.serial_unit import SerialInLane, SerialUnit, SideLane
@@ -87,6 +88,8 @@ class _Builder:
             self._edges(planned)
         for replica in self.replicas.values():
             _connected(replica)
+        if job.restored is not None:
+            restore_replicas(job.restored, self.replicas.values())
         return list(self.units.values())
 
     def _head_unit(self, replica: int) -> Unit:

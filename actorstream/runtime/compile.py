@@ -29,6 +29,7 @@ from actorstream.topology.available import Available, check_deploy
 from actorstream.topology.inputs import read_inputs
 from actorstream.topology.machine import Machine, read_machine
 from actorstream.topology.plan import ExecutionPlan, PlannedReplica, check_plan, load_plan
+from actorstream.topology.recoverable import check_recoverable
 from actorstream.topology.serial import SerialPlan, serial_plan
 from actorstream.topology.timestamp import TimestampPlan, timestamp_plan
 from actorstream.topology.validate import check_graph
@@ -36,6 +37,7 @@ from actorstream.transports.base import Channel, Fabric, Transport
 from actorstream.transports.registry import installed_transports, load_transport
 
 if TYPE_CHECKING:
+    from actorstream.checkpoint.checkpoint import Checkpoint
     from actorstream.topology.deploy import DeploySpec
     from actorstream.topology.graph import Edge, Graph
     from actorstream.topology.spec import TopologySpec
@@ -95,12 +97,15 @@ class Job:
     """Actors whose frontier matters to themselves or to somebody downstream."""
     idles: bool = False
     """Whether a source that somebody listens to has an `idle_timeout`."""
+    restored: Checkpoint | None = None
+    """What this run goes on from; None: from the beginning."""
     pooled: dict[str, float] = field(default_factory=dict)
     """Actors that the pool runs -> threads that may be in one of their replicas at once."""
 
     @classmethod
     def of(cls, graph: Graph, plan: ExecutionPlan) -> Job:
-        """The job that runs a plan for its graph."""
+        """The job that runs a plan for its graph. ConfigurationError: it is to be checkpointed and cannot be."""
+        check_recoverable(graph, plan.deploy)
         transport = load_transport(plan.deploy.transport)
         processes = plan.deploy.workers if transport.crosses_processes else 1
         job = cls(graph, plan, transport, CounterTable(len(plan.replicas)), processes)

@@ -47,9 +47,10 @@ class Snapshot(Message):
 
 
 class Prepared(Message):
-    """Worker: all input has ended and every sink has prepared."""
+    """Worker: all input has ended and every sink has prepared. `tokens`: of its sinks by replica, if they are kept."""
 
     worker: int
+    tokens: dict[int, bytes] = {}
 
 
 class Collected(Message):

@@ -100,7 +100,7 @@ class Replica:
         self.busy = 0
         """How many of its hooks await something, or are due to."""
         self.ended = False
-        """Whether on_end was called, so that it sends no more."""
+        """Whether on_end was called, in this run or in the one that this goes on from, so that it emits no more."""
         self.arena: Arena | None = None
         """Where batches that are written in place lie; None: on the heap, since none of them leaves the process."""
         self._pools: dict[tuple[Any, int], WritablePool] = {}

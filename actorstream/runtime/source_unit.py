@@ -98,6 +98,13 @@ class SourceUnit(Unit):
         self.draining = True
         self.worker.mark(self)
 
+    def kept(self) -> Any:
+        return None if self.watermarks is None else self.watermarks.snapshot()
+
+    def take_back(self, kept: Any) -> None:
+        if self.watermarks is not None and kept is not None:
+            self.watermarks.restore(kept)
+
     def start_barrier(self, barrier: int) -> None:
         self.barriers.append(barrier)
         self.worker.mark(self)

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
+import msgspec
+
+from actorstream.connectors.sink import END
 from actorstream.runtime.hooks import operator_error
 
 if TYPE_CHECKING:
@@ -22,6 +26,16 @@ class TwoPhase:
         token = _called(replica, _sink(replica).prepare, barrier)
         self._tokens.setdefault(replica, {})[barrier] = token
         return token
+
+    def prepare_end(self, replicas: Iterable[Replica], *, kept: bool) -> dict[int, bytes]:
+        """All input has ended: every sink prepares. Answers the tokens by replica as msgpack, if they are `kept`."""
+        tokens: dict[int, bytes] = {}
+        for replica in replicas:
+            if replica.is_sink:
+                token = self.prepare(replica, END)
+                if kept:
+                    tokens[replica.id] = _called(replica, msgspec.msgpack.encode, token)
+        return tokens
 
     def commit(self, barrier: int) -> None:
         """Makes visible what was prepared up to `barrier`, oldest first: a barrier that never came in everywhere is

@@ -281,7 +281,7 @@ class Unit:
                 await asyncio.wait(self.beside)
             if replica.stamp is not None:
                 replica.stamp.end()
-            coroutine = replica.call("on_end")
+            coroutine = None if replica.ended else replica.call("on_end")
             if coroutine is not None:
                 await coroutine
             replica.ended = True
@@ -310,6 +310,13 @@ class Unit:
             self.worker.barriers.snapshot(replica, barrier)
             replica.row[Counter.BARRIERS] += 1
         self.control(FrameKind.BARRIER, barrier)
+
+    def kept(self) -> Any:
+        """What the unit itself keeps in a checkpoint beside its members' states: plain values; None: nothing."""
+        return None
+
+    def take_back(self, kept: Any) -> None:
+        """What `kept` answered, in a run that goes on from there; before the first turn."""
 
     def control(self, kind: FrameKind, barrier: int) -> None:
         for replica in self.members:

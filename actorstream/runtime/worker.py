@@ -333,11 +333,10 @@ class Worker:
 
     async def _commit_at_end(self) -> None:
         """Every sink of this worker prepares; when all workers have, all commit (two phases)."""
-        for replica in self._replicas():
-            if replica.is_sink:
-                self._sinks.prepare(replica, END)
+        kept = self.job.deploy.checkpoint is not None
+        tokens = self._sinks.prepare_end(self._replicas(), kept=kept)
         if self.control is not None:
-            self.control.send(Prepared(self.process))
+            self.control.send(Prepared(self.process, tokens))
             await self._committed.wait()
             if self._error is not None:
                 return

@@ -25,7 +25,6 @@ class Available:
     transports: tuple[str, ...] = ("local", "shm")
     schedules: tuple[str, ...] = ("none",)
     placements: tuple[str, ...] = ("spread", "round-robin", "first-fit")
-    checkpoints: bool = False
 
     @classmethod
     def installed(
@@ -77,6 +76,3 @@ def check_deploy(deploy: DeploySpec, available: Available, written: Written, pro
     if deploy.threads and deploy.schedule == "none":
         hint = "set schedule to say which operator they run next, or threads = 0"
         problems.append(written.problem(("threads",), f"is {deploy.threads} without a schedule", "0", hint))
-    if deploy.checkpoint is not None and not available.checkpoints:
-        hint = "remove the table; without checkpoints a failure ends the run with an error"
-        problems.append(written.problem(("checkpoint",), "is not available in this version", "", hint))

@@ -42,6 +42,14 @@ class PartitionWatermarks:
         behind = times < watermark
         return np.where(behind, watermark, NOTHING) if behind.any() else None
 
+    def snapshot(self) -> dict[int, int]:
+        """The greatest event time of each partition so far."""
+        return dict(self._greatest)
+
+    def restore(self, snapshot: dict[int, int]) -> None:
+        """Takes back what `snapshot` answered."""
+        self._greatest = dict(snapshot)
+
     def watermark(self, partition: int) -> int:
         """What the partition promises now: no row in time is below it."""
         greatest = self._greatest.get(partition)

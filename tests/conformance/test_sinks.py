@@ -158,10 +158,27 @@ def test_abort_leaves_nothing_and_may_be_called_again(form: str, tmp_path: Path)
 def test_abort_without_a_token_drops_what_was_not_prepared(form: str, tmp_path: Path) -> None:
     sink = make(form, tmp_path / "a")
     put(sink, sample(10_000), 5000)
-    sink.prepare(1)
-    put(sink, sample(10_000), 5000)
     sink.abort(None)
     assert names(tmp_path) == []
+
+
+@pytest.mark.parametrize("ended", [False, True], ids=["before-the-end", "at-the-end"])
+def test_abort_leaves_what_was_prepared_under_a_barrier_to_a_run_that_goes_on_from_there(
+    form: str, tmp_path: Path, ended: bool
+) -> None:
+    sink = make(form, tmp_path / "a")
+    put(sink, sample(10_000), 5000)
+    kept = carried(sink.prepare(1))
+    put(sink, sample(10_000, 10_000), 5000)
+    if ended:
+        sink.abort(sink.prepare(END))
+    sink.abort(None)
+    assert not (tmp_path / "a").exists()
+    again = make(form, tmp_path / "a")
+    again.restore(kept)
+    put(again, sample(10, 10_000))
+    again.commit(again.prepare(END))
+    assert read(form, tmp_path / "a") == sample(10_010)
 
 
 def test_abort_of_a_sink_that_received_nothing_does_nothing(form: str, tmp_path: Path) -> None:

@@ -207,7 +207,7 @@ def test_barriers_pass_sources_that_have_ended_and_sources_that_wait(
     both.into(TwoPhase, name="sink", journal=str(journal.path))
     _, launcher = run_with(job_of(topology, **deploy), barriers_then_drain(4))
     taken = states(launcher, 4)
-    assert taken["after_short"] == [{"state": [10, 45]}]
+    assert [(each["state"], each["ended"]) for each in taken["after_short"]] == [([10, 45], True)]
     live_rows = taken["live"][0]["positions"]["0"]
     rows, _ = read_so_far(taken["source"], 1)
     assert totals(taken["both"])[0] == totals(taken["sink"])[0] == 10 + live_rows + rows

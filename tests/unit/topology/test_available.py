@@ -43,13 +43,6 @@ def test_what_is_unknown_names_the_nearest() -> None:
     ]
 
 
-def test_checkpoints_are_not_available_yet() -> None:
-    deploy = load_deploy(None, ["deploy.checkpoint={path = 'x', every = '1s'}"])
-    (problem,) = problems(deploy)
-    assert problem.startswith("checkpoint: is not available in this version")
-    assert problems(deploy, Available(checkpoints=True)) == []
-
-
 def test_a_plugin_transport_is_offered_once_it_is_installed() -> None:
     assert problems(DeploySpec(transport="mpi"), Available(transports=("mpi",))) == []
     assert {"local", "shm"} <= set(Available.installed().transports)

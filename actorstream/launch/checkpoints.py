@@ -1,0 +1,71 @@
+"""Checkpoints of a run: when the next barrier is due, and what is kept once all replicas have passed it.
+
+Holds no data of its own for long, and moves none: the workers send what they keep, the store writes it.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from actorstream.checkpoint.checkpoint import Checkpoint, ReplicaState
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from actorstream.checkpoint.store import CheckpointStore
+    from actorstream.runtime.compile import Job
+    from actorstream.runtime.control import Snapshot
+
+
+class Checkpoints:
+    """Makes a checkpoint every so many seconds, one at a time, from the barriers of a run.
+
+    Args:
+        job: what runs. store: where they go. every: seconds from the end of one to the begin of the next.
+    """
+
+    def __init__(self, job: Job, store: CheckpointStore, every: float) -> None:
+        self.job, self.store, self.every = job, store, every
+        last = store.latest() if job.restored is None else job.restored
+        self.first = self.number = last.number if last is not None else 0
+        """Of the last barrier that was started; numbers go on where the store's end."""
+        self.made = 0
+        self._next: float | None = None
+        self._under_way = False
+
+    def due(self, now: float) -> int | None:
+        """The barrier to start at `now` (seconds), if it is time; the first time counts from the first call."""
+        if self._next is None:
+            self._next = now + self.every
+        if self._under_way or now < self._next:
+            return None
+        self._under_way = True
+        self.number += 1
+        return self.number
+
+    def complete(self, barrier: int, taken: Mapping[int, Snapshot], now: float) -> None:
+        """All replicas have passed `barrier`: writes the checkpoint. RunError: it cannot be written."""
+        states = {number: (each.state, each.token) for number, each in taken.items()}
+        self._write(barrier, states, ended=False)
+        self._under_way = False
+        self._next = now + self.every
+
+    def end(self, tokens: Mapping[int, bytes]) -> None:
+        """All input has ended and all sinks have prepared: what is left, should that fail, is to commit `tokens`."""
+        self.number += 1
+        states = {each.id: (b"", tokens.get(each.id)) for each in self.job.plan.replicas}
+        self._write(self.number, states, ended=True)
+
+    def describe(self) -> str:
+        """What a run would go on from, in words."""
+        return (
+            f"the last of {self.made} checkpoints of this run"
+            if self.made
+            else "where this run went on from, or anew"
+        )
+
+    def _write(self, number: int, states: Mapping[int, tuple[bytes, bytes | None]], *, ended: bool) -> None:
+        job = self.job
+        replicas = tuple(ReplicaState(each.actor, each.index, *states[each.id]) for each in job.plan.replicas)
+        self.store.write(Checkpoint(job.graph.name, job.graph.fingerprint, number, ended, replicas))
+        self.made += 1

@@ -1,0 +1,43 @@
+"""Replicas take back what a checkpoint kept of them, before on_start. Finds nothing out: the checkpoint fits already."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from actorstream.runtime.hooks import operator_error
+
+if TYPE_CHECKING:
+    from actorstream.checkpoint.checkpoint import Checkpoint
+    from actorstream.runtime.replica import Replica
+
+
+def restore_replicas(checkpoint: Checkpoint, replicas: Iterable[Replica]) -> None:
+    """Gives each replica, and the unit whose head it is, what was kept. Sources, which are open, go to where they were.
+
+    A sink commits what it had prepared, which it may have done already.
+
+    Raises:
+        OperatorError: a hook raised; it names the actor.
+    """
+    kept = {(each.actor, each.index): each for each in checkpoint.replicas}
+    for replica in replicas:
+        mine = kept[replica.name, replica.replica]
+        try:
+            _restore(replica, msgspec.msgpack.decode(mine.state, strict=False))
+            if mine.token is not None and (token := msgspec.msgpack.decode(mine.token)) is not None:
+                replica.actor.commit(token)  # type: ignore[attr-defined]
+        except Exception as error:
+            raise operator_error(replica.name, replica.replica, None, error) from error
+
+
+def _restore(replica: Replica, state: dict[str, Any]) -> None:
+    replica.ended = state["ended"]
+    if "positions" in state:
+        replica.actor.seek(state["positions"])  # type: ignore[attr-defined]
+    if state["state"] is not None:
+        replica.actor.restore(state["state"])
+    if replica.unit is not None and state.get("unit") is not None:
+        replica.unit.take_back(state["unit"])

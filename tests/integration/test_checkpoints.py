@@ -1,0 +1,285 @@
+"""Checkpoints: a run whose worker is killed goes on with --resume, and its files are those of an undisturbed run."""
+
+from __future__ import annotations
+
+import os
+import random
+import shutil
+import signal
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+
+import pyarrow.parquet as pq
+import pytest
+
+from actorstream.checkpoint.store import CheckpointStore
+from actorstream.connectors.sink import END
+from actorstream.errors import ConfigurationError, RunError, WorkerDiedError
+from actorstream.launch.launcher import Launcher
+from actorstream.launch.resume import restore_job
+from actorstream.launch.run import RunResult, run_job
+from actorstream.runtime.compile import read_job
+from actorstream.runtime.control import Commit, Message
+from tests.integration.processes import launched
+
+ROWS = 12_000
+RATE = 2_000
+KILLS = 2
+SOURCE = """
+[actors.numbers]
+type = "csv-source"
+path = "numbers"
+schema = { time = "int", group = "int", value = "int" }
+event_time = "time"
+max_out_of_orderness = "40ms"
+"""
+SINK = """
+[actors.{name}]
+type = "{form}-sink"
+inputs = [{inputs}]
+path = "out/{name}"
+"""
+
+
+def sink(name: str, inputs: str, form: str = "csv") -> str:
+    return SINK.format(name=name, inputs=inputs, form=form)
+
+
+CASES = {
+    "keyed state, several sinks": SOURCE
+    + """
+replicas = 2
+[actors.sums]
+type = "reduce"
+inputs = [{ from = "numbers", route = "key", key = "group" }]
+aggregate = "sum(value)"
+replicas = 3
+"""
+    + sink("totals", '"sums"')
+    + sink("all", '"numbers"', "jsonl"),
+    "windows and late rows": SOURCE
+    + """
+replicas = 2
+[actors.windows]
+type = "aggregate"
+inputs = [{ from = "numbers", route = "key", key = "group" }]
+key = ["group"]
+window = { type = "sliding", size = "200ms", slide = "50ms" }
+aggregates = { total = "sum(value)", least = "min(time)", kinds = "count_distinct(value)" }
+replicas = 2
+"""
+    + sink("windows-out", '"windows"')
+    + sink("late", '"windows.late"'),
+    "serial order": """
+[actors.numbers]
+type = "csv-source"
+path = "numbers/0.csv"
+[actors.map]
+type = "map"
+inputs = ["numbers"]
+set = { value = "value * 3" }
+replicas = 3
+"""
+    + sink("mapped", '{ from = "map", order = "serial" }'),
+    "parquet": SOURCE + sink("rows", '"numbers"', "parquet"),
+    "an end that came before": """
+[actors.few]
+type = "csv-source"
+path = "few.csv"
+[actors.sum]
+type = "reduce"
+inputs = ["few"]
+aggregate = "sum(value)"
+"""
+    + SOURCE
+    + sink("few-out", '"sum"')
+    + sink("rows", '"numbers"'),
+}
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """Two files of rows out of order, some of them late."""
+    random.seed(7)
+    (tmp_path / "numbers").mkdir()
+    for part in range(2):
+        rows = [
+            f"{at + random.choice((0, 5, 30, -90))},{at % 17},{at * 7 % 1000}"
+            for at in range(100, 100 + ROWS // 2)
+        ]
+        (tmp_path / "numbers" / f"{part}.csv").write_text("time,group,value\n" + "\n".join(rows) + "\n")
+    (tmp_path / "few.csv").write_text("value\n1\n2\n3\n")
+    return tmp_path
+
+
+def run(
+    folder: Path,
+    case: str,
+    out: str,
+    *sets: str,
+    rate: float | None = None,
+    resume: bool = True,
+    control: Callable[[Launcher], Callable[[], None]] | None = None,
+) -> RunResult:
+    """One launch of a case whose outputs go to folder `out`."""
+    (folder / "topology.toml").write_text('name = "checkpoints"\n' + CASES[case].replace("out/", f"{out}/"))
+    (folder / "deploy.toml").write_text(
+        f'batch_size = 64\n[checkpoint]\npath = "state-{out}"\nevery = "10ms"\n'
+    )
+    paced = [f"actors.numbers.rate={rate}"] if rate is not None else []
+    job = read_job(folder / "topology.toml", folder / "deploy.toml", [*paced, *sets])
+    if resume:
+        restore_job(job)
+    return run_job(job, on_start=None if control is None else lambda launcher, _: control(launcher))
+
+
+def killer(seed: int, after: int) -> Callable[[Launcher], Callable[[], None]]:
+    """Kills a worker when so many checkpoints have been made."""
+
+    def control(launcher: Launcher) -> Callable[[], None]:
+        def tick() -> None:
+            assert launcher.checkpoints is not None
+            if launcher.checkpoints.made >= after:
+                random.Random(seed).choice(launcher.workers).kill()
+
+        return tick
+
+    return control
+
+
+def content(folder: Path, *, in_order: bool) -> dict[str, list[str]]:
+    """File name -> lines; sorted where their order is not defined."""
+    found = {}
+    for path in sorted(folder.iterdir()):
+        if not path.name.startswith("."):
+            parquet = path.read_bytes()[:4] == b"PAR1"
+            lines = (
+                list(map(str, pq.read_table(path).to_pylist())) if parquet else path.read_text().splitlines()
+            )
+            found[path.name] = lines if in_order else sorted(lines)
+    return found
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+@pytest.mark.parametrize("case", CASES)
+def test_a_run_that_is_killed_and_resumed_leaves_what_an_undisturbed_one_does(
+    folder: Path, case: str, workers: int
+) -> None:
+    several = f"deploy.workers={workers}"
+    run(folder, case, "undisturbed", several)
+    made = 0
+    for kill in range(KILLS):
+        with pytest.raises(WorkerDiedError, match="--resume to go on from"):
+            run(folder, case, "disturbed", several, rate=RATE, control=killer(kill, 1 + kill))
+        assert not [path for path in (folder / "disturbed").glob("*") if not path.name.startswith(".")]
+        last = CheckpointStore(str(folder / "state-disturbed")).latest()
+        assert last is not None
+        assert last.number > made
+        made = last.number
+    result = run(folder, case, "disturbed", several)
+    assert result.report["events_out"]["numbers"] < ROWS
+    in_order = case == "serial order"
+    assert content(folder / "disturbed", in_order=in_order) == content(
+        folder / "undisturbed", in_order=in_order
+    )
+    assert not list((folder / "disturbed").glob(".*"))
+
+
+def at_the_commit(launcher: Launcher) -> Callable[[], None]:
+    """Kills all workers when they are told to commit the end, and lets nobody hear of it."""
+    send_all = launcher._send_all
+
+    def send(message: Message) -> None:
+        if isinstance(message, Commit) and message.barrier == END:
+            for worker in launcher.workers:
+                worker.kill()
+        else:
+            send_all(message)
+
+    launcher._send_all = send  # type: ignore[method-assign]
+    return lambda: None
+
+
+@pytest.mark.parametrize("case", ["keyed state, several sinks", "parquet"])
+def test_a_run_that_ended_and_could_not_commit_is_committed_when_it_is_resumed(
+    folder: Path, case: str
+) -> None:
+    run(folder, case, "undisturbed")
+    with pytest.raises(WorkerDiedError):
+        run(folder, case, "disturbed", control=at_the_commit)
+    assert not [path for path in (folder / "disturbed").glob("*") if not path.name.startswith(".")]
+    for _ in range(2):
+        run(folder, case, "disturbed")
+        assert content(folder / "disturbed", in_order=False) == content(
+            folder / "undisturbed", in_order=False
+        )
+
+
+def test_a_run_that_does_not_resume_begins_anew_whatever_the_store_has(folder: Path) -> None:
+    case = "serial order"
+    with pytest.raises(WorkerDiedError):
+        run(folder, case, "disturbed", rate=RATE, control=killer(1, 1))
+    result = run(folder, case, "disturbed", resume=False)
+    assert result.report["events_out"]["numbers"] == ROWS // 2
+    assert result.report["checkpoints"] >= 1
+    run(folder, case, "undisturbed")
+    assert content(folder / "disturbed", in_order=True) == content(folder / "undisturbed", in_order=True)
+
+
+def test_a_checkpoint_of_another_topology_or_with_other_replicas_is_refused(folder: Path) -> None:
+    run(folder, "serial order", "out")
+    with pytest.raises(ConfigurationError, match="checkpoint has 3 replicas of actor 'map', this run 2"):
+        run(folder, "serial order", "out", "actors.map.replicas=2")
+    with pytest.raises(ConfigurationError, match="in another version"):
+        run(folder, "serial order", "out", 'actors.map.set.value="value * 1.5"')
+
+
+def test_a_store_that_cannot_be_written_ends_the_run(folder: Path) -> None:
+    (folder / "state-out").write_text("a file is in the way")
+    with pytest.raises(RunError, match="cannot be written to"):
+        run(folder, "serial order", "out", rate=RATE)
+    assert not (folder / "out" / "mapped").exists()
+
+
+def test_resuming_without_a_store_is_a_configuration_error(folder: Path) -> None:
+    (folder / "t.toml").write_text('name = "t"\n' + CASES["serial order"])
+    job = read_job(folder / "t.toml")
+    with pytest.raises(ConfigurationError, match=r"no \[checkpoint\]"):
+        restore_job(job)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("case", CASES)
+def test_fifty_kills_of_workers_and_launchers_at_random_moments_leave_what_an_undisturbed_run_does(
+    folder: Path, case: str
+) -> None:
+    """Through the command line, each time until the run has ended: before the first checkpoint, between, at the end."""
+    run(folder, case, "undisturbed")
+    (folder / "topology.toml").write_text(
+        'name = "checkpoints"\n' + CASES[case].replace("out/", "disturbed/")
+    )
+    (folder / "deploy.toml").write_text('batch_size = 64\n[checkpoint]\npath = "state"\nevery = "20ms"\n')
+    command = ["topology.toml", "--deploy", "deploy.toml", "--resume", "--quiet"]
+    slowly = ["--set", f"actors.numbers.rate={RATE}"]
+    dice = random.Random(case)
+    kills = 0
+    while kills < 50:
+        with launched(folder, *command, *(slowly if kills % 5 else [])) as launch:
+            launch.ends_within(dice.random() * 1.5)
+            family = launch.family()
+            if family:
+                with suppress(ProcessLookupError):
+                    os.kill(dice.choice(family), signal.SIGKILL)
+                kills += 1
+            launch.wait()
+            assert launch.wait_until_nobody_is_left() == []
+        done = (folder / "state").is_dir() and CheckpointStore(str(folder / "state")).latest()
+        if done and done.ended:
+            with launched(folder, *command) as launch:
+                status, _, errors = launch.wait()
+            assert status == 0, errors
+            found = content(folder / "disturbed", in_order=case == "serial order")
+            assert found == content(folder / "undisturbed", in_order=case == "serial order")
+            shutil.rmtree(folder / "disturbed")
+            shutil.rmtree(folder / "state")

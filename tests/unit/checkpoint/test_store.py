@@ -1,0 +1,67 @@
+"""A store keeps checkpoints whole, forgets old ones, and says what is damaged."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from actorstream.checkpoint.checkpoint import Checkpoint, ReplicaState
+from actorstream.checkpoint.store import KEPT, CheckpointStore
+from actorstream.errors import RunError
+
+
+@pytest.fixture(params=["directory", "url"])
+def where(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    folder = tmp_path / "a" / "b"
+    return str(folder) if request.param == "directory" else f"file://{folder}"
+
+
+def checkpoint(number: int, *, ended: bool = False) -> Checkpoint:
+    states = (ReplicaState("count", 0, b"state", None), ReplicaState("sink", 0, b"", b"token"))
+    return Checkpoint("wc", 2**64 - 1, number, ended, states)
+
+
+def test_a_store_that_was_never_written_has_no_checkpoint(where: str) -> None:
+    assert CheckpointStore(where).latest() is None
+
+
+def test_the_latest_is_the_one_with_the_greatest_number_and_comes_back_whole(where: str) -> None:
+    for number in (9, 10, 11):
+        CheckpointStore(where).write(checkpoint(number, ended=number == 11))
+    assert CheckpointStore(where).latest() == checkpoint(11, ended=True)
+
+
+def test_only_the_last_ones_are_kept(where: str, tmp_path: Path) -> None:
+    store = CheckpointStore(where)
+    for number in range(1, 8):
+        store.write(checkpoint(number))
+    names = sorted(path.name for path in (tmp_path / "a" / "b").iterdir())
+    assert names == [f"checkpoint-{number:012d}" for number in (6, 7)]
+    assert len(names) == KEPT
+
+
+def test_a_file_that_is_none_of_its_own_is_left_alone(where: str, tmp_path: Path) -> None:
+    store = CheckpointStore(where)
+    store.write(checkpoint(1))
+    (tmp_path / "a" / "b" / "checkpoint-notes").write_text("mine")
+    for number in (2, 3, 4):
+        store.write(checkpoint(number))
+    assert (tmp_path / "a" / "b" / "checkpoint-notes").read_text() == "mine"
+    assert store.latest() == checkpoint(4)
+
+
+@pytest.mark.parametrize("cut", [0, 10, -1])
+def test_a_damaged_checkpoint_is_named(where: str, tmp_path: Path, cut: int) -> None:
+    store = CheckpointStore(where)
+    store.write(checkpoint(3))
+    path = tmp_path / "a" / "b" / "checkpoint-000000000003"
+    path.write_bytes(path.read_bytes()[:cut])
+    with pytest.raises(RunError, match=r"'checkpoint-000000000003' in .* is damaged"):
+        store.latest()
+
+
+def test_a_store_that_cannot_be_written_says_so(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(RunError, match=r"checkpoint 1 cannot be written to .*file"):
+        CheckpointStore(str(tmp_path / "file")).write(checkpoint(1))
