@@ -5,7 +5,6 @@ import pytest
 from actorstream.errors import Problem
 from actorstream.topology.available import Available, check_deploy, order_problem
 from actorstream.topology.deploy import DeploySpec
-from actorstream.topology.load import load_deploy
 from actorstream.topology.written import Written
 
 AVAILABLE = Available()
