@@ -57,8 +57,8 @@ def verify(
     batch_sizes
         Batch sizes to try, such as 1,64,4096; two that fit the input, and the deployment's own, unless set.
     vary
-        One more key to vary, and its values, the baseline's first: actors.count.replicas=[1, 2, 4]; may be given
-        several times.
+        One more key to vary, and its values, the baseline's first: actors.count.replicas=[1, 2, 4], or several keys
+        together: deploy=[{schedule="none", threads=0}, {schedule="ct", threads=2}]; may be given several times.
     runs
         How many deployments to try, beside the first run.
     seed
@@ -173,7 +173,7 @@ def values_of(text: str) -> tuple[str, list[Any]]:
         found = tomllib.loads(f"values = {values}")["values"]
     except tomllib.TOMLDecodeError:
         found = None
-    if not key.startswith(("actors.", "deploy.")) or not isinstance(found, list) or not found:
+    if key.partition(".")[0] not in ("actors", "deploy") or not isinstance(found, list) or not found:
         raise ConfigurationError(
             Problem(f"--vary {text}", "is not KEY=[VALUE, …]", "such as actors.count.replicas=[1, 2, 4]")
         )

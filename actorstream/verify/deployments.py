@@ -92,7 +92,8 @@ def dimensions(
         rows: of the busiest actor, about.
         schedules: heuristics there are.
         serial: whether an input has serial order, so that `reorder_window` matters.
-        vary: further keys and their values, the first of them the baseline's.
+        vary: further keys and their values, the first of them the baseline's; values that are tables vary several keys
+            below it together.
         fixed: dotted keys that the user has set: they are left as they are.
     """
     small = max(1, rows // HAND_OVERS)
@@ -135,9 +136,14 @@ def dimensions(
     held = set(fixed)
     found = [each for each in found if each.given or not held & _keys(each)]
     for key, values in (vary or {}).items():
-        choices = tuple({key: value} for value in values)
-        found = [each for each in found if key not in _keys(each)]
-        found.append(Dimension(key, choices, choices[0], True))
+        choices = tuple(
+            {f"{key}.{inner}": each for inner, each in value.items()}
+            if isinstance(value, dict)
+            else {key: value}
+            for value in values
+        )
+        varied = Dimension(key, choices, choices[0], True)
+        found = [each for each in found if not _keys(each) & _keys(varied)] + [varied]
     return found
 
 

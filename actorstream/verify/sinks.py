@@ -129,7 +129,20 @@ def _is_only(graph: Graph, actor: GraphActor) -> bool:
     if len(flows) != 1:
         return False
     producer = graph.actors[flows[0].producer]
-    return is_settled(graph, producer.name) and not _by_time(producer, flows[0].order)
+    return _sorts(producer, flows[0].output) or (
+        is_settled(graph, producer.name) and not _by_time(producer, flows[0].order)
+    )
+
+
+def _sorts(actor: GraphActor, output: str) -> bool:
+    """Whether an actor's rows have an order of their own, however its input comes."""
+    return (
+        actor.type_name in ("top", "aggregate")
+        and actor.replicas == 1
+        and not actor.auto
+        and output == "default"
+        and actor.keys.get("emit", "final") == "final"
+    )
 
 
 def _by_time(actor: GraphActor, order: str) -> bool:

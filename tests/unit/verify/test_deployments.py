@@ -109,6 +109,13 @@ def test_a_further_key_is_varied_from_its_first_value_on() -> None:
     assert baseline(found).settings()["deploy.placement"] == "spread"
 
 
+def test_tables_vary_several_keys_together_in_place_of_what_varied_them_before() -> None:
+    tables = [{"schedule": "none", "threads": 0}, {"schedule": "ct", "threads": 2}]
+    found = dimensions(schedules=SCHEDULES, vary={"deploy": tables})
+    assert [each.name for each in found if "deploy.schedule" in each.baseline] == ["deploy"]
+    assert named(found, "deploy").choices[1] == {"deploy.schedule": "ct", "deploy.threads": 2}
+
+
 @pytest.mark.parametrize(("rows", "sizes"), [(0, {1, 17}), (1000, {1, 17}), (2_000_000, {1000, 16001})])
 def test_batches_are_as_small_as_the_input_allows(rows: int, sizes: set[int]) -> None:
     choices = named(dimensions(rows=rows), "batch_size").choices

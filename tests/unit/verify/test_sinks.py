@@ -71,6 +71,7 @@ def how(build: Callable[[Stream], Any], **keys: Any) -> str:
         lambda rows: rows.through(Pass, replicas=3).ordered("serial").through(Pass),
         lambda rows: rows.through("map", select=["value"]),
         lambda rows: rows.through(Pass, replicas=2).ordered("serial").through("top", n=3, by=["value"]),
+        lambda rows: rows.through(Pass, replicas=2).through("top", n=3, by=["value"]),
     ],
 )
 def test_rows_in_an_order_that_an_input_asks_for_or_of_a_single_channel_are_a_sequence(
@@ -86,6 +87,9 @@ def test_rows_in_an_order_that_an_input_asks_for_or_of_a_single_channel_are_a_se
         lambda rows: rows.through(Pass, replicas=2).through(Pass),
         lambda rows: rows.through(Pass).through("union", rows.through(Pass)),
         lambda rows: rows.through(Ticks),
+        lambda rows: rows.through(Pass, replicas=2).through(
+            "top", n=3, by=["value"], replicas=2, key="value"
+        ),
     ],
 )
 def test_rows_that_come_as_they_come_are_a_multiset(build: Callable[[Stream], Any]) -> None:
