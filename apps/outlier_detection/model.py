@@ -36,24 +36,40 @@ class Candidate(msgspec.Struct):
 
 class Sums(msgspec.Struct):
     """Running sums of itemsets, a row each: of the continuous features, of the products of each two of them, of the
-    points' covariances, and of their squares. An array has more rows than are in use."""
+    points' covariances, and of their squares.
+
+    Features that were 0 in every connection so far have no columns: all that concerns them is 0. Pairs are in the order
+    (0, 0), (1, 0), (1, 1), (2, 0), ..., so that another feature's columns come behind. There may be more rows than are
+    in use.
+    """
 
     features: np.ndarray
     products: np.ndarray
     covariances: np.ndarray
     squares: np.ndarray
+    used: list[int] = []
+    """The features that have columns."""
 
     @classmethod
-    def of(cls, features: int) -> Sums:
-        return cls(
-            np.zeros((0, features)), *(np.zeros((0, features * (features + 1) // 2)) for _ in range(3))
-        )
+    def empty(cls) -> Sums:
+        return cls(*(np.zeros((0, 0)) for _ in range(4)))
 
-    def reserve(self, rows: int) -> None:
-        if rows > len(self.features):
-            for name in self.__struct_fields__:
-                array = getattr(self, name)
-                setattr(self, name, np.concatenate([array, np.zeros((rows, array.shape[1]))]))
+    def reserve(self, rows: int, numbers: np.ndarray) -> np.ndarray:
+        """Makes place for so many rows, and for a point's features. Answers those that have columns."""
+        self.used += [at for at in np.flatnonzero(numbers).tolist() if at not in self.used]
+        count = len(self.used)
+        if rows > len(self.features) or count > self.features.shape[1]:
+            rows = rows if rows <= len(self.features) else 2 * rows
+            self.features = _grown(self.features, rows, count)
+            for name in ("products", "covariances", "squares"):
+                setattr(self, name, _grown(getattr(self, name), rows, count * (count + 1) // 2))
+        return numbers[self.used]
+
+
+def _grown(array: np.ndarray, rows: int, columns: int) -> np.ndarray:
+    found = np.zeros((max(rows, len(array)), columns))
+    found[: len(array), : array.shape[1]] = array
+    return found
 
 
 class Model(msgspec.Struct):
@@ -109,8 +125,8 @@ class Model(msgspec.Struct):
         self, slots: np.ndarray, supports: np.ndarray, numbers: np.ndarray, own: Parameters
     ) -> np.ndarray:
         """Of which itemsets the point's covariance deviates too much in too many pairs of features."""
-        sums = self.sums
-        sums.reserve(len(self.supports))
+        sums, allowed = self.sums, own.delta * len(numbers) ** 2
+        numbers = sums.reserve(len(self.supports), numbers)
         first, second, weights = _pairs(len(numbers))
         sums.features[slots] += numbers
         sums.products[slots] += numbers[first] * numbers[second]
@@ -123,7 +139,7 @@ class Model(msgspec.Struct):
         mean = sums.products[slots] / rest - totals[:, first] * totals[:, second] / (n * rest)
         variance = (sums.squares[slots] - 2 * mean * sums.covariances[slots] + n * mean * mean) / rest
         deviates = (np.abs(point - mean) > own.tau * np.sqrt(np.maximum(variance, 0))) & (variance > 0)
-        return (deviates @ weights > own.delta * len(numbers) ** 2) & (supports > 1)
+        return (deviates @ weights > allowed) & (supports > 1)
 
 
 _PAIRS: dict[int, tuple[np.ndarray, np.ndarray, np.ndarray]] = {}
@@ -132,6 +148,6 @@ _PAIRS: dict[int, tuple[np.ndarray, np.ndarray, np.ndarray]] = {}
 def _pairs(features: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Each two features, a feature with itself too, and how often the pair stands in the whole matrix."""
     if features not in _PAIRS:
-        first, second = np.triu_indices(features)
+        first, second = np.tril_indices(features)
         _PAIRS[features] = first, second, np.where(first == second, 1, 2)
     return _PAIRS[features]

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from operator import attrgetter
+from typing import ClassVar
 
 import msgspec
 
-from actorstream.dgs import Program, Tag, Tags, keyed
+from actorstream.dgs import Program, Tag, Tags, everything, keyed
 from apps.outlier_detection.events import CATEGORICAL, Check, Connection, Outlier
 from apps.outlier_detection.model import Itemset, Model, Parameters, Sums
 
@@ -34,6 +35,12 @@ class OutlierDetection(Program):
 
     class State(msgspec.Struct):
         streams: dict[int, Model] = {}
+
+    Part = State
+    """The state of those that process connections only."""
+
+    states: ClassVar = {"State": everything, "Part": ["connection"]}
+    forks: ClassVar = {(whole, "Part", "Part"): ("fork", "join") for whole in ("State", "Part")}
 
     def __init__(
         self,
@@ -72,7 +79,7 @@ class OutlierDetection(Program):
             return self._outliers(state)
         model = state.streams.get(tag.key)
         if model is None:
-            model = state.streams[tag.key] = Model(Sums.of(len(CONTINUOUS)))
+            model = state.streams[tag.key] = Model(Sums.empty())
         model.add(event.ts_ms, items_of(event), numbers_of(event), self.parameters)
         return None
 

@@ -8,7 +8,7 @@ import msgspec
 import numpy as np
 
 from actorstream import Batch
-from actorstream.dgs import Program, Tag, Tags
+from actorstream.dgs import Program, Tag, Tags, everything
 from apps.rule_fraud.events import Aggregate, Fraud, Rule, Transaction
 
 MODULUS = 1000
@@ -23,10 +23,16 @@ class RuleFraud(Program):
         suspicious: int = 0
         """What a value modulo 1000 must be for a fraud."""
 
+    Part = State
+    """The state of those that process transactions only."""
+
     outputs: ClassVar = {"aggregates": Aggregate, "frauds": Fraud}
-    tags: ClassVar = {"rules": "rule", "transactions": "transaction"}
 
     # parallelisation
+    tags: ClassVar = {"rules": "rule", "transactions": "transaction"}
+    states: ClassVar = {"State": everything, "Part": ["transaction"]}
+    forks: ClassVar = {(whole, "Part", "Part"): ("fork", "join") for whole in ("State", "Part")}
+
     def depends(self, one: Tag, other: Tag) -> bool:
         return "rule" in (one.name, other.name)
 

@@ -18,14 +18,14 @@ class ValueBarrier(Program):
         sum: int = 0
         count: int = 0
 
+    # parallelisation
     tags: ClassVar = {"barriers": "barrier", "values": "value"}
 
-    # parallelisation
     def depends(self, one: Tag, other: Tag) -> bool:
         return "barrier" in (one.name, other.name)
 
     def fork(self, state: State, left: Tags, right: Tags) -> tuple[State, State]:
-        return state, self.State()
+        return (self.State(), state) if Tag("barrier") in right else (state, self.State())
 
     def join(self, left: State, right: State) -> State:
         left.sum += right.sum

@@ -8,6 +8,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from actorstream.connectors.csv_source import CsvSource
+from actorstream.connectors.survey import survey
+from actorstream.dgs import ImplementationTag
+from actorstream.dgs.dependence import Dependence
+from actorstream.dgs.optimizer.base import Question
+from actorstream.dgs.optimizer.communication import communication
 from apps.keyed_counters import generate, reference
 from apps.keyed_counters.events import Operation
 from apps.keyed_counters.program import KeyedCounters
@@ -57,3 +63,24 @@ def test_times_of_the_data_differ_and_the_nodes_have_the_rates_of_example_b1() -
     files = [rows_of(DATA / f"node{number}.csv.gz") for number in range(4)]
     assert [len(rows) for rows in files] == [100, 1150, 2000, 3000]
     assert len({row["ts"] for rows in files for row in rows}) == 6250
+
+
+def test_rates_found_in_the_data_give_the_tree_of_figure_3() -> None:
+    program = KeyedCounters()
+    tagging = program.taggings()["events"]
+    found = survey(CsvSource(DATA, event=Operation), tagging.columns).rates()
+    rates = {
+        ImplementationTag(tagging.tag(tagging.values[op], key), f"node{node}"): float(round(rate))
+        for (node, (op, key)), rate in found.items()
+    }
+    places = {tag: tag.stream for tag in rates}
+    plan = communication(
+        Question(Dependence(rates, program.depends), rates, places, program.state_types(), workers=3)
+    )
+    assert plan.picture(rates).splitlines() == [
+        "w1 State on node1: joins and forks only",
+        "├─ w2 State on node1: r(1)@node1 15/s",
+        "│  ├─ w3 State on node2: i(1)@node2 200/s",
+        "│  └─ w4 State on node1: i(1)@node1 100/s",
+        "└─ w5 State on node3: i(2)@node3 300/s, r(2)@node0 10/s",
+    ]
