@@ -146,6 +146,10 @@ def _check_types(where: str, worker: PlanWorker, types: StateTypes) -> Iterator[
             yield Problem(
                 where, f"a state of type {worker.state!r} cannot process {tag}", "tags of its predicate"
             )
+    if not worker.handled and where != "w1":
+        yield Problem(
+            where, "it and those below it have no tags", "a tag at each leaf", "leave the worker out"
+        )
     if worker.children:
         left, right = worker.children
         if Fork(worker.state, left.state, right.state) not in types.forks:

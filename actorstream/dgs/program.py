@@ -60,7 +60,8 @@ class Program(Actor):
     - `fork` and `join` may change and give back what they are given: nobody uses it afterwards.
     - All that changes is in the state. `self` holds the keys of the actor's table and is the same on every worker.
     - C1: an update before a join is the update after it. C2: joining what was just forked changes nothing. C3: two
-      updates of independent tags commute. Outputs of the two sides are the same multiset.
+      updates of independent tags commute. Outputs of both ways are the same multiset, states are equal: value by value
+      with floats to nine digits, or as `same(one, other)` says if the class defines it.
 
     Class attributes (or set by the constructor, where they depend on the keys of the actor's table):
         tags: input name -> how its rows map to tags: a tag's name, `by(...)` or `keyed(...)`; and any other name ->

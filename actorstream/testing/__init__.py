@@ -1,12 +1,34 @@
-"""What we publish for people's own tests: `verify`, and conformance suites for everything that can be plugged in.
+"""What we publish for people's own tests: `verify`, `check_program`, and conformance suites for everything that can be
+plugged in.
 
-Imported by tests only; nothing of the package depends on it.
+Imported by tests and commands only; nothing that runs depends on it.
 """
 
 from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
 from actorstream.testing.transport import CheckFailed, check_transport, transport_cases
 from actorstream.verify.result import NotTheSame, Verified
 from actorstream.verify.verify import verify
 
-__all__ = ["CheckFailed", "NotTheSame", "Verified", "check_transport", "transport_cases", "verify"]
+if TYPE_CHECKING:
+    from actorstream.testing.program import check_program, find_violations
+
+__all__ = [
+    "CheckFailed",
+    "NotTheSame",
+    "Verified",
+    "check_program",
+    "check_transport",
+    "find_violations",
+    "transport_cases",
+    "verify",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name in ("check_program", "find_violations"):  # they need hypothesis
+        return getattr(import_module("actorstream.testing.program"), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -1,0 +1,260 @@
+"""The conditions that make a program's parallel runs equal its sequential one, for given states and events
+(dgs-flumina Definition 2.3). Pure; where states and events come from is the business of those who test.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from copy import deepcopy
+from dataclasses import dataclass
+from typing import Any
+
+import msgspec
+import numpy as np
+
+from actorstream.dgs.outputs import Gathering, Output
+from actorstream.dgs.program import Program, Tags
+from actorstream.dgs.states import Fork
+from actorstream.dgs.tagging import Tick
+from actorstream.dgs.tags import ImplementationTag, Tag, order_of
+from actorstream.errors import ActorstreamError
+from actorstream.events.batch import Batch
+from actorstream.events.event import Event
+
+CONDITIONS = {
+    "C1": "an update before a join is the update after it: join(update(s1, e), s2) = update(join(s1, s2), e)",
+    "C2": "joining what was just forked changes nothing: join(fork(s, left, right)) = s",
+    "C3": "updates of independent events commute: update(update(s, e1), e2) = update(update(s, e2), e1)",
+    "batch": "update_batch does what update does with each of its rows",
+    "state": "a state travels between workers as msgpack, and is the same afterwards",
+}
+"""Name -> what must hold. The first three are the paper's."""
+
+
+@dataclass(frozen=True)
+class Violation:
+    """An example for which a condition does not hold, in the terms of the program.
+
+    Attributes:
+        condition: one of CONDITIONS.
+        example: what -> how it looks, in the order in which it happened.
+    """
+
+    program: str
+    condition: str
+    example: tuple[tuple[str, str], ...]
+
+    def __str__(self) -> str:
+        width = max(len(what) for what, _ in self.example)
+        lines = [f"  {what:<{width}}  {how}" for what, how in self.example]
+        return "\n".join(
+            [f"{self.program} is not consistent: {self.condition}, {CONDITIONS[self.condition]}", *lines]
+        )
+
+
+class InconsistentError(ActorstreamError):
+    """A program does not keep the conditions of Definition 2.3. `violations`: an example for each that it breaks."""
+
+    def __init__(self, violations: list[Violation]) -> None:
+        super().__init__("\n\n".join(map(str, violations)))
+        self.violations = violations
+
+
+class Conditions:
+    """Asks one program. States that are given to a method are not changed by it."""
+
+    def __init__(self, program: Program) -> None:
+        self.program, self.name = program, type(program).__name__
+        self._gathering = Gathering(program)
+
+    def update(self, state: Any, event: Event, tag: Tag) -> tuple[Any, list[Output]]:
+        """The state after an event, a new one, and what the update put out."""
+        state = deepcopy(state)
+        return state, self._gathering.take(self.program.update(state, event, tag))
+
+    def fork(self, fork: Fork, state: Any, left: Tags, right: Tags) -> tuple[Any, Any]:
+        """Two new states."""
+        one, other = self.program.functions(fork)[0](deepcopy(state), left, right)
+        self._gathering.take()
+        return deepcopy(one), deepcopy(other)
+
+    def join(self, fork: Fork, left: Any, right: Any) -> Any:
+        """A new state."""
+        joined = deepcopy(self.program.functions(fork)[1](deepcopy(left), deepcopy(right)))
+        self._gathering.take()
+        return joined
+
+    # -- the conditions: an example that breaks it, or None --------------------------------------------------------------
+
+    def c1(
+        self, fork: Fork, left: Any, right: Any, event: Event, tag: Tag, on_left: bool
+    ) -> Violation | None:
+        """An event on one of the two states of a fork."""
+        own, put = self.update(left if on_left else right, event, tag)
+        before = self.join(fork, own, right) if on_left else self.join(fork, left, own)
+        joined = self.join(fork, left, right)
+        after, put_after = self.update(joined, event, tag)
+        if self.same(before, after) and self.same_outputs(put, put_after):
+            return None
+        example = [
+            ("left state", left),
+            ("right state", right),
+            (f"{tag} on the {'left' if on_left else 'right'}", event),
+            ("then joined", before),
+            ("  outputs", put),
+            ("joined before", after),
+            ("  outputs", put_after),
+        ]
+        return self._violation("C1", example)
+
+    def c2(self, fork: Fork, state: Any, left: Tags, right: Tags) -> Violation | None:
+        """A fork, and the join that undoes it."""
+        one, other = self.fork(fork, state, left, right)
+        joined = self.join(fork, one, other)
+        if self.same(joined, state):
+            return None
+        example = [
+            ("state", state),
+            ("tags on the left", left),
+            ("tags on the right", right),
+            ("forked, left", one),
+            ("forked, right", other),
+            ("joined", joined),
+        ]
+        return self._violation("C2", example)
+
+    def c3(self, state: Any, one: tuple[Event, Tag], other: tuple[Event, Tag]) -> Violation | None:
+        """Two independent events in either order."""
+        first, put = self._both(state, one, other)
+        second, put_second = self._both(state, other, one)
+        if self.same(first, second) and self.same_outputs(put, put_second):
+            return None
+        example = [
+            ("state", state),
+            (str(one[1]), one[0]),
+            (str(other[1]), other[0]),
+            ("in this order", first),
+            ("  outputs", put),
+            ("the other way", second),
+            ("  outputs", put_second),
+        ]
+        return self._violation("C3", example)
+
+    def batch(self, state: Any, events: list[Event], tag: Tag) -> Violation | None:
+        """Successive events of one tag, as a batch and one by one."""
+        if not hasattr(self.program, "update_batch") or isinstance(events[0], Tick):
+            return None
+        whole = deepcopy(state)
+        answer = self.program.update_batch(whole, Batch.of_events(type(events[0]), list(events)), tag)
+        if answer is NotImplemented:
+            self._gathering.take()
+            return None
+        put = self._gathering.take(answer)
+        single, put_singly = deepcopy(state), []
+        for event in events:
+            put_singly += self._gathering.take(self.program.update(single, event, tag))
+        if self.same(whole, single) and self.same_outputs(put, put_singly):
+            return None
+        example = [
+            ("state", state),
+            (f"{tag}, {len(events)} rows", events),
+            ("as a batch", whole),
+            ("  outputs", put),
+            ("one by one", single),
+            ("  outputs", put_singly),
+        ]
+        return self._violation("batch", example)
+
+    def state(self, state: Any, type_name: str) -> Violation | None:
+        """A state as msgpack and back. Arrays travel beside it, so a state with arrays is not looked at."""
+        if _has_array(state):
+            return None
+        try:
+            back: Any = msgspec.msgpack.decode(
+                msgspec.msgpack.encode(state), type=self.program.state_class(type_name)
+            )
+        except (TypeError, msgspec.MsgspecError, OverflowError) as error:
+            return self._violation("state", [("state", state), ("error", error)])
+        if self.same(back, state):
+            return None
+        return self._violation("state", [("state", state), ("came back as", back)])
+
+    # -- inside ---------------------------------------------------------------------------------------------------------
+
+    def same(self, one: Any, other: Any) -> bool:
+        """Whether two states are equal: as the program's `same` says, else value by value, floats to nine digits."""
+        own = getattr(self.program, "same", None)
+        return bool(own(one, other)) if own is not None else same(one, other)
+
+    @staticmethod
+    def same_outputs(one: list[Output], other: list[Output]) -> bool:
+        """Whether two lists have the same outputs, whatever their order."""
+        left = list(other)
+        for each in one:
+            at = next((place for place, candidate in enumerate(left) if same(each, candidate)), None)
+            if at is None:
+                return False
+            del left[at]
+        return not left
+
+    def _both(
+        self, state: Any, first: tuple[Event, Tag], then: tuple[Event, Tag]
+    ) -> tuple[Any, list[Output]]:
+        state, put = self.update(state, *first)
+        state, more = self.update(state, *then)
+        return state, put + more
+
+    def _violation(self, condition: str, example: list[tuple[str, Any]]) -> Violation:
+        return Violation(self.name, condition, tuple((what, shown(value)) for what, value in example))
+
+
+def same(one: Any, other: Any) -> bool:
+    """Whether two values are equal, part by part; floats to nine digits, arrays by their values."""
+    if isinstance(one, float) and isinstance(other, float | int):
+        return math.isclose(one, other, rel_tol=1e-9, abs_tol=1e-9) or (math.isnan(one) and math.isnan(other))
+    if isinstance(one, np.ndarray) or isinstance(other, np.ndarray):
+        one, other = np.asarray(one), np.asarray(other)
+        if one.shape != other.shape:
+            return False
+        is_float = one.dtype.kind == "f"
+        return bool(
+            np.allclose(one, other, rtol=1e-9, equal_nan=True) if is_float else np.array_equal(one, other)
+        )
+    if type(one) is not type(other):
+        return bool(one == other)
+    if isinstance(one, msgspec.Struct) and "__eq__" not in vars(type(one)):
+        return all(same(getattr(one, name), getattr(other, name)) for name in one.__struct_fields__)
+    if dataclasses.is_dataclass(one):
+        return all(
+            same(getattr(one, field.name), getattr(other, field.name)) for field in dataclasses.fields(one)
+        )
+    if isinstance(one, dict):
+        return one.keys() == other.keys() and all(same(value, other[key]) for key, value in one.items())
+    if isinstance(one, list | tuple):
+        return len(one) == len(other) and all(map(same, one, other))
+    return bool(one == other)
+
+
+def shown(value: Any) -> str:
+    """A value of an example as a line of text."""
+    if isinstance(value, frozenset):
+        tags = sorted(value, key=lambda tag: order_of(ImplementationTag(tag)))
+        return "{" + ", ".join(map(str, tags)) + "}"
+    if isinstance(value, list) and value and isinstance(value[0], Output):
+        return ", ".join(
+            str(each.event) if each.to == "default" else f"{each.event} to {each.to}" for each in value
+        )
+    if isinstance(value, list) and not value:
+        return "none"
+    return str(value) if isinstance(value, Exception) else repr(value)
+
+
+def _has_array(value: Any) -> bool:
+    if isinstance(value, np.ndarray):
+        return True
+    if isinstance(value, msgspec.Struct):
+        return any(_has_array(getattr(value, name)) for name in value.__struct_fields__)
+    if isinstance(value, dict):
+        return any(map(_has_array, value.values()))
+    return isinstance(value, list | tuple) and any(map(_has_array, value))
