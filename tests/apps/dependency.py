@@ -7,7 +7,7 @@ import gzip
 import io
 import subprocess
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -65,11 +65,12 @@ def read_all(source: Any, max_rows: int) -> dict[int, list[Event]]:
     return {origin: Batch.concat(batches).events() for origin, batches in sorted(found.items())}
 
 
-def as_csv(columns: Sequence[str], rows: Iterable[Out]) -> list[str]:
-    """Lines of a csv file with these rows, sorted after the header."""
+def as_csv(columns: Sequence[str], rows: Iterable[Out], ordered: bool = False) -> list[str]:
+    """Lines of a csv file with these rows, sorted after the header unless `ordered`."""
     out = io.StringIO()
     csv.writer(out, lineterminator="\n").writerows(rows)
-    return [",".join(columns), *sorted(out.getvalue().splitlines())]
+    lines = out.getvalue().splitlines()
+    return [",".join(columns), *(lines if ordered else sorted(lines))]
 
 
 def launch(topology: Path, folder: Path, sinks: Sequence[str], *options: str) -> dict[str, list[str]]:
@@ -82,13 +83,21 @@ def launch(topology: Path, folder: Path, sinks: Sequence[str], *options: str) ->
     return {sink: (folder / f"{sink}.csv").read_text().splitlines() for sink in sinks}
 
 
-def deployments(program: str) -> Iterator[tuple[str, ...]]:
+def deployments(program: str) -> list[tuple[str, ...]]:
     """Options of `launch`: workers, transports, batch sizes and plans, each with each."""
     ways = [("1", "local"), ("2", "shm"), ("4", "shm")]
-    for (workers, transport), batch_size, plan in product(
-        ways, (1, 7, 4096), ("communication", "balanced", "sequential")
-    ):
-        yield (
+    return [
+        (
             *("--workers", workers, "--transport", transport),
             *("--set", f"deploy.batch_size={batch_size}", "--set", f"actors.{program}.plan={plan}"),
         )
+        for (workers, transport), batch_size, plan in product(
+            ways, (1, 7, 4096), ("communication", "balanced", "sequential")
+        )
+    ]
+
+
+def quick(program: str, *numbers: int) -> list[tuple[str, ...]]:
+    """A few of them: by default one worker, two with small batches, and four."""
+    found = deployments(program)
+    return [found[number] for number in numbers or (6, 12, 22)]

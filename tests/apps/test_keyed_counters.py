@@ -14,6 +14,7 @@ from actorstream.dgs import ImplementationTag
 from actorstream.dgs.dependence import Dependence
 from actorstream.dgs.optimizer.base import Question
 from actorstream.dgs.optimizer.communication import communication
+from actorstream.testing import check_program
 from apps.keyed_counters import generate, reference
 from apps.keyed_counters.events import Operation
 from apps.keyed_counters.program import KeyedCounters
@@ -84,3 +85,8 @@ def test_rates_found_in_the_data_give_the_tree_of_figure_3() -> None:
         "│  └─ w4 State on node1: i(1)@node1 100/s",
         "└─ w5 State on node3: i(2)@node3 300/s, r(2)@node0 10/s",
     ]
+
+
+@pytest.mark.parametrize("classes", [0, 2])
+def test_the_program_is_consistent(classes: int) -> None:
+    check_program(KeyedCounters(classes=classes), {"events": Operation}, examples=30)

@@ -133,7 +133,7 @@ def reference_of(rows: list[Row]) -> LinearRoad:
     return LinearRoad().run(rows)
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=30)
 @given(traffic(), st.sampled_from((1, 7, 4096)), st.booleans())
 def test_operators_find_what_the_reference_finds_in_any_traffic(
     rows: list[Row], size: int, saves: bool

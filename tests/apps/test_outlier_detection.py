@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from actorstream.dgs.sequential import InputStream
+from actorstream.testing import check_program
 from apps.outlier_detection import reference
 from apps.outlier_detection.events import Check, Connection
 from apps.outlier_detection.program import OutlierDetection
@@ -83,3 +84,7 @@ def test_a_row_with_too_few_fields_is_named(tmp_path: Path) -> None:
         file.write("1,2,3\n")
     with pytest.raises(ValueError, match=r"a\.csv\.gz, row 0: 3 fields; allowed: 43"):
         connections(path)
+
+
+def test_the_program_is_consistent() -> None:
+    check_program(OutlierDetection(streams=2), {"connections": Connection, "checks": Check}, examples=10)

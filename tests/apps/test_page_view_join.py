@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from actorstream.dgs.sequential import InputStream
+from actorstream.testing import check_program
 from apps.page_view_join import generate, reference
 from apps.page_view_join.events import Update, View
 from apps.page_view_join.program import PageViewJoin
@@ -104,3 +105,8 @@ def test_generated_updates_come_to_each_page_after_as_many_views_as_asked_for() 
     assert [row[0] for row in found["replaced"]] == [20, 30, 40, 50, 60, 70]
     metadata = [row[3] for row in sorted(found["joined"], key=lambda row: row[1]) if row[2] == "page0"]
     assert metadata == [None] * 10 + ["zip 0"] * 10 + ["zip 2"] * 10 + ["zip 4"] * 10
+
+
+@pytest.mark.parametrize("classes", [0, 2])
+def test_the_program_is_consistent(classes: int) -> None:
+    check_program(PageViewJoin(classes=classes), {"views": View, "updates": Update}, examples=30)

@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from actorstream.dgs.sequential import InputStream
+from actorstream.testing import check_program
 from apps.rule_fraud import generate, reference
 from apps.rule_fraud.events import Rule, Transaction
 from apps.rule_fraud.program import RuleFraud
@@ -86,3 +87,7 @@ def test_generated_streams_have_frauds_between_as_many_rules_as_asked_for() -> N
     found = outputs(RuleFraud(), inputs, True)
     assert [ts for ts, _ in found["aggregates"]] == [6000, 12_000, 18_000, 24_000, 30_000]
     assert 10 < len(found["frauds"]) < 60
+
+
+def test_the_program_is_consistent() -> None:
+    check_program(RuleFraud(), {"transactions": Transaction, "rules": Rule}, examples=40)

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from actorstream.testing import check_program
 from apps.smart_home import reference
 from apps.smart_home.events import Measurement
 from apps.smart_home.program import SmartHome
@@ -105,3 +106,7 @@ def test_a_prediction_is_the_mean_of_four_averages_and_what_is_missing_counts_no
         (2, 1, (2 + 50 + 0 + 50) / 4),
         (2, 2, (2 + 50 + 2 + 0) / 4),
     ]
+
+
+def test_the_program_is_consistent() -> None:
+    check_program(SmartHome(0, 10, 3), {"measurements": Measurement}, examples=40)

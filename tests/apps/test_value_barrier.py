@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from actorstream.dgs.sequential import InputStream
+from actorstream.testing import check_program
 from apps.value_barrier import generate, reference
 from apps.value_barrier.events import Barrier, Value
 from apps.value_barrier.program import ValueBarrier
@@ -94,3 +95,7 @@ def test_a_source_goes_on_where_it_was() -> None:
     assert rest == {0: whole[0][20:], 1: whole[1][3:]}
     assert source.position() == {"s0": 50, "s1": 50}
     assert source.lower_bound(0) == 2**63 - 1
+
+
+def test_the_program_is_consistent() -> None:
+    check_program(ValueBarrier(), {"values": Value, "barriers": Barrier}, examples=40)
