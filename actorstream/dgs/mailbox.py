@@ -55,12 +55,13 @@ class _Waiting:
 class _Buffer:
     """The events of one tag that wait, in their order, and its timer."""
 
-    __slots__ = ("bound", "dependents", "rank", "stream", "tag", "waiting")
+    __slots__ = ("bound", "dependents", "place", "rank", "stream", "tag", "waiting")
 
     def __init__(self, tag: Any, rank: int, stream: Any) -> None:
         self.tag, self.rank, self.stream = tag, rank, stream
         self.waiting: deque[_Waiting] = deque()
         self.bound = NOTHING
+        self.place = NOTHING
         self.dependents: tuple[_Buffer, ...] = ()
 
     @property
@@ -70,6 +71,14 @@ class _Buffer:
             return self.bound
         first = self.waiting[0]
         return int(first.times[first.first])
+
+    @property
+    def head_place(self) -> int:
+        """The least place in the stream that it has, or may still bring, at the time `head`; NOTHING: any."""
+        if not self.waiting:
+            return self.place
+        first = self.waiting[0]
+        return first.place(first.first)
 
 
 class Mailbox:
@@ -118,13 +127,15 @@ class Mailbox:
             raise DataError(_decreases(tag, times, buffer.bound))
         buffer.waiting.append(_Waiting(times, item, places))
         buffer.bound = int(times[-1])
+        buffer.place = NOTHING if places is None else int(places[-1]) + 1
         self._moved(buffer)
 
-    def promise(self, tag: Hashable, bound: int) -> None:
-        """A heartbeat: no event of the tag before `bound` will follow; `ENDED`: none at all. A lower one does nothing."""
+    def promise(self, tag: Hashable, bound: int, place: int = NOTHING) -> None:
+        """A heartbeat: no event of the tag before `bound`, and none at it before `place` in its stream, will follow;
+        `ENDED`: none at all. A lower one does nothing."""
         buffer = self._buffers[tag]
-        if bound > buffer.bound:
-            buffer.bound = bound
+        if bound > buffer.bound or (bound == buffer.bound and place > buffer.place):
+            buffer.bound, buffer.place = bound, place
             if not buffer.waiting:
                 self._moved(buffer)
 
@@ -152,9 +163,10 @@ class Mailbox:
                 self._work.update(dict.fromkeys(buffer.dependents))
         return found
 
-    def head(self, tag: Hashable) -> int:
-        """The least time that a tag has waiting or may still bring."""
-        return self._buffers[tag].head
+    def head(self, tag: Hashable) -> tuple[int, int]:
+        """The least time, and place in the stream at it, that a tag has waiting or may still bring."""
+        buffer = self._buffers[tag]
+        return buffer.head, buffer.head_place
 
     @property
     def frontier(self) -> int:
@@ -181,8 +193,7 @@ class Mailbox:
             if head > limit:
                 continue
             if other.stream == buffer.stream:
-                first = other.waiting[0] if other.waiting else None
-                allowed = NOTHING if first is None else first.place(first.first)
+                allowed = other.head_place
             else:
                 allowed = ENDED if other.rank > buffer.rank else NOTHING
             limit, place = head, allowed if head < limit else min(place, allowed)

@@ -74,6 +74,7 @@ class Program(Actor):
     """
 
     program: ClassVar[bool] = True
+    uses_event_time: ClassVar[bool] = True
 
     State: ClassVar[Any]
     tags: Mapping[str, str | Tagging | Every] = {}

@@ -42,10 +42,12 @@ class StateDown(NamedTuple):
 
 
 class Promise(NamedTuple):
-    """Parent to child: no request for events of this tag before `bound` will follow. ENDED: none at all."""
+    """Parent to child: no request for events of this tag before `bound`, and none at it before `place` in its stream,
+    will follow. ENDED: none at all."""
 
     tag: Any
     bound: int
+    place: int = NOTHING
 
 
 ToChild = Request | StateDown | Promise
@@ -93,6 +95,12 @@ class _Operation:
     def is_request(self) -> bool:
         return self.rows.item is None
 
+    @property
+    def head(self) -> tuple[int, int]:
+        """Time and place of its first event."""
+        rows, first = self.rows, self.first
+        return int(rows.times[first]), NOTHING if rows.places is None else int(rows.places[first])
+
 
 class WorkerProtocol:
     """One worker of a plan: mailbox, state, and what passes between it, its parent and its children.
@@ -108,7 +116,7 @@ class WorkerProtocol:
         ranks: all tags of the plan in the order of their ranks; those of one stream side by side.
         depends: for each tag those that depend on it.
         calls: the program.
-        below: for each child the tags that it and its descendants are responsible for; empty: a leaf.
+        children: how many it has: none or two.
         is_root: whether it has no parent.
         streams: tag -> its stream, where several tags share one.
     """
@@ -121,32 +129,27 @@ class WorkerProtocol:
         ranks: Sequence[Any],
         depends: Mapping[Any, Iterable[Any]],
         calls: Calls,
-        below: Sequence[Iterable[Any]] = (),
+        children: int = 0,
         is_root: bool = True,
         streams: Mapping[Any, Any] | None = None,
     ) -> None:
         self.own, self.calls, self.is_root = frozenset(own), calls, is_root
         tags = self.own.union(above)
         self._tags = [tag for tag in ranks if tag in tags]
-        near = _ordered(self._tags, self.own, depends, frozenset().union(*below))
+        near = _ordered(self._tags, self.own, depends, not children)
         self.mailbox = Mailbox(self._tags, near, streams)
         self.to_parent: list[StateUp] = []
-        self.to_children: tuple[list[ToChild], ...] = tuple([] for _ in below)
-        self._concerned = [self._concerning(depends, frozenset(tags)) for tags in below]
-        self._promised: list[dict[Any, int]] = [dict.fromkeys(self._tags, NOTHING) for _ in below]
+        self.to_children: tuple[list[ToChild], ...] = tuple([] for _ in range(children))
+        self._promised = dict.fromkeys(self._tags, (NOTHING, NOTHING))
         self._queue: deque[_Operation] = deque()
         self._operation: _Operation | None = None
         self._state: Any = None
         self._phase = Phase.LENT
-        self._answers: list[StateUp | None] = [None] * len(below)
+        self._answers: list[StateUp | None] = [None] * children
         self._final = False
         self.done = False
         """Whether it has given its state up for the last time."""
         self.joins = 0
-
-    def _concerning(self, depends: Mapping[Any, Iterable[Any]], below: frozenset[Any]) -> frozenset[Any]:
-        """The tags whose promises matter to a child or to those below it."""
-        return frozenset(tag for tag in self._tags if not below.isdisjoint(depends.get(tag, ())))
 
     # -- what comes in
 
@@ -164,7 +167,7 @@ class WorkerProtocol:
 
     def from_parent(self, message: ToChild) -> None:
         if isinstance(message, Promise):
-            self.mailbox.promise(message.tag, message.bound)
+            self.mailbox.promise(*message)
         elif isinstance(message, StateDown):
             self._returned(message)
         elif message.tag is None:
@@ -178,12 +181,15 @@ class WorkerProtocol:
 
     # -- what follows from it
 
-    def run(self) -> None:
-        """Does everything that can be done now."""
-        while self._step():
-            pass
+    def run(self, most: int = 1 << 30) -> bool:
+        """Does everything that can be done now, or `most` steps of it; whether there may be more."""
+        more = True
+        while more and most > 0:
+            more = self._step()
+            most -= 1
         if self.to_children:
             self._promise_down()
+        return more
 
     def _step(self) -> bool:
         """One operation, or part of one; whether there may be more."""
@@ -302,28 +308,34 @@ class WorkerProtocol:
     def _promise_down(self) -> None:
         """Tells the children how far requests of each tag may be excluded, behind the requests that were made."""
         self._release()
-        first: dict[Any, int] = {}
+        first: dict[Any, tuple[int, int]] = {}
         for operation in self._queue:
-            first.setdefault(operation.tag, int(operation.rows.times[operation.first]))
+            if operation.tag not in first:
+                first[operation.tag] = operation.head
         for tag in self._tags:
-            bound = first.get(tag)
-            if bound is None:
-                bound = self.mailbox.head(tag)
-            for messages, promised, concerned in zip(self.to_children, self._promised, self._concerned):
-                if bound > promised[tag] and (bound == ENDED or tag in concerned):
-                    promised[tag] = bound
-                    messages.append(Promise(tag, bound))
+            bound = first.get(tag) or self.mailbox.head(tag)
+            if bound > self._promised[tag]:
+                self._promised[tag] = bound
+                for messages in self.to_children:
+                    messages.append(Promise(tag, *bound))
 
     # -- looking at it
 
     @property
+    def lent_until(self) -> int | None:
+        """The time of the last event for which the parent has this worker's state; None: it has not."""
+        if self._phase is not Phase.LENT or self._operation is None:
+            return None
+        return int(self._operation.rows.times[-1])
+
+    @property
     def frontier(self) -> int:
         """No event before this time will be worked on here any more."""
-        found = min((self.mailbox.head(tag) for tag in self.own), default=ENDED)
+        found = min((self.mailbox.head(tag)[0] for tag in self.own), default=ENDED)
         waiting = [*self._queue] if self._operation is None else [self._operation, *self._queue]
         for operation in waiting:
             if not operation.is_request and operation.first < operation.last:
-                found = min(found, int(operation.rows.times[operation.first]))
+                found = min(found, operation.head[0])
         return found
 
     def statistics(self) -> dict[str, int]:
@@ -333,24 +345,17 @@ class WorkerProtocol:
 
 
 def _ordered(
-    tags: Iterable[Any], own: frozenset[Any], depends: Mapping[Any, Iterable[Any]], below: frozenset[Any]
+    tags: Iterable[Any], own: frozenset[Any], depends: Mapping[Any, Iterable[Any]], is_leaf: bool
 ) -> dict[Any, set[Any]]:
     """Which tags a worker takes in the order of their events.
 
-    Those that depend on each other; and those that do by way of tags of its descendants, since a later event that it
-    began with would wait for one of theirs that waits for an earlier one. Requests need not be ordered among each other:
-    they come one at a time, as the parent has ordered them."""
+    A leaf: those that depend on each other. A worker with children: all, since an operation takes the states of all below
+    it, and a later event that it began with may wait there for one that waits for an earlier one; or for a source that
+    waits for room behind one. Requests need not be ordered among each other: they come one at a time, as the parent has
+    ordered them."""
     here = frozenset(tags)
-    near = {tag: set(here.intersection(depends.get(tag, ()))) for tag in tags}
-    left = set(below)
-    while left:
-        edge, touched = [left.pop()], set[Any]()
-        while edge:
-            reached = depends.get(edge.pop(), ())
-            touched |= here.intersection(reached)
-            further = left.intersection(reached)
-            left -= further
-            edge += further
-        for tag in touched:
-            near[tag] |= touched
+    if is_leaf:
+        near = {tag: set(here.intersection(depends.get(tag, ()))) for tag in tags}
+    else:
+        near = {tag: set(here) for tag in tags}
     return {tag: others if tag in own else others & own for tag, others in near.items()}

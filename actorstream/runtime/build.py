@@ -12,6 +12,9 @@ from actorstream.errors import OperatorError
 from actorstream.events.batch import Batch
 from actorstream.ordering import ORDERINGS
 from actorstream.ordering.serial import SerialGate
+from actorstream.runtime.dependency.build import ProgramBuilder
+from actorstream.runtime.dependency.output import TagLane
+from actorstream.runtime.dependency.replica import ProgramReplica
 from actorstream.runtime.hooks import EventCall, operator_error
 from actorstream.runtime.idle_output import IdleOutLane
 from actorstream.runtime.idleness import IDLE_WORD, IdleInLane, Idleness
@@ -64,6 +67,7 @@ class _Builder:
         self.senders: dict[int, SendChannel] = {}
         self.receivers: dict[int, ReceiveChannel] = {}
         self.numberings: dict[tuple[Unit, str], Numbering] = {}
+        self.programs: dict[str, ProgramBuilder] = {}
 
     def build(self) -> list[Unit]:
         job = self.job
@@ -74,8 +78,10 @@ class _Builder:
         incoming: dict[int, list[Link]] = defaultdict(list)
         for link in job.links:
             incoming[link.consumer].append(link)
+        for actor in job.programs:
+            self._program(actor, incoming)
         for planned in mine:
-            if planned.id not in job.fused:
+            if planned.id not in job.fused and planned.id not in self.units:
                 self.units[planned.id] = self._unit(planned, incoming[planned.id])
         for planned in mine:
             if planned.id in job.fused:
@@ -90,7 +96,15 @@ class _Builder:
             _connected(replica)
         if job.restored is not None:
             restore_replicas(job.restored, self.replicas.values())
-        return list(self.units.values())
+        return list(dict.fromkeys(self.units[planned.id] for planned in mine if planned.id in self.units))
+
+    def _program(self, actor: str, incoming: dict[int, list[Link]]) -> None:
+        """The one unit of all workers of a plan that are here."""
+        replicas = [each for each in self.replicas.values() if each.name == actor]
+        builder = self.programs[actor] = ProgramBuilder(self.worker, actor, self.senders, self.receivers)
+        if replicas:
+            unit = builder.unit(replicas, incoming, lambda link: self._decoder(link, None))
+            self.units.update(dict.fromkeys((each.id for each in replicas), unit))
 
     def _head_unit(self, replica: int) -> Unit:
         while replica in self.job.fused:
@@ -113,6 +127,8 @@ class _Builder:
             kind = TimedReplica
             if node.role == "source":
                 actor = timed_source(self.job, actor, planned)
+        if node.name in self.job.programs:
+            kind = ProgramReplica
         replica = kind(
             actor,
             id=planned.id,
@@ -163,6 +179,13 @@ class _Builder:
                     self.senders[channel.id] = transport.sender(channel)
                 if channel.receiver == here:
                     self.receivers[channel.id] = transport.receiver(channel)
+        for tree_link in self.job.tree:
+            assert transport is not None
+            channel = tree_link.channel
+            if channel.sender == here:
+                self.senders[channel.id] = transport.sender(channel)
+            if channel.receiver == here:
+                self.receivers[channel.id] = transport.receiver(channel)
 
     def _unit(self, planned: PlannedReplica, links: list[Link]) -> Unit:
         job, head = self.job, self.replicas[planned.id]
@@ -299,6 +322,9 @@ class _Builder:
             replica.arena = replica.arena or next(
                 (lane.arena for lane in lanes if lane.arena is not None), None
             )
+            if edge.consumer in self.programs:
+                replica.edges[edge.output].append(self.programs[edge.consumer].edge(edge, replica, lanes))
+                continue
             replica.edges[edge.output].append(
                 LaneEdge(lanes[0])
                 if len(lanes) == 1
@@ -314,6 +340,8 @@ class _Builder:
         point = self.job.serial.edges.get(link.edge.index)
         if point is not None:
             kind = partial(SerialLane, numbering=self._numbering(unit, point))
+        elif link.edge.consumer in self.programs:
+            kind = TagLane
         return kind(  # type: ignore[no-any-return]
             channel,
             arena,

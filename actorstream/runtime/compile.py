@@ -17,6 +17,7 @@ from actorstream.errors import ConfigurationError, Problem
 from actorstream.metrics.counters import CounterTable
 from actorstream.ordering import ORDERINGS
 from actorstream.placement import PLACEMENTS, place
+from actorstream.runtime.dependency.compile import deployments, placed_wires, tree_links
 from actorstream.runtime.fuse import fusible
 from actorstream.runtime.idleness import IDLE_WORD, idle_sources
 from actorstream.runtime.pooling import has_pool, joined, needed, pool_limits
@@ -38,6 +39,8 @@ from actorstream.transports.registry import installed_transports, load_transport
 
 if TYPE_CHECKING:
     from actorstream.checkpoint.checkpoint import Checkpoint
+    from actorstream.dgs.deployment import Deployment
+    from actorstream.runtime.dependency.links import TreeLink
     from actorstream.topology.deploy import DeploySpec
     from actorstream.topology.graph import Edge, Graph
     from actorstream.topology.spec import TopologySpec
@@ -101,6 +104,10 @@ class Job:
     """What this run goes on from; None: from the beginning."""
     pooled: dict[str, float] = field(default_factory=dict)
     """Actors that the pool runs -> threads that may be in one of their replicas at once."""
+    programs: dict[str, Deployment] = field(default_factory=dict)
+    """Actors with `order = "dependency"` -> their planned program."""
+    tree: list[TreeLink] = field(default_factory=list)
+    """Channels between workers of a synchronization plan that are in different processes."""
 
     @classmethod
     def of(cls, graph: Graph, plan: ExecutionPlan) -> Job:
@@ -111,6 +118,7 @@ class Job:
         job = cls(graph, plan, transport, CounterTable(len(plan.replicas)), processes)
         job.serial = serial_plan(graph)
         job.timestamp = timestamp_plan(graph)
+        job.programs = deployments(job)
         job.fused = _fused_of(job)
         job.listens = listeners(graph)
         job.idles = bool(job.listens.intersection(idle_sources(graph)))
@@ -118,7 +126,7 @@ class Job:
         if has_pool(plan.deploy):
             job.serial = needed(graph, job.serial)
             job.pooled = pool_limits(graph, job.serial)
-        job.wires = wires(graph, job.listens, job.serial, job.timestamp)
+        job.wires = placed_wires(job, wires(graph, job.listens, job.serial, job.timestamp))
         return job
 
     @property
@@ -152,6 +160,7 @@ class Job:
     def make_fabric(self) -> Fabric | None:
         """What the processes share; None if no channel leaves a process. ResourceError if limits are too small."""
         channels = [link.channel for link in self.links if link.remote]
+        channels += [link.channel for link in self.tree]
         if self.processes == 1:
             return None
         return self.transport.fabric(self.processes, channels, self.fingerprint)
@@ -247,6 +256,7 @@ def _links(job: Job) -> list[Link]:
         links.append(
             Link(channel, edges[planned.edge], planned.producer, planned.consumer, sender != receiver)
         )
+    job.tree = tree_links(job, next_bit)
     return links
 
 

@@ -148,6 +148,6 @@ def test_tags_of_one_stream_go_by_their_places_at_one_time() -> None:
     box.insert("a", times(5, 5, 6), "a", times(0, 3, 4))
     box.insert("b", times(5, 5), "b", times(1, 2))
     assert box.release() == [("a", "a", 0, 1), ("b", "b", 0, 2)]  # at 5 b may bring more
-    box.promise("b", 6)
+    box.promise("b", 5, 4)
     assert box.release() == [("a", "a", 1, 2)]
-    assert box.head("a") == 6
+    assert box.head("a") == (6, 4) and box.head("b") == (5, 4)

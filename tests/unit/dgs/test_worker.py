@@ -73,9 +73,7 @@ def parent_of_two(log: list[Any]) -> WorkerProtocol:
     """A root with barriers above two leaves with values of the same key."""
     tags = [BARRIER, VALUE, OTHER]
     depends = {tag: [each for each in tags if Keyed.depends(tag, each)] for tag in tags}
-    root = WorkerProtocol(
-        [BARRIER], [], ranks=tags, depends=depends, calls=Keyed(log), below=[[VALUE], [OTHER]]
-    )
+    root = WorkerProtocol([BARRIER], [], ranks=tags, depends=depends, calls=Keyed(log), children=2)
     root.start({})
     return root
 
@@ -177,15 +175,13 @@ def test_the_run_ends_with_one_state_at_the_root() -> None:
     assert root.done and root.calls.final == {0: 3}  # type: ignore[attr-defined]
 
 
-def test_events_that_meet_by_way_of_a_descendant_are_taken_in_their_order() -> None:
+def test_a_worker_with_children_takes_all_its_events_in_their_order() -> None:
     """Two tags of a worker that are independent, a third below that depends on both: were the later one begun first,
     it would wait for the third, which waits for the earlier one."""
     early, late, below = ("i", 0, "a"), ("i", 0, "b"), ("r", 0, "c")
     tags = [early, late, below, ("i", 1, "d")]
     depends = {early: [below], late: [below], below: [early, late, below], tags[3]: []}
-    root = WorkerProtocol(
-        [early, late], [], ranks=tags, depends=depends, calls=Keyed([]), below=[[below], [tags[3]]]
-    )
+    root = WorkerProtocol([early, late], [], ranks=tags, depends=depends, calls=Keyed([]), children=2)
     root.start({})
     root.run()
     taken(root.to_children[0])

@@ -88,7 +88,7 @@ class Tree:
             ranks=self.ranks,
             depends=self.depends,
             calls=calls,
-            below=[tags_below(child) for child in children],
+            children=len(children),
             is_root=parent is None,
             streams={tag: tag[2] for tag in self.ranks},
         )

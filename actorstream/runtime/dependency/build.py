@@ -1,0 +1,197 @@
+"""Builds the unit of a program's workers in one process, and the edges that lead to them. Once, before the first event."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from actorstream.dgs.worker import WorkerProtocol
+from actorstream.errors import OperatorError
+from actorstream.runtime.dependency.calls import ProgramCalls
+from actorstream.runtime.dependency.compile import positioned
+from actorstream.runtime.dependency.lanes import TagLane
+from actorstream.runtime.dependency.links import TreeReceiver, TreeSender
+from actorstream.runtime.dependency.messages import Codec
+from actorstream.runtime.dependency.output import TagEdge
+from actorstream.runtime.dependency.unit import ProgramUnit, TreeWorker, connect
+from actorstream.runtime.hooks import operator_error
+from actorstream.runtime.source_unit import SourceUnit
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from actorstream.dgs.deployment import Deployment
+    from actorstream.events.batch import Batch
+    from actorstream.runtime.compile import Job, Link
+    from actorstream.runtime.dependency.links import TreeLink
+    from actorstream.runtime.replica import Replica
+    from actorstream.runtime.worker import Worker
+    from actorstream.topology.graph import Edge
+    from actorstream.transports.base import Frame, ReceiveChannel, SendChannel
+
+
+class ProgramBuilder:
+    """Builds what one actor's plan needs in one process.
+
+    Args:
+        senders, receivers: the ends of channels that this process has, by number.
+    """
+
+    def __init__(
+        self,
+        worker: Worker,
+        actor: str,
+        senders: Mapping[int, SendChannel],
+        receivers: Mapping[int, ReceiveChannel],
+    ) -> None:
+        self.worker, self.actor = worker, actor
+        self.job: Job = worker.job
+        self.deployment: Deployment = self.job.programs[actor]
+        self.senders, self.receivers = senders, receivers
+        self.owners = {
+            number: self.deployment.responsible[tag] for number, tag in enumerate(self.deployment.tags)
+        }
+        self.positioned = positioned(self.deployment)
+
+    # -- the workers
+
+    def unit(
+        self,
+        replicas: Sequence[Replica],
+        incoming: Mapping[int, Sequence[Link]],
+        decoder: Callable[[Link], Callable[[Frame], Batch]],
+    ) -> ProgramUnit:
+        """The unit of the replicas that are in this process. `incoming`: their channels, by replica."""
+        tree = self.deployment.tree
+        workers = [self._tree_worker(replica) for replica in replicas]
+        children = {number: tree.children(number) for number in range(1, len(tree.workers) + 1)}
+        connect(workers, tree.parents, children)
+        unit = ProgramUnit(self.worker, workers)
+        unit.follows = self.actor in self.job.listens and any(
+            edge.consumer in self.job.listens for edge in self.job.graph.consumers(self.actor)
+        )
+        for each in workers:
+            for link in incoming[each.replica.id]:
+                self._add_lane(unit, each, link, decoder(link))
+            several = {tag for lane in each.lanes for tag in lane.tags}
+            for tag in several:
+                found = [lane for lane in each.lanes if tag in lane.tags]
+                if len(found) > 1:
+                    each.lanes_of[tag] = found
+        for tree_link in self.job.tree:
+            if tree_link.actor == self.actor:
+                self._add_link(unit, {each.number: each for each in workers}, tree_link)
+        for each in workers:
+            if each.number == 1:
+                self._start(each)
+        return unit
+
+    def _start(self, root: TreeWorker) -> None:
+        program: Any = root.replica.actor
+        try:
+            state = program.init()
+        except Exception as error:
+            raise operator_error(root.replica.name, root.replica.replica, None, error) from error
+        root.protocol.start(state)
+
+    def _tree_worker(self, replica: Replica) -> TreeWorker:
+        deployment, number = self.deployment, replica.replica + 1
+        tree = deployment.tree
+        numbers = {tag: index for index, tag in enumerate(deployment.tags)}
+        planned = tree.worker(number)
+        dependence = deployment.dependence
+        protocol = WorkerProtocol(
+            [numbers[tag] for tag in planned.tags],
+            [numbers[tag] for above in tree.ancestors(number) for tag in tree.worker(above).tags],
+            ranks=range(len(deployment.tags)),
+            depends={
+                numbers[tag]: [
+                    numbers[other] for other in (*dependence.on(tag), tag) if dependence.depends(tag, other)
+                ]
+                for tag in deployment.tags
+            },
+            calls=ProgramCalls(replica, deployment, number),  # type: ignore[arg-type]
+            children=len(planned.children),
+            is_root=number == 1,
+            streams={numbers[tag]: f"s{rank}" for tag, rank in deployment.ranks.items() if rank >= 0},
+        )
+        return TreeWorker(number, replica, protocol)
+
+    def _add_lane(
+        self, unit: ProgramUnit, each: TreeWorker, link: Link, decode: Callable[[Frame], Batch]
+    ) -> None:
+        lane = TagLane(
+            len(each.lanes),
+            link.edge.name,
+            self.receivers[link.channel.id],
+            decode,
+            [tag for tag in self._tags_from(link) if self.owners[tag] == each.number],
+            link.edge.name in self.positioned,
+        )
+        each.lanes.append(lane)
+        self.worker.by_bit[link.channel.receive_bit] = unit
+
+    def _tags_from(self, link: Link) -> list[int]:
+        """The tags whose events a producer's replica brings."""
+        deployment = self.deployment
+        producer = self.job.plan.replicas[link.producer]
+        replicas = self.job.graph.actors[producer.actor].replicas
+        found = []
+        for number, planned in enumerate(deployment.planned.tags):
+            if planned.stream < 0:
+                continue
+            stream = deployment.streams[planned.stream]
+            if stream.input == link.edge.name and (
+                stream.partition < 0 or stream.partition % replicas == producer.index
+            ):
+                found.append(number)
+        return found
+
+    def _add_link(self, unit: ProgramUnit, here: Mapping[int, TreeWorker], link: TreeLink) -> None:
+        arena = self.worker.transport.arena if self.worker.transport is not None else None
+        where = f"{self.actor}, w{link.receiver}"
+        channel = link.channel
+        tree = self.deployment.tree
+        goes_up = tree.parents.get(link.sender) == link.receiver
+        if link.sender in here and channel.id in self.senders:
+            if arena is None:
+                raise OperatorError(
+                    self.actor,
+                    link.sender - 1,
+                    f"transport {self.job.deploy.transport!r} hands over no memory, and workers of a plan in different "
+                    "processes need it; allowed: local, shm",
+                )
+            each = here[link.sender]
+            sender = TreeSender(self.senders[channel.id], arena, Codec(Any, where))
+            if goes_up:
+                each.up = sender
+            else:
+                each.down[tree.children(link.sender).index(link.receiver)] = sender
+            self.worker.by_bit[channel.send_bit] = unit
+        if link.receiver in here and channel.id in self.receivers:
+            each = here[link.receiver]
+            state = self.deployment.state_class(link.sender if goes_up else link.receiver)
+            child = tree.children(link.receiver).index(link.sender) if goes_up else -1
+            each.receivers.append((TreeReceiver(self.receivers[channel.id], Codec(state, where)), child))
+            self.worker.by_bit[channel.receive_bit] = unit
+
+    # -- the way to them
+
+    def edge(self, edge: Edge, replica: Replica, lanes: Sequence[Any]) -> TagEdge:
+        """The edge from a replica to the workers; `lanes` by index of the worker."""
+        actor: Any = replica.actor
+        unit = replica.unit
+        numbers = [
+            number
+            for number, planned in enumerate(self.deployment.planned.tags)
+            if planned.stream >= 0 and self.deployment.streams[planned.stream].input == edge.name
+        ]
+        return TagEdge(
+            self.deployment.classifier(edge.name),
+            {number: self.owners[number] - 1 for number in numbers},
+            lanes,
+            lambda: getattr(actor, "origin", 0),
+            promises=not isinstance(unit, SourceUnit) or unit.one_partition,
+            positioned=edge.name in self.positioned,
+            where=f"{replica.name} -> {self.actor}",
+        )

@@ -1,0 +1,114 @@
+"""Calls a program for one worker of its plan: update, fork, join, end. Decides nothing about order; keeps no state."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from itertools import chain, repeat
+from time import monotonic_ns
+from typing import TYPE_CHECKING, Any
+
+from actorstream.events.batch import Batch
+from actorstream.runtime.hooks import answerer, operator_error, shape_of
+
+if TYPE_CHECKING:
+    from actorstream.dgs.deployment import Deployment
+    from actorstream.dgs.tags import Tag
+    from actorstream.runtime.dependency.lanes import Held
+    from actorstream.runtime.dependency.replica import ProgramReplica
+
+
+class ProgramCalls:
+    """What the protocol of worker `number` asks of the program (`dgs.worker.Calls`); tags are numbers of the plan.
+
+    What the program puts out goes to the outputs of the worker's replica at once.
+    """
+
+    def __init__(self, replica: ProgramReplica, deployment: Deployment, number: int) -> None:
+        self.replica = replica
+        program: Any = replica.actor
+        self.program = program
+        self._tags: list[Tag] = [each.tag for each in deployment.tags]
+        self._batch: Callable[..., Any] | None = getattr(program, "update_batch", None)
+        self._update: Callable[..., Any] = program.update
+        self._shape = shape_of(self._update)
+        self._answer = answerer(self._shape)
+        self._predicates = deployment.predicates(number)
+        fork = deployment.fork(number)
+        self._functions = None if fork is None else program.functions(fork)
+
+    def update(self, state: Any, tag: int, item: Held, first: int, last: int) -> Any:
+        replica = self.replica
+        batch = item.rows(first, last)
+        replica.entry_min, replica.entry_max = batch.entry_min, batch.entry_max
+        started = monotonic_ns()
+        replica.began = batch.began or started
+        self._process(state, batch, self._tags[tag])
+        replica.execute_ns += monotonic_ns() - started
+        replica.events_in += last - first
+        replica.jumbo_in += 1
+        replica.dispatch()
+        item.finished(last - first)
+        return state
+
+    def _process(self, state: Any, batch: Batch, tag: Tag) -> None:
+        """One slice: as columns if the program can and will, else one event after the other."""
+        if self._batch is not None:
+            try:
+                answer = self._batch(state, batch, tag)
+                if answer is not NotImplemented:
+                    if answer is not None:
+                        self.replica.take(answer)
+                    return
+            except Exception as error:
+                raise self._error(error, batch if batch.rows > 1 else batch.events()[0]) from error
+        events = batch.events()
+        out = self.replica.outbox.events["default"]
+        rest: Any = iter(events)
+        answers = map(self._update, repeat(state), rest, repeat(tag))
+        try:
+            self._collect(out, answers)
+        except Exception as error:
+            at = len(events) - rest.__length_hint__() - 1
+            raise self._error(error, events[max(at, 0)]) from error
+
+    def _collect(self, out: list[Any], answers: Iterator[Any]) -> None:
+        if self._shape in ("generator", "many"):
+            out.extend(chain.from_iterable(filter(None, answers)))
+        elif self._shape in ("one", "single", "nothing"):
+            out.extend(filter(None, answers))
+        else:
+            answer = self._answer
+            for each in answers:
+                if isinstance(each, Batch):
+                    self.replica.take(each)
+                elif each is not None:
+                    answer(out, each)
+
+    def join(self, left: Any, right: Any) -> Any:
+        started = monotonic_ns()
+        try:
+            return self._functions[1](left, right)  # type: ignore[index]
+        except Exception as error:
+            raise self._error(error) from error
+        finally:
+            self.replica.execute_ns += monotonic_ns() - started
+
+    def fork(self, state: Any) -> tuple[Any, Any]:
+        started = monotonic_ns()
+        try:
+            left, right = self._functions[0](state, *self._predicates)  # type: ignore[index, misc]
+        except Exception as error:
+            raise self._error(error) from error
+        self.replica.execute_ns += monotonic_ns() - started
+        return left, right
+
+    def finish(self, state: Any) -> None:
+        if hasattr(self.program, "end"):
+            try:
+                self.replica.take(self.program.end(state))
+            except Exception as error:
+                raise self._error(error) from error
+            self.replica.dispatch()
+
+    def _error(self, error: Exception, what: Any = None) -> Exception:
+        return operator_error(self.replica.name, self.replica.replica, what, error)

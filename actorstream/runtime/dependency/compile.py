@@ -1,0 +1,80 @@
+"""What programs add to a job before the run: the channels between workers of a plan, and the places that rows carry.
+
+Pure; the same in every process.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from actorstream.dgs.deployment import Deployment
+from actorstream.runtime.dependency.links import TreeLink
+from actorstream.topology.serial import POSITION
+from actorstream.transports.base import Channel
+
+if TYPE_CHECKING:
+    from actorstream.runtime.compile import Job
+    from actorstream.runtime.wire import Wire
+
+SLOTS = 64
+BUDGET = 1 << 20
+"""Of each of the two channels between a worker and its parent. A larger state is admitted alone."""
+
+
+def deployments(job: Job) -> dict[str, Deployment]:
+    """Actor -> its program, as it was planned."""
+    return {
+        planned.actor: Deployment(job.graph.actors[planned.actor].make(), planned)
+        for planned in job.plan.dependencies
+    }
+
+
+def tree_links(job: Job, next_bit: Callable[[int], int]) -> list[TreeLink]:
+    """The channels between workers of plans that are in different processes; their numbers follow the plan's."""
+    found: list[TreeLink] = []
+    replicas = {(each.actor, each.index): each for each in job.plan.replicas}
+    for planned in job.plan.dependencies:
+        process = {
+            number: job.process_of(replicas[planned.actor, number - 1])
+            for number in range(1, len(planned.workers) + 1)
+        }
+        for number, worker in enumerate(planned.workers, 1):
+            if not worker.parent or process[number] == process[worker.parent]:
+                continue
+            for sender, receiver in ((number, worker.parent), (worker.parent, number)):
+                channel = Channel(
+                    id=len(job.plan.channels) + len(found),
+                    sender=process[sender],
+                    receiver=process[receiver],
+                    send_bit=next_bit(process[sender]),
+                    receive_bit=next_bit(process[receiver]),
+                    slots=SLOTS,
+                    budget=BUDGET,
+                )
+                found.append(TreeLink(channel, planned.actor, sender, receiver))
+    return found
+
+
+def positioned(deployment: Deployment) -> set[str]:
+    """Inputs whose rows must carry their place in the stream: two tags of one stream depend on each other there."""
+    found = set()
+    for tag, planned in zip(deployment.tags, deployment.planned.tags):
+        if planned.stream < 0:
+            continue
+        if any(deployment.ranks[other] == planned.stream for other in deployment.dependence.on(tag)):
+            found.add(deployment.streams[planned.stream].input)
+    return found
+
+
+def placed_wires(job: Job, wires: dict[int, Wire]) -> dict[int, Wire]:
+    """The wires of a job, with the places that rows carry to programs."""
+    for name, deployment in job.programs.items():
+        needed = positioned(deployment)
+        for edge in job.graph.actors[name].inputs:
+            if edge.name in needed:
+                plain = wires[edge.index].plain
+                with_place = plain.with_system((*plain.system, POSITION))
+                wires[edge.index] = replace(wires[edge.index], plain=with_place, marked=None)
+    return wires

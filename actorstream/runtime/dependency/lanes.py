@@ -1,0 +1,125 @@
+"""The receiving side of dependency edges: slices of implementation tags that stay in their ring until they are worked on.
+
+So the budget of an edge bounds what waits in a mailbox, and a slice is never copied.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from actorstream.runtime.operator_unit import InLane
+from actorstream.topology.serial import POSITION
+from actorstream.transports.base import FRONTIER_END, FRONTIER_MIN, FrameKind
+
+if TYPE_CHECKING:
+    from actorstream.dgs.worker import WorkerProtocol
+    from actorstream.events.batch import Batch
+    from actorstream.transports.base import Frame, ReceiveChannel
+
+DATA, END = int(FrameKind.DATA), int(FrameKind.END)
+
+
+class Held:
+    """A frame that was looked at and not consumed: its rows, and how many of them are not worked on yet."""
+
+    __slots__ = ("batch", "kind", "left")
+
+    def __init__(self, kind: int, batch: Batch | None) -> None:
+        self.kind, self.batch = kind, batch
+        self.left = 0 if batch is None else batch.rows
+
+    def rows(self, first: int, last: int) -> Batch:
+        batch: Any = self.batch
+        if last - first == batch.rows:
+            return batch  # type: ignore[no-any-return]
+        part = batch.slice(first, last - first)
+        part.began = batch.began
+        return part  # type: ignore[no-any-return]
+
+    @property
+    def time(self) -> int:
+        """Of the first row that is not worked on."""
+        batch: Any = self.batch
+        return int(batch.event_times()[batch.rows - self.left])
+
+    def finished(self, rows: int) -> None:
+        """So many rows were worked on."""
+        self.left -= rows
+        if not self.left:
+            self.batch = None
+
+
+class TagLane(InLane):
+    """A source's channel to a worker of a plan.
+
+    Args:
+        tags: numbers of the tags that come on it and that the worker is responsible for.
+        positioned: whether rows carry their place in the stream.
+    """
+
+    __slots__ = ("bound", "frames", "positioned", "tags")
+
+    def __init__(
+        self,
+        index: int,
+        input_name: str,
+        channel: ReceiveChannel,
+        decode: Callable[[Frame], Batch],
+        tags: Sequence[int],
+        positioned: bool,
+    ) -> None:
+        super().__init__(index, input_name, channel, decode)
+        self.tags, self.positioned = tuple(tags), positioned
+        self.frames: deque[Held] = deque()
+        self.bound = FRONTIER_MIN
+        """What the source has promised of all its tags."""
+
+    def take_in(self, protocol: WorkerProtocol) -> bool:
+        """Gives the worker the slices that have come; whether there were any, or the promise has risen."""
+        if self.ended:
+            return False
+        channel, frames = self.channel, self.frames
+        bound = channel.frontier(0)  # read first: what it covers can be peeked now
+        before = len(frames)
+        while (frame := channel.peek(len(frames))) is not None:
+            if frame.kind == DATA:
+                batch = self.decode(frame)
+                batch.entry_min, batch.entry_max, batch.began = frame.min_entry, frame.max_entry, frame.began
+                held = Held(DATA, batch)
+                places = batch.system[POSITION].data if self.positioned else None
+                protocol.insert(frame.serial, batch.event_times(), held, places)  # type: ignore[arg-type]
+            else:
+                held = Held(frame.kind, None)
+                if frame.kind == END:
+                    bound = FRONTIER_END
+            frames.append(held)
+        risen = bound > self.bound
+        if risen:
+            self.bound = bound
+        return risen or len(frames) > before
+
+    def give_back(self, lent_until: int | None) -> None:
+        """Consumes what was worked on, in the order in which it came; and more where the source must not wait for that.
+
+        Rows at the very time that the source has promised wait for its next promise, so it must be able to send on. And
+        while the worker's state is lent up to some time, others may wait for this source to get there.
+        """
+        frames = self.frames
+        if lent_until is not None and self.bound <= lent_until:
+            self._give_all()
+            return
+        while frames and not frames[0].left:
+            if frames.popleft().kind == END:
+                self.ended = True
+            self.consume()
+        if frames and frames[0].batch is not None and frames[0].time >= self.bound:
+            self._give_all()
+
+    def _give_all(self) -> None:
+        """Gives all room back; the rows stay where they are until they are worked on."""
+        while self.frames:
+            if self.frames.popleft().kind == END:
+                self.ended = True
+            self.consume()

@@ -1,0 +1,110 @@
+"""The channels between workers of a plan in different processes: the only cycles there are. Carries, decides nothing.
+
+What a worker has to say never waits for room: it is kept until there is, so a full channel holds up nobody else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from actorstream.dgs.worker import Promise
+from actorstream.events.jumbo import JumboTuple
+from actorstream.transports.base import Frame, FrameKind
+
+if TYPE_CHECKING:
+    from actorstream.native.arena import Arena
+    from actorstream.runtime.dependency.messages import Codec, Message
+    from actorstream.transports.base import Channel, ReceiveChannel, SendChannel
+
+END = int(FrameKind.END)
+
+
+@dataclass(frozen=True, slots=True)
+class TreeLink:
+    """A channel of the job from one worker of a plan to its parent or a child, by replica numbers of the plan."""
+
+    channel: Channel
+    actor: str
+    sender: int
+    receiver: int
+    """Numbers of the two in the synchronization plan, from 1."""
+
+
+class TreeSender:
+    """The sending end: messages in their order, as few hand-overs as there are turns."""
+
+    def __init__(self, channel: SendChannel, arena: Arena, codec: Codec) -> None:
+        self.channel, self.arena, self.codec = channel, arena, codec
+        self.pending: list[Message] = []
+        self._encoded: Frame | None = None
+        self._ending = False
+
+    def end(self) -> None:
+        """Nothing follows what was said."""
+        self._ending = True
+
+    def flush(self) -> bool:
+        """Sends what waits; False: there is no room for all of it, and the doorbell will ring when there is."""
+        if self._encoded is None and not self.pending and not self._ending:
+            return True
+        self.channel.poll()
+        while (frame := self._encoded or self._next()) is not None:
+            self._encoded = frame
+            if not self.channel.send_nowait(frame):
+                return False
+            self._encoded = None
+        return True
+
+    def _next(self) -> Frame | None:
+        if self.pending:
+            messages, self.pending = self.pending, []
+            data = self.codec.encode(messages)
+            block = self.arena.allocate(len(data) + 8)
+            view = block.view()
+            view[:8].view(np.int64)[0] = len(data)
+            view[8 : 8 + len(data)] = np.frombuffer(data, np.uint8)
+            return Frame(FrameKind.DATA, JumboTuple(block), rows=len(messages), nbytes=len(data))
+        if self._ending:
+            self._ending = False
+            return Frame(FrameKind.END)
+        return None
+
+    def say(self, messages: list[Any]) -> None:
+        """Takes messages over. A promise that a later one of its tag follows with nothing between is left out."""
+        waiting = self.pending
+        for message in messages:
+            if (
+                waiting
+                and isinstance(message, Promise)
+                and isinstance(waiting[-1], Promise)
+                and waiting[-1].tag == message.tag
+            ):
+                waiting[-1] = message
+            else:
+                waiting.append(message)
+        messages.clear()
+
+
+class TreeReceiver:
+    """The receiving end. BrokenError from `take`: the sender is lost."""
+
+    def __init__(self, channel: ReceiveChannel, codec: Codec) -> None:
+        self.channel, self.codec = channel, codec
+
+    def take(self) -> Iterator[Message]:
+        """Everything that has come."""
+        channel = self.channel
+        while (frame := channel.peek()) is not None:
+            if frame.kind == END:
+                channel.consume()
+                return
+            view = frame.payload.block.view()
+            size = int(view[:8].view(np.int64)[0])
+            messages = self.codec.decode(memoryview(view[8 : 8 + size]))
+            del view
+            channel.consume()
+            yield from messages

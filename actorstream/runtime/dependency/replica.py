@@ -1,0 +1,19 @@
+"""A replica that is a worker of a plan: a program's instance, its outputs and counters. It has no input hooks."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from actorstream.runtime.replica import Replica
+
+
+class ProgramReplica(Replica):
+    """Worker number `replica + 1` of an actor's plan."""
+
+    def __init__(self, actor: Any, *, inputs: dict[str, Any], **options: Any) -> None:
+        super().__init__(actor, inputs={}, **options)
+        self.inputs = inputs
+
+    def take(self, result: Any) -> None:
+        """Puts what a hook of the program answered into the outbox: events, batches, or several of them."""
+        self._take(result)

@@ -1,0 +1,198 @@
+"""A unit that runs all workers of a plan that are in one process: between these, messages are calls.
+
+It decides nothing about order (`dgs.worker` does); it takes in slices, promises and messages, and carries messages on.
+"""
+
+from __future__ import annotations
+
+from time import monotonic_ns
+from typing import TYPE_CHECKING, Any
+
+from actorstream.metrics.counters import Counter
+from actorstream.runtime.unit import Status, Unit
+from actorstream.transports.base import FRONTIER_MIN
+
+if TYPE_CHECKING:
+    from actorstream.dgs.worker import WorkerProtocol
+    from actorstream.runtime.dependency.lanes import TagLane
+    from actorstream.runtime.dependency.links import TreeReceiver, TreeSender
+    from actorstream.runtime.replica import Replica
+    from actorstream.runtime.worker import Worker
+
+STEPS = 8
+"""Slices of one worker between two looks at the clock."""
+
+
+class TreeWorker:
+    """One worker of the plan here: its protocol, its lanes, and where its neighbours are.
+
+    A neighbour is another TreeWorker of this unit, or the two ends of a link to another process."""
+
+    def __init__(self, number: int, replica: Replica, protocol: WorkerProtocol) -> None:
+        self.number, self.replica, self.protocol = number, replica, protocol
+        self.lanes: list[TagLane] = []
+        self.lanes_of: dict[int, list[TagLane]] = {}
+        """Tags that come on several lanes."""
+        self.parent: TreeWorker | None = None
+        self.which = 0
+        """Which child of its parent it is."""
+        self.children: list[TreeWorker | None] = []
+        self.up: TreeSender | None = None
+        self.down: list[TreeSender | None] = []
+        self.receivers: list[tuple[TreeReceiver, int]] = []
+        """Links that bring messages: from the parent (-1), or from a child, by which."""
+        self.queued = False
+        self.promised = FRONTIER_MIN
+
+    def senders(self) -> list[TreeSender]:
+        return [each for each in (self.up, *self.down) if each is not None]
+
+
+class ProgramUnit(Unit):
+    """Runs the workers of one plan in this process. The head is the first of them."""
+
+    def __init__(self, worker: Worker, workers: list[TreeWorker]) -> None:
+        super().__init__(worker, workers[0].replica)
+        self.workers = workers
+        for each in workers[1:]:
+            self.add(each.replica)
+        self._work: list[TreeWorker] = list(workers)
+        for each in workers:
+            each.queued = True
+        self.follows = False
+        """Whether somebody downstream listens to event time."""
+
+    def work(self) -> Status:
+        deadline = monotonic_ns() + self.worker.turn_ns
+        self._take_in()
+        more = self._run(deadline)
+        sent = self._carry()
+        for each in self.workers:
+            lent_until = each.protocol.lent_until
+            for lane in each.lanes:
+                if lane.frames:
+                    lane.give_back(lent_until)
+        if self.follows and not more:
+            self._follow()
+        if more:
+            return Status.READY
+        if self.blocked:
+            return Status.BLOCKED
+        if sent and all(each.protocol.done and _drained(each) for each in self.workers):
+            return self.spawn(self.finish())
+        return Status.IDLE
+
+    def _take_in(self) -> None:
+        """Messages of other processes, slices and heartbeats."""
+        for each in self.workers:
+            protocol = each.protocol
+            for receiver, child in each.receivers:
+                for message in receiver.take():
+                    if child < 0:
+                        protocol.from_parent(message)  # type: ignore[arg-type]
+                    else:
+                        protocol.from_child(child, message)  # type: ignore[arg-type]
+                    self._queue(each)
+            for lane in each.lanes:
+                before = lane.bound
+                if lane.take_in(protocol):
+                    self._queue(each)
+                    if lane.bound > before:
+                        self._promise(each, lane)
+
+    def _promise(self, each: TreeWorker, lane: TagLane) -> None:
+        for tag in lane.tags:
+            several = each.lanes_of.get(tag)
+            bound = lane.bound if several is None else min(other.bound for other in several)
+            each.protocol.promise(tag, bound)
+
+    def _queue(self, each: TreeWorker) -> None:
+        if not each.queued:
+            each.queued = True
+            self._work.append(each)
+
+    def _run(self, deadline: int) -> bool:
+        """Lets workers run, and those they speak to, until nothing follows; whether time ran out before."""
+        work = self._work
+        while work:
+            each = work.pop()
+            each.queued = False
+            if each.protocol.run(STEPS):
+                self._queue(each)
+            self._deliver(each)
+            if monotonic_ns() > deadline:
+                return bool(work)
+        return False
+
+    def _deliver(self, each: TreeWorker) -> None:
+        """Hands on what a worker has said."""
+        protocol = each.protocol
+        if protocol.to_parent:
+            if each.up is not None:
+                each.up.say(protocol.to_parent)
+            elif each.parent is not None:
+                for answer in protocol.to_parent:
+                    each.parent.protocol.from_child(each.which, answer)
+                protocol.to_parent.clear()
+                self._queue(each.parent)
+        for messages, child, link in zip(protocol.to_children, each.children, each.down):
+            if not messages:
+                continue
+            if link is not None:
+                link.say(messages)  # type: ignore[arg-type]
+            elif child is not None:
+                for message in messages:
+                    child.protocol.from_parent(message)
+                messages.clear()
+                self._queue(child)
+
+    def _carry(self) -> bool:
+        """Sends what other processes are to hear; whether all has gone."""
+        sent = True
+        for each in self.workers:
+            for sender in each.senders():
+                sent = sender.flush() and sent
+        return sent
+
+    def _follow(self) -> None:
+        """Promises event time behind what each worker has put out."""
+        for each in self.workers:
+            frontier = each.protocol.frontier
+            if frontier > each.promised:
+                each.promised = frontier
+                each.replica.advance(frontier)
+
+    async def finish(self) -> None:
+        await super().finish()
+        for each in self.workers:
+            for sender in each.senders():
+                sender.end()
+
+    def _end(self) -> Status:
+        return super()._end() if self._carry() else Status.BLOCKED
+
+    def start_barrier(self, barrier: int) -> None:
+        """Barriers come in with the input."""
+
+    def publish(self) -> None:
+        super().publish()
+        for each in self.workers:
+            kept = sum(lane.channel.statistics()["kept"] for lane in each.lanes)
+            each.replica.row[Counter.KEPT_BLOCKS] = kept
+
+
+def _drained(each: TreeWorker) -> bool:
+    return all(lane.ended for lane in each.lanes)
+
+
+def connect(workers: list[TreeWorker], parents: dict[int, int], children: dict[int, list[int]]) -> None:
+    """Makes neighbours in this unit known to each other."""
+    here: dict[int, Any] = {each.number: each for each in workers}
+    for each in workers:
+        below = children[each.number]
+        each.children = [here.get(number) for number in below]
+        each.down = [None] * len(below)
+        if each.number in parents:
+            above = parents[each.number]
+            each.parent = here.get(above)
+            each.which = children[above].index(each.number)
