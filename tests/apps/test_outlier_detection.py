@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import gzip
 from collections.abc import Sequence
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -76,6 +77,14 @@ def test_violated_covariances_count() -> None:
 def test_how_many_streams_there_are_changes_no_outlier_of_the_real_data() -> None:
     rows = connections(count=400)
     assert sorted(by_program(rows, streams=1)) == sorted(by_program(rows, streams=8))
+
+
+def test_a_file_that_is_read_again_goes_on_in_rows_and_times() -> None:
+    once, thrice = connections(), list(Connections(CONNECTIONS, repeat=3).events())
+    assert thrice[:2000] == once
+    assert [row.row for row in thrice] == list(range(6000))
+    assert {after.ts_ms - before.ts_ms for before, after in pairwise(thrice)} == {1000}
+    assert [row.service for row in thrice[4000:]] == [row.service for row in once]
 
 
 def test_a_row_with_too_few_fields_is_named(tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -12,8 +13,9 @@ from hypothesis import strategies as st
 from actorstream.testing import check_program
 from apps.smart_home import reference
 from apps.smart_home.events import Measurement
+from apps.smart_home.generate import START, Measurements, write
 from apps.smart_home.program import SmartHome
-from tests.apps.dependency import APPS, Out, Row, outputs, rows_of, streams
+from tests.apps.dependency import APPS, Out, Row, outputs, read_all, rows_of, streams
 
 DATA = APPS / "smart_home" / "data" / "measurements.csv.gz"
 ORIGIN = 1_377_986_401
@@ -110,3 +112,24 @@ def test_a_prediction_is_the_mean_of_four_averages_and_what_is_missing_counts_no
 
 def test_the_program_is_consistent() -> None:
     check_program(SmartHome(0, 10, 3), {"measurements": Measurement}, examples=40)
+
+
+def test_generated_measurements_do_not_depend_on_how_many_are_read_at_once() -> None:
+    few, many = (read_all(Measurements(count=20_003, houses=3, plugs=20), rows) for rows in (7, 1 << 20))
+    assert few == many
+    assert [len(events) for events in few.values()] == [6680, 6680, 6643]
+    for events in few.values():
+        assert [event.ts - START for event in events] == [row // 40 for row in range(len(events))]
+
+
+def test_a_file_has_what_the_source_makes_and_its_predictions_are_those_of_the_reference(
+    tmp_path: Path,
+) -> None:
+    write(tmp_path / "m.csv.gz", 2, 9, 30, 1)
+    rows = rows_of(tmp_path / "m.csv.gz")
+    made = read_all(Measurements(count=2 * 2 * 9 * 30, houses=2, plugs=9), 100)
+    (file,) = streams("measurements", Measurement, rows)
+    assert sorted(file.events, key=str) == sorted(
+        (event for each in made.values() for event in each), key=str
+    )
+    check(rows, START, 10, 2, True)
