@@ -134,6 +134,11 @@ class TimestampGate(Gate):
     def _head(self, at: int) -> int:
         return int(self._times[at][self._merge.first(at)])
 
+    def tied(self) -> list[int]:
+        """Lanes all of whose rows here are tied at the time that is waited on: they are to leave their channels."""
+        waited = self._waited
+        return [] if waited is None else [at for at, last in enumerate(self._last) if last == waited]
+
     def first(self, at: int) -> int:
         """The row of what the merge has of lane `at` that goes next."""
         return self._merge.first(at)

@@ -11,6 +11,7 @@ from actorstream.errors import DataError, OperatorError, SchemaError
 from actorstream.runtime.numbering import REPLICA_SHIFT
 from actorstream.runtime.replica import FRONTIER_MIN, Replica
 from actorstream.runtime.sequence import Ascending, Sorted, Unsorted
+from actorstream.runtime.timestamp_lane import zeros
 from actorstream.runtime.wire import TIME
 from actorstream.topology.serial import POSITION
 from actorstream.topology.timestamp import ORIGIN
@@ -99,6 +100,9 @@ class TimedReplica(Replica):
         missing = [
             name for name in described.columns if name != described.ordinal and name not in batch.system
         ]
+        if missing and ORIGIN not in missing and POSITION not in missing:  # ordinals of other inputs
+            system.update({name: zeros(batch.rows) for name in missing})
+            missing = []
         if missing and self._hook:
             system.update({name: np.full(batch.rows, -1, np.int64) for name in missing})
         elif missing:
@@ -109,7 +113,7 @@ class TimedReplica(Replica):
                     "Batch.of(..., origin=rows)"
                 )
             )
-        elif self._offsets.get(self.input):
+        if not missing and ORIGIN in described.columns and self._offsets.get(self.input):
             system[ORIGIN] = batch.system[ORIGIN].data + self._offsets[self.input]
         return batch.with_system(**system) if system else batch
 

@@ -63,9 +63,7 @@ class TimestampInLane(InLane):
 
     def take_in(self) -> Batch:
         """The rows of the head, which is data."""
-        if self.open:
-            self.consume()
-            self.buffered += self.batches[-1].nbytes
+        self.buffer()
         frame = self.channel.peek()
         assert frame is not None
         batch = self.decode(frame)
@@ -73,6 +71,13 @@ class TimestampInLane(InLane):
         self.batches.append(batch)
         self.open = True
         return batch
+
+    def buffer(self) -> None:
+        """The frame that is worked on leaves the channel before its rows have gone."""
+        if self.open:
+            self.open = False
+            self.consume()
+            self.buffered += self.batches[-1].nbytes
 
     def release(self) -> None:
         """The rows that were taken in first have gone."""

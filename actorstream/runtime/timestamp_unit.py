@@ -152,6 +152,10 @@ class TimestampUnit(OperatorUnit):
         self._settle_ties()
         if rows or self._runs:
             return None
+        for at in self.merge.tied():
+            self.lanes_in_order[at].buffer()
+        if self.merge.next() is not None:  # a row that may be tied with what is waited on
+            return None
         return self._finished() or Status.IDLE
 
     def _take_in(self, lane: TimestampInLane) -> None:
@@ -290,10 +294,8 @@ class TimestampUnit(OperatorUnit):
 
     def _mark(self, lane: Any, frame: Frame) -> bool:
         """Takes a barrier or end mark; whether the unit is busy with its end now."""
-        if isinstance(lane, TimestampInLane) and lane.open:  # the mark is behind rows that wait for their tie
-            lane.open = False
-            lane.consume()
-            lane.buffered += lane.batches[-1].nbytes
+        if isinstance(lane, TimestampInLane):
+            lane.buffer()  # the mark is behind rows that wait for their tie
         lane.consume()
         if frame.kind == FrameKind.BARRIER:
             self._complete(self.alignment.deliver(lane, frame.barrier))
