@@ -17,7 +17,7 @@ from actorstream.errors import ConfigurationError, Problem
 from actorstream.metrics.counters import CounterTable
 from actorstream.ordering import ORDERINGS
 from actorstream.placement import PLACEMENTS, place
-from actorstream.runtime.dependency.compile import deployments, placed_wires, tree_links
+from actorstream.runtime.dependency.compile import deployments, frontier_words, placed_wires, tree_links
 from actorstream.runtime.fuse import fusible
 from actorstream.runtime.idleness import IDLE_WORD, idle_sources
 from actorstream.runtime.pooling import has_pool, joined, needed, pool_limits
@@ -251,7 +251,7 @@ def _links(job: Job) -> list[Link]:
             receive_bit=next_bit(receiver),
             slots=slots,
             budget=planned.budget,
-            frontiers=_words(job, edges[planned.edge], serial),
+            frontiers=_words(job, edges[planned.edge], serial, replicas[planned.producer]),
         )
         links.append(
             Link(channel, edges[planned.edge], planned.producer, planned.consumer, sender != receiver)
@@ -260,10 +260,12 @@ def _links(job: Job) -> list[Link]:
     return links
 
 
-def _words(job: Job, edge: Edge, serial: bool) -> int:
+def _words(job: Job, edge: Edge, serial: bool, producer: PlannedReplica) -> int:
     """Frontier words of a channel: event time, then what its consumer needs beside."""
     if serial:
         return SERIAL_WORD + 1
+    if edge.consumer in job.programs:
+        return frontier_words(job, edge, producer)
     if job.idles and edge.consumer in job.listens and not edge.static:
         return IDLE_WORD + 1
     return 1

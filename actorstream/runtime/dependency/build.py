@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 from actorstream.dgs.worker import WorkerProtocol
 from actorstream.errors import OperatorError
 from actorstream.runtime.dependency.calls import ProgramCalls
-from actorstream.runtime.dependency.compile import positioned
+from actorstream.runtime.dependency.compile import STREAM_WORD, positioned, streams_from
 from actorstream.runtime.dependency.lanes import TagLane
 from actorstream.runtime.dependency.links import TreeReceiver, TreeSender
 from actorstream.runtime.dependency.messages import Codec
-from actorstream.runtime.dependency.output import TagEdge
+from actorstream.runtime.dependency.output import TagEdge, TagStream
 from actorstream.runtime.dependency.unit import ProgramUnit, TreeWorker, connect
 from actorstream.runtime.hooks import operator_error
 from actorstream.runtime.source_unit import SourceUnit
@@ -73,9 +73,10 @@ class ProgramBuilder:
         for each in workers:
             for link in incoming[each.replica.id]:
                 self._add_lane(unit, each, link, decoder(link))
-            several = {tag for lane in each.lanes for tag in lane.tags}
-            for tag in several:
-                found = [lane for lane in each.lanes if tag in lane.tags]
+            for tag in {tag for lane in each.lanes for tag in lane.tags}:
+                found = [
+                    (lane, word) for lane in each.lanes for word, tags in lane.words.items() if tag in tags
+                ]
                 if len(found) > 1:
                     each.lanes_of[tag] = found
         for tree_link in self.job.tree:
@@ -125,27 +126,27 @@ class ProgramBuilder:
             link.edge.name,
             self.receivers[link.channel.id],
             decode,
-            [tag for tag in self._tags_from(link) if self.owners[tag] == each.number],
+            {
+                word: [tag for tag in self._tags_of(stream) if self.owners[tag] == each.number]
+                for stream, word in self._words(
+                    link.edge, self.job.plan.replicas[link.producer].index
+                ).items()
+            },
             link.edge.name in self.positioned,
         )
         each.lanes.append(lane)
         self.worker.by_bit[link.channel.receive_bit] = unit
 
-    def _tags_from(self, link: Link) -> list[int]:
-        """The tags whose events a producer's replica brings."""
-        deployment = self.deployment
-        producer = self.job.plan.replicas[link.producer]
-        replicas = self.job.graph.actors[producer.actor].replicas
-        found = []
-        for number, planned in enumerate(deployment.planned.tags):
-            if planned.stream < 0:
-                continue
-            stream = deployment.streams[planned.stream]
-            if stream.input == link.edge.name and (
-                stream.partition < 0 or stream.partition % replicas == producer.index
-            ):
-                found.append(number)
-        return found
+    def _words(self, edge: Edge, replica: int) -> dict[int, int]:
+        """Stream -> the frontier word that promises for it, of those that a replica of the producer brings."""
+        replicas = self.job.graph.actors[edge.producer].replicas
+        streams = streams_from(self.deployment, edge.name, replica, replicas)
+        alone = len(streams) == 1
+        return {stream: 0 if alone else STREAM_WORD + place for place, stream in enumerate(streams)}
+
+    def _tags_of(self, stream: int) -> list[int]:
+        """Numbers of the tags of a stream."""
+        return [number for number, tag in enumerate(self.deployment.planned.tags) if tag.stream == stream]
 
     def _add_link(self, unit: ProgramUnit, here: Mapping[int, TreeWorker], link: TreeLink) -> None:
         arena = self.worker.transport.arena if self.worker.transport is not None else None
@@ -181,17 +182,23 @@ class ProgramBuilder:
         """The edge from a replica to the workers; `lanes` by index of the worker."""
         actor: Any = replica.actor
         unit = replica.unit
-        numbers = [
-            number
-            for number, planned in enumerate(self.deployment.planned.tags)
-            if planned.stream >= 0 and self.deployment.streams[planned.stream].input == edge.name
-        ]
+        streams = self._words(edge, replica.replica)
+        by_field = any(self.deployment.streams[stream].field for stream in streams)
         return TagEdge(
             self.deployment.classifier(edge.name),
-            {number: self.owners[number] - 1 for number in numbers},
             lanes,
+            [
+                TagStream(
+                    self.deployment.streams[stream].name,
+                    word,
+                    self.deployment.streams[stream].partition,
+                    {tag: self.owners[tag] - 1 for tag in self._tags_of(stream)},
+                )
+                for stream, word in streams.items()
+            ],
             lambda: getattr(actor, "origin", 0),
-            promises=not isinstance(unit, SourceUnit) or unit.one_partition,
+            # what a source derives from its rows holds for a partition, not for each stream in it
+            promises=not (by_field and isinstance(unit, SourceUnit) and unit.watermarks is not None),
             positioned=edge.name in self.positioned,
             where=f"{replica.name} -> {self.actor}",
         )

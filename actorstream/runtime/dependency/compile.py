@@ -17,7 +17,11 @@ from actorstream.transports.base import Channel
 if TYPE_CHECKING:
     from actorstream.runtime.compile import Job
     from actorstream.runtime.wire import Wire
+    from actorstream.topology.graph import Edge
+    from actorstream.topology.plan import PlannedReplica
 
+STREAM_WORD = 3
+"""The first frontier word of a channel that belongs to a stream."""
 SLOTS = 64
 BUDGET = 1 << 20
 """Of each of the two channels between a worker and its parent. A larger state is admitted alone."""
@@ -55,6 +59,23 @@ def tree_links(job: Job, next_bit: Callable[[int], int]) -> list[TreeLink]:
                 )
                 found.append(TreeLink(channel, planned.actor, sender, receiver))
     return found
+
+
+def streams_from(deployment: Deployment, input: str, replica: int, replicas: int) -> list[int]:
+    """Numbers of the streams that one replica of an input's producer brings."""
+    return [
+        number
+        for number, stream in enumerate(deployment.streams)
+        if stream.input == input and (stream.partition < 0 or stream.partition % replicas == replica)
+    ]
+
+
+def frontier_words(job: Job, edge: Edge, producer: PlannedReplica) -> int:
+    """Frontier words of a channel to a worker of a plan: word 0 is the least promise of the producer's streams; where it
+    brings several, one word a stream follows from `STREAM_WORD` on, in the order of `streams_from`."""
+    replicas = job.graph.actors[edge.producer].replicas
+    found = streams_from(job.programs[edge.consumer], edge.name, producer.index, replicas)
+    return 1 if len(found) < 2 else STREAM_WORD + len(found)
 
 
 def positioned(deployment: Deployment) -> set[str]:

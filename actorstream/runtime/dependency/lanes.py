@@ -6,7 +6,7 @@ So the budget of an edge bounds what waits in a mailbox, and a slice is never co
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from actorstream.runtime.operator_unit import InLane
@@ -55,11 +55,12 @@ class TagLane(InLane):
     """A source's channel to a worker of a plan.
 
     Args:
-        tags: numbers of the tags that come on it and that the worker is responsible for.
+        tags: numbers of the tags that come on it and that the worker is responsible for, by the frontier word that
+            promises for them.
         positioned: whether rows carry their place in the stream.
     """
 
-    __slots__ = ("bound", "frames", "positioned", "tags")
+    __slots__ = ("bound", "bounds", "frames", "positioned", "risen", "tags", "words")
 
     def __init__(
         self,
@@ -67,21 +68,29 @@ class TagLane(InLane):
         input_name: str,
         channel: ReceiveChannel,
         decode: Callable[[Frame], Batch],
-        tags: Sequence[int],
+        tags: Mapping[int, Sequence[int]],
         positioned: bool,
     ) -> None:
         super().__init__(index, input_name, channel, decode)
-        self.tags, self.positioned = tuple(tags), positioned
+        self.words = {word: tuple(some) for word, some in tags.items() if some}
+        self.tags = tuple(tag for some in self.words.values() for tag in some)
+        self.positioned = positioned
         self.frames: deque[Held] = deque()
         self.bound = FRONTIER_MIN
-        """What the source has promised of all its tags."""
+        """What the source has promised of all its streams."""
+        self.bounds = dict.fromkeys(self.words, FRONTIER_MIN)
+        self.risen: list[int] = []
+        """Words that rose at the last look."""
 
     def take_in(self, protocol: WorkerProtocol) -> bool:
-        """Gives the worker the slices that have come; whether there were any, or the promise has risen."""
+        """Gives the worker the slices that have come; whether there were any, or a promise has risen."""
+        self.risen.clear()
         if self.ended:
             return False
         channel, frames = self.channel, self.frames
-        bound = channel.frontier(0)  # read first: what it covers can be peeked now
+        # read first: what they cover can be peeked now
+        least = channel.frontier(0)
+        bounds = {word: channel.frontier(word) if word else least for word in self.words}
         before = len(frames)
         while (frame := channel.peek(len(frames))) is not None:
             if frame.kind == DATA:
@@ -93,18 +102,22 @@ class TagLane(InLane):
             else:
                 held = Held(frame.kind, None)
                 if frame.kind == END:
-                    bound = FRONTIER_END
+                    least = FRONTIER_END
+                    bounds = dict.fromkeys(self.words, FRONTIER_END)
             frames.append(held)
-        risen = bound > self.bound
-        if risen:
-            self.bound = bound
-        return risen or len(frames) > before
+        if least > self.bound:
+            self.bound = least
+        for word, bound in bounds.items():
+            if bound > self.bounds[word]:
+                self.bounds[word] = bound
+                self.risen.append(word)
+        return bool(self.risen) or len(frames) > before
 
     def give_back(self, lent_until: int | None) -> None:
         """Consumes what was worked on, in the order in which it came; and more where the source must not wait for that.
 
-        Rows at the very time that the source has promised wait for its next promise, so it must be able to send on. And
-        while the worker's state is lent up to some time, others may wait for this source to get there.
+        Rows at or behind the time that the source has promised of all its streams may wait for its next promise, so it
+        must be able to send on. And while the worker's state is lent up to some time, others may wait for it to get there.
         """
         frames = self.frames
         if lent_until is not None and self.bound <= lent_until:

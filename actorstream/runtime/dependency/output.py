@@ -12,7 +12,7 @@ import numpy as np
 from actorstream.errors import DataError
 from actorstream.runtime.output import OutLane
 from actorstream.topology.serial import POSITION
-from actorstream.transports.base import Frame, FrameKind
+from actorstream.transports.base import FRONTIER_MIN, Frame, FrameKind
 
 if TYPE_CHECKING:
     from actorstream.dgs.classifier import Classifier
@@ -22,7 +22,28 @@ if TYPE_CHECKING:
 class TagLane(OutLane):
     """Slices that wait for one worker of a plan; rows of two tags never share a jumbo tuple."""
 
-    __slots__ = ()
+    __slots__ = ("_promises",)
+
+    def __init__(self, *arguments: Any, **options: Any) -> None:
+        super().__init__(*arguments, **options)
+        self._promises: dict[int, int] = {}
+        """Frontier words that wait until the rows before them are sent."""
+
+    def promise(self, word: int, bound: int) -> None:
+        """Promises for one stream, or (word 0) for all, as soon as the rows before the promise are sent."""
+        if self.pending or self._encoded is not None:
+            self._promises[word] = bound
+        else:
+            self.channel.advance(word, bound)
+
+    def flush(self) -> bool:
+        if not super().flush():
+            return False
+        if self._promises:
+            for word, bound in self._promises.items():
+                self.channel.advance(word, bound)
+            self._promises.clear()
+        return True
 
     def push_slice(self, tag: int, batch: Batch) -> None:
         """Sends at once, or queues behind what waits."""
@@ -62,87 +83,124 @@ class TagLane(OutLane):
         return frame
 
 
+class TagStream:
+    """One stream of a producer's replica.
+
+    Attributes:
+        name: for errors.
+        word: the frontier word that promises for it; 0: it is the only one.
+        partition: the source's partition that it is; -1: a field of the rows tells.
+        owners: number of each of its tags -> the worker's lane, by index.
+        time, rows: of its last row, and how many there were.
+        promised: nothing before follows.
+    """
+
+    __slots__ = ("heard", "name", "owners", "partition", "promised", "rows", "time", "word")
+
+    def __init__(self, name: str, word: int, partition: int, owners: Mapping[int, int]) -> None:
+        self.name, self.word, self.partition, self.owners = name, word, partition, owners
+        self.heard = sorted(set(owners.values()))
+        """Lanes to workers that are responsible for some of its tags."""
+        self.time = self.promised = FRONTIER_MIN
+        self.rows = 0
+
+    def check(self, times: np.ndarray, where: str) -> None:
+        """DataError: times decrease (Definition 3.3); names both rows."""
+        first = int(times[0])
+        if first < self.time:
+            raise DataError(self._decreases(where, 0, first, self.time))
+        if len(times) > 1 and bool((times[1:] < times[:-1]).any()):
+            at = int(np.argmax(times[1:] < times[:-1])) + 1
+            raise DataError(self._decreases(where, at, int(times[at]), int(times[at - 1])))
+
+    def _decreases(self, where: str, at: int, time: int, before: int) -> str:
+        row = self.rows + at
+        return (
+            f"{where}, stream {self.name!r}: row {row} has time {time}, row {row - 1} before it {before}; allowed: times "
+            "that do not decrease along a stream (dgs-flumina Definition 3.3); sort the source by its event time"
+        )
+
+
 class TagEdge:
     """An edge from one replica to the workers of a plan.
 
-    Each batch promises that nothing before its last row follows: a heartbeat by count, for all tags that come this way.
+    The rows of a stream promise that nothing before the last of them follows: a heartbeat by count. Source and clock may
+    promise more (`advance`).
 
     Args:
         classifier: tells the tags of rows.
-        owners: number of a tag -> its worker's lane, by index.
         lanes: by index of the worker.
+        streams: that the replica brings.
         origin: partition of the rows that are pushed.
-        promises: whether there is one partition, so that its rows promise for all.
+        promises: whether `advance` holds for each stream.
         positioned: whether rows must carry their place in the stream.
         where: "PRODUCER -> ACTOR", for errors.
     """
 
     __slots__ = (
-        "_before",
-        "_heard",
+        "_by_partition",
+        "_by_tag",
+        "_least",
         "_row",
         "classifier",
         "lanes",
         "origin",
-        "owners",
         "positioned",
         "promises",
+        "streams",
         "where",
     )
 
     def __init__(
         self,
         classifier: Classifier,
-        owners: Mapping[int, int],
         lanes: Sequence[TagLane],
+        streams: Sequence[TagStream],
         origin: Callable[[], int],
         *,
         promises: bool,
         positioned: bool,
         where: str,
     ) -> None:
-        self.classifier, self.owners, self.lanes = classifier, owners, lanes
+        self.classifier, self.lanes, self.streams = classifier, lanes, streams
         self.origin, self.promises, self.positioned, self.where = origin, promises, positioned, where
-        self._heard = [lanes[each] for each in sorted(set(owners.values()))]
-        self._before: dict[int, int] = {}
-        self._row: dict[int, int] = {}
+        self._by_partition = {each.partition: each for each in streams if each.partition >= 0}
+        self._by_tag = {tag: each for each in streams for tag in each.owners}
+        self._least = FRONTIER_MIN
+        self._row = 0
 
     def push(self, batch: Batch) -> None:
         if not batch.rows:
             return
         origin = self.origin()
-        last = self._check(batch, origin)
-        row = self._row.get(origin, 0)
-        self._row[origin] = row + batch.rows
+        alone = self._by_partition.get(origin)
+        times: Any = batch.event_times()
+        if alone is not None:
+            alone.check(times, self.where)
         if self.positioned:
-            began = batch.began
+            began, row = batch.began, self._row
             batch = batch.with_system(**{POSITION: np.arange(row, row + batch.rows, dtype=np.int64)})
             batch.began = began
+        self._row += batch.rows
+        moved: dict[TagStream, int] = {}
         for tag, part in self.classifier.split(batch, origin):
+            stream = self._by_tag[tag]
             if part is not batch:
                 part.entry_min, part.entry_max, part.began = batch.entry_min, batch.entry_max, batch.began
-            self.lanes[self.owners[tag]].push_slice(tag, part)
-        if self.promises:
-            self.advance(last)
-
-    def _check(self, batch: Batch, origin: int) -> int:
-        """The last row's time. DataError: times decrease (Definition 3.3)."""
-        times: Any = batch.event_times()
-        before = self._before.get(origin)
-        if before is not None and times[0] < before:
-            raise DataError(self._decreases(origin, 0, int(times[0]), before))
-        if len(times) > 1 and bool((times[1:] < times[:-1]).any()):
-            at = int(np.argmax(times[1:] < times[:-1])) + 1
-            raise DataError(self._decreases(origin, at, int(times[at]), int(times[at - 1])))
-        last = self._before[origin] = int(times[-1])
-        return last
-
-    def _decreases(self, origin: int, at: int, time: int, before: int) -> str:
-        row = self._row.get(origin, 0) + at
-        return (
-            f"{self.where}: row {row} has time {time}, row {row - 1} before it {before}; allowed: times that do not "
-            "decrease along a stream (dgs-flumina Definition 3.3); sort the source by its event time"
-        )
+                if alone is None:
+                    times = part.event_times()
+            if alone is None:
+                stream.check(times, self.where)
+                moved[stream] = max(moved.get(stream, FRONTIER_MIN), int(times[-1]))
+                stream.rows += part.rows
+            self.lanes[stream.owners[tag]].push_slice(tag, part)
+        if alone is not None:
+            moved[alone] = int(times[-1])
+            alone.rows += batch.rows
+        for stream, time in moved.items():
+            stream.time = time
+            self._promise(stream, time)
+        self._promise_all()
 
     def flush(self) -> None:
         for lane in self.lanes:
@@ -154,6 +212,23 @@ class TagEdge:
             lane.control(kind, barrier)
 
     def advance(self, frontier: int) -> None:
-        """A heartbeat, to the workers that are responsible for something that comes this way."""
-        for lane in self._heard:
-            lane.advance(frontier)
+        """A heartbeat of the source for all its streams."""
+        if self.promises:
+            for stream in self.streams:
+                self._promise(stream, frontier)
+            self._promise_all()
+
+    def _promise(self, stream: TagStream, bound: int) -> None:
+        """To the workers that are responsible for tags of a stream."""
+        if bound > stream.promised:
+            stream.promised = bound
+            if stream.word:
+                for lane in stream.heard:
+                    self.lanes[lane].promise(stream.word, bound)
+
+    def _promise_all(self) -> None:
+        least = min((stream.promised for stream in self.streams), default=FRONTIER_MIN)
+        if least > self._least:
+            self._least = least
+            for lane in {lane for stream in self.streams for lane in stream.heard}:
+                self.lanes[lane].promise(0, least)

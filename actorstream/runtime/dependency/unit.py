@@ -31,8 +31,8 @@ class TreeWorker:
     def __init__(self, number: int, replica: Replica, protocol: WorkerProtocol) -> None:
         self.number, self.replica, self.protocol = number, replica, protocol
         self.lanes: list[TagLane] = []
-        self.lanes_of: dict[int, list[TagLane]] = {}
-        """Tags that come on several lanes."""
+        self.lanes_of: dict[int, list[tuple[TagLane, int]]] = {}
+        """Tags that come on several lanes, and the words that promise for them there."""
         self.parent: TreeWorker | None = None
         self.which = 0
         """Which child of its parent it is."""
@@ -94,16 +94,17 @@ class ProgramUnit(Unit):
                         protocol.from_child(child, message)  # type: ignore[arg-type]
                     self._queue(each)
             for lane in each.lanes:
-                before = lane.bound
                 if lane.take_in(protocol):
                     self._queue(each)
-                    if lane.bound > before:
-                        self._promise(each, lane)
+                    for word in lane.risen:
+                        self._promise(each, lane, word)
 
-    def _promise(self, each: TreeWorker, lane: TagLane) -> None:
-        for tag in lane.tags:
+    def _promise(self, each: TreeWorker, lane: TagLane, word: int) -> None:
+        for tag in lane.words[word]:
             several = each.lanes_of.get(tag)
-            bound = lane.bound if several is None else min(other.bound for other in several)
+            bound = lane.bounds[word]
+            if several is not None:
+                bound = min(other.bounds[number] for other, number in several)
             each.protocol.promise(tag, bound)
 
     def _queue(self, each: TreeWorker) -> None:
