@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
+import os
 import random
+import signal
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, ClassVar
 
@@ -37,6 +40,14 @@ class Value(Event, event_time="ts"):
 
 class Barrier(Event, event_time="ts"):
     ts: int
+
+
+class Tagged(Event, event_time="ts"):
+    """A value that names its stream."""
+
+    stream: str
+    ts: int
+    value: int
 
 
 class Sum(Event):
@@ -132,6 +143,25 @@ class KeyedCounters(Program):
             yield Read(key, -1, -1, state.counts[key])
 
 
+class Echoes(ValueBarrier):
+    """Each value comes out as it is, too: every event has an output."""
+
+    def __init__(self) -> None:
+        super().__init__(batches=False)
+
+    def update(self, state: Any, event: Value | Barrier, tag: Tag) -> Sum | None:
+        return super().update(state, event, tag) or Sum(event.ts, event.value, -1)  # type: ignore[union-attr]
+
+
+class Dies(ValueBarrier):
+    """Its process is killed at the value 13."""
+
+    def update(self, state: Any, event: Value | Barrier, tag: Tag) -> Sum | None:
+        if isinstance(event, Value) and event.value == 13:
+            os.kill(os.getpid(), signal.SIGKILL)
+        return super().update(state, event, tag)
+
+
 class Refuses(ValueBarrier):
     """Raises at the value 13."""
 
@@ -221,10 +251,15 @@ def job_of(
     plan: SynchronizationPlan,
     *,
     keys: dict[str, Any] | None = None,
-    rates: Mapping[str, float] | None = None,
+    replicas: Mapping[str, int] | None = None,
+    field: str = "",
+    sources: Mapping[str, type] | None = None,
     **deploy: Any,
 ) -> Job:
-    """The job that runs a program on a plan: each input from a source of as many replicas as it has streams."""
+    """The job that runs a program on a plan: each input from a source of as many replicas as it has streams.
+
+    replicas: of sources that have fewer. field: tells the streams of "values", which come as one partition, one after
+    the other. sources: that are another class than a list."""
     program = cls(**(keys or {}))
     settings = load_deploy(None, (), **{"transport": "local", "workers": 1, **deploy})
     tags = tags_of(program, streams)
@@ -233,8 +268,13 @@ def job_of(
     for rank, (name, parts) in enumerate(streams.items()):
         items = {f"{number:03}": list(events) for number, events in enumerate(parts)}
         event = next(type(each) for events in parts for each in events)
-        keep = {"items": items, "event": event, "rate": (rates or {}).get(name)}
-        source = actors[name] = GraphActor(name, "memory-source", MemorySource, "source", keep, len(parts))
+        count = (replicas or {}).get(name, len(parts))
+        if field and name == "values":
+            items, count = {"0": [each for events in parts for each in events]}, 1
+        made = (sources or {}).get(name)
+        keep: dict[str, Any] = {} if made else {"items": items, "event": event}
+        source = GraphActor(name, "source", made or MemorySource, "source", keep, count)
+        actors[name] = source
         source.outputs = {"default": Schema.of(event)}
         edges.append(Edge(rank, name, "default", "program", rank, name, "shuffle", order="dependency"))
     node = actors["program"] = GraphActor(
@@ -251,7 +291,9 @@ def job_of(
         actor="program",
         optimizer="test",
         streams=[
-            PlannedStream(name=f"{name}/{number}", input=name, partition=number)
+            PlannedStream(name=f"{name}/{number}", input=name, field=field, value=str(number))
+            if field and name == "values"
+            else PlannedStream(name=f"{name}/{number}", input=name, partition=number)
             for name, parts in streams.items()
             for number in range(len(parts))
         ],
@@ -274,14 +316,12 @@ def job_of(
             for number, worker in enumerate(plan.workers, 1)
         ],
     )
-    made = place(graph, settings, direct=fusible)
-    return Job.of(graph, msgspec.structs.replace(made, dependencies=[planned]))
+    placed = place(graph, settings, direct=fusible)
+    return Job.of(graph, msgspec.structs.replace(placed, dependencies=[planned]))
 
 
 def run(job: Job) -> list[Event]:
     """What reaches the sink."""
     if job.processes > 1:
         return run_job(job)["out"]
-    from actorstream.launch.run import _run_in_own_loop
-
-    return _run_in_own_loop(run_embedded(job))["out"]
+    return asyncio.run(run_embedded(job))["out"]

@@ -5,13 +5,23 @@ from __future__ import annotations
 import random
 from collections import Counter
 from importlib import import_module
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 
+from actorstream.connectors.source import Source
 from actorstream.dgs.optimizer import OPTIMIZERS
+from actorstream.errors import DataError, OperatorError, RunError, WorkerDiedError
+from actorstream.events.batch import Batch
 from tests.integration.programs import (
+    Barrier,
+    Dies,
+    Echoes,
     KeyedCounters,
+    Refuses,
+    Sum,
+    Tagged,
+    Value,
     ValueBarrier,
     job_of,
     operation_streams,
@@ -67,3 +77,113 @@ def check_random_plan(transport: str, workers: int, seed: int) -> None:
     assert Counter(found) == Counter(expected)
     if len(plan.workers) == 1:
         assert found == expected
+
+
+@pytest.mark.parametrize(("transport", "workers"), WAYS)
+def test_streams_of_one_file_may_come_one_after_the_other(transport: str, workers: int) -> None:
+    """By partitions that one replica reads, and by a field of the rows; with less room than one of them takes."""
+    plain = value_streams(random.Random(3), 3, 2_000, 25)
+    values = [
+        [Tagged(str(number), each.ts, each.value) for each in events]  # type: ignore[attr-defined]
+        for number, events in enumerate(plain["values"])
+    ]
+    expected = sequential(ValueBarrier(), plain)
+    sizes: dict[str, Any] = {
+        "transport": transport,
+        "workers": workers,
+        "batch_size": 100,
+        "edge_bytes": 9_000,
+    }
+    plan = optimized("balanced", question(ValueBarrier(), plain, 3))
+    assert run(job_of(ValueBarrier, plain, plan, replicas={"values": 1}, **sizes)) == expected
+    streams = {"barriers": plain["barriers"], "values": values}
+    assert run(job_of(ValueBarrier, streams, plan, field="stream", **sizes)) == expected
+
+
+@pytest.mark.parametrize(("transport", "workers"), WAYS)
+def test_times_that_decrease_are_an_error_that_names_both_rows(transport: str, workers: int) -> None:
+    streams = value_streams(random.Random(1), 2, 500, 5)
+    last = streams["values"][1][-1]
+    streams["values"][1].append(Value(last.ts - 3, 1))  # type: ignore[attr-defined]
+    rows = len(streams["values"][1])
+    plan = optimized("balanced", question(ValueBarrier(), streams, 2))
+    job = job_of(ValueBarrier, streams, plan, transport=transport, workers=workers, batch_size=64)
+    text = rf"'values/1': row {rows - 1} has time \d+, row {rows - 2} before it \d+"
+    with pytest.raises((DataError, RunError), match=text):
+        run(job)
+
+
+@pytest.mark.parametrize(("transport", "workers"), WAYS)
+def test_an_update_that_raises_ends_the_run_and_names_the_event(transport: str, workers: int) -> None:
+    streams = value_streams(random.Random(2), 2, 500, 5)
+    streams["values"][1][300] = Value(streams["values"][1][300].ts, 13)  # type: ignore[attr-defined, index]
+    plan = optimized("balanced", question(Refuses(), streams, 2))
+    job = job_of(
+        Refuses, streams, plan, keys={"batches": False}, transport=transport, workers=workers, batch_size=64
+    )
+    with pytest.raises(OperatorError, match="thirteen") as caught:
+        run(job)
+    assert "value=13" in str(caught.value) and "program" in str(caught.value)
+
+
+def test_a_worker_of_a_plan_that_is_killed_ends_the_run() -> None:
+    streams = value_streams(random.Random(2), 2, 500, 5)
+    streams["values"][1][300] = Value(streams["values"][1][300].ts, 13)  # type: ignore[attr-defined, index]
+    plan = optimized("balanced", question(Dies(), streams, 2))
+    job = job_of(Dies, streams, plan, keys={"batches": False}, transport="shm", workers=2, batch_size=64)
+    with pytest.raises(WorkerDiedError, match="killed by signal 9"):
+        run(job)
+
+
+QUIET_AT, LAST = 5, 60
+POLLS = 40
+
+
+class Quiet(Source):
+    """One barrier, then nothing; it ends when all values were worked on, or when it was asked often enough."""
+
+    outputs: ClassVar[dict[str, Any]] = {"default": Barrier}
+    beats: ClassVar[bool] = True
+    seen: ClassVar[list[int]] = []
+    """How many outputs there were at each look."""
+
+    def __init__(self) -> None:
+        self.asked = 0
+
+    async def read(self, max_rows: int) -> Batch | None:
+        self.asked += 1
+        if self.asked == 1:
+            return Batch.of_columns(Barrier, {"ts": [QUIET_AT]})
+        self.seen.append(len(Heard.found))
+        if len(Heard.found) > 2 * LAST or (not self.beats and self.asked > POLLS):
+            return None
+        return Batch.of_columns(Barrier, {"ts": []})
+
+    def lower_bound(self, now_ns: int) -> int | None:
+        return LAST + 1 if self.beats and self.asked else None
+
+
+class Heard(Echoes):
+    """Notes what it has put out."""
+
+    found: ClassVar[list[int]] = []
+
+    def update(self, state: Any, event: Any, tag: Any) -> Sum | None:
+        self.found.append(event.ts)
+        return super().update(state, event, tag)
+
+
+@pytest.mark.parametrize("beats", [True, False])
+def test_a_quiet_source_holds_up_what_depends_on_it_unless_it_has_heartbeats(
+    beats: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Quiet, "beats", beats)
+    monkeypatch.setattr(Quiet, "seen", [])
+    monkeypatch.setattr(Heard, "found", [])
+    streams = {"barriers": [[Barrier(QUIET_AT)]], "values": [[Value(ts, 1) for ts in range(1, LAST + 1)]] * 2}
+    plan = optimized("balanced", question(Heard(), streams, 2))
+    job = job_of(Heard, streams, plan, sources={"barriers": Quiet}, heartbeat_every="5ms")
+    found = run(job)
+    assert Counter(found) == Counter(sequential(Echoes(), streams))
+    before = 2 * (QUIET_AT - 1) + 1  # what the barrier's own time allows
+    assert (max(Quiet.seen) == 2 * LAST + 1) if beats else (max(Quiet.seen) == before)

@@ -1,0 +1,119 @@
+"""Sources' side of a plan: each slice to the worker of its tag, promises behind the rows, times that must not decrease."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from actorstream.dgs.classifier import Classifier
+from actorstream.dgs.tagging import by, tagging_of
+from actorstream.dgs.tags import Tag
+from actorstream.errors import DataError
+from actorstream.events.batch import Batch
+from actorstream.events.schema import Schema
+from actorstream.runtime.dependency.output import TagEdge, TagLane, TagStream
+from actorstream.runtime.wire import Wire
+from actorstream.topology.dependency import PlannedStream
+from actorstream.transports.base import FRONTIER_MIN, Channel
+from actorstream.transports.local import LocalReceiveChannel, local_channel
+from tests.integration.programs import Operation, Value
+
+
+class Bell:
+    def ring(self, bit: int) -> None:
+        """Nobody waits."""
+
+
+def lane(event: type = Operation, words: int = 1, slots: int = 256) -> tuple[TagLane, LocalReceiveChannel]:
+    send, receive = local_channel(Channel(0, 0, 0, 0, 1, slots=slots, frontiers=words), Bell(), Bell())
+    made = TagLane(
+        send,
+        None,
+        wire=Wire(Schema.of(event).with_system(("_position",)) if event is Operation else Schema.of(event)),
+        plan=0,
+        producer=0,
+        batch_size=100,
+        on_blocked=lambda lane: None,
+        unfit=lambda error: error,
+    )
+    return made, receive
+
+
+def operations(times: list[int], ops: str, keys: list[int]) -> Batch:
+    columns: dict[str, Any] = {"ts": times, "op": list(ops), "key": keys, "number": list(range(len(times)))}
+    return Batch.of_columns(Operation, columns)
+
+
+def frames(channel: LocalReceiveChannel) -> list[tuple[int, list[int]]]:
+    found = []
+    while (frame := channel.peek()) is not None:
+        found.append((frame.serial, np.asarray(frame.payload["ts"]).tolist()))
+        channel.consume()
+    return found
+
+
+def test_slices_go_to_the_worker_of_their_tag_and_promise_behind_themselves() -> None:
+    first, second = lane(), lane()
+    tagging = by("op", {"i": "increment", "r": "read"})
+    numbers = {(0, Tag("increment")): 0, (0, Tag("read")): 1}
+    classifier = Classifier(
+        tagging, [(0, PlannedStream(name="events", input="events", partition=0))], numbers, "x"
+    )
+    stream = TagStream("events", 0, 0, {0: 0, 1: 1})
+    edge = TagEdge(
+        classifier,
+        [first[0], second[0]],
+        [stream],
+        lambda: 0,
+        promises=True,
+        positioned=True,
+        where="events -> counters",
+    )
+    edge.push(operations([1, 2, 2, 7], "iiri", [0, 1, 0, 1]))
+    assert first[1].frontier(0) == second[1].frontier(0) == 7
+    assert first[1].peek().payload.system["_position"].data.tolist() == [0, 1, 3]  # type: ignore[union-attr]
+    assert frames(first[1]) == [(0, [1, 2, 7])] and frames(second[1]) == [(1, [2])]
+    edge.advance(9)
+    assert first[1].frontier(0) == second[1].frontier(0) == 9
+    with pytest.raises(
+        DataError, match="stream 'events': row 5 has time 8, row 4 before it 10; allowed: times that do"
+    ):
+        edge.push(operations([10, 8], "ii", [0, 0]))
+    with pytest.raises(DataError, match="row 4 has time 6, row 3 before it 7"):
+        edge.push(operations([6], "i", [0]))
+
+
+def test_each_of_several_streams_has_its_own_promise() -> None:
+    made, receive = lane(Value, words=5)
+    streams = [(number, PlannedStream(name=f"v/{number}", input="v", partition=number)) for number in (0, 1)]
+    classifier = Classifier(tagging_of("value"), streams, {(0, Tag("value")): 4, (1, Tag("value")): 5}, "x")
+    origin = 0
+    edge = TagEdge(
+        classifier,
+        [made],
+        [TagStream("v/0", 3, 0, {4: 0}), TagStream("v/1", 4, 1, {5: 0})],
+        lambda: origin,
+        promises=True,
+        positioned=False,
+        where="v -> sum",
+    )
+    edge.push(Batch.of_columns(Value, {"ts": [1, 8], "value": [1, 1]}))
+    assert [receive.frontier(word) for word in (0, 3, 4)] == [FRONTIER_MIN, 8, FRONTIER_MIN]
+    origin = 1
+    edge.push(Batch.of_columns(Value, {"ts": [3], "value": [1]}))  # before the other stream's last
+    assert [receive.frontier(word) for word in (0, 3, 4)] == [3, 8, 3]
+    assert frames(receive) == [(4, [1, 8]), (5, [3])]
+    edge.advance(20)
+    assert [receive.frontier(word) for word in (0, 3, 4)] == [20, 20, 20]
+
+
+def test_a_promise_waits_for_the_rows_before_it() -> None:
+    made, receive = lane(slots=1)
+    for ts in (1, 2):
+        made.push_slice(0, operations([ts], "i", [0]))
+    made.promise(0, 2)
+    assert made.blocked and receive.frontier(0) == FRONTIER_MIN
+    receive.consume()
+    assert made.flush() and receive.frontier(0) == 2
