@@ -18,7 +18,7 @@ from actorstream.topology.load import load_deploy
 from actorstream.topology.overrides import parse_override
 from actorstream.topology.validate import check_graph
 from actorstream.verify.deployments import Deployment
-from actorstream.verify.launches import Ran, add_files, busiest, led_to
+from actorstream.verify.launches import CHECKPOINT, Ran, add_files, busiest, led_to
 from actorstream.verify.sinks import Output
 
 if TYPE_CHECKING:
@@ -78,7 +78,10 @@ class BuiltTarget:
                 spec.actors[output.sink].keys["path"] = led_to(output, folder)
         started = monotonic()
         try:
-            result = run_spec(spec, self._deploy(deployment))
+            deploy = self._deploy(deployment)
+            if deploy.checkpoint is not None:
+                deploy.checkpoint.path = str(folder.absolute() / CHECKPOINT)
+            result = run_spec(spec, deploy)
         except ConfigurationError:
             raise
         except ActorstreamError as error:

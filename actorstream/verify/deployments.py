@@ -82,6 +82,7 @@ def dimensions(
     schedules: Iterable[str] = (),
     serial: bool = False,
     vary: Mapping[str, Sequence[Any]] | None = None,
+    declared: Mapping[str, Sequence[Any]] | None = None,
     fixed: Iterable[str] = (),
 ) -> list[Dimension]:
     """In what the deployments differ.
@@ -94,6 +95,7 @@ def dimensions(
         serial: whether an input has serial order, so that `reorder_window` matters.
         vary: further keys and their values, the first of them the baseline's; values that are tables vary several keys
             below it together.
+        declared: the same, as classes of actors declare it; nobody has asked for it.
         fixed: dotted keys that the user has set: they are left as they are.
     """
     small = max(1, rows // HAND_OVERS)
@@ -133,6 +135,10 @@ def dimensions(
     if serial:
         windows = tuple({"deploy.reorder_window": window} for window in (1, 16))
         found.append(Dimension("reorder_window", ({}, *windows)))
+    found += [
+        Dimension(key, tuple({key: value} for value in values), {key: values[0]})
+        for key, values in (declared or {}).items()
+    ]
     held = set(fixed)
     found = [each for each in found if each.given or not held & _keys(each)]
     for key, values in (vary or {}).items():

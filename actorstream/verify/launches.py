@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from actorstream.runtime.compile import available
 from actorstream.runtime.registry import registry
 from actorstream.topology.inputs import read_inputs
+from actorstream.topology.load import load_deploy
 from actorstream.verify.comparison import Rows
 from actorstream.verify.deployments import Deployment, toml_text
 from actorstream.verify.rows import parts_of, rows_of
@@ -26,7 +27,7 @@ from actorstream.verify.sinks import Output
 if TYPE_CHECKING:
     from actorstream.topology.graph import Graph
 
-STDOUT, STDERR, REPORT = "stdout.txt", "stderr.txt", "report.json"
+STDOUT, STDERR, REPORT, CHECKPOINT = "stdout.txt", "stderr.txt", "report.json", "checkpoint"
 SAID_LINES = 12
 """Of what a run that failed has said, the last so many are repeated."""
 
@@ -86,6 +87,8 @@ class FileTarget:
                 found += [option, str(settings[key])]
         sets = [f"{key}={toml_text(value)}" for key, value in settings.items() if key not in short]
         paths = [f"actors.{each.sink}.path={toml_text(str(path))}" for each, path in _led(outputs, folder)]
+        if load_deploy(self.deploy, self.sets).checkpoint is not None:
+            paths.append(f"deploy.checkpoint.path={toml_text(str(folder.absolute() / CHECKPOINT))}")
         return found + [part for each in (*self.sets, *sets, *paths) for part in ("--set", each)]
 
     def command(self, deployment: Deployment, outputs: Sequence[Output], folder: Path) -> str:

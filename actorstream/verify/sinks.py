@@ -126,7 +126,7 @@ def is_settled(graph: Graph, name: str) -> bool:
 
 def _is_only(graph: Graph, actor: GraphActor) -> bool:
     flows = [edge for edge in actor.inputs if not edge.static]
-    if len(flows) != 1:
+    if len(flows) != 1 or flows[0].order == "dependency":  # which lets independent rows pass each other
         return False
     producer = graph.actors[flows[0].producer]
     return _sorts(producer, flows[0].output) or (

@@ -150,7 +150,8 @@ class Verification:
             rows=rows,
             schedules=[each for each in available().schedules if each != "none"],
             serial=any(edge.order in ORDERED for edge in edges),
-            vary={**({} if graph is None else declared(graph)), **(self.vary or {})},
+            vary=self.vary,
+            declared={} if graph is None else declared(graph),
             fixed=self.fixed,
         )
 

@@ -9,7 +9,7 @@ import subprocess
 import sys
 from pathlib import Path
 from runpy import run_path
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 
@@ -19,7 +19,7 @@ from actorstream.testing import NotTheSame, verify
 from actorstream.verify.deployments import Deployment
 from actorstream.verify.launches import FileTarget
 from actorstream.verify.sinks import Output
-from tests.integration.parts import Number, Numbers
+from tests.integration.parts import Number, Numbers, Pass
 from tests.integration.pooled import Fails
 from tests.integration.serial_parts import Chain, Some
 from tests.integration.test_documentation import files_of
@@ -162,6 +162,32 @@ def test_a_key_of_an_actor_can_be_varied_and_its_first_value_is_the_baselines() 
         each.deployment.settings()["actors.some.most"] for each in different.outcomes if not each.same
     } == {4}
     assert "with actors.some.most = 4" in different.failure.command  # type: ignore[union-attr]
+
+
+class Doubling(Pass):
+    """Its keys say how it runs: `way` changes nothing, as it should."""
+
+    varied: ClassVar[dict[str, tuple[Any, ...]]] = {"way": ("plain", "fast")}
+
+    def __init__(self, way: str = "fast") -> None:
+        self.way = way
+
+
+def test_what_a_class_declares_to_change_nothing_is_varied() -> None:
+    topology = Topology("declared")
+    topology.source(Numbers, count=20, name="numbers").through(Doubling, name="it").collect("out")
+    found = verify(topology, runs=4)
+    assert found.baseline.settings()["actors.it.way"] == "plain"
+    assert {each.deployment.settings()["actors.it.way"] for each in found.outcomes} == {"plain", "fast"}
+
+
+def test_checkpoints_of_a_run_are_its_own(tmp_path: Path) -> None:
+    deploy = tmp_path / "deploy.toml"
+    deploy.write_text('[checkpoint]\npath = "state"\nevery = "1s"\n')
+    path = written(tmp_path, CHANCE.replace("replicas = 3\n", ""))
+    found = verify(path, deploy=deploy, runs=1, keep=tmp_path / "kept", transports=["shm"])
+    assert not (tmp_path / "state").exists()
+    assert str(tmp_path / "kept" / "1" / "checkpoint") in found.outcomes[0].command
 
 
 def test_a_run_that_fails_where_the_baseline_did_not_is_a_difference(tmp_path: Path) -> None:

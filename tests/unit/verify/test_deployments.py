@@ -109,6 +109,15 @@ def test_a_further_key_is_varied_from_its_first_value_on() -> None:
     assert baseline(found).settings()["deploy.placement"] == "spread"
 
 
+def test_what_a_class_declares_is_varied_from_its_first_value_on_but_not_where_the_user_sets_it() -> None:
+    declared = {"actors.sum.plan": ["sequential", "balanced"]}
+    plan = named(dimensions(declared=declared), "actors.sum.plan")
+    assert (plan.baseline, plan.given) == ({"actors.sum.plan": "sequential"}, False)
+    assert len(plan.choices) == 2
+    fixed = dimensions(declared=declared, fixed=["actors.sum.plan"])
+    assert "actors.sum.plan" not in {each.name for each in fixed}
+
+
 def test_tables_vary_several_keys_together_in_place_of_what_varied_them_before() -> None:
     tables = [{"schedule": "none", "threads": 0}, {"schedule": "ct", "threads": 2}]
     found = dimensions(schedules=SCHEDULES, vary={"deploy": tables})
