@@ -52,8 +52,8 @@ typedef struct {
     int32_t lane, pos, same;
     int64_t time;
     int32_t trip_xway, trip_dir, trip_seg; /* last report that counted */
-    int32_t unused;
-} car;
+    int32_t unused[3];
+} car; /* a cache line */
 
 typedef struct {
     int64_t minute, reports, cars, speed_sum;

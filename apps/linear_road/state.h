@@ -4,12 +4,27 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 /* Bytes that grow. */
 typedef struct {
     char *data;
     int64_t used, room;
 } bytes;
+
+#define LINE 64
+#define LARGE (2 << 20)
+
+/* Memory that begins with a cache line; large pages where there is much of it. NULL: none. */
+static void *allocate(int64_t size)
+{
+    void *made;
+    if (posix_memalign(&made, size >= LARGE ? LARGE : LINE, (size_t)size))
+        return NULL;
+    if (size >= LARGE)
+        madvise(made, (size_t)size, MADV_HUGEPAGE);
+    return made;
+}
 
 /* Room for `size` more bytes, counted as used; NULL: no memory. What lies in `at` may move. */
 static void *append(bytes *at, int64_t size)
@@ -18,9 +33,12 @@ static void *append(bytes *at, int64_t size)
         int64_t room = at->room ? at->room : 1024;
         while (room < at->used + size)
             room *= 2;
-        char *grown = realloc(at->data, (size_t)room);
+        char *grown = allocate(room);
         if (!grown)
             return NULL;
+        if (at->used)
+            memcpy(grown, at->data, (size_t)at->used);
+        free(at->data);
         at->data = grown;
         at->room = room;
     }
@@ -66,9 +84,10 @@ static int64_t slot_of(const table *in, const int32_t *key, uint64_t hash)
 
 static int resize(table *in, int64_t slots)
 {
-    int32_t *made = calloc((size_t)slots, sizeof(int32_t));
+    int32_t *made = allocate(slots * (int64_t)sizeof(int32_t));
     if (!made)
         return -1;
+    memset(made, 0, (size_t)slots * sizeof(int32_t));
     free(in->slot);
     in->slot = made;
     in->slots = slots;
