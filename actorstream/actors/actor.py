@@ -74,6 +74,8 @@ class Actor:
             it cannot stand before an edge in serial order then, unless each has whole batches.
         one_stream: True if it never asks which input a row came by (`self.input`): rows of inputs of one type that are in
             one order then come together.
+        lends_baton: False if its input hooks are short but for native code that lends the baton by itself: that of
+            actorstream, and what stands in `with without_baton()` (docs/scheduling.md). It is about pools only.
         role: "operator", "source" or "sink"; set by the base classes.
         varied: keys that say how it runs and not what it answers -> values that `actorstream verify` tries, the
             baseline's first.
@@ -83,6 +85,7 @@ class Actor:
     stateless: ClassVar[bool] = False
     drops_lineage: ClassVar[bool] = False
     one_stream: ClassVar[bool] = False
+    lends_baton: ClassVar[bool] = True
     role: ClassVar[str] = "operator"
     varied: ClassVar[dict[str, tuple[Any, ...]]] = {}
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 from actorstream.connectors.sink import Sink
 
@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 class NullSink(Sink):
     """Takes rows and keeps nothing but their number; looks at no column, so nothing is converted for it."""
 
+    lends_baton: ClassVar[bool] = False
     received: int = 0
 
     def __init__(self) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datetime import timedelta
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from actorstream.actors.actor import Actor
 from actorstream.errors import Problem
@@ -43,6 +43,8 @@ class Aggregate(Actor):
     Rows carry `window_start`, `window_end`, the key and the aggregates, and are ordered by window end, window start and
     key. first and last go by event time where rows have one. Late rows go to the output `late`.
     """
+
+    lends_baton: ClassVar[bool] = False
 
     def __init__(
         self,

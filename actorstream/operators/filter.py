@@ -33,6 +33,7 @@ class Filter(Actor):
     """
 
     stateless: ClassVar[bool] = True
+    lends_baton: ClassVar[bool] = False
 
     def __init__(
         self,

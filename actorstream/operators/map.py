@@ -56,6 +56,7 @@ class Map(Actor):
     """
 
     stateless: ClassVar[bool] = True
+    lends_baton: ClassVar[bool] = False
 
     def __init__(
         self,

@@ -38,6 +38,7 @@ class StaticJoin(Actor):
     """
 
     stateless: ClassVar[bool] = True
+    lends_baton: ClassVar[bool] = False
 
     def __init__(
         self, table: Path, on: str | list[str] | dict[str, str], how: Literal["inner", "left"] = "inner"

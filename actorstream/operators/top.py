@@ -53,6 +53,7 @@ class Top(Actor):
     """
 
     stateless: ClassVar[bool] = True  # what a batch that raises has brought is not kept
+    lends_baton: ClassVar[bool] = False
 
     def __init__(
         self,

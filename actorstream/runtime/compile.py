@@ -153,6 +153,12 @@ class Job:
         """Whether every worker has a core of its own, so that spinning takes nothing from the others."""
         return self.processes <= len(os.sched_getaffinity(0))
 
+    @property
+    def has_cores(self) -> bool:
+        """Whether every thread of every worker has a core of its own."""
+        threads = self.processes * (self.deploy.threads + 1)
+        return threads <= len(os.sched_getaffinity(0))
+
     @cached_property
     def fingerprint(self) -> int:
         return self.plan.fingerprint

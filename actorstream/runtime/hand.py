@@ -99,5 +99,6 @@ def _copy(member: Replica, make: Callable[[Replica], Any]) -> Replica:
         inherits=member.descent is not None,
         row=np.zeros(ROW_WORDS, np.int64),
     )
+    copy.lends = member.lends
     copy.unit, copy.arena = member.unit, member.arena
     return copy

@@ -170,6 +170,7 @@ class OperatorUnit(Unit):
                 lane.consume()
             elif self._control(lane, frame):
                 return self.spawn(self.finish())
+            self.worker.pass_on()
             if monotonic_ns() > deadline:
                 return Status.READY
         return Status.READY

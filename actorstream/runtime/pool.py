@@ -12,6 +12,7 @@ from threading import Lock, Thread
 from time import monotonic_ns
 from typing import TYPE_CHECKING
 
+from actorstream.native import baton
 from actorstream.native.memory import keep_freed_memory
 from actorstream.scheduling.scheduler import Allotment, Scheduler
 
@@ -24,6 +25,8 @@ SWITCH_S = 0.0005
 """How long a thread may keep the interpreter's lock while another one wants it, where there is a pool; 5 ms otherwise,
 which a pool's thread would wait for after its native code while the loop's thread runs a long hook."""
 JOIN_S = 10.0
+SPIN_NS = 50_000
+"""How long a thread looks for the baton before it sleeps: some turns of Python, about what being woken costs."""
 
 
 Turn = tuple[Allotment, "PooledUnit | None"]
@@ -41,17 +44,23 @@ class PoolThread:
 
     def _run(self) -> None:
         pool = self.pool
+        baton.take()
         try:
             while True:
                 found = pool.next_turn(self)
                 if found is None:
                     if pool.closing:
                         return
+                    baton.give()
                     self.wake.acquire()
+                    baton.take()
                     continue
                 pool.run_turn(*found)
+                baton.pass_on()
         except BaseException as error:
             pool.worker.fail_from_thread(error)
+        finally:
+            baton.give()
 
 
 class Pool:
@@ -85,6 +94,7 @@ class Pool:
             self._switch_s = sys.getswitchinterval()
             sys.setswitchinterval(min(SWITCH_S, self._switch_s))
             keep_freed_memory()
+            baton.spin(SPIN_NS if self.worker.job.has_cores else 0)
         for each in self._threads:
             each.thread.start()
 

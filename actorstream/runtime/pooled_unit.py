@@ -12,6 +12,7 @@ from threading import Lock
 from time import monotonic_ns, sleep
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from actorstream.native.baton import pass_on
 from actorstream.runtime.hand import Hand, Outputs
 from actorstream.runtime.operator_unit import InLane, OperatorUnit
 from actorstream.runtime.unit import PUBLISH_NS, Status
@@ -240,6 +241,7 @@ class ExclusiveUnit(PooledUnit):
                 self.released += 1
                 self.bytes_released += nbytes
                 self._go_on()
+                pass_on()
             self._go_on()
             self._flush_if_resting()
             return rows, tail.events_out - before
@@ -301,6 +303,7 @@ class SharedUnit(PooledUnit):
                 rows += batch.rows
                 made += sum([part.rows for _, part in outputs])
                 self._send()
+                pass_on()
             self._send()
         finally:
             with self.entry:

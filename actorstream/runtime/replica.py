@@ -16,6 +16,7 @@ from actorstream.events.pool import WritablePool
 from actorstream.events.schema import Schema
 from actorstream.events.writable import allocate
 from actorstream.metrics.counters import HISTOGRAM_WORDS, Counter, bucket_of
+from actorstream.native.baton import without_baton
 from actorstream.runtime.hooks import (
     BatchCall,
     EventCall,
@@ -95,6 +96,8 @@ class Replica:
         self.unit: Unit | None = None
         self.started = False
         """Whether on_start was called, so that on_stop is due."""
+        self.lends = False
+        """Whether other threads may run Python while its input hooks run: asked for where there is a pool."""
         self.start = Start(self)
         """Runs on_start, once."""
         self.busy = 0
@@ -169,12 +172,21 @@ class Replica:
         call = self.calls[source]
         self.begin(batch, source)
         started = monotonic_ns()
-        if call.takes_batch:
+        if self.lends:
+            with without_baton():
+                self._run(call, batch)
+        elif call.takes_batch:
             call.run(batch)  # type: ignore[arg-type]
         else:
             self.run_events(call, batch.feed(), 0)
         self.execute_ns += monotonic_ns() - started
         self.finish(batch.rows)
+
+    def _run(self, call: Any, batch: Batch) -> None:
+        if call.takes_batch:
+            call.run(batch)
+        else:
+            self.run_events(call, batch.feed(), 0)
 
     def run_events(self, call: Any, events: list[Any] | Feed, first: int) -> None:
         """Runs an event hook on events that are rows `first` and following of the batch that `begin` was told."""

@@ -11,6 +11,7 @@ from time import monotonic_ns
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from actorstream.metrics.counters import Counter
+from actorstream.native import baton
 from actorstream.runtime.operator_unit import OperatorUnit
 from actorstream.runtime.operators_of import operators_of
 from actorstream.runtime.pool import Pool
@@ -45,6 +46,9 @@ class ScheduledWorker(Worker):
         self._thread = 0
         self._told: deque[Unit] = deque()
         self._coming = False
+        self.has_threads = job.deploy.threads > 0
+        if self.has_threads:
+            self.pass_on = baton.pass_on  # type: ignore[method-assign]
 
     async def _start(self) -> None:
         self._thread = get_ident()
@@ -64,6 +68,8 @@ class ScheduledWorker(Worker):
         )
         pooled: dict[int, list[PooledUnit]] = {}
         for unit in self.units:
+            for member in unit.members:
+                member.lends = self.has_threads and type(member.actor).lends_baton
             if isinstance(unit, PooledUnit):
                 unit.operator = by_unit[id(unit)]
                 pooled.setdefault(unit.operator.index, []).append(unit)
@@ -132,6 +138,16 @@ class ScheduledWorker(Worker):
         self._loop.call_soon_threadsafe(self.fail, error)
 
     # -- on the loop
+
+    def _turns(self) -> None:
+        if not self.has_threads:
+            super()._turns()
+            return
+        baton.take()
+        try:
+            super()._turns()
+        finally:
+            baton.give()
 
     def _come(self) -> None:
         self._coming = False

@@ -8,6 +8,7 @@ from time import monotonic_ns, time_ns
 from typing import TYPE_CHECKING, Any
 
 from actorstream.metrics.counters import Counter
+from actorstream.native.baton import without_baton
 from actorstream.runtime.hooks import operator_error
 from actorstream.runtime.replica import Replica
 from actorstream.runtime.silence import Silence
@@ -152,18 +153,25 @@ class SourceUnit(Unit):
                 self._reading.add_done_callback(lambda _: self.worker.mark(self))
                 return Status.IDLE
             try:
-                batch: Any = self.source.read(rows)
+                batch: Any = self._read_rows(rows)
             except Exception as error:
                 raise operator_error(self.head.name, self.head.replica, None, error) from error
             if batch is None:
                 return self._end_of_input()
             self._send(batch, now)
+            self.worker.pass_on()
             if not batch.rows:
                 self._look_again(POLL_S)
                 return Status.IDLE
             if now > deadline:
                 return Status.READY
         return Status.READY
+
+    def _read_rows(self, rows: int) -> Any:
+        if not self.head.lends:
+            return self.source.read(rows)
+        with without_baton():
+            return self.source.read(rows)
 
     def _listen(self, silence: Silence, status: Status) -> None:
         """The source is idle if it has nothing now and had nothing for long; else looks again when that may be."""

@@ -159,6 +159,9 @@ class Worker:
         if self._running == 0:
             self._ended.set()
 
+    def pass_on(self) -> None:
+        """Between two jumbo tuples: another thread of the process may go first."""
+
     # -- turns
 
     def _turns(self) -> None:

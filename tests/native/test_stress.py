@@ -12,6 +12,7 @@ HERE = Path(__file__).resolve().parent
 NATIVE = HERE.parents[1] / "actorstream" / "native"
 CORE = (
     "arena",
+    "baton",
     "blocks",
     "channel",
     "consumer",
@@ -40,6 +41,7 @@ BUILDS = {
 }
 MODES = {
     "arena": ["mixed", "scarce", "generation-wrap-around"],
+    "baton": ["two", "four", "asleep-two", "asleep-eight", "outsider"],
     "mpmc": ["one-to-one", "two-slots", "many", "wrap-around"],
     "scalegate": [
         "plain",

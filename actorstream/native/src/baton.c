@@ -1,0 +1,165 @@
+/*
+ * The baton's word: its state, and above that a number that grows with each change, so that who waits sees whether it has
+ * been lent all the time. A sleeper counts itself, then sleeps on the word as it saw it; who gives or lends changes the
+ * word, then looks at the count (both seq_cst), so that no wake-up is lost.
+ */
+#include "baton.h"
+
+#include <linux/futex.h>
+#include <stdatomic.h>
+#include <stddef.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { FREE = 0, HELD = 1, LENT = 2, STATE = 3, CHANGE = 4 };
+enum { LOOKS = 16 };          /* between two looks at the clock, well under a microsecond */
+enum { PASS_LOOKS = 64 };     /* for who is awake to take what was passed */
+
+static _Alignas(64) _Atomic uint32_t word;
+static _Alignas(64) _Atomic uint32_t waiting, sleeping;
+static _Alignas(64) _Atomic uint64_t spin_ns;
+static _Atomic uint64_t waits, sleeps, stolen, waited_ns;
+static _Thread_local uint32_t mine = FREE; /* what the caller has: FREE none, HELD, LENT */
+static _Thread_local uint32_t lent;        /* the word as it was lent */
+
+static uint64_t now_ns(void) {
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * UINT64_C(1000000000) + (uint64_t)now.tv_nsec;
+}
+
+static inline void relax(void) {
+#if defined(__x86_64__)
+    __builtin_ia32_pause();
+#elif defined(__aarch64__)
+    __asm__ __volatile__("yield");
+#endif
+}
+
+static inline uint32_t changed(uint32_t seen, uint32_t state) {
+    return ((seen & ~(uint32_t)STATE) + CHANGE) | state;
+}
+
+/* Takes the word from the state in which it was seen. */
+static inline int seize(uint32_t seen) {
+    /* acquire; partner: the exchange in leave, of whoever gave or lent it. On failure nothing is known. */
+    return atomic_compare_exchange_strong_explicit(&word, &seen, changed(seen, HELD), memory_order_acquire,
+                                                   memory_order_relaxed);
+}
+
+/* The caller's word into another state; wakes a sleeper. Answers the word. */
+static uint32_t leave(uint32_t state) {
+    uint32_t made = changed(atomic_load_explicit(&word, memory_order_relaxed), state);
+    atomic_exchange_explicit(&word, made, memory_order_seq_cst);            /* partner: the acquire in seize */
+    if (atomic_load_explicit(&sleeping, memory_order_seq_cst) != 0) {       /* partner: the count in doze */
+        syscall(SYS_futex, &word, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
+    }
+    return made;
+}
+
+/* Sleeps while the word is as it was seen. */
+static void doze(uint32_t seen) {
+    atomic_fetch_add_explicit(&sleeping, 1, memory_order_seq_cst); /* partner: the look in leave */
+    syscall(SYS_futex, &word, FUTEX_WAIT_PRIVATE, seen, NULL, NULL, 0);
+    atomic_fetch_sub_explicit(&sleeping, 1, memory_order_relaxed);
+    atomic_fetch_add_explicit(&sleeps, 1, memory_order_relaxed);
+}
+
+static void wait(void) {
+    const uint64_t begun = now_ns();
+    const uint64_t spin = atomic_load_explicit(&spin_ns, memory_order_relaxed);
+    uint64_t now = begun, until = begun + spin, since = begun;
+    uint32_t seen = 0;
+    atomic_fetch_add_explicit(&waiting, 1, memory_order_relaxed); /* a hint for pass */
+    for (uint32_t looks = 1;; looks++) {
+        uint32_t found = atomic_load_explicit(&word, memory_order_relaxed); /* seize acquires */
+        if (found != seen) {
+            seen = found;
+            since = now;
+        }
+        if ((found & STATE) == FREE && seize(found)) {
+            break;
+        }
+        if ((found & STATE) == LENT && (spin == 0 || now - since >= AS_BATON_LENT_NS) && seize(found)) {
+            atomic_fetch_add_explicit(&stolen, 1, memory_order_relaxed);
+            break;
+        }
+        if ((found & STATE) == HELD && now >= until) {
+            doze(found);
+            now = now_ns();
+            until = now + spin;
+            continue;
+        }
+        relax();
+        if (looks % LOOKS == 0) {
+            now = now_ns();
+        }
+    }
+    atomic_fetch_sub_explicit(&waiting, 1, memory_order_relaxed);
+    atomic_fetch_add_explicit(&waits, 1, memory_order_relaxed);
+    atomic_fetch_add_explicit(&waited_ns, now_ns() - begun, memory_order_relaxed);
+}
+
+void as_baton_spin(uint64_t ns) {
+    atomic_store_explicit(&spin_ns, ns, memory_order_relaxed);
+}
+
+void as_baton_take(void) {
+    if (mine != FREE) {
+        return;
+    }
+    uint32_t seen = atomic_load_explicit(&word, memory_order_relaxed);
+    if ((seen & STATE) != FREE || !seize(seen)) {
+        wait();
+    }
+    mine = HELD;
+}
+
+void as_baton_give(void) {
+    if (mine == HELD) {
+        mine = FREE;
+        leave(FREE);
+    }
+}
+
+void as_baton_pass(void) {
+    if (mine != HELD || atomic_load_explicit(&waiting, memory_order_relaxed) == 0) {
+        return;
+    }
+    mine = FREE;
+    uint32_t given = leave(FREE);
+    for (int i = 0; i < PASS_LOOKS && atomic_load_explicit(&word, memory_order_relaxed) == given; i++) {
+        relax();
+    }
+    as_baton_take();
+}
+
+void as_baton_lend(void) {
+    if (mine == HELD) {
+        mine = LENT;
+        lent = leave(LENT);
+    }
+}
+
+void as_baton_reclaim(void) {
+    if (mine != LENT) {
+        return;
+    }
+    mine = FREE;
+    if (!seize(lent)) {
+        as_baton_take();
+    }
+    mine = HELD;
+}
+
+int as_baton_is_held(void) {
+    return mine == HELD;
+}
+
+void as_baton_statistics_read(as_baton_statistics *out) {
+    out->waits = atomic_load_explicit(&waits, memory_order_relaxed);
+    out->sleeps = atomic_load_explicit(&sleeps, memory_order_relaxed);
+    out->stolen = atomic_load_explicit(&stolen, memory_order_relaxed);
+    out->waited_ns = atomic_load_explicit(&waited_ns, memory_order_relaxed);
+}
