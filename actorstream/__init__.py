@@ -34,6 +34,7 @@ _PUBLIC = {
     "map_async": "operators.map_async",
     "Topology": "topology.builder",
     "RunResult": "launch.run",
+    "without_baton": "native.baton",
 }
 
 if TYPE_CHECKING:
@@ -81,6 +82,7 @@ if TYPE_CHECKING:
     )
     from actorstream.events.schema import Schema as Schema
     from actorstream.launch.run import RunResult as RunResult
+    from actorstream.native.baton import without_baton as without_baton
     from actorstream.operators.map_async import MapAsync as MapAsync
     from actorstream.operators.map_async import map_async as map_async
     from actorstream.topology.builder import Topology as Topology

@@ -3,8 +3,6 @@ never takes it is not affected by it."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import NamedTuple
 
 from actorstream.native._core import ffi, lib
@@ -43,12 +41,22 @@ def spin(ns: int) -> None:
     lib.as_baton_spin(ns)
 
 
-@contextmanager
-def without_baton() -> Iterator[None]:
-    """Around native code of one's own that takes tens of microseconds without the interpreter's lock: other threads of a
-    pool run Python meanwhile. Without a pool it does nothing."""
-    lend()
-    try:
-        yield
-    finally:
+class _Lent:
+    """Lends it from enter to exit; has nothing of its own, so one serves all."""
+
+    __slots__ = ()
+
+    def __enter__(self) -> None:
+        lend()
+
+    def __exit__(self, *raised: object) -> None:
         reclaim()
+
+
+_LENT = _Lent()
+
+
+def without_baton() -> _Lent:
+    """`with without_baton():` around native code of one's own that takes tens of microseconds without the interpreter's
+    lock: other threads of a pool run Python meanwhile. Without a pool it does nothing."""
+    return _LENT

@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 from collections import defaultdict
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from actorstream.actors.actor import takes_batches
 from actorstream.errors import OperatorError
@@ -23,12 +23,13 @@ from actorstream.runtime.numbering import Follower, Numberer, Numbering
 from actorstream.runtime.operator_unit import InLane, OperatorUnit
 from actorstream.runtime.output import ChannelEdge, DirectEdge, LaneEdge, OutLane, takes_events
 from actorstream.runtime.pooled_serial_unit import PooledSerialUnit
-from actorstream.runtime.pooled_unit import make_pooled
+from actorstream.runtime.pooled_unit import ExclusiveUnit
 from actorstream.runtime.replica import Replica
 from actorstream.runtime.restoring import restore_replicas
 from actorstream.runtime.routing import make_router
 from actorstream.runtime.serial_output import ByNumber, SerialLane
 from actorstream.runtime.serial_unit import SerialInLane, SerialUnit, SideLane
+from actorstream.runtime.shared_unit import SharedUnit
 from actorstream.runtime.single_row import row_format, single_decoder, single_sender, single_taker
 from actorstream.runtime.source_unit import SourceUnit
 from actorstream.runtime.timed_replica import TimedReplica
@@ -44,6 +45,7 @@ if TYPE_CHECKING:
 
     from actorstream.events.row_format import RowFormat
     from actorstream.runtime.compile import Job, Link
+    from actorstream.runtime.scheduled_worker import ScheduledWorker
     from actorstream.runtime.worker import Worker
     from actorstream.topology.graph import Edge
     from actorstream.topology.plan import PlannedReplica
@@ -205,10 +207,11 @@ class _Builder:
         limit = job.pooled.get(node.name, 0)
         unit: OperatorUnit | None = self._serial_unit(head, links, PooledSerialUnit if limit else SerialUnit)
         if unit is None and limit:
-            make = job.graph.actors
-            unit = make_pooled(
-                self.worker, head, lanes, gate, lambda replica: make[replica.name].make(), limit
-            )
+            make, worker = job.graph.actors, cast("ScheduledWorker", self.worker)
+            if limit > 1:
+                unit = SharedUnit(worker, head, lanes, gate, lambda replica: make[replica.name].make(), limit)
+            else:
+                unit = ExclusiveUnit(worker, head, lanes, gate)
         elif unit is None:
             unit = OperatorUnit(self.worker, head, lanes, gate)
         unit.follow_frontier = node.name in job.listens

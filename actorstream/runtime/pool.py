@@ -25,6 +25,9 @@ SWITCH_S = 0.0005
 """How long a thread may keep the interpreter's lock while another one wants it, where there is a pool; 5 ms otherwise,
 which a pool's thread would wait for after its native code while the loop's thread runs a long hook."""
 JOIN_S = 10.0
+WAKE_NS = 50_000
+"""Work that a thread is woken for in the middle of another one's turn, ns: about what being woken costs. Less is left
+until the turn ends."""
 SPIN_NS = 50_000
 """How long a thread looks for the baton before it sleeps: some turns of Python, about what being woken costs."""
 
@@ -121,7 +124,7 @@ class Pool:
         if not unit.stale:
             unit.stale = True
             self.stale.append(unit)
-        if self.idle or self.loop_rests:
+        if self.loop_rests or (self.idle and unit.worth_ns() >= WAKE_NS):
             self._wake_one()
 
     def _wake_one(self) -> None:

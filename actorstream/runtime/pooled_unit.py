@@ -8,20 +8,17 @@ frees a place or gives credit offers the unit to the pool again.
 
 from __future__ import annotations
 
+import math
 from threading import Lock
 from time import monotonic_ns, sleep
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from actorstream.native.baton import pass_on
-from actorstream.runtime.hand import Hand, Outputs
 from actorstream.runtime.operator_unit import InLane, OperatorUnit
 from actorstream.runtime.unit import PUBLISH_NS, Status
 from actorstream.transports.base import FrameKind
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from actorstream.actors.actor import Actor
     from actorstream.events.batch import Batch
     from actorstream.ordering.base import Gate
     from actorstream.runtime.replica import Replica
@@ -29,13 +26,6 @@ if TYPE_CHECKING:
     from actorstream.scheduling.base import Operator
 
 DATA = FrameKind.DATA
-
-
-class Idle(NamedTuple):
-    """A place among the outputs for a transition of the unit between busy and idle."""
-
-    turns: int
-
 
 Taken = tuple[int, "Batch", str, int]
 """Serial number, rows, name of the input, bytes."""
@@ -90,6 +80,11 @@ class PooledUnit(OperatorUnit):
     def _frames_waiting(self) -> int:
         """Under `entry`."""
         return sum([lane.channel.waiting() for lane in self.in_lanes])
+
+    def worth_ns(self) -> float:
+        """How long what waits at the input would take, about; long while nothing is known. From any thread."""
+        measured = self.operator.statistics  # type: ignore[union-attr]
+        return self._frames_waiting() * self.frame_rows * measured.cost if measured.turns else math.inf
 
     def is_available(self) -> bool:
         """Whether one more worker would find something to do."""
@@ -262,118 +257,3 @@ class ExclusiveUnit(PooledUnit):
         if self.idleness is not None:
             with self.entry:
                 self._rest_if_idle()
-
-
-class SharedUnit(PooledUnit):
-    """A unit without a state: any number of workers at once, whose outputs go on in the order of the inputs.
-
-    A worker puts what it has made into the place of its serial number, and tries to become the one that sends: who finds
-    `exit` taken leaves, and who gives it back looks again whether the next place was filled meanwhile (Fig. 4).
-    """
-
-    def __init__(
-        self,
-        worker: ScheduledWorker,
-        head: Replica,
-        lanes: list[InLane],
-        gate: Gate,
-        make: Callable[[Replica], Actor],
-        limit: float,
-    ) -> None:
-        super().__init__(worker, head, lanes, gate)
-        self.limit = limit
-        self._make = make
-        self._hands: list[Hand] = []
-        self._places: dict[int, tuple[Outputs | Idle | int, int]] = {}
-        """Serial number -> outputs, a promise or a transition, and the bytes they were made of."""
-
-    def turn(self, tuples: int) -> tuple[int, int]:
-        if self.blocked:
-            self._send()
-            if self.blocked:
-                return 0, 0
-        hand = self._hand()
-        rows = made = 0
-        try:
-            while rows < tuples and (taken := self.take()) is not None:
-                serial, batch, source, nbytes = taken
-                self._delay()
-                outputs = hand.run(batch, source)
-                self._places[serial] = (outputs, nbytes)
-                rows += batch.rows
-                made += sum([part.rows for _, part in outputs])
-                self._send()
-                pass_on()
-            self._send()
-        finally:
-            with self.entry:
-                hand.hand_over()
-                self._hands.append(hand)
-        return rows, made
-
-    def _hand(self) -> Hand:
-        with self.entry:
-            return self._hands.pop() if self._hands else Hand(self.members, self._make)
-
-    def _pass_frontier(self) -> None:
-        if not self.follow_frontier:
-            return
-        frontier = self._next_frontier()
-        if frontier is not None:  # a promise is a place without rows, beyond the window if need be
-            self._places[self.taken] = (frontier, 0)
-            self.taken += 1
-        self._rest_if_idle()
-
-    def tell_idle(self, count: int) -> None:
-        """Passes it on in its place among the outputs. Under `entry`."""
-        self._places[self.taken] = (Idle(count), 0)
-        self.taken += 1
-
-    def _send(self) -> None:
-        """Sends what is next in order, unless another worker does."""
-        places = self._places
-        while self.exit.acquire(blocking=False):
-            try:
-                if self.blocked and self.retry:
-                    self.retry = False
-                    self.unblock()
-                was_full = not self._has_place()
-                while (place := places.pop(self.released, None)) is not None:
-                    outputs, nbytes = place
-                    if isinstance(outputs, int):
-                        self.head.advance(outputs)
-                    elif isinstance(outputs, Idle):
-                        super().tell_idle(outputs.turns)
-                    else:
-                        for edge, batch in outputs:
-                            edge.push(batch)
-                    self.released += 1
-                    self.bytes_released += nbytes
-                self._flush_if_resting()
-                if was_full and self._has_place():
-                    self.worker.pool.offer(self)
-            finally:
-                self.exit.release()
-            if not self._has_more():
-                return
-
-    def _has_more(self) -> bool:
-        return self.released in self._places or bool(self.blocked and self.retry)
-
-    def _look_again(self) -> None:
-        if self._has_more():
-            self._send()
-
-
-def make_pooled(
-    worker: Any,
-    head: Replica,
-    lanes: list[InLane],
-    gate: Gate,
-    make: Callable[[Replica], Actor],
-    limit: float,
-) -> PooledUnit:
-    """The unit of a replica that up to `limit` threads may work on."""
-    if limit <= 1:
-        return ExclusiveUnit(worker, head, lanes, gate)
-    return SharedUnit(worker, head, lanes, gate, make, limit)

@@ -224,7 +224,7 @@ class ReadyQueue:
             worker.hear()
             if self._early:
                 return True
-        own_first = worker.job.deploy.threads > 0
+        own_first = worker.has_threads and self._scheduler.heuristic.own_first
         while True:
             with pool.lock:
                 pool.loop_rests = False

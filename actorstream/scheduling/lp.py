@@ -12,6 +12,7 @@ class LastInPipeline(Heuristic):
     """The latest operator that is schedulable."""
 
     name: ClassVar[str] = "lp"
+    own_first: ClassVar[bool] = False  # a source that ran ahead of the operators would be the latency
 
     def choose(self, schedulable: Sequence[Operator], now: int) -> Operator:
         return schedulable[-1]

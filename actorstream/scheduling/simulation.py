@@ -94,6 +94,7 @@ class Simulation:
         ]
         settings = {"slice_ns": slice_ns, "window_ns": window_ns, "capacity": queue}
         self.scheduler = Scheduler(self.operators, heuristic, **settings)
+        self._own_first = workers > 1 and heuristic.own_first
         self._queues: list[deque[tuple[int, int]]] = [deque() for _ in stages]
         self._turns: list[deque[_Turn]] = [deque() for _ in stages]
         self._rest = [0.0] * len(stages)
@@ -143,7 +144,7 @@ class Simulation:
         while self._idle:
             worker = self._idle.pop()
             self._look()
-            allotted = self.scheduler.decide(now, pooled_only=worker > 0, own_first=self._workers > 1)
+            allotted = self.scheduler.decide(now, pooled_only=worker > 0, own_first=self._own_first)
             if allotted is None:
                 refused.append(worker)
             else:

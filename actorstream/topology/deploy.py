@@ -57,6 +57,10 @@ class DeploySpec(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
     """Budget per consumer input, in bytes, shared by its producers."""
     reorder_window: Count = 1024
     """Serial numbers that may be outstanding at a reordering buffer."""
+    reordering: Annotated[
+        Literal["non-blocking", "lock-based"], Meta(description='"non-blocking" or "lock-based"')
+    ] = "non-blocking"
+    """How the outputs of a pool's threads are put in order; lock-based is there to be compared with."""
     slice: Duration = timedelta(milliseconds=2)
     """Longest turn of an operator before another one gets its thread."""
     ct_window: Duration = timedelta(milliseconds=100)

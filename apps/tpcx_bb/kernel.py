@@ -20,6 +20,8 @@ from typing import Any
 
 import numpy as np
 
+from actorstream import without_baton
+
 SOURCE = Path(__file__).with_name("kernel.c")
 PARAMETERS = 3
 TYPES = {"int64": "int64_t[]", "int32": "int32_t[]", "uint8": "uint8_t[]", "bool": "uint8_t[]"}
@@ -89,22 +91,28 @@ class State:
         """`bb_NAME` for rows whose columns these are; how many rows come out."""
         if not columns:
             return self._answered(getattr(self.lib, f"bb_{name}")(self.state))
-        rows = len(columns[0])
-        return self._answered(getattr(self.lib, f"bb_{name}")(self.state, rows, *map(self._pointer, columns)))
+        rows, pointers = len(columns[0]), [*map(self._pointer, columns)]
+        with without_baton():
+            came = getattr(self.lib, f"bb_{name}")(self.state, rows, *pointers)
+        return self._answered(came)
 
     def by_key(self, name: str, key: list[np.ndarray], *columns: np.ndarray) -> int:
         """The same, where a key is several columns."""
         pointers = [self._pointer(column) for column in key]
         together = self.ffi.new("int64_t *[]", pointers)
-        further = map(self._pointer, columns)
-        return self._answered(getattr(self.lib, f"bb_{name}")(self.state, len(key[0]), together, *further))
+        further = [*map(self._pointer, columns)]
+        with without_baton():
+            came = getattr(self.lib, f"bb_{name}")(self.state, len(key[0]), together, *further)
+        return self._answered(came)
 
     def session_pairs(self, offsets: np.ndarray, items: Any) -> int:
         """Pairs of the items of each row; `offsets`: of the bytes of each row in the buffer `items`, one more than
         rows."""
         data = self.ffi.cast("uint8_t *", items.address if items is not None else 0)
         rows = len(offsets) - 1
-        return self._answered(self.lib.bb_session_pairs(self.state, rows, self._pointer(offsets), data))
+        with without_baton():
+            came = self.lib.bb_session_pairs(self.state, rows, self._pointer(offsets), data)
+        return self._answered(came)
 
     def clear(self) -> None:
         """Forgets all keys."""

@@ -48,7 +48,8 @@ def expected(count: int) -> list[tuple[int, int]]:
 @pytest.mark.parametrize("threads", [0, 1, 2, 3, 8])
 def test_a_chain_gives_the_sequence_of_one_worker(schedule: str, threads: int) -> None:
     for window, batch_size in product((1, 2, 1024), (1, 64)):
-        settings = {"reorder_window": window, "batch_size": batch_size}
+        reordering = "lock-based" if window == 2 else "non-blocking"
+        settings = {"reorder_window": window, "batch_size": batch_size, "reordering": reordering}
         result = chain(300).run(schedule=schedule, threads=threads, **settings)
         assert result["out"] == expected(300), settings
 
@@ -64,6 +65,7 @@ def test_delays_change_nothing(schedule: str, seed: int) -> None:
         "edge_bytes": dice.choice([1, 4096, 4 << 20]),
         "slice": dice.choice(["1us", "2ms"]),
         "ct_window": dice.choice(["1us", "100ms"]),
+        "reordering": dice.choice(["non-blocking", "lock-based"]),
         "pipelining": dice.random() < 0.5,
         "testing": {"delay": "2ms", "seed": seed},
     }

@@ -92,8 +92,7 @@ def test_without_a_free_place_nothing_is_taken_until_one_is_given_back() -> None
     assert first[0] == 0
     assert unit.take() is None
     assert not unit.is_available()
-    unit._places[0] = ([], first[3])  # type: ignore[attr-defined] # what a worker does that has nothing to send
-    unit._send()  # type: ignore[attr-defined]
+    unit._send(0, [], first[3])  # type: ignore[attr-defined] # what a worker does that has nothing to send
     assert unit in pool.stale, "it was offered again"
     assert unit.is_available()
     second = unit.take()
