@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from time import monotonic, monotonic_ns
 from typing import Any
@@ -104,7 +104,8 @@ class ClicksForSeconds(ForSeconds, WebClickstreams):
 
 
 class Ages(Actor):
-    """How old rows are when they come: since the latest tuple that contributed to them entered."""
+    """How old rows are when they come: since the latest tuple that contributed to them entered. Of the steady part of the
+    run: the first fifth of its batches, for which operators are compiled and tables built, do not count."""
 
     def __init__(self, into: Path) -> None:
         self.into = into
@@ -116,13 +117,15 @@ class Ages(Actor):
         self.rows.append(batch.rows)
 
     def on_end(self) -> None:
-        ages, rows = np.array(self.ages) / 1e3, np.array(self.rows)
+        if not self.ages:
+            raise ValueError("no row came: the run was too short")
+        came = sum(self.rows)
+        steady = slice(len(self.ages) // 5, None)
+        ages, rows = np.array(self.ages)[steady] / 1e3, np.array(self.rows)[steady]
         order = np.argsort(ages)
         seen = np.cumsum(rows[order])
-        if not len(ages):
-            raise ValueError("no row came: the run was too short")
         p99 = ages[order][np.searchsorted(seen, 0.99 * seen[-1])]
-        note(self, "ages", rows=int(rows.sum()), mean=float(np.average(ages, weights=rows)), p99=float(p99))
+        note(self, "ages", rows=came, mean=float(np.average(ages, weights=rows)), p99=float(p99))
 
 
 def topology(query: Query, replicas: int, ordered: bool) -> Actors:
@@ -272,6 +275,19 @@ def stages(found: list[Cost], *, locked: bool, partitions: float, slower: Mappin
             )
         made.append((each.kind, stage))
     return [stage for _, stage in made]
+
+
+def pooled_stages(name: str, report: Mapping[str, Any]) -> list[Stage]:
+    """A chain for the simulator with what its operators have cost the workers of a pool, waiting for each other included:
+    for the interpreter, the memory, the caches. `report`: of a run with one replica of everything and a schedule."""
+    found = stages(
+        [Cost(*each, 0.0, 0.0, 1.0) for each in chain(QUERIES[name])], locked=True, partitions=1, slower={}
+    )
+    made = []
+    for stage in found:
+        (measured,) = report["actors"][stage.name]
+        made.append(replace(stage, cost_ns=measured["cost_ns"], selectivity=measured["selectivity"]))
+    return made
 
 
 def imbalance(name: str, workers: int) -> dict[str, float]:

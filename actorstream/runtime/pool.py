@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from actorstream.native import baton
 from actorstream.native.memory import keep_freed_memory
+from actorstream.runtime.partitions import Partitions
 from actorstream.scheduling.scheduler import Allotment, Scheduler
 
 if TYPE_CHECKING:
@@ -80,6 +81,8 @@ class Pool:
         self.scheduler: Scheduler | None = None
         self.units: dict[int, list[PooledUnit]] = {}
         """Operator -> its pooled units."""
+        self.partitions: dict[int, Partitions] = {}
+        """Operator -> its units with a state, if it has several."""
         self.stale: deque[PooledUnit] = deque()
         self.idle: list[PoolThread] = []
         self.loop_rests = False
@@ -93,6 +96,9 @@ class Pool:
     def start(self, scheduler: Scheduler, units: dict[int, list[PooledUnit]]) -> None:
         """From now on there may be turns."""
         self.scheduler, self.units = scheduler, units
+        for index, own in units.items():
+            if len(own) > 1 and all(unit.limit <= 1 for unit in own):
+                self.partitions[index] = Partitions(own)
         if self._threads:
             self._switch_s = sys.getswitchinterval()
             sys.setswitchinterval(min(SWITCH_S, self._switch_s))
@@ -147,10 +153,20 @@ class Pool:
         while stale:
             unit = stale.popleft()
             unit.stale = False  # before the look: what changes from now on is told again
-            self.look(unit.operator)  # type: ignore[arg-type]
+            operator = unit.operator
+            assert operator is not None
+            partitions = self.partitions.get(operator.index)
+            if partitions is not None and unit.has_work():
+                partitions.push(unit)
+            self.look(operator)
 
     def look(self, operator: Operator) -> None:
         """What the scheduler is to know of a pooled operator. Under the lock."""
+        partitions = self.partitions.get(operator.index)
+        if partitions is not None:
+            operator.is_open = partitions.waiting() > 0
+            operator.worklist = max(partitions.backlog, float(operator.is_open))
+            return
         waiting, is_open = 0.0, False
         for unit in self.units[operator.index]:
             waiting += unit.count_waiting()
@@ -191,15 +207,27 @@ class Pool:
             operator = allotted.operator
             if not operator.pooled:
                 return allotted, None
-            units = [each for each in self.units[operator.index] if each.is_available()]
-            if units:
-                unit = units[0] if len(units) == 1 else max(units, key=_backlog)
+            unit = self._choose(operator)
+            if unit is not None:
                 unit.workers += 1
                 self.look(operator)
                 return allotted, unit
             operator.workers -= 1  # what was available is not any more
             self.look(operator)
             operator.is_open = False
+
+    def _choose(self, operator: Operator) -> PooledUnit | None:
+        """Which unit of an operator one more worker enters: of those with a state the one that has waited longest, of
+        others that with most to do."""
+        partitions = self.partitions.get(operator.index)
+        if partitions is None:
+            units = [each for each in self.units[operator.index] if each.is_available()]
+            return max(units, key=_backlog) if units else None
+        while (unit := partitions.pop()) is not None:
+            if unit.has_work():
+                return unit
+            partitions.leave(unit)  # the loop has it now, or it has no credit: told again when that changes
+        return None
 
     def wake_more(self) -> None:
         """If there is more to do than the caller has taken, and somebody sleeps, he is told."""
@@ -223,6 +251,11 @@ class Pool:
             with self.lock:
                 self.scheduler.finish(allotted.operator, rows, made, now - started, now)  # type: ignore[union-attr]
                 unit.workers -= 1
+                partitions = self.partitions.get(allotted.operator.index)
+                if partitions is not None:
+                    partitions.leave(unit)
+                    if unit.has_work():
+                        partitions.push(unit)
                 self.look(allotted.operator)
                 hand_over = unit.on_loop and unit.workers == 0
         if hand_over:

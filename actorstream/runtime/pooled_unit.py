@@ -87,8 +87,12 @@ class PooledUnit(OperatorUnit):
         return self._frames_waiting() * self.frame_rows * measured.cost if measured.turns else math.inf
 
     def is_available(self) -> bool:
-        """Whether one more worker would find something to do."""
-        if self.on_loop or self.workers >= self.limit:
+        """Whether one more worker may come in, and would find something to do."""
+        return self.workers < self.limit and self.has_work()
+
+    def has_work(self) -> bool:
+        """Whether there may be something that a thread can do now."""
+        if self.on_loop:
             return False
         if self.blocked:
             return self.retry

@@ -224,13 +224,14 @@ class ReadyQueue:
             worker.hear()
             if self._early:
                 return True
-        own_first = worker.has_threads and self._scheduler.heuristic.own_first
+        heuristic = self._scheduler.heuristic
         while True:
             with pool.lock:
                 pool.loop_rests = False
                 pool.refresh()
                 for index in self._waiting:
                     self._look(self._scheduler.operators[index])
+                own_first = worker.has_threads and (heuristic.own_first or bool(pool.idle))
                 self._due = found = pool.decide(own_first=own_first)
                 if found is None:
                     pool.loop_rests = True

@@ -120,8 +120,8 @@ class Heuristic(ABC):
 
     name: ClassVar[str]
     own_first: ClassVar[bool] = True
-    """Whether the loop's thread leaves what others may run to them while it has work that nobody else may do: sources
-    above all. It keeps a pool fed; what is fed waits."""
+    """Whether the loop's thread leaves what others may run to them while it has work that nobody else may do, sources
+    above all: always, or only while a thread of the pool has nothing to do. It keeps a pool fed; what is fed waits."""
 
     def __init__(self, pipeline: Pipeline, *, slice_ns: int, window_ns: int, capacity: int) -> None:
         """`slice_ns`: the time slice s. `window_ns`: CT's window w. `capacity`: tuples, QST's C."""

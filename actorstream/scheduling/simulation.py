@@ -94,7 +94,6 @@ class Simulation:
         ]
         settings = {"slice_ns": slice_ns, "window_ns": window_ns, "capacity": queue}
         self.scheduler = Scheduler(self.operators, heuristic, **settings)
-        self._own_first = workers > 1 and heuristic.own_first
         self._queues: list[deque[tuple[int, int]]] = [deque() for _ in stages]
         self._turns: list[deque[_Turn]] = [deque() for _ in stages]
         self._rest = [0.0] * len(stages)
@@ -138,13 +137,14 @@ class Simulation:
             self._at(now + int(rows * 1e9 / self.rate), None)
 
     def _give_work(self, now: int) -> None:
-        """Every idle worker asks; worker 0, which may run everything, first."""
-        self._idle.sort(reverse=True)
+        """Every idle worker asks; worker 0, which may run everything, last."""
+        self._idle.sort()
         refused: list[int] = []
         while self._idle:
             worker = self._idle.pop()
             self._look()
-            allotted = self.scheduler.decide(now, pooled_only=worker > 0, own_first=self._own_first)
+            own_first = self._workers > 1 and (self.scheduler.heuristic.own_first or bool(refused))
+            allotted = self.scheduler.decide(now, pooled_only=worker > 0, own_first=own_first)
             if allotted is None:
                 refused.append(worker)
             else:

@@ -40,17 +40,16 @@ def partitions() -> Topology:
     return topology
 
 
-def test_the_partition_with_most_to_do_goes_first_and_each_takes_one_worker() -> None:
+def test_partitions_go_in_the_order_in_which_they_got_something_to_do_and_each_takes_one_worker() -> None:
     worker = worker_of(partitions())
     pool = worker.pool
-    send(worker, 100)  # 10 rows for the first replica, 90 for the second
+    send(worker, 100)  # 10 rows for the first replica, then 90 for the second
     with pool.lock:
         pool.refresh()
-        for unit in worker.units[1:3]:
-            unit.frame_rows = 10.0 if unit.head.replica == 0 else 90.0  # type: ignore[attr-defined]
-            pool.look(unit.operator)  # type: ignore[attr-defined]
+        operator = worker.units[1].operator  # type: ignore[attr-defined]
+        assert (operator.worklist, operator.is_open) == (2.0, True)
         turns = [pool.decide(pooled_only=True) for _ in range(3)]
-    assert [turn[1].head.replica for turn in turns[:2] if turn is not None and turn[1] is not None] == [1, 0]
+    assert [turn[1].head.replica for turn in turns[:2] if turn is not None and turn[1] is not None] == [0, 1]
     assert turns[2] is None
 
 
