@@ -95,8 +95,8 @@ class ScheduledWorker(Worker):
             for member in unit.members:
                 row = member.row
                 row[Counter.TURNS] = measured.turns
-                row[Counter.COST_PS] = int(measured.cost * 1000)
-                row[Counter.SELECTIVITY_PPM] = int(measured.selectivity * 1e6)
+                row[Counter.COST_PS] = int(measured.mean_cost * 1000)
+                row[Counter.SELECTIVITY_PPM] = int(measured.mean_selectivity * 1e6)
                 row[Counter.WORKLIST_MAX] = int(operator.peak)
 
     # -- from any thread

@@ -23,6 +23,16 @@ class Statistics:
         """Outputs a tuple."""
         self.turns = self.rows_in = self.rows_out = self.total_ns = 0
 
+    @property
+    def mean_cost(self) -> float:
+        """Nanoseconds a tuple, over all turns so far."""
+        return self.total_ns / self.rows_in if self.rows_in else self.cost
+
+    @property
+    def mean_selectivity(self) -> float:
+        """Outputs a tuple, over all turns so far."""
+        return self.rows_out / self.rows_in if self.rows_in else self.selectivity
+
     def add(self, rows_in: int, rows_out: int, took_ns: int) -> None:
         """One turn: tuples taken, tuples answered, nanoseconds. One that took none says nothing about a tuple."""
         if rows_in <= 0:
