@@ -30,7 +30,11 @@ class TimedSourceUnit(SourceUnit):
 
     def _send(self, batch: Batch, entered: int) -> None:
         super()._send(batch, entered)
-        if isinstance(self.source, MergedPartitions) and (late := self.source.take_late()) is not None:
+        if not isinstance(self.source, MergedPartitions):
+            return
+        if self.source.unsorted is not None:
+            raise self.source.unsorted
+        if (late := self.source.take_late()) is not None:
             self.head.count_late(late.rows)
             self.head.forward(late, "late")
 
@@ -49,7 +53,7 @@ class _Reader:
         self.sequence: Ascending | Sorted = Ascending() if slack is None else Sorted()
         self.sorts = slack is not None
         self.batch: Batch | None = None
-        self.ended = False
+        self.ended = self.unsorted = False
         self.late: list[Batch] = []
 
     def rows(self, max_rows: int) -> Batch | None:
@@ -75,6 +79,7 @@ class _Reader:
             try:
                 return self.sequence.take(batch, times)
             except Unsorted as error:
+                self.unsorted = True
                 raise self._refused(error, batch, first) from None
         marks = self.watermarks.observe(self.origin, times)
         if marks is not None:
@@ -117,6 +122,8 @@ class MergedPartitions(Source):
         self.first, self.make, self.origins, self.slack = first, make, origins, slack
         self.idle_timeout, self.max_out_of_orderness = first.idle_timeout, None
         self.readers: list[_Reader] = []
+        self.unsorted: DataError | None = None
+        """A row that was out of order: the unit raises it, since it is no failure to read."""
         self._merge = Merge([])
         self._filled: list[Batch | None] = []
 
@@ -153,7 +160,13 @@ class MergedPartitions(Source):
         merge, filled = self._merge, self._filled
         for at, reader in enumerate(self.readers):
             if filled[at] is None and not reader.ended:
-                batch = filled[at] = reader.rows(max_rows)
+                try:
+                    batch = filled[at] = reader.rows(max_rows)
+                except DataError as error:
+                    if not reader.unsorted:
+                        raise
+                    self.unsorted = error
+                    return Batch.of_events(self.row_schema(), [])
                 if batch is not None:
                     merge.fill(at, times_of(batch))
             if filled[at] is None and reader.ended:

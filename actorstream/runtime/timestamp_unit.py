@@ -65,7 +65,7 @@ class TimestampUnit(OperatorUnit):
         self._side_due = False
         self._alone = lanes[0] if len(lanes) == 1 else None
         self._last = FRONTIER_MIN
-        """Time of the last row that went, where there is one lane only."""
+        """Time of the last row that went, where there is one lane only or lanes may be idle."""
         self._as_events = not any(call.takes_batch for call in head.calls.values())
         self._idle = 0
         """Transitions between busy and idle; odd while idle."""
@@ -149,6 +149,8 @@ class TimestampUnit(OperatorUnit):
         if rows:
             for batch, source in self._ready(rows, only, tags):
                 self._add(batch, source)
+                if source.idles:
+                    self._last = int(times_of(batch)[-1])
         self._settle_ties()
         if rows or self._runs:
             return None
@@ -167,14 +169,14 @@ class TimestampUnit(OperatorUnit):
             return
         self._wake()
         times = times_of(batch)
-        if times[0] < self._frontier and lane.idles:
+        if lane.idles and times[0] < max(self._frontier, self._last):
             batch, times = self._not_late(lane, batch, times)
         if len(times):
             self.merge.put(lane.index, times, lane.ties(batch, self.merge.ties))
 
     def _not_late(self, lane: TimestampInLane, batch: Batch, times: np.ndarray) -> tuple[Batch, np.ndarray]:
         """Of a lane that was idle, what others went past meanwhile is late."""
-        late = times < self._frontier
+        late = times < max(self._frontier, self._last)
         self.head.count_late(int(late.sum()))
         self.head.forward(batch.take(late).cast(self.head.schemas["late"]), "late")
         rest = batch.take(~late)
@@ -340,7 +342,7 @@ class TimestampUnit(OperatorUnit):
     def _advance(self) -> None:
         found = self.reached()
         if found == FRONTIER_END and not all(lane.ended for lane in self.lanes_in_order):
-            return  # all are idle: nobody knows
+            found = self._last  # all are idle: nobody knows
         if found > self._frontier:
             self._frontier = found
             self.head.advance(found)
