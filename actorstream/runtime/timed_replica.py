@@ -20,7 +20,8 @@ if TYPE_CHECKING:
     from actorstream.events.batch import Batch
     from actorstream.topology.timestamp import Sequenced
 
-LAST = 2**63 - 2
+FRONTIER_END = 2**63 - 1
+LAST = FRONTIER_END - 1
 """Event time of rows that are emitted at the end of the input and have none of their own."""
 
 
@@ -132,7 +133,7 @@ class TimedReplica(Replica):
                     "Batch.of(..., origin=rows)"
                 )
             )
-        time = max(self.frontier - 1, FRONTIER_MIN) if self._hook == "on_heartbeat" else self.frontier
+        time = max(self.frontier - 1, FRONTIER_MIN + 1) if self._hook == "on_heartbeat" else self.frontier
         if self._hook == "on_end":
             time = LAST
         times = np.full(batch.rows, min(time, LAST), np.int64)
@@ -163,6 +164,8 @@ class TimedReplica(Replica):
         )
 
     def _promise(self, frontier: int) -> None:
+        if frontier > LAST:
+            return  # its last rows are still to come: the end is promised behind them
         promised = self.actor.promise(frontier) if self.promises else frontier
         self._let_go(promised)
         for edges in self.edges.values():
@@ -191,4 +194,7 @@ class TimedReplica(Replica):
     def _after(self, hook: str) -> None:
         self._hook = ""
         if hook == "on_end":
-            self._let_go(2**63 - 1)
+            self._let_go(FRONTIER_END)
+            for edges in self.edges.values():
+                for edge in edges:
+                    edge.advance(FRONTIER_END)
