@@ -51,12 +51,15 @@ def main(arguments: list[str] | None = None) -> int:
         console.print(records_table(suite.name, records))
         for note in suite.notes:
             console.print(f"  {note if isinstance(note, str) else note()}", markup=False)
+        medians = {record.case: record.value for record in records}
         if suite.summary is not None:
-            for line in suite.summary({record.case: record.value for record in records}):
+            for line in suite.summary(medians):
                 console.print(f"  {line}", markup=False)
         draw(suite.name, bars(suite.name, records))
         if suite.curves is not None:
             draw(f"{suite.name}-lines", lines(suite.name, suite.curves()))
+        for name, picture in suite.pictures(medians).items() if suite.pictures is not None else ():
+            draw(name, picture)
         found += records
         if options.json is not None:
             write_records(options.json, found)

@@ -24,6 +24,8 @@ SUITES = {
     "reorder": "benchmarks.suites.reorder",
     "hybrid": "benchmarks.suites.hybrid",
     "scalegate": "benchmarks.suites.scalegate",
+    "linear-road": "benchmarks.suites.linear_road",
+    "order-price": "benchmarks.suites.order_price",
 }
 
 

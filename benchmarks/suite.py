@@ -54,6 +54,8 @@ class Suite:
     """What to draw as lines, called after the last round."""
     summary: Callable[[Mapping[str, float]], Sequence[str]] | None = None
     """Lines to print beside the figures, made of the median of each case."""
+    pictures: Callable[[Mapping[str, float]], Mapping[str, str]] | None = None
+    """Further SVG files, name -> text, made of the median of each case."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,261 @@
+"""Runs of Linear Road's operators for the suites `linear-road` and `order-price`: injectors, instances of an operator, sinks,
+each in one process after the other. No figures are compared here."""
+
+from __future__ import annotations
+
+import json
+import resource
+import tempfile
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import product
+from pathlib import Path
+from time import monotonic, monotonic_ns
+from typing import Any, ClassVar
+
+import numpy as np
+
+from actorstream import Actor, Batch, Source, Topology
+from apps.linear_road.events import Position, Report
+from apps.linear_road.operators import NewSeg, PosRep
+from apps.linear_road.traffic import EVERY, FIELDS, REQUESTS, SEGMENTS, Settings, Traffic
+from benchmarks.dataflow import Ran, launch_file
+from benchmarks.energy import Energy
+from benchmarks.job import ROOT, JobError
+from benchmarks.meter import note
+
+COUNTS = (1, 2, 4, 6)
+"""Of injectors and of instances, in the paper's section 4."""
+SETTINGS = tuple(product(COUNTS, COUNTS))
+OPERATORS: Mapping[str, type[Actor]] = {"pos_rep": PosRep, "new_seg": NewSeg}
+LAYERS = ("ol", "cl")
+"""Where streams are merged: in operators of their own, or in the channel."""
+KEPT = 2 * EVERY
+"""Seconds of traffic that come again and again."""
+WORKERS = 2
+BENCH = ROOT / "apps" / "linear_road" / "bench.toml"
+SHARDS = 2
+WARM_UP = 0.05
+"""Seconds of a run before the first that counts."""
+XWAY_REPORTS = Settings().density * 2 * SEGMENTS / EVERY * (1 + 1 / REQUESTS)
+"""A second, of one expressway with full traffic."""
+
+
+class Injector(Source):
+    """Reports of one expressway with full traffic, dealt to the injectors one by one, so that their times alternate.
+
+    Args:
+        seconds: how long, from the first read on.
+        injectors: replicas, each of which has a partition.
+        reports: whether rows are as an input has them; else they are position reports.
+        rows: at most so many at a time.
+        into: the folder that notes are written to.
+        rate: rows a second, of each.
+    """
+
+    outputs: ClassVar = {"default": Report}
+
+    def __init__(
+        self,
+        seconds: float,
+        into: Path,
+        injectors: int = 1,
+        reports: bool = True,
+        rows: int = 4096,
+        rate: float | None = None,
+    ) -> None:
+        super().__init__(rate=rate)
+        self.seconds, self.into, self.injectors, self.reports, self.rows = (
+            seconds,
+            into,
+            injectors,
+            reports,
+            rows,
+        )
+        self.columns: dict[str, np.ndarray] = {}
+        self.next_row = self.begun_ns = 0
+        self.ends = 0.0
+
+    @classmethod
+    def output_types(cls, keys: dict[str, Any], inputs: list[Any]) -> dict[str, Any]:
+        return {"default": Report if keys.get("reports", True) else Position}
+
+    def partitions(self) -> list[str]:
+        return [str(number) for number in range(self.injectors)]
+
+    def open(self, partitions: list[str]) -> None:
+        if partitions:
+            (mine,) = map(int, partitions)
+            self.columns = traffic(not self.reports, mine, self.injectors)
+            self.origin = mine
+
+    def read(self, max_rows: int) -> Batch | None:
+        now = monotonic()
+        if not self.begun_ns:
+            self.ends, self.begun_ns = now + self.seconds, monotonic_ns()
+        if now >= self.ends:
+            note(self, "injector", rows=self.next_row, begun_ns=self.begun_ns)
+            return None
+        passes, first = divmod(self.next_row, len(self.columns["time"]))
+        part = {
+            name: values[first : first + min(max_rows, self.rows)] for name, values in self.columns.items()
+        }
+        if passes:
+            part["time"] = part["time"] + passes * KEPT
+        self.row = self.next_row
+        self.next_row += len(part["time"])
+        return Batch.of_columns(Report if self.reports else Position, part)
+
+    def position(self) -> dict[str, int]:
+        return {str(self.origin): self.next_row}
+
+
+_TRAFFIC: dict[bool, dict[str, np.ndarray]] = {}
+
+
+def traffic(positions: bool, first: int = 0, step: int = 1) -> dict[str, np.ndarray]:
+    """Columns of every `step`-th row of KEPT seconds; made once a process."""
+    if positions not in _TRAFFIC:
+        cars = Traffic(Settings(ramp=0))
+        made = [cars.second() for _ in range(EVERY + KEPT)][EVERY:]
+        rows = {name: np.concatenate([each[name] for each in made]) for name in FIELDS}
+        rows["time"] -= EVERY
+        kept = rows["type"] == 0 if positions else slice(None)
+        names = Position.__struct_fields__ if positions else FIELDS
+        _TRAFFIC[positions] = {name: rows[name][kept] for name in names}
+    return {name: values[first::step].copy() for name, values in _TRAFFIC[positions].items()}
+
+
+class Seen(Actor):
+    """Counts rows, and notes at the end when the last one came and how old they were then: mean and 99th percentile, ns.
+
+    Args:
+        into: the folder that the note is written to.
+    """
+
+    def __init__(self, into: Path) -> None:
+        self.into, self.ended_ns = into, 0
+        self.rows: list[int] = []
+        self.ages: list[int] = []
+
+    def on_batch(self, batch: Batch) -> None:
+        self.ended_ns = monotonic_ns()
+        self.rows.append(batch.rows)
+        self.ages.append(self.ended_ns - (batch.entry_min + batch.entry_max) // 2)
+
+    def on_end(self) -> None:
+        rows, ages = np.array(self.rows), np.array(self.ages)
+        mean = p99 = 0.0
+        if len(rows):
+            order = np.argsort(ages)
+            came = np.cumsum(rows[order])
+            mean = float(np.average(ages, weights=rows))
+            p99 = float(ages[order][np.searchsorted(came, 0.99 * came[-1])])
+        note(self, "seen", rows=sum(self.rows), mean_ns=mean, p99_ns=p99, ended_ns=self.ended_ns)
+
+
+def topology(
+    operator: str, layer: str, injectors: int, instances: int, seconds: float, rows: int, into: Path
+) -> Topology:
+    """The paper's deployment of one operator: so many injectors, instances and sinks; under OL a merging operator before
+    each instance where there are several injectors, and before each sink where there are several instances."""
+    made = Topology(f"{operator}-{layer}")
+    reports = operator == "pos_rep"
+    made.actor(
+        "inject",
+        Injector,
+        seconds=seconds,
+        into=into,
+        injectors=injectors,
+        replicas=injectors,
+        reports=reports,
+        rows=max(rows, 256),
+    )
+    route = {"route": "shuffle"} if reports else {"route": "key", "key": "vid"}
+    before = merged(made, "inject", "sort", route, instances, separate=layer == "ol" and injectors > 1)
+    made.actor("operator", OPERATORS[operator], inputs=[before], replicas=instances)
+    spread = {"route": "shuffle"}
+    before = merged(
+        made, "operator", "sort-results", spread, instances, separate=layer == "ol" and instances > 1
+    )
+    made.actor("seen", Seen, inputs=[before], replicas=instances, into=into)
+    return made
+
+
+def merged(
+    made: Topology, producer: str, name: str, route: dict[str, str], replicas: int, *, separate: bool
+) -> dict[str, str]:
+    """The input of an actor in timestamp order; `separate`: a `union` of its own merges it, for each replica one."""
+    ordered = {"from": producer, "order": "timestamp", **route}
+    if not separate:
+        return ordered
+    made.actor(name, "union", inputs=[ordered], replicas=replicas)
+    return {"from": name, "route": "forward"}
+
+
+def play(operator: str, jumbo: int, seconds: float, settings: Sequence[Sequence[int]]) -> list[list[float]]:
+    """Runs each of `settings` (injectors, instances) under OL and CL, one after the other, in jumbo tuples of `jumbo` rows.
+
+    Answers, for each run: tuples a second, mean latency in µs, processor time of a tuple in µs, and energy of one in
+    mJ where that can be read."""
+    traffic(operator != "pos_rep")
+    measured(operator, LAYERS[0], 1, 1, jumbo=jumbo, seconds=WARM_UP)
+    return [
+        measured(operator, layer, *setting, jumbo=jumbo, seconds=seconds)
+        for setting in settings
+        for layer in LAYERS
+    ]
+
+
+def measured(
+    operator: str, layer: str, injectors: int, instances: int, *, jumbo: int, seconds: float
+) -> list[float]:
+    with tempfile.TemporaryDirectory(prefix="actorstream-benchmark-") as folder:
+        into = Path(folder)
+        made = topology(operator, layer, injectors, instances, seconds, jumbo, into)
+        energy, before = Energy(), cpu_seconds()
+        made.run(transport="shm", workers=WORKERS, batch_size=jumbo, pipelining=False)
+        cpu, joules = cpu_seconds() - before, energy.joules()
+        found = figures([json.loads(path.read_text()) for path in into.iterdir()])
+    values = [found.rate, found.mean_us, cpu * 1e6 / found.rows]
+    return values if joules is None else [*values, joules * 1e3 / found.rows]
+
+
+@dataclass(frozen=True, slots=True)
+class Figures:
+    """Of a run: rows of all injectors, and how many a second; mean age of those that the sinks saw, and the greatest 99th
+    percentile of a sink."""
+
+    rows: int
+    rate: float
+    mean_us: float
+    p99_us: float
+
+
+def figures(notes: Sequence[Mapping[str, Any]]) -> Figures:
+    """From the notes of a run; JobError if no row came to a sink."""
+    injected, seen = ([each for each in notes if each["kind"] == kind] for kind in ("injector", "seen"))
+    came = sum(each["rows"] for each in seen)
+    if not came:
+        raise JobError("no row came to a sink: the run was too short")
+    span = max(each["ended_ns"] for each in seen) - min(each["begun_ns"] for each in injected)
+    rows = sum(each["rows"] for each in injected)
+    mean = sum(each["mean_ns"] * each["rows"] for each in seen) / came
+    return Figures(rows, rows / span * 1e9, mean / 1e3, max(each["p99_ns"] for each in seen) / 1e3)
+
+
+def app(workers: int, seconds: float, rate: float | None = None) -> Ran:
+    """The whole app for `seconds`, as fast as it can or at `rate` reports a second."""
+    sets = {} if rate is None else {"actors.reports.rate": rate / SHARDS}
+    deploy = {"workers": workers, "batch_size": 65_536, "edge_bytes": "32MiB"}
+    if rate is not None:
+        deploy |= {"batch_size": 4096, "edge_bytes": "4MiB"}
+    return launch_file(BENCH, sets=sets, seconds=seconds, **deploy)
+
+
+def cpu_seconds() -> float:
+    """Of this process and those that it has waited for."""
+    return sum(
+        used.ru_utime + used.ru_stime
+        for used in map(resource.getrusage, (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
+    )

@@ -1,0 +1,156 @@
+"""`linear-road`: the operators pos_rep and new_seg under timestamp order, merged in the channel (CL) and by operators of their
+own (OL), by injectors and instances (viper-scalegate section 4, figure 4); and the whole app."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import partial
+from itertools import product
+from statistics import geometric_mean
+
+from benchmarks import job
+from benchmarks.energy import packages
+from benchmarks.grids import Panel, grid
+from benchmarks.linear_road import COUNTS, LAYERS, SETTINGS, WORKERS, XWAY_REPORTS, app
+from benchmarks.suite import Case, Curve, Probe, Settings, Suite, probe
+
+JUMBOS = (1, 1024)
+FEW = ((1, 1), (2, 2), (6, 6))
+"""Settings under --quick."""
+OPERATORS = ("pos_rep", "new_seg")
+PACE = 0.7
+"""Of the rate that the whole app reaches: at which its response is measured."""
+MEASURES = {"": "tuples/s", "-latency": "µs", "-cpu": "µs", "-energy": "mJ"}
+"""Behind a case's name, and its unit: of throughput, mean latency, processor time and energy of a tuple."""
+
+
+def suite(settings: Settings) -> Suite:
+    seconds = 0.2
+    deployments = FEW if settings.quick else SETTINGS
+    measures = tuple(MEASURES)[: 4 if packages() else 3]
+    probes = []
+    for operator, jumbo in product(OPERATORS, JUMBOS):
+        names = [
+            f"{operator}-{layer}-{injectors}x{instances}-{jumbo}"
+            for injectors, instances in deployments
+            for layer in LAYERS
+        ]
+        cases = tuple(case(name, measure) for name in names for measure in measures)
+        probes.append(Probe(cases, partial(operators, operator, jumbo, seconds, deployments)))
+    whole = App(4.0 if settings.quick else 5.0)
+    probes += [probe(f"app-{workers}", "reports/s", partial(whole.fast, workers)) for workers in (1, WORKERS)]
+    at_rate = ("app-paced", "reports/s"), ("app-paced-p50", "µs"), ("app-paced-p99", "µs")
+    probes.append(Probe(tuple(Case(*each) for each in at_rate), whole.paced))
+    notes = (
+        "OPERATOR-LAYER-INJECTORSxINSTANCES-ROWS: rows in a jumbo tuple; as many sinks as instances; two processes",
+        "ol: an operator of its own merges before each instance and each sink, where there is anything to merge; cl: who "
+        "reads the channel does",
+        "latency: mean, from a row's entry until the sink has it, under full load; cpu: of all processes",
+        "energy: of the processor packages"
+        if packages()
+        else "energy is not measured: the kernel lets one read no RAPL counters here",
+        "app: apps/linear_road/bench.toml; paced: at seven tenths of the rate that app-2 had just reached",
+    )
+    return Suite(
+        "linear-road",
+        tuple(probes),
+        notes,
+        summary=partial(summary, deployments),
+        pictures=partial(pictures, deployments, measures),
+    )
+
+
+def case(name: str, measure: str) -> Case:
+    against = name.replace("-cl-", "-ol-") + measure if "-cl-" in name else None
+    return Case(name + measure, MEASURES[measure], against)
+
+
+def operators(operator: str, jumbo: int, seconds: float, deployments: Sequence[Sequence[int]]) -> list[float]:
+    ran = job.call(
+        "benchmarks.linear_road:play", operator=operator, jumbo=jumbo, seconds=seconds, settings=deployments
+    )
+    return [value for run in ran for value in run]
+
+
+class App:
+    """Runs of the whole app, for so many seconds each, its start included."""
+
+    def __init__(self, seconds: float) -> None:
+        self.seconds = seconds
+        self.reached = 0.0
+
+    def fast(self, workers: int) -> float:
+        """Reports a second, as many as it can take."""
+        self.reached = app(workers, self.seconds).report["throughput_eps"]
+        return self.reached
+
+    def paced(self) -> tuple[float, float, float]:
+        """Reports a second at PACE of what was reached last; median and 99th percentile of the response, µs."""
+        report = app(WORKERS, self.seconds, rate=PACE * self.reached).report
+        response = report["latency_ms"]
+        return report["throughput_eps"], response["p50"] * 1e3, response["p99"] * 1e3
+
+
+def summary(deployments: Sequence[Sequence[int]], medians: Mapping[str, float]) -> list[str]:
+    """How CL compares with OL over all settings, and how many expressways the app keeps up with."""
+    lines = []
+    for operator, jumbo in product(OPERATORS, JUMBOS):
+        for measure, what in (("", "throughput"), ("-cpu", "processor time of a tuple")):
+            ratios = {
+                f"{injectors}x{instances}": medians[f"{operator}-cl-{injectors}x{instances}-{jumbo}{measure}"]
+                / medians[f"{operator}-ol-{injectors}x{instances}-{jumbo}{measure}"]
+                for injectors, instances in deployments
+                if (injectors, instances) != (1, 1)
+            }
+            least, most = min(ratios, key=ratios.__getitem__), max(ratios, key=ratios.__getitem__)
+            lines.append(
+                f"{operator}, jumbo tuples of {jumbo:,}: {what} of CL / OL {geometric_mean(ratios.values()):.2f} "
+                f"(geometric mean), {ratios[least]:.2f} ({least}) to {ratios[most]:.2f} ({most})"
+            )
+    rate = medians["app-paced"]
+    asked = PACE * medians[f"app-{WORKERS}"]
+    lines.append(
+        f"the app takes {rate / XWAY_REPORTS:,.0f} expressways of {XWAY_REPORTS:,.0f} reports/s: {rate / 1e6:.2f} M of "
+        f"{asked / 1e6:.2f} M reports/s asked for, p99 of the response {medians['app-paced-p99'] / 1e3:,.0f} ms (the "
+        "benchmark allows 5 s)"
+    )
+    return lines
+
+
+def pictures(
+    deployments: Sequence[Sequence[int]], measures: Sequence[str], medians: Mapping[str, float]
+) -> dict[str, str]:
+    """Figure 4 for each operator and size of jumbo tuples: CL left and OL right; throughput, latency, processor time."""
+    drawn = {}
+    for operator, jumbo in product(OPERATORS, JUMBOS):
+        rows = [
+            [
+                Panel(layer.upper() + measure.replace("-", " "), tuple(curves))
+                for layer in reversed(LAYERS)
+                for curves in [lines_of(f"{operator}-{layer}", jumbo, measure, deployments, medians)]
+            ]
+            for measure in measures
+        ]
+        drawn[f"linear-road-{operator}-{jumbo}"] = grid(
+            f"{operator}, jumbo tuples of {jumbo:,} (viper-scalegate, figure 4)", rows
+        )
+    return drawn
+
+
+def lines_of(
+    prefix: str,
+    jumbo: int,
+    measure: str,
+    deployments: Sequence[Sequence[int]],
+    medians: Mapping[str, float],
+) -> list[Curve]:
+    found = []
+    for count in COUNTS:
+        instances = [each for injectors, each in deployments if injectors == count]
+        points = tuple(
+            (float(each), medians[f"{prefix}-{count}x{each}-{jumbo}{measure}"]) for each in instances
+        )
+        if points:
+            name = f"{count} injector" + ("s" if count > 1 else "")
+            found.append(Curve(name, "instances", MEASURES[measure], points))
+    return found

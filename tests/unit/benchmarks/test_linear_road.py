@@ -1,0 +1,112 @@
+"""Runs of Linear Road's operators for benchmarks: who merges under OL and CL, what injectors deal, what notes say."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from xml.etree import ElementTree
+
+import numpy as np
+import pytest
+
+from benchmarks.job import JobError
+from benchmarks.linear_road import (
+    COUNTS,
+    KEPT,
+    OPERATORS,
+    SETTINGS,
+    Injector,
+    figures,
+    play,
+    topology,
+    traffic,
+)
+from benchmarks.suite import Settings
+from benchmarks.suites import linear_road, order_price
+
+SVG = "{http://www.w3.org/2000/svg}"
+
+
+@pytest.mark.parametrize("operator", OPERATORS)
+def test_ol_merges_in_operators_of_their_own_where_there_is_anything_to_merge(
+    operator: str, tmp_path: Path
+) -> None:
+    def actors(layer: str, injectors: int, instances: int) -> dict[str, int]:
+        made = topology(operator, layer, injectors, instances, 1.0, 1024, tmp_path)
+        return {name: int(actor.replicas) for name, actor in made.actors.items()}
+
+    for injectors, instances in SETTINGS:
+        plain = {"inject": injectors, "operator": instances, "seen": instances}
+        sorts = {"sort": instances} if injectors > 1 else {}
+        results = {"sort-results": instances} if instances > 1 else {}
+        assert actors("cl", injectors, instances) == plain
+        assert actors("ol", injectors, instances) == plain | sorts | results
+
+
+@pytest.mark.parametrize("positions", [False, True])
+def test_injectors_deal_all_rows_in_the_order_of_their_time(positions: bool) -> None:
+    whole = traffic(positions)
+    for count in COUNTS:
+        parts = [traffic(positions, number, count) for number in range(count)]
+        assert sum(len(part["vid"]) for part in parts) == len(whole["vid"])
+        assert all((np.diff(part["time"]) >= 0).all() for part in parts)
+        assert set(np.diff([len(part["vid"]) for part in parts])) <= {0, -1}
+    assert (whole["time"][0], whole["time"][-1]) == (0, KEPT - 1)
+
+
+def test_an_injector_goes_on_in_time_when_its_rows_come_again(tmp_path: Path) -> None:
+    source = Injector(60.0, tmp_path, injectors=2, rows=50_000)
+    source.open(["1"])
+    rows, times = 0, list[int]()
+    while rows < 2 * len(traffic(False, 1, 2)["vid"]):
+        batch = source.read(1 << 20)
+        assert batch is not None
+        assert (source.origin, source.row, batch.rows <= 50_000) == (1, rows, True)
+        rows += batch.rows
+        times += batch["time"].tolist()
+    assert times == sorted(times)
+    assert times[-1] == 2 * KEPT - 1
+
+
+def test_figures_span_all_injectors_and_sinks() -> None:
+    notes = [
+        {"kind": "injector", "rows": 300, "begun_ns": 1_000},
+        {"kind": "injector", "rows": 100, "begun_ns": 2_000},
+        {"kind": "seen", "rows": 30, "mean_ns": 1000.0, "p99_ns": 5000.0, "ended_ns": 4_000},
+        {"kind": "seen", "rows": 10, "mean_ns": 5000.0, "p99_ns": 7000.0, "ended_ns": 5_000},
+    ]
+    found = figures(notes)
+    assert (found.rows, found.rate, found.mean_us, found.p99_us) == (400, 1e8, 2.0, 7.0)
+    with pytest.raises(JobError, match="too short"):
+        figures([*notes[:2], {**notes[2], "rows": 0}])
+
+
+def test_each_setting_is_played_under_both_layers() -> None:
+    found = play("new_seg", 256, 0.05, [(2, 2)])
+    assert len(found) == 2
+    for rate, latency, cpu, *_ in found:
+        assert min(rate, latency, cpu) > 0
+
+
+def test_the_suite_draws_figure_4_and_says_how_the_layers_compare() -> None:
+    suite = linear_road.suite(Settings())
+    cases = [case for probe in suite.probes for case in probe.cases]
+    medians = {case.name: 2.0 if "-cl-" in case.name else 1.0 for case in cases}
+    assert suite.pictures is not None
+    pictures = suite.pictures(medians)
+    assert len(pictures) == len(OPERATORS) * len(linear_road.JUMBOS)
+    for picture in pictures.values():
+        lines = list(ElementTree.fromstring(picture).iter(f"{SVG}polyline"))
+        assert len(lines) % (2 * len(COUNTS)) == 0
+        assert {len(line.attrib["points"].split()) for line in lines} == {len(COUNTS)}
+    assert suite.summary is not None
+    lines_of_text = suite.summary(medians)
+    assert "throughput of CL / OL 2.00 (geometric mean)" in lines_of_text[0]
+
+
+@pytest.mark.parametrize("order", order_price.ORDERS)
+def test_the_price_of_each_order_is_that_of_one_topology(order: str) -> None:
+    made = order_price.actors(order, 1.0)
+    assert made["seen"]["inputs"] == [{"from": "new_seg", "order": order}]
+    assert {name: keys for name, keys in made.items() if name != "seen"} == {
+        name: keys for name, keys in order_price.actors("none", 1.0).items() if name != "seen"
+    }
