@@ -34,7 +34,8 @@ def plan(
     """Show the graph of a topology and where its replicas run.
 
     The logical graph shows actors, routes and schemas; the execution plan shows which replica runs on which worker, and
-    which neighbours call each other directly. Exit status: 0 done, 2 the input is wrong.
+    which neighbours call each other directly; a synchronization plan shows the tree of a program's workers, their tags
+    with events/s, and their processes. Exit status: 0 done, 2 the input is wrong.
 
     Parameters
     ----------
@@ -55,7 +56,8 @@ def plan(
     mermaid
         Prints them as Mermaid flowcharts.
     svg
-        Draws the logical graph into this file, and the execution plan into NAME.plan.svg beside it.
+        Draws the logical graph into this file, the execution plan into NAME.plan.svg beside it, and the synchronization
+        plan of each program into NAME.ACTOR.svg.
     graph
         Shows the logical graph only.
     save
@@ -97,17 +99,24 @@ def plan(
 
 def as_text(graph: Graph, plan: ExecutionPlan | None) -> str:
     from actorstream.topology.draw import graph_text, plan_text
+    from actorstream.topology.tree import tree_text
 
-    return graph_text(graph) + (f"\n{plan_text(plan)}" if plan is not None else "")
+    if plan is None:
+        return graph_text(graph)
+    trees = "".join(f"\n{tree_text(each)}" for each in plan.dependencies)
+    return f"{graph_text(graph)}\n{plan_text(plan)}{trees}"
 
 
 def as_json(graph: Graph, plan: ExecutionPlan | None) -> dict[str, object]:
-    """`{"graph": {…}, "plan": {…, "fingerprint": "…"}}`."""
+    """`{"graph": {…}, "plan": {…, "fingerprint": "…"}, "trees": {ACTOR: {…}}}`; trees only where there are programs."""
     from actorstream.topology.draw import graph_json
+    from actorstream.topology.tree import tree_json
 
     found: dict[str, object] = {"graph": graph_json(graph)}
     if plan is not None:
         found["plan"] = {"fingerprint": f"{plan.fingerprint:016x}", **msgspec.to_builtins(plan)}
+        if plan.dependencies:
+            found["trees"] = {each.actor: tree_json(each) for each in plan.dependencies}
     return found
 
 
@@ -121,7 +130,8 @@ def write_svg(path: Path, graph: Graph, plan: ExecutionPlan | None) -> None:
     """Writes the drawings and says where."""
     from actorstream.topology.svg import svg
 
-    paths = [path, path.with_suffix(f".plan{path.suffix}")]
+    trees = [path.with_suffix(f".{each.actor}{path.suffix}") for each in plan.dependencies] if plan else []
+    paths = [path, path.with_suffix(f".plan{path.suffix}"), *trees]
     for file, picture in zip(paths, pictures(graph, plan)):
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(svg(picture))
@@ -130,7 +140,9 @@ def write_svg(path: Path, graph: Graph, plan: ExecutionPlan | None) -> None:
 
 def pictures(graph: Graph, plan: ExecutionPlan | None) -> list[Picture]:
     from actorstream.topology.picture import picture_of_graph, picture_of_plan
+    from actorstream.topology.tree import picture_of_tree
 
     roles = {actor.name: actor.role for actor in graph.actors.values()}
     plans = [picture_of_plan(plan, roles)] if plan is not None else []
+    plans += [picture_of_tree(each) for each in plan.dependencies] if plan is not None else []
     return [picture_of_graph(graph), *plans]

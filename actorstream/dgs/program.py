@@ -186,6 +186,14 @@ class Program(Actor):
                     declared["default"] = found
         return declared
 
+    @classmethod
+    def check_inputs(cls, keys: dict[str, Any], inputs: Mapping[str, Schema]) -> list[Problem]:
+        """What is wrong with a program that is made with these keys and has these inputs; `where` of a problem is the
+        name of an input, or ""."""
+        from actorstream.dgs.loading import problems_of
+
+        return problems_of(cls(**keys), inputs)
+
 
 def _predicate(how: Handles | Iterable[str]) -> Handles:
     if callable(how):

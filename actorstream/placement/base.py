@@ -45,16 +45,18 @@ def place(
     machine: Machine | None = None,
     *,
     direct: Callable[[Graph, Edge], bool] | None = None,
+    decided: Assignment | None = None,
 ) -> ExecutionPlan:
     """The execution plan: for each replica its worker, thread, core and memory node.
 
     Args:
+        decided: the workers of all replicas, where they are decided already.
         machine: gives its cores to the workers in turn (more workers than cores share); without it the plan
             names no cores.
         direct: whether an edge's consumer may be called by its producer. With it the plan also says which
             replicas call each other and which channels join the others.
     """
-    assignment = find_placement(deploy.placement)(graph, deploy, machine or Machine(()))
+    assignment = decided or find_placement(deploy.placement)(graph, deploy, machine or Machine(()))
     replicas = []
     for number, (actor, index) in enumerate(replicas_of(graph)):
         worker = assignment[actor, index]

@@ -13,13 +13,17 @@ from functools import cache, cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import msgspec
+
 from actorstream.errors import ConfigurationError, Problem
 from actorstream.metrics.counters import CounterTable
 from actorstream.ordering import ORDERINGS
 from actorstream.placement import PLACEMENTS, place
+from actorstream.placement.base import find_placement
 from actorstream.runtime.dependency.compile import deployments, frontier_words, placed_wires, tree_links
 from actorstream.runtime.fuse import fusible
 from actorstream.runtime.idleness import IDLE_WORD, idle_sources
+from actorstream.runtime.planning import with_programs
 from actorstream.runtime.pooling import has_pool, joined, needed, pool_limits
 from actorstream.runtime.preaggregate import pre_aggregated
 from actorstream.runtime.registry import registry
@@ -55,7 +59,7 @@ RING_ENTRIES = 1 << 16
 def available() -> Available:
     """What this installation can run, of what a topology or deployment may name."""
     return Available(
-        orders=tuple(ORDERINGS),
+        orders=(*ORDERINGS, "dependency"),
         transports=tuple(installed_transports()),
         placements=tuple(PLACEMENTS),
         schedules=("none", *SCHEDULES),
@@ -222,7 +226,12 @@ def make_plan(graph: Graph, deploy: DeploySpec, machine: Machine | None = None) 
     direct = fusible
     if has_pool(deploy):
         direct = partial(joined, limits=pool_limits(graph, needed(graph, serial_plan(graph))))
-    return place(graph, deploy, machine or read_machine(), direct=direct)
+    machine = machine or read_machine()
+    programs, decided = with_programs(
+        graph, find_placement(deploy.placement)(graph, deploy, machine), deploy.workers
+    )
+    plan = place(graph, deploy, machine, direct=direct, decided=decided)
+    return msgspec.structs.replace(plan, dependencies=programs) if programs else plan
 
 
 def _links(job: Job) -> list[Link]:

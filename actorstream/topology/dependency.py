@@ -66,3 +66,12 @@ class DependencyPlan(msgspec.Struct, kw_only=True, frozen=True):
     """By rank of their stream, ticks first."""
     workers: list[PlannedTreeWorker]
     """Number 1, the root, first; each before those below it, left before right."""
+
+
+class Planning(msgspec.Struct, frozen=True):
+    """What a program's table says of its plan."""
+
+    plan: str = "communication"
+    """An optimizer, or the path of a file with a tree."""
+    workers: int | None = None
+    """How many may work at a time: leaves of the tree. None: as many as there are processes."""

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from actorstream.events.schema import Schema
+    from actorstream.topology.dependency import Planning
 
 
 @dataclass(frozen=True)
@@ -69,6 +70,8 @@ class GraphActor:
     input_schemas: list[Schema] = field(default_factory=list)
     timed: bool = False
     """Whether its rows have an event time, as a field or by descent."""
+    planning: Planning | None = None
+    """How a program's plan is to be made; its `replicas` are the workers of that plan, once it is."""
     file: str = ""
     line: int = 0
 

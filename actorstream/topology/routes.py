@@ -50,7 +50,8 @@ def check_route(
     together: fields by which rows must meet in one replica of the consumer (None: all rows must); the key of an input
     that names none."""
     found: list[tuple[KeyPath, str, str, str]] = []
-    producers = producer.replicas if producer is not None else consumer.replicas
+    planned = producer is not None and producer.planning is not None  # its replicas come with its plan
+    producers = 0 if planned else producer.replicas if producer is not None else consumer.replicas
     route = each.route or default_route(each, producers, consumer.replicas, together)
     key = each.keys or ((together or ()) if route == "key" else ())
     if not isinstance(route, str):
@@ -61,7 +62,8 @@ def check_route(
         allowed = f'{listed(ROUTES)}, "package.module:function"'
         found.append(((*path, "route"), f"is {route!r}", allowed, did_you_mean(route, ROUTES)))
     if route == "forward" and producers != consumer.replicas:
-        message = f"forward joins replica i to replica i, but {each.actor!r} has {producers}"
+        has = "as many as its plan has workers" if planned else str(producers)
+        message = f"forward joins replica i to replica i, but {each.actor!r} has {has}"
         message += f" and {consumer.name!r} has {consumer.replicas}"
         found.append(((*path, "route"), message, "equal numbers of replicas, or another route", ""))
     if route in ("key", "range") and not key:

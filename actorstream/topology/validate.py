@@ -18,6 +18,13 @@ from actorstream.topology.graph import Edge, Graph, GraphActor, topological_orde
 from actorstream.topology.keywords import check_keywords
 from actorstream.topology.modules import NotFoundError, use_modules_of
 from actorstream.topology.nearest import did_you_mean, listed
+from actorstream.topology.programs import (
+    ROUTE,
+    check_dependency,
+    check_program,
+    is_program,
+    take_planning,
+)
 from actorstream.topology.registry import TypeRegistry
 from actorstream.topology.routes import check_route
 from actorstream.topology.schemas import check_class, output_schemas, possible_outputs
@@ -129,6 +136,7 @@ class _Check:
         except NotFoundError as error:
             self.problem((*path, "type"), error.message, error.allowed, error.hint)
             return
+        actor, planning = take_planning(actor, cls, self.written, self.problems)
         keys, enough = check_keywords(actor, cls, self.written, self.problems)
         file, line = self.written.at(path)
         self.actors[actor.name] = GraphActor(
@@ -137,9 +145,10 @@ class _Check:
             cls,
             cls.role,
             keys,
-            self.replicas(actor, cls.role),
-            auto=actor.replicas == "auto",
+            self.replicas(actor, cls.role) if planning is None else self.chosen.get(actor.name, 1),
+            auto=actor.replicas == "auto" or planning is not None,
             on_error=actor.on_error,
+            planning=planning,
             file=file,
             line=line,
         )
@@ -180,6 +189,8 @@ class _Check:
     def hooks(self, actor: ActorSpec, cls: type) -> None:
         """An input that no hook of an `Actor` takes would fail at its first row: say it here."""
         if not hasattr(cls, "on_start") or hasattr(cls, "on_event") or hasattr(cls, "on_batch"):
+            return
+        if is_program(cls):
             return
         for number, each in enumerate(actor.inputs):
             plain = each.label.replace(".", "_").replace("-", "_")
@@ -226,9 +237,13 @@ class _Check:
             producer = self.actors.get(each.actor)
             schema = self.output(producer, each.output, path) if producer is not None else None
             together: tuple[str, ...] | None = () if static else self.together(actor, number)
-            route, key = check_route(
-                each, producer, actor, schema, path, self.written, self.problems, together
-            )
+            check_dependency(actor, each, producer, path, self.written, self.problems)
+            route: str = ROUTE
+            key: tuple[str, ...] = ()
+            if not is_program(actor.cls):
+                route, key = check_route(
+                    each, producer, actor, schema, path, self.written, self.problems, together
+                )
             known = known and schema is not None
             ends = (self.edges, each.actor, each.output, actor.name, number, each.label)
             actor.inputs.append(Edge(*ends, route, key, each.order, tuple(each.bounds), static))
@@ -241,6 +256,9 @@ class _Check:
         check_event_time(actor, paths, self.actors, self.written, self.problems)
         if actor.name in self.enough:
             check_class(actor, self.written, self.problems)
+            if is_program(actor.cls):
+                by_name = {edge.name: path for edge, path in zip(actor.inputs, paths)}
+                check_program(actor, by_name, self.written, self.problems)
         silent = len(self.problems) > before or actor.name not in self.enough
         try:
             actor.outputs = output_schemas(spec, actor, self.written, self.problems)

@@ -1,0 +1,104 @@
+"""What is wrong with a program, as far as it can be told without running it (dgs-flumina Definition 2.1). Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from actorstream.dgs.dependence import Dependence
+from actorstream.dgs.tags import ImplementationTag
+from actorstream.errors import ConfigurationError, Problem
+from actorstream.events.fields import INTEGERS, Kind
+from actorstream.events.schema import Schema
+
+if TYPE_CHECKING:
+    from actorstream.dgs.program import Program
+
+SAMPLE = (0, 1, 2)
+"""Keys that `depends` is asked about where they are only found by reading the input."""
+
+
+def problems_of(program: Program, inputs: Mapping[str, Schema]) -> list[Problem]:
+    """Everything that is wrong. `where` is the name of an input, or ""."""
+    found = [*_inputs(program, inputs), *_states(program), *_forks(program)]
+    if not found:
+        found += _dependence(program)
+    return found
+
+
+def _inputs(program: Program, inputs: Mapping[str, Schema]) -> Iterator[Problem]:
+    taggings = program.taggings()
+    for name, schema in inputs.items():
+        tagging = taggings.get(name)
+        if tagging is None:
+            known = ", ".join(map(repr, taggings)) or "none"
+            hint = 'give the input one of these names: { from = "...", name = "..." }'
+            yield Problem(name, f"the program has no tags for an input {name!r}", known, hint)
+            continue
+        for column in tagging.columns:
+            if column not in schema:
+                fields = ", ".join(map(repr, schema.names()))
+                yield Problem(
+                    name, f"its tags are told by {column!r}, which {schema.name} does not have", fields
+                )
+        if tagging.key in schema and not _can_be_key(schema, tagging.key, hashed=bool(tagging.classes)):
+            allowed = "an integer or text" if not tagging.classes else "an integer, text or bytes"
+            yield Problem(name, f"the key of its tags is {schema.field(tagging.key)}", f"{allowed}, not null")
+
+
+def _can_be_key(schema: Schema, name: str, *, hashed: bool) -> bool:
+    field = schema.field(name)
+    kinds = {Kind.STRING, *INTEGERS} | ({Kind.BYTES} if hashed else {Kind.DICTIONARY})
+    return field.kind in kinds and not field.nullable
+
+
+def _states(program: Program) -> Iterator[Problem]:
+    types = program.state_types()
+    for name in types.handles:
+        try:
+            cls = program.state_class(name)
+            msgspec.msgpack.Decoder(cls)
+        except ConfigurationError as error:
+            yield from error.problems
+        except TypeError as error:
+            if "numpy" not in str(error) and "ndarray" not in str(error):
+                allowed = "a Struct or dataclass of what msgpack can carry, and NumPy arrays"
+                yield Problem("", f"states of type {name!r} cannot be sent: {error}", allowed)
+    tags = {tag for tagging in program.taggings().values() for tag in tagging.tags(SAMPLE)} | set(
+        program.ticks()
+    )
+    refused = sorted(str(tag) for tag in tags if not types.handles[types.initial](tag))
+    if refused:
+        message = f"a state of type {types.initial!r}, the first, does not process {', '.join(refused[:5])}"
+        yield Problem("", message, "every tag: the initial state is of this type")
+
+
+def _forks(program: Program) -> Iterator[Problem]:
+    known = program.state_types().handles
+    if hasattr(program, "fork") != hasattr(program, "join") and not program.forks:
+        there, missing = ("fork", "join") if hasattr(program, "fork") else ("join", "fork")
+        yield Problem(
+            "", f"it defines {there} and no {missing}", "both, or neither (then it runs on one worker)"
+        )
+    for fork, names in program.fork_methods().items():
+        for name in fork:
+            if name not in known:
+                yield Problem("", f"forks has a state type {name!r}", ", ".join(map(repr, known)))
+        for name in names:
+            if not callable(getattr(program, name, None)):
+                yield Problem("", f"forks has a method {name!r}", "methods of the program")
+
+
+def _dependence(program: Program) -> list[Problem]:
+    tags: set[Any] = set(program.ticks())
+    for tagging in program.taggings().values():
+        tags |= set(tagging.tags(SAMPLE)[:64])
+    try:
+        Dependence([ImplementationTag(tag) for tag in tags], program.depends, type(program).__name__)
+    except ConfigurationError as error:
+        return [
+            Problem("", f"{each.where}: {each.message}", each.allowed, each.hint) for each in error.problems
+        ]
+    return []
