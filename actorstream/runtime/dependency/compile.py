@@ -10,6 +10,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from actorstream.dgs.deployment import Deployment
+from actorstream.errors import ConfigurationError, Problem
 from actorstream.runtime.dependency.links import TreeLink
 from actorstream.topology.serial import POSITION
 from actorstream.transports.base import Channel
@@ -29,10 +30,16 @@ BUDGET = 1 << 20
 
 def deployments(job: Job) -> dict[str, Deployment]:
     """Actor -> its program, as it was planned."""
-    return {
+    found = {
         planned.actor: Deployment(job.graph.actors[planned.actor].make(), planned)
         for planned in job.plan.dependencies
     }
+    for name, deployment in found.items():
+        if deployment.ticks:
+            message = f"{job.graph.actors[name].type_name} has ticks (`every`), which runs do not make yet"
+            hint = "run_sequentially of actorstream.dgs.sequential makes them"
+            raise ConfigurationError(Problem(f"actors.{name}", message, "programs without ticks", hint))
+    return found
 
 
 def tree_links(job: Job, next_bit: Callable[[int], int]) -> list[TreeLink]:
