@@ -1,0 +1,90 @@
+"""Programs from a topology, as a user runs them: by `Topology.run` and by the command line."""
+
+from __future__ import annotations
+
+import csv
+import random
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from actorstream.topology.builder import Topology
+from tests.integration.processes import launched
+from tests.integration.programs import Barrier, Sum, Value, ValueBarrier, sequential, value_streams
+
+STREAMS = value_streams(random.Random(8), 2, 800, 12)
+EXPECTED = sequential(ValueBarrier(), STREAMS)
+
+
+def topology(plan: str) -> Topology:
+    found = Topology("sums")
+    barriers = found.actor("barriers", "memory-source", items=STREAMS["barriers"][0], event=Barrier)
+    values = found.actor(
+        "values",
+        "memory-source",
+        items={f"{number:03}": part for number, part in enumerate(STREAMS["values"])},
+        event=Value,
+        replicas=2,
+    )
+    inputs = [{"from": each.source, "order": "dependency"} for each in (barriers, values)]
+    found.actor("sum", ValueBarrier, inputs, plan=plan)
+    found.actor("out", "memory-sink", ["sum"])
+    return found
+
+
+@pytest.mark.parametrize("plan", ["sequential", "balanced", "communication"])
+@pytest.mark.parametrize(("transport", "workers"), [("local", 1), ("local", 2), ("shm", 2), ("shm", 4)])
+def test_a_topology_with_a_program_runs_on_any_plan(transport: str, workers: int, plan: str) -> None:
+    result = topology(plan).run(transport=transport, workers=workers, batch_size=100)
+    assert result["out"] == EXPECTED
+    assert sum(each["in"] for each in result.report["actors"]["sum"]) == sum(
+        len(events) for parts in STREAMS.values() for events in parts
+    )
+
+
+TOML = """
+name = "sums"
+
+[actors.barriers]
+type = "csv-source"
+path = "barriers.csv"
+event = "tests.integration.programs:Barrier"
+
+[actors.values]
+type = "csv-source"
+path = "values"
+event = "tests.integration.programs:Value"
+replicas = 2
+
+[actors.sum]
+type = "tests.integration.programs:ValueBarrier"
+inputs = [{ from = "barriers", order = "dependency" }, { from = "values", order = "dependency" }]
+plan = "balanced"
+
+[actors.out]
+type = "csv-sink"
+inputs = ["sum"]
+path = "sums.csv"
+"""
+
+
+def write(path: Path, events: Any) -> None:
+    with path.open("w", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow(events[0].__struct_fields__)
+        writer.writerows([getattr(each, name) for name in each.__struct_fields__] for each in events)
+
+
+def test_the_command_line_runs_a_program_in_two_processes(tmp_path: Path) -> None:
+    (tmp_path / "topology.toml").write_text(TOML)
+    (tmp_path / "values").mkdir()
+    write(tmp_path / "barriers.csv", STREAMS["barriers"][0])
+    for number, part in enumerate(STREAMS["values"]):
+        write(tmp_path / "values" / f"{number}.csv", part)
+    with launched(tmp_path, "topology.toml", "--workers", "2", "--transport", "shm") as run:
+        status, _, err = run.wait()
+    assert status == 0, err
+    with (tmp_path / "sums.csv").open(newline="") as file:
+        rows = [Sum(*map(int, row.values())) for row in csv.DictReader(file)]
+    assert rows == EXPECTED
