@@ -4,13 +4,13 @@ each in one process after the other. No figures are compared here."""
 from __future__ import annotations
 
 import json
-import resource
 import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
+from os import getpid
 from pathlib import Path
-from time import monotonic, monotonic_ns
+from time import monotonic, monotonic_ns, process_time
 from typing import Any, ClassVar
 
 import numpy as np
@@ -65,16 +65,13 @@ class Injector(Source):
         rate: float | None = None,
     ) -> None:
         super().__init__(rate=rate)
-        self.seconds, self.into, self.injectors, self.reports, self.rows = (
-            seconds,
-            into,
-            injectors,
-            reports,
-            rows,
-        )
+        self.seconds, self.into = seconds, into
+        self.injectors, self.reports, self.rows = injectors, reports, rows
         self.columns: dict[str, np.ndarray] = {}
+        self.whole: Batch | None = None
+        """The rows of a pass over the columns; what is read is a part of it."""
         self.next_row = self.begun_ns = 0
-        self.ends = 0.0
+        self.ends = self.cpu_begun = 0.0
 
     @classmethod
     def output_types(cls, keys: dict[str, Any], inputs: list[Any]) -> dict[str, Any]:
@@ -89,22 +86,24 @@ class Injector(Source):
             self.columns = traffic(not self.reports, mine, self.injectors)
             self.origin = mine
 
+    def on_start(self) -> None:
+        self.cpu_begun = process_time()
+
     def read(self, max_rows: int) -> Batch | None:
         now = monotonic()
         if not self.begun_ns:
             self.ends, self.begun_ns = now + self.seconds, monotonic_ns()
         if now >= self.ends:
-            note(self, "injector", rows=self.next_row, begun_ns=self.begun_ns)
+            note(self, "injector", rows=self.next_row, begun_ns=self.begun_ns, **cpu_since(self.cpu_begun))
             return None
         passes, first = divmod(self.next_row, len(self.columns["time"]))
-        part = {
-            name: values[first : first + min(max_rows, self.rows)] for name, values in self.columns.items()
-        }
-        if passes:
-            part["time"] = part["time"] + passes * KEPT
+        if self.whole is None or not first:
+            columns = {**self.columns, "time": self.columns["time"] + passes * KEPT}
+            self.whole = Batch.of_columns(Report if self.reports else Position, columns)
+        rows = min(max_rows, self.rows, self.whole.rows - first)
         self.row = self.next_row
-        self.next_row += len(part["time"])
-        return Batch.of_columns(Report if self.reports else Position, part)
+        self.next_row += rows
+        return self.whole.slice(first, rows)
 
     def position(self) -> dict[str, int]:
         return {str(self.origin): self.next_row}
@@ -138,6 +137,9 @@ class Seen(Actor):
         self.rows: list[int] = []
         self.ages: list[int] = []
 
+    def on_start(self) -> None:
+        self.cpu_begun = process_time()
+
     def on_batch(self, batch: Batch) -> None:
         self.ended_ns = monotonic_ns()
         self.rows.append(batch.rows)
@@ -151,7 +153,13 @@ class Seen(Actor):
             came = np.cumsum(rows[order])
             mean = float(np.average(ages, weights=rows))
             p99 = float(ages[order][np.searchsorted(came, 0.99 * came[-1])])
-        note(self, "seen", rows=sum(self.rows), mean_ns=mean, p99_ns=p99, ended_ns=self.ended_ns)
+        cpu = cpu_since(self.cpu_begun)
+        note(self, "seen", rows=sum(self.rows), mean_ns=mean, p99_ns=p99, ended_ns=self.ended_ns, **cpu)
+
+
+def cpu_since(begun: float) -> dict[str, float]:
+    """Processor time of this process when one of its actors began, and now."""
+    return {"process": getpid(), "cpu_begun": begun, "cpu_ended": process_time()}
 
 
 def topology(
@@ -213,23 +221,24 @@ def measured(
     with tempfile.TemporaryDirectory(prefix="actorstream-benchmark-") as folder:
         into = Path(folder)
         made = topology(operator, layer, injectors, instances, seconds, jumbo, into)
-        energy, before = Energy(), cpu_seconds()
+        energy = Energy()
         made.run(transport="shm", workers=WORKERS, batch_size=jumbo, pipelining=False)
-        cpu, joules = cpu_seconds() - before, energy.joules()
+        joules = energy.joules()
         found = figures([json.loads(path.read_text()) for path in into.iterdir()])
-    values = [found.rate, found.mean_us, cpu * 1e6 / found.rows]
+    values = [found.rate, found.mean_us, found.cpu_us]
     return values if joules is None else [*values, joules * 1e3 / found.rows]
 
 
 @dataclass(frozen=True, slots=True)
 class Figures:
     """Of a run: rows of all injectors, and how many a second; mean age of those that the sinks saw, and the greatest 99th
-    percentile of a sink."""
+    percentile of a sink; processor time of a row, from the start of the first actor in each process on."""
 
     rows: int
     rate: float
     mean_us: float
     p99_us: float
+    cpu_us: float
 
 
 def figures(notes: Sequence[Mapping[str, Any]]) -> Figures:
@@ -241,7 +250,18 @@ def figures(notes: Sequence[Mapping[str, Any]]) -> Figures:
     span = max(each["ended_ns"] for each in seen) - min(each["begun_ns"] for each in injected)
     rows = sum(each["rows"] for each in injected)
     mean = sum(each["mean_ns"] * each["rows"] for each in seen) / came
-    return Figures(rows, rows / span * 1e9, mean / 1e3, max(each["p99_ns"] for each in seen) / 1e3)
+    p99 = max(each["p99_ns"] for each in seen)
+    return Figures(rows, rows / span * 1e9, mean / 1e3, p99 / 1e3, cpu_of(notes) * 1e6 / rows)
+
+
+def cpu_of(notes: Sequence[Mapping[str, Any]]) -> float:
+    """Seconds of processor time of all processes that left notes."""
+    processes = {each["process"] for each in notes}
+    return sum(
+        max(each["cpu_ended"] for each in notes if each["process"] == process)
+        - min(each["cpu_begun"] for each in notes if each["process"] == process)
+        for process in processes
+    )
 
 
 def app(workers: int, seconds: float, rate: float | None = None) -> Ran:
@@ -251,11 +271,3 @@ def app(workers: int, seconds: float, rate: float | None = None) -> Ran:
     if rate is not None:
         deploy |= {"batch_size": 4096, "edge_bytes": "4MiB"}
     return launch_file(BENCH, sets=sets, seconds=seconds, **deploy)
-
-
-def cpu_seconds() -> float:
-    """Of this process and those that it has waited for."""
-    return sum(
-        used.ru_utime + used.ru_stime
-        for used in map(resource.getrusage, (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
-    )

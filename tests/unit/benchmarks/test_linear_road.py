@@ -67,15 +67,18 @@ def test_an_injector_goes_on_in_time_when_its_rows_come_again(tmp_path: Path) ->
     assert times[-1] == 2 * KEPT - 1
 
 
-def test_figures_span_all_injectors_and_sinks() -> None:
+def test_figures_span_all_injectors_and_sinks_and_processor_time_all_processes() -> None:
+    one = {"process": 1, "cpu_begun": 1.0, "cpu_ended": 1.001}
+    other = {"process": 2, "cpu_begun": 0.5, "cpu_ended": 0.503}
     notes = [
-        {"kind": "injector", "rows": 300, "begun_ns": 1_000},
-        {"kind": "injector", "rows": 100, "begun_ns": 2_000},
-        {"kind": "seen", "rows": 30, "mean_ns": 1000.0, "p99_ns": 5000.0, "ended_ns": 4_000},
-        {"kind": "seen", "rows": 10, "mean_ns": 5000.0, "p99_ns": 7000.0, "ended_ns": 5_000},
+        {"kind": "injector", "rows": 300, "begun_ns": 1_000, **one},
+        {"kind": "injector", "rows": 100, "begun_ns": 2_000, **other},
+        {"kind": "seen", "rows": 30, "mean_ns": 1000.0, "p99_ns": 5000.0, "ended_ns": 4_000, **one},
+        {"kind": "seen", "rows": 10, "mean_ns": 5000.0, "p99_ns": 7000.0, "ended_ns": 5_000, **other},
     ]
     found = figures(notes)
     assert (found.rows, found.rate, found.mean_us, found.p99_us) == (400, 1e8, 2.0, 7.0)
+    assert found.cpu_us == pytest.approx(10.0)
     with pytest.raises(JobError, match="too short"):
         figures([*notes[:2], {**notes[2], "rows": 0}])
 
