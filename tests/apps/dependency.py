@@ -78,7 +78,7 @@ def launch(topology: Path, folder: Path, sinks: Sequence[str], *options: str) ->
     command = [str(Path(sys.executable).with_name("actorstream")), "launch", str(topology)]
     for sink in sinks:
         command += ["--set", f"actors.{sink}.path={folder / sink}.csv"]
-    done = subprocess.run([*command, *options], cwd=ROOT, capture_output=True, text=True, timeout=120)
+    done = subprocess.run([*command, *options], cwd=ROOT, capture_output=True, text=True, timeout=60)
     assert done.returncode == 0, done.stderr
     return {sink: (folder / f"{sink}.csv").read_text().splitlines() for sink in sinks}
 

@@ -18,7 +18,19 @@ from actorstream.testing import check_program
 from apps.keyed_counters import generate, reference
 from apps.keyed_counters.events import Operation
 from apps.keyed_counters.program import KeyedCounters
-from tests.apps.dependency import APPS, Out, Row, outputs, rows_of, streams
+from tests.apps.dependency import (
+    APPS,
+    Out,
+    Row,
+    as_csv,
+    deployments,
+    launch,
+    outputs,
+    quick,
+    rows_of,
+    streams,
+    write_rows,
+)
 
 DATA = APPS / "keyed_counters" / "data" / "events"
 
@@ -90,3 +102,38 @@ def test_rates_found_in_the_data_give_the_tree_of_figure_3() -> None:
 @pytest.mark.parametrize("classes", [0, 2])
 def test_the_program_is_consistent(classes: int) -> None:
     check_program(KeyedCounters(classes=classes), {"events": Operation}, examples=30)
+
+
+def by_key(lines: list[str]) -> list[str]:
+    """The lines of a result, those of a key in their order."""
+    return [lines[0], *sorted(lines[1:], key=lambda line: line.split(",")[0])]
+
+
+def check_launch(folder: Path, *options: str) -> None:
+    rows = [row for path in sorted(DATA.glob("*.csv.gz")) for row in rows_of(path)]
+    found = launch(APPS / "keyed_counters" / "topology.toml", folder, ["reads"], *options)["reads"]
+    assert by_key(found) == by_key(as_csv(reference.COLUMNS, reference.reads(rows), ordered=True))
+
+
+@pytest.mark.parametrize("options", quick("count", 12), ids=" ".join)
+def test_a_launch_reads_what_the_reference_reads_in_order_for_each_key(
+    options: tuple[str, ...], tmp_path: Path
+) -> None:
+    check_launch(tmp_path, *options)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("options", deployments("count"), ids=" ".join)
+def test_a_launch_gives_the_same_under_every_deployment(options: tuple[str, ...], tmp_path: Path) -> None:
+    check_launch(tmp_path, *options)
+
+
+def test_ties_in_one_file_are_broken_by_their_order(tmp_path: Path) -> None:
+    rows = [
+        {"ts": str(seq // 7), "seq": str(seq), "op": "r" if seq * 37 % 11 < 3 else "i", "key": str(seq % 3)}
+        for seq in range(700)
+    ]
+    path = write_rows(tmp_path / "events.csv", generate.COLUMNS, rows)
+    options = ("--workers", "2", "--set", f"actors.events.path={path}")
+    found = launch(APPS / "keyed_counters" / "topology.toml", tmp_path, ["reads"], *options)["reads"]
+    assert by_key(found) == by_key(as_csv(reference.COLUMNS, reference.reads(rows), ordered=True))

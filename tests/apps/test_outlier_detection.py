@@ -18,7 +18,7 @@ from apps.outlier_detection.events import Check, Connection
 from apps.outlier_detection.program import OutlierDetection
 from apps.outlier_detection.reference import Parameters
 from apps.outlier_detection.source import Connections
-from tests.apps.dependency import APPS, outputs
+from tests.apps.dependency import APPS, as_csv, deployments, launch, outputs, quick
 
 DATA = APPS / "outlier_detection" / "data"
 CONNECTIONS = DATA / "connections.csv.gz"
@@ -97,3 +97,30 @@ def test_a_row_with_too_few_fields_is_named(tmp_path: Path) -> None:
 
 def test_the_program_is_consistent() -> None:
     check_program(OutlierDetection(streams=2), {"connections": Connection, "checks": Check}, examples=10)
+
+
+def check_launch(folder: Path, *options: str) -> None:
+    found = launch(APPS / "outlier_detection" / "topology.toml", folder, ["outliers"], *options)["outliers"]
+    expected = (DATA / "expected.csv").read_text().splitlines()
+    assert [found[0], *sorted(found[1:])] == [expected[0], *sorted(expected[1:])]
+
+
+@pytest.mark.parametrize("options", quick("detect", 14), ids=" ".join)
+def test_a_launch_gives_what_the_reference_gives(options: tuple[str, ...], tmp_path: Path) -> None:
+    check_launch(tmp_path, *options)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("options", deployments("detect"), ids=" ".join)
+def test_a_launch_gives_the_same_under_every_deployment(options: tuple[str, ...], tmp_path: Path) -> None:
+    check_launch(tmp_path, *options)
+
+
+@pytest.mark.parametrize("options", quick("detect", 15), ids=" ".join)
+def test_a_launch_with_checks_gives_the_outliers_up_to_the_last_one(
+    options: tuple[str, ...], tmp_path: Path
+) -> None:
+    checks = [int(line) for line in (DATA / "checks.csv").read_text().split()[1:]]
+    expected = by_program(connections(), checks)
+    found = launch(APPS / "outlier_detection" / "checks.toml", tmp_path, ["outliers"], *options)["outliers"]
+    assert found == as_csv(reference.COLUMNS, expected, ordered=True)

@@ -13,7 +13,19 @@ from actorstream.testing import check_program
 from apps.page_view_join import generate, reference
 from apps.page_view_join.events import Update, View
 from apps.page_view_join.program import PageViewJoin
-from tests.apps.dependency import APPS, Out, Row, outputs, read_all, rows_of, streams
+from tests.apps.dependency import (
+    APPS,
+    Out,
+    Row,
+    as_csv,
+    deployments,
+    launch,
+    outputs,
+    quick,
+    read_all,
+    rows_of,
+    streams,
+)
 
 DATA = APPS / "page_view_join" / "data"
 
@@ -110,3 +122,27 @@ def test_generated_updates_come_to_each_page_after_as_many_views_as_asked_for() 
 @pytest.mark.parametrize("classes", [0, 2])
 def test_the_program_is_consistent(classes: int) -> None:
     check_program(PageViewJoin(classes=classes), {"views": View, "updates": Update}, examples=30)
+
+
+def check_launch(folder: Path, *options: str) -> None:
+    joined, replaced = reference.join(rows_of(DATA / "views.csv.gz"), rows_of(DATA / "updates.csv"))
+    found = launch(APPS / "page_view_join" / "topology.toml", folder, ["joined", "replaced"], *options)
+    assert [found["joined"][0], *sorted(found["joined"][1:])] == as_csv(reference.JOINED, joined)
+    assert [found["replaced"][0], *sorted(found["replaced"][1:])] == as_csv(reference.REPLACED, replaced)
+
+
+@pytest.mark.parametrize("options", quick("join", 15), ids=" ".join)
+def test_a_launch_gives_what_the_reference_gives(options: tuple[str, ...], tmp_path: Path) -> None:
+    check_launch(tmp_path, *options)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("options", deployments("join"), ids=" ".join)
+def test_a_launch_gives_the_same_under_every_deployment(options: tuple[str, ...], tmp_path: Path) -> None:
+    check_launch(tmp_path, *options)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("options", quick("join"), ids=" ".join)
+def test_a_launch_with_hash_classes_gives_the_same(options: tuple[str, ...], tmp_path: Path) -> None:
+    check_launch(tmp_path, *options, "--set", "actors.join.classes=2")

@@ -13,7 +13,19 @@ from actorstream.testing import check_program
 from apps.rule_fraud import generate, reference
 from apps.rule_fraud.events import Rule, Transaction
 from apps.rule_fraud.program import RuleFraud
-from tests.apps.dependency import APPS, Out, Row, outputs, read_all, rows_of, streams
+from tests.apps.dependency import (
+    APPS,
+    Out,
+    Row,
+    as_csv,
+    deployments,
+    launch,
+    outputs,
+    quick,
+    read_all,
+    rows_of,
+    streams,
+)
 
 DATA = APPS / "rule_fraud" / "data"
 
@@ -91,3 +103,21 @@ def test_generated_streams_have_frauds_between_as_many_rules_as_asked_for() -> N
 
 def test_the_program_is_consistent() -> None:
     check_program(RuleFraud(), {"transactions": Transaction, "rules": Rule}, examples=40)
+
+
+def check_launch(folder: Path, *options: str) -> None:
+    expected = reference.detect(rows_of(DATA / "transactions.csv.gz"), rows_of(DATA / "rules.csv"))
+    found = launch(APPS / "rule_fraud" / "topology.toml", folder, ["aggregates", "frauds"], *options)
+    assert found["aggregates"] == as_csv(reference.AGGREGATES, expected[0], ordered=True)
+    assert [found["frauds"][0], *sorted(found["frauds"][1:])] == as_csv(reference.FRAUDS, expected[1])
+
+
+@pytest.mark.parametrize("options", quick("detect", 12), ids=" ".join)
+def test_a_launch_gives_what_the_reference_gives(options: tuple[str, ...], tmp_path: Path) -> None:
+    check_launch(tmp_path, *options)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("options", deployments("detect"), ids=" ".join)
+def test_a_launch_gives_the_same_under_every_deployment(options: tuple[str, ...], tmp_path: Path) -> None:
+    check_launch(tmp_path, *options)

@@ -13,7 +13,19 @@ from actorstream.testing import check_program
 from apps.value_barrier import generate, reference
 from apps.value_barrier.events import Barrier, Value
 from apps.value_barrier.program import ValueBarrier
-from tests.apps.dependency import APPS, Out, Row, outputs, read_all, rows_of, streams
+from tests.apps.dependency import (
+    APPS,
+    Out,
+    Row,
+    as_csv,
+    deployments,
+    launch,
+    outputs,
+    quick,
+    read_all,
+    rows_of,
+    streams,
+)
 
 DATA = APPS / "value_barrier" / "data"
 
@@ -99,3 +111,22 @@ def test_a_source_goes_on_where_it_was() -> None:
 
 def test_the_program_is_consistent() -> None:
     check_program(ValueBarrier(), {"values": Value, "barriers": Barrier}, examples=40)
+
+
+def check_launch(folder: Path, *options: str) -> None:
+    values, barriers = rows_of(DATA / "values.csv.gz"), rows_of(DATA / "barriers.csv")
+    found = launch(APPS / "value_barrier" / "topology.toml", folder, ["sums"], *options)["sums"]
+    assert found == as_csv(reference.COLUMNS, reference.sums(values, barriers), ordered=True)
+
+
+@pytest.mark.parametrize("options", quick("sum"), ids=" ".join)
+def test_a_launch_gives_the_sums_in_the_order_of_the_barriers(
+    options: tuple[str, ...], tmp_path: Path
+) -> None:
+    check_launch(tmp_path, *options)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("options", deployments("sum"), ids=" ".join)
+def test_a_launch_gives_the_same_under_every_deployment(options: tuple[str, ...], tmp_path: Path) -> None:
+    check_launch(tmp_path, *options)
