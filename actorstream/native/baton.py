@@ -12,6 +12,7 @@ give = lib.as_baton_give
 pass_on = lib.as_baton_pass
 lend = lib.as_baton_lend
 reclaim = lib.as_baton_reclaim
+lent_ns = lib.as_baton_lent_ns
 
 
 class BatonStatistics(NamedTuple):

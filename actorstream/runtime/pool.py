@@ -29,6 +29,9 @@ JOIN_S = 10.0
 WAKE_NS = 50_000
 """Work that a thread is woken for in the middle of another one's turn, ns: about what being woken costs. Less is left
 until the turn ends."""
+PAYS_NS = 30_000
+"""Kernels of a jumbo tuple that are worth another thread, ns: what it costs to be handed Python and rows from core to core.
+What has less is run by the loop's thread alone."""
 SPIN_NS = 50_000
 """How long a thread looks for the baton before it sleeps: some turns of Python, about what being woken costs."""
 
@@ -232,7 +235,7 @@ class Pool:
     def wake_more(self) -> None:
         """If there is more to do than the caller has taken, and somebody sleeps, he is told."""
         if self.idle and any(
-            each.pooled and each.worklist > 0 and each.is_open and each.workers < each.limit
+            each.pooled and each.pays and each.worklist > 0 and each.is_open and each.workers < each.limit
             for each in self.scheduler.operators  # type: ignore[union-attr]
         ):
             self._wake_one()
@@ -242,14 +245,18 @@ class Pool:
         assert unit is not None
         started = monotonic_ns()
         rows = made = 0
+        lent = baton.lent_ns()
         try:
             rows, made = unit.turn(allotted.tuples)
         finally:
             now = monotonic_ns()
+            lent = baton.lent_ns() - lent
             if not allotted.operator.downstream:
                 made = rows  # what leaves the process is not scheduled here
             with self.lock:
                 self.scheduler.finish(allotted.operator, rows, made, now - started, now)  # type: ignore[union-attr]
+                if rows:
+                    allotted.operator.pays = unit.note_kernels(lent, rows) >= PAYS_NS
                 unit.workers -= 1
                 partitions = self.partitions.get(allotted.operator.index)
                 if partitions is not None:

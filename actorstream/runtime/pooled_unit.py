@@ -63,6 +63,8 @@ class PooledUnit(OperatorUnit):
         self.bytes_taken = self.bytes_released = 0
         self.backlog = 0.0
         self._chosen: InLane | None = None
+        self.kernel_ns = math.inf
+        """Time in kernels for a jumbo tuple, smoothed; endless while it is not known."""
         self.frame_rows = 1.0
         """Rows of a jumbo tuple, smoothed."""
 
@@ -83,8 +85,20 @@ class PooledUnit(OperatorUnit):
 
     def worth_ns(self) -> float:
         """How long what waits at the input would take, about; long while nothing is known. From any thread."""
-        measured = self.operator.statistics  # type: ignore[union-attr]
-        return self._frames_waiting() * self.frame_rows * measured.cost if measured.turns else math.inf
+        operator = self.operator
+        assert operator is not None
+        if not operator.statistics.turns:
+            return math.inf
+        return self._frames_waiting() * self.frame_rows * operator.cost if operator.pays else 0.0
+
+    def note_kernels(self, took_ns: int, rows: int) -> float:
+        """A turn of so many rows has spent that long in kernels. Answers what a jumbo tuple does, ns. Under the pool's
+        lock."""
+        found = took_ns * self.frame_rows / rows
+        self.kernel_ns = (
+            found if self.kernel_ns == math.inf else self.kernel_ns + (found - self.kernel_ns) / 8
+        )
+        return self.kernel_ns
 
     def is_available(self) -> bool:
         """Whether one more worker may come in, and would find something to do."""

@@ -37,6 +37,7 @@ class Operator:
         "is_open",
         "limit",
         "name",
+        "pays",
         "peak",
         "pooled",
         "spent_ns",
@@ -67,6 +68,8 @@ class Operator:
         """Workers in it now (w)."""
         self.is_open = True
         """Whether what it answers has somewhere to go: a free slot to be put in order, and credit downstream."""
+        self.pays = True
+        """Whether more of its time is spent in kernels than handing it to another thread than the loop's costs."""
         self.spent_ns = 0
         """Worker time spent on it in the current window (T)."""
 

@@ -47,19 +47,20 @@ class Scheduler:
         """Allots a worker, which is counted as in its operator until `finish`; None: nothing is schedulable.
 
         pooled_only: the worker is a thread of the pool. own_first: it is the loop's thread beside a pool, which takes
-        what the pool may take only while nothing waits that nobody else may."""
+        what the pool takes only while nothing waits that nobody else does."""
         schedulable = [
             each
             for each in self.operators
             if each.worklist > 0
             and each.workers < each.limit
             and each.is_open
-            and (each.pooled or not pooled_only)
+            and (not pooled_only or (each.pooled and each.pays))
         ]
         if not schedulable:
             return None
         if own_first:
-            schedulable = [each for each in schedulable if not each.pooled] or schedulable
+            own = [each for each in schedulable if not (each.pooled and each.pays)]
+            schedulable = own or schedulable
         if len(schedulable) == 1:
             (operator,) = schedulable
         else:

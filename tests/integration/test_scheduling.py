@@ -27,6 +27,12 @@ from tests.integration.pooled import Alone, Fails, Meets, RunningSum, SumsAtProm
 NAMES = list(SCHEDULES)
 
 
+@pytest.fixture(autouse=True)
+def threads_take_what_does_not_pay(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The rows of these tests are few, so their kernels are short; the loop's thread would do everything."""
+    monkeypatch.setattr("actorstream.runtime.pool.PAYS_NS", 0)
+
+
 def chain(count: int) -> Topology:
     """Native operators without and with a state, and a hook in Python between them."""
     topology = Topology("chain")

@@ -22,6 +22,7 @@ static _Alignas(64) _Atomic uint64_t spin_ns;
 static _Atomic uint64_t waits, sleeps, stolen, waited_ns;
 static _Thread_local uint32_t mine = FREE; /* what the caller has: FREE none, HELD, LENT */
 static _Thread_local uint32_t lent;        /* the word as it was lent */
+static _Thread_local uint64_t lent_at, lent_ns;
 
 static uint64_t now_ns(void) {
     struct timespec now;
@@ -138,6 +139,7 @@ void as_baton_pass(void) {
 void as_baton_lend(void) {
     if (mine == HELD) {
         mine = LENT;
+        lent_at = now_ns();
         lent = leave(LENT);
     }
 }
@@ -146,11 +148,16 @@ void as_baton_reclaim(void) {
     if (mine != LENT) {
         return;
     }
+    lent_ns += now_ns() - lent_at;
     mine = FREE;
     if (!seize(lent)) {
         as_baton_take();
     }
     mine = HELD;
+}
+
+uint64_t as_baton_lent_ns(void) {
+    return lent_ns;
 }
 
 int as_baton_is_held(void) {

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
 from actorstream.runtime.build import build_units
 from actorstream.runtime.pooled_unit import PooledUnit
@@ -53,7 +54,8 @@ def test_partitions_go_in_the_order_in_which_they_got_something_to_do_and_each_t
     assert turns[2] is None
 
 
-def test_a_turn_takes_what_waits_and_sends_it_on() -> None:
+def test_a_turn_takes_what_waits_and_sends_it_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("actorstream.runtime.pool.PAYS_NS", 0)
     worker = worker_of(partitions())
     pool = worker.pool
     send(worker, 100)
@@ -66,6 +68,21 @@ def test_a_turn_takes_what_waits_and_sends_it_on() -> None:
     (sums, out) = (pool.scheduler.operators[1], worker.units[3])  # type: ignore[union-attr]
     assert (sums.workers, sums.statistics.rows_in, sums.statistics.rows_out) == (0, 100, 100)
     assert sum(lane.channel.waiting() for lane in out.in_lanes) == 2  # type: ignore[attr-defined]
+
+
+def test_an_operator_without_long_kernels_is_left_to_the_loops_thread() -> None:
+    worker = worker_of(partitions())
+    pool = worker.pool
+    send(worker, 100)
+    with pool.lock:
+        pool.refresh()
+        turn = pool.decide(pooled_only=True)
+    assert turn is not None, "nothing is known of it yet"
+    pool.run_turn(*turn)
+    with pool.lock:
+        pool.refresh()
+        assert pool.decide(pooled_only=True) is None
+        assert pool.decide() is not None
 
 
 def test_a_unit_that_is_the_loops_is_left_to_it() -> None:
