@@ -64,6 +64,7 @@ def plan(
         Writes the execution plan to this file, for `launch --plan`.
     """
     from actorstream.runtime.compile import available, make_plan
+    from actorstream.runtime.merge_operators import merged_by_operators
     from actorstream.runtime.preaggregate import pre_aggregated
     from actorstream.runtime.registry import registry
     from actorstream.topology.inputs import read_inputs
@@ -80,7 +81,7 @@ def plan(
         workers=workers,
         transport=transport,
     )
-    running = pre_aggregated(found.graph, found.deploy)
+    running = merged_by_operators(pre_aggregated(found.graph, found.deploy), found.deploy)
     if given is not None:
         check_plan(given, running, str(plan))
     made = given or make_plan(running, found.deploy)

@@ -23,6 +23,7 @@ from actorstream.placement.base import find_placement
 from actorstream.runtime.dependency.compile import deployments, frontier_words, placed_wires, tree_links
 from actorstream.runtime.fuse import fusible
 from actorstream.runtime.idleness import IDLE_WORD, idle_sources
+from actorstream.runtime.merge_operators import merged_by_operators
 from actorstream.runtime.planning import with_programs
 from actorstream.runtime.pooling import has_pool, joined, needed, pool_limits
 from actorstream.runtime.preaggregate import pre_aggregated
@@ -201,7 +202,7 @@ def read_job(
     found = read_inputs(
         topology, deploy, sets, registry=registry(), available=available(), replicas=counts, **keys
     )
-    graph = pre_aggregated(found.graph, found.deploy)
+    graph = merged_by_operators(pre_aggregated(found.graph, found.deploy), found.deploy)
     if planned is None:
         return Job.of(graph, make_plan(graph, found.deploy))
     check_plan(planned, graph, str(plan_file))
@@ -215,7 +216,7 @@ def compile_job(spec: TopologySpec, deploy: DeploySpec) -> Job:
     graph = check_graph(spec, registry(), deploy, available(), problems)
     if problems or graph is None:
         raise ConfigurationError(problems)
-    graph = pre_aggregated(graph, deploy)
+    graph = merged_by_operators(pre_aggregated(graph, deploy), deploy)
     return Job.of(graph, make_plan(graph, deploy))
 
 

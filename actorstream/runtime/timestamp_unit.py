@@ -74,7 +74,11 @@ class TimestampUnit(OperatorUnit):
 
     def work(self) -> Status:
         status = self._take()
-        if self.task is None:
+        if self.blocked:
+            self.while_blocked()
+        elif self.task is None:
+            if self._alone is None:
+                self.merge.refresh()
             self._advance()
             if status is Status.IDLE:
                 self._rest_idle()

@@ -29,7 +29,7 @@ from tests.integration.timestamp_parts import (
     rows_of,
 )
 
-EVERYWHERE = pytest.mark.parametrize("deployment", [DEPLOYMENTS[0], DEPLOYMENTS[3]], ids=str)
+EVERYWHERE = pytest.mark.parametrize("deployment", [DEPLOYMENTS[0], DEPLOYMENTS[3], DEPLOYMENTS[4]], ids=str)
 ONE_SLOT = {"workers": 2, "transport": "shm", "edge_bytes": 1, "pipelining": False}
 WINDOWS: dict[str, dict[str, Any]] = {
     "tumbling": {"type": "tumbling", "size": "10ms"},
@@ -245,7 +245,7 @@ def test_a_reader_that_stalls_slows_four_sources_and_loses_nothing() -> None:
     hears, told = os.pipe()
     try:
         topology = Topology("stalled")
-        budget, count = 1 << 16, 60_000
+        budget, count = 1 << 16, 12_000
         sources = [
             topology.source(
                 Tells if who == 3 else Ticks,

@@ -1,0 +1,97 @@
+"""Operator-layer determinism (viper-scalegate section 2.3): a merge-sort operator of its own before each instance that
+merges several channels, to be compared with channels that merge by themselves.
+
+Rewrites a checked graph before it is placed. The operators run the same merge as the channels do; `merge = "operator"` in
+a deployment asks for them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from actorstream.actors.actor import Actor
+from actorstream.topology.graph import Edge, Graph, GraphActor
+from actorstream.topology.timestamp import TIMESTAMP
+
+if TYPE_CHECKING:
+    from actorstream.events.batch import Batch
+    from actorstream.topology.deploy import DeploySpec
+
+SUFFIX = ".merge"
+
+
+class MergeSort(Actor):
+    """Hands on what it gets, in timestamp order: its input is merged before it sees it."""
+
+    stateless: ClassVar[bool] = True
+    one_stream: ClassVar[bool] = True
+    runs_apart: ClassVar[bool] = True
+
+    def on_batch(self, batch: Batch) -> Batch:
+        return batch
+
+
+def merged_by_operators(graph: Graph, deploy: DeploySpec) -> Graph:
+    """The graph with a merge-sort operator before every instance with timestamp input by several channels; the same graph
+    if there is none, or the deployment does not ask for them.
+
+    An actor whose inputs differ in type, or that asks which of them a row came by, gets one operator for each input that
+    comes from several replicas, and merges what these give."""
+    if deploy.merge != "operator" or not any(edge.order == TIMESTAMP for edge in graph.edges):
+        return graph
+    actors: dict[str, GraphActor] = {}
+    edges: list[Edge] = []
+
+    def add(actor: GraphActor, inputs: list[Edge]) -> None:
+        numbered = [replace(edge, index=len(edges) + rank, input=rank) for rank, edge in enumerate(inputs)]
+        edges.extend(numbered)
+        actors[actor.name] = replace(actor, inputs=numbered)
+
+    for actor in graph.actors.values():
+        inputs: list[Edge] = []
+        schemas: list[Any] = []
+        for group in _groups(graph, actor):
+            schema = actor.input_schemas[group[0].input]
+            schemas.append(schema)
+            if not _several(graph, group):
+                inputs += group
+                continue
+            name = f"{actor.name}{SUFFIX}" + (f".{group[0].name}" if group[0].input else "")
+            merge = GraphActor(
+                name,
+                "merge-sort",
+                MergeSort,
+                "operator",
+                {},
+                actor.replicas,
+                outputs={
+                    **dict.fromkeys(("default", "late"), schema),
+                    "dead": actor.outputs.get("dead", schema),
+                },
+                input_schemas=[actor.input_schemas[edge.input] for edge in group],
+                timed=True,
+                file=actor.file,
+                line=actor.line,
+            )
+            add(merge, [replace(edge, consumer=name) for edge in group])
+            inputs.append(
+                replace(group[0], producer=name, output="default", route="forward", key=(), bounds=())
+            )
+        add(replace(actor, input_schemas=schemas), inputs)
+    return Graph(graph.name, actors, edges, graph.file, graph.root)
+
+
+def _groups(graph: Graph, actor: GraphActor) -> list[list[Edge]]:
+    """The inputs of an actor by what one operator may merge."""
+    timed = [edge for edge in actor.inputs if edge.order == TIMESTAMP]
+    alike = len({graph.schema(edge).user.fingerprint for edge in timed}) == 1
+    if len(timed) == len(actor.inputs) > 1 and alike and actor.cls.one_stream:  # type: ignore[attr-defined]
+        return [timed]
+    return [[edge] for edge in actor.inputs]
+
+
+def _several(graph: Graph, group: list[Edge]) -> bool:
+    if group[0].order != TIMESTAMP or group[0].static:
+        return False
+    return len(group) > 1 or (graph.actors[group[0].producer].replicas > 1 and group[0].route != "forward")
