@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 import msgspec
 
 from actorstream.connectors.memory import MemorySink, MemorySource
-from actorstream.dgs import Program, Tag, Tags, by
+from actorstream.dgs import Program, Tag, Tags, by, every
 from actorstream.dgs.dependence import Dependence
 from actorstream.dgs.optimizer.base import Question
 from actorstream.dgs.plan import PlanWorker, SynchronizationPlan
@@ -325,3 +325,37 @@ def run(job: Job) -> list[Event]:
     if job.processes > 1:
         return run_job(job)["out"]
     return asyncio.run(run_embedded(job))["out"]
+
+
+class Each(Event):
+    at: int
+    sum: int
+
+
+class SumOfEach(Program):
+    """The sum of the values of each ten microseconds, at the ticks between them."""
+
+    class State(msgspec.Struct):
+        sum: int = 0
+
+    tags: ClassVar = {"values": "value", "ten": every("10us")}
+
+    def depends(self, one: Tag, other: Tag) -> bool:
+        return "ten" in (one.name, other.name)
+
+    def update(self, state: State, event: Any, tag: Tag) -> Each | None:
+        if tag.name == "value":
+            state.sum += event.value
+            return None
+        found = Each(event.time, state.sum)
+        state.sum = 0
+        return found
+
+    def fork(self, state: State, left: Tags, right: Tags) -> tuple[State, State]:
+        return state, self.State()
+
+    def join(self, left: State, right: State) -> State:
+        return self.State(left.sum + right.sum)
+
+    def end(self, state: State) -> Each:
+        return Each(-1, state.sum)

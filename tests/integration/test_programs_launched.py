@@ -11,7 +11,16 @@ import pytest
 
 from actorstream.topology.builder import Topology
 from tests.integration.processes import launched
-from tests.integration.programs import Barrier, Sum, Value, ValueBarrier, sequential, value_streams
+from tests.integration.programs import (
+    Barrier,
+    Each,
+    Sum,
+    SumOfEach,
+    Value,
+    ValueBarrier,
+    sequential,
+    value_streams,
+)
 
 STREAMS = value_streams(random.Random(8), 2, 800, 12)
 EXPECTED = sequential(ValueBarrier(), STREAMS)
@@ -41,6 +50,33 @@ def test_a_topology_with_a_program_runs_on_any_plan(transport: str, workers: int
     assert sum(each["in"] for each in result.report["actors"]["sum"]) == sum(
         len(events) for parts in STREAMS.values() for events in parts
     )
+
+
+@pytest.mark.parametrize("plan", ["sequential", "balanced"])
+@pytest.mark.parametrize(("transport", "workers"), [("local", 1), ("shm", 2)])
+def test_ticks_come_once_and_before_all_else_of_their_time(transport: str, workers: int, plan: str) -> None:
+    found = Topology("ticks")
+    parts = {f"{number:03}": part for number, part in enumerate(STREAMS["values"])}
+    values = found.actor(
+        "values", "memory-source", items=parts, event=Value, replicas=2, event_time="ts", time_unit="us"
+    )
+    found.actor("sum", SumOfEach, [{"from": values.source, "order": "dependency"}], plan=plan)
+    found.actor("out", "memory-sink", ["sum"])
+    result = found.run(transport=transport, workers=workers, batch_size=50)
+    times = [event.ts for part in STREAMS["values"] for event in part]  # type: ignore[attr-defined]
+    first, last = min(times), max(times)
+    sums = [Each(tick, 0) for tick in range(first // 10 * 10 + 10, last + 1, 10)]
+    assert [each.at for each in result["out"]] == [*(each.at for each in sums), -1]
+    for each, before in zip(result["out"], [None, *result["out"]]):
+        low = before.at if before is not None else first
+        high = each.at if each.at >= 0 else last + 1
+        expected = sum(
+            event.value  # type: ignore[attr-defined]
+            for part in STREAMS["values"]
+            for event in part
+            if low <= event.ts < high  # type: ignore[attr-defined]
+        )
+        assert each.sum == expected
 
 
 TOML = """

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from actorstream.dgs.ticks import Ticks
 from actorstream.dgs.worker import WorkerProtocol
 from actorstream.errors import OperatorError
 from actorstream.runtime.dependency.calls import ProgramCalls
-from actorstream.runtime.dependency.compile import STREAM_WORD, positioned, streams_from
+from actorstream.runtime.dependency.compile import StreamWords, positioned, stream_words, streams_from
 from actorstream.runtime.dependency.lanes import TagLane
 from actorstream.runtime.dependency.links import TreeReceiver, TreeSender
 from actorstream.runtime.dependency.messages import Codec
@@ -52,6 +53,8 @@ class ProgramBuilder:
             number: self.deployment.responsible[tag] for number, tag in enumerate(self.deployment.tags)
         }
         self.positioned = positioned(self.deployment)
+        self.tickers = {self.deployment.responsible[tag] for tag in self.deployment.ticks}
+        """Workers that are responsible for ticks."""
 
     # -- the workers
 
@@ -116,33 +119,39 @@ class ProgramBuilder:
             is_root=number == 1,
             streams={numbers[tag]: f"s{rank}" for tag, rank in deployment.ranks.items() if rank >= 0},
         )
-        return TreeWorker(number, replica, protocol)
+        unit_ns = self.job.graph.actors[self.actor].input_schemas[0].time_unit_ns
+        found = TreeWorker(number, replica, protocol)
+        found.ticks = {
+            numbers[tag]: Ticks(every, unit_ns, range(len(deployment.streams)))
+            for tag, every in deployment.ticks.items()
+            if tag in planned.tags
+        }
+        return found
 
     def _add_lane(
         self, unit: ProgramUnit, each: TreeWorker, link: Link, decode: Callable[[Frame], Batch]
     ) -> None:
+        streams = self._words(link.edge, self.job.plan.replicas[link.producer].index)
         lane = TagLane(
             len(each.lanes),
             link.edge.name,
             self.receivers[link.channel.id],
             decode,
             {
-                word: [tag for tag in self._tags_of(stream) if self.owners[tag] == each.number]
-                for stream, word in self._words(
-                    link.edge, self.job.plan.replicas[link.producer].index
-                ).items()
+                words.promise: [tag for tag in self._tags_of(stream) if self.owners[tag] == each.number]
+                for stream, words in streams.items()
             },
             link.edge.name in self.positioned,
         )
         each.lanes.append(lane)
+        if each.number in self.tickers:
+            each.tick_streams += [(lane, stream, words) for stream, words in streams.items()]
         self.worker.by_bit[link.channel.receive_bit] = unit
 
-    def _words(self, edge: Edge, replica: int) -> dict[int, int]:
-        """Stream -> the frontier word that promises for it, of those that a replica of the producer brings."""
+    def _words(self, edge: Edge, replica: int) -> dict[int, StreamWords]:
+        """Stream -> the frontier words that speak of it, of those that a replica of the producer brings."""
         replicas = self.job.graph.actors[edge.producer].replicas
-        streams = streams_from(self.deployment, edge.name, replica, replicas)
-        alone = len(streams) == 1
-        return {stream: 0 if alone else STREAM_WORD + place for place, stream in enumerate(streams)}
+        return stream_words(self.deployment, streams_from(self.deployment, edge.name, replica, replicas))
 
     def _tags_of(self, stream: int) -> list[int]:
         """Numbers of the tags of a stream."""
@@ -190,11 +199,12 @@ class ProgramBuilder:
             [
                 TagStream(
                     self.deployment.streams[stream].name,
-                    word,
+                    words,
                     self.deployment.streams[stream].partition,
                     {tag: self.owners[tag] - 1 for tag in self._tags_of(stream)},
+                    [number - 1 for number in self.tickers],
                 )
-                for stream, word in streams.items()
+                for stream, words in streams.items()
             ],
             lambda: getattr(actor, "origin", 0),
             # what a source derives from its rows holds for a partition, not for each stream in it

@@ -28,6 +28,7 @@ class ProgramCalls:
         program: Any = replica.actor
         self.program = program
         self._tags: list[Tag] = [each.tag for each in deployment.tags]
+        self._ticks = {number for number, each in enumerate(deployment.tags) if each in deployment.ticks}
         self._batch: Callable[..., Any] | None = getattr(program, "update_batch", None)
         self._update: Callable[..., Any] = program.update
         self._shape = shape_of(self._update)
@@ -42,7 +43,7 @@ class ProgramCalls:
         replica.entry_min, replica.entry_max = batch.entry_min, batch.entry_max
         started = monotonic_ns()
         replica.began = batch.began or started
-        self._process(state, batch, self._tags[tag])
+        self._process(state, batch, self._tags[tag], self._batch if tag not in self._ticks else None)
         replica.execute_ns += monotonic_ns() - started
         replica.events_in += last - first
         replica.jumbo_in += 1
@@ -50,11 +51,11 @@ class ProgramCalls:
         item.finished(last - first)
         return state
 
-    def _process(self, state: Any, batch: Batch, tag: Tag) -> None:
+    def _process(self, state: Any, batch: Batch, tag: Tag, whole: Callable[..., Any] | None) -> None:
         """One slice: as columns if the program can and will, else one event after the other."""
-        if self._batch is not None:
+        if whole is not None:
             try:
-                answer = self._batch(state, batch, tag)
+                answer = whole(state, batch, tag)
                 if answer is not NotImplemented:
                     if answer is not None:
                         self.replica.take(answer)

@@ -7,10 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from actorstream.dgs.deployment import Deployment
-from actorstream.errors import ConfigurationError, Problem
 from actorstream.runtime.dependency.links import TreeLink
 from actorstream.topology.serial import POSITION
 from actorstream.transports.base import Channel
@@ -30,16 +29,10 @@ BUDGET = 1 << 20
 
 def deployments(job: Job) -> dict[str, Deployment]:
     """Actor -> its program, as it was planned."""
-    found = {
+    return {
         planned.actor: Deployment(job.graph.actors[planned.actor].make(), planned)
         for planned in job.plan.dependencies
     }
-    for name, deployment in found.items():
-        if deployment.ticks:
-            message = f"{job.graph.actors[name].type_name} has ticks (`every`), which runs do not make yet"
-            hint = "run_sequentially of actorstream.dgs.sequential makes them"
-            raise ConfigurationError(Problem(f"actors.{name}", message, "programs without ticks", hint))
-    return found
 
 
 def tree_links(job: Job, next_bit: Callable[[int], int]) -> list[TreeLink]:
@@ -77,12 +70,41 @@ def streams_from(deployment: Deployment, input: str, replica: int, replicas: int
     ]
 
 
+class StreamWords(NamedTuple):
+    """The frontier words that speak of one stream on a channel to a worker of a plan.
+
+    Attributes:
+        promise: nothing before this time follows.
+        first, last: times of its first row, and of the last so far; 0: nobody asks, since the program has no ticks.
+    """
+
+    promise: int
+    first: int = 0
+    last: int = 0
+
+
+def stream_words(deployment: Deployment, streams: list[int]) -> dict[int, StreamWords]:
+    """Stream -> its words, of those that a producer's replica brings. Word 0 is the least promise of all of them, and the
+    only one where there is one stream and no ticks."""
+    count = len(streams)
+    if deployment.ticks:
+        return {
+            stream: StreamWords(
+                STREAM_WORD + place, STREAM_WORD + count + 2 * place, STREAM_WORD + count + 2 * place + 1
+            )
+            for place, stream in enumerate(streams)
+        }
+    if count == 1:
+        return {streams[0]: StreamWords(0)}
+    return {stream: StreamWords(STREAM_WORD + place) for place, stream in enumerate(streams)}
+
+
 def frontier_words(job: Job, edge: Edge, producer: PlannedReplica) -> int:
-    """Frontier words of a channel to a worker of a plan: word 0 is the least promise of the producer's streams; where it
-    brings several, one word a stream follows from `STREAM_WORD` on, in the order of `streams_from`."""
+    """How many frontier words a channel to a worker of a plan has."""
+    deployment = job.programs[edge.consumer]
     replicas = job.graph.actors[edge.producer].replicas
-    found = streams_from(job.programs[edge.consumer], edge.name, producer.index, replicas)
-    return 1 if len(found) < 2 else STREAM_WORD + len(found)
+    streams = streams_from(deployment, edge.name, producer.index, replicas)
+    return 1 + max((max(words) for words in stream_words(deployment, streams).values()), default=0)
 
 
 def positioned(deployment: Deployment) -> set[str]:

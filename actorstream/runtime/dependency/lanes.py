@@ -16,6 +16,7 @@ from actorstream.transports.base import FRONTIER_END, FRONTIER_MIN, FrameKind
 if TYPE_CHECKING:
     from actorstream.dgs.worker import WorkerProtocol
     from actorstream.events.batch import Batch
+    from actorstream.runtime.dependency.compile import StreamWords
     from actorstream.transports.base import Frame, ReceiveChannel
 
 DATA, END = int(FrameKind.DATA), int(FrameKind.END)
@@ -112,6 +113,12 @@ class TagLane(InLane):
                 self.bounds[word] = bound
                 self.risen.append(word)
         return bool(self.risen) or len(frames) > before
+
+    def course(self, words: StreamWords) -> tuple[int, int, int]:
+        """Times of a stream's first row and of the last so far, and its promise."""
+        channel = self.channel
+        bound = FRONTIER_END if self.bound == FRONTIER_END else channel.frontier(words.promise)  # first
+        return channel.frontier(words.first), channel.frontier(words.last), bound
 
     def give_back(self, lent_until: int | None) -> None:
         """Consumes what was worked on, in the order in which it came; and more where the source must not wait for that.

@@ -4,7 +4,7 @@ and the source's heartbeats. One look at a batch's columns, however many rows it
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,11 +12,12 @@ import numpy as np
 from actorstream.errors import DataError
 from actorstream.runtime.output import OutLane
 from actorstream.topology.serial import POSITION
-from actorstream.transports.base import FRONTIER_MIN, Frame, FrameKind
+from actorstream.transports.base import FRONTIER_END, FRONTIER_MIN, Frame, FrameKind
 
 if TYPE_CHECKING:
     from actorstream.dgs.classifier import Classifier
     from actorstream.events.batch import Batch
+    from actorstream.runtime.dependency.compile import StreamWords
 
 
 class TagLane(OutLane):
@@ -88,20 +89,30 @@ class TagStream:
 
     Attributes:
         name: for errors.
-        word: the frontier word that promises for it; 0: it is the only one.
+        words: the frontier words that speak of it.
         partition: the source's partition that it is; -1: a field of the rows tells.
         owners: number of each of its tags -> the worker's lane, by index.
-        time, rows: of its last row, and how many there were.
+        told: lanes to workers that ask for the times of its first and last row, by index: they make ticks.
+        first, time, rows: times of its first and last row, and how many there were.
         promised: nothing before follows.
     """
 
-    __slots__ = ("heard", "name", "owners", "partition", "promised", "rows", "time", "word")
+    __slots__ = ("first", "heard", "name", "owners", "partition", "promised", "rows", "time", "told", "words")
 
-    def __init__(self, name: str, word: int, partition: int, owners: Mapping[int, int]) -> None:
-        self.name, self.word, self.partition, self.owners = name, word, partition, owners
-        self.heard = sorted(set(owners.values()))
-        """Lanes to workers that are responsible for some of its tags."""
+    def __init__(
+        self,
+        name: str,
+        words: StreamWords,
+        partition: int,
+        owners: Mapping[int, int],
+        told: Iterable[int] = (),
+    ) -> None:
+        self.name, self.words, self.partition, self.owners = name, words, partition, owners
+        self.told = sorted(set(told))
+        self.heard = sorted({*owners.values(), *self.told})
+        """Lanes to workers that are responsible for some of its tags, or for ticks."""
         self.time = self.promised = FRONTIER_MIN
+        self.first = FRONTIER_END
         self.rows = 0
 
     def check(self, times: np.ndarray, where: str) -> None:
@@ -191,13 +202,18 @@ class TagEdge:
                     times = part.event_times()
             if alone is None:
                 stream.check(times, self.where)
+                if stream.time == FRONTIER_MIN:
+                    stream.first = min(stream.first, int(times[0]))
                 moved[stream] = max(moved.get(stream, FRONTIER_MIN), int(times[-1]))
                 stream.rows += part.rows
             self.lanes[stream.owners[tag]].push_slice(tag, part)
         if alone is not None:
+            alone.first = min(alone.first, int(times[0]))
             moved[alone] = int(times[-1])
             alone.rows += batch.rows
         for stream, time in moved.items():
+            if stream.told:
+                self._tell(stream, time)
             stream.time = time
             self._promise(stream, time)
         self._promise_all()
@@ -218,13 +234,20 @@ class TagEdge:
                 self._promise(stream, frontier)
             self._promise_all()
 
+    def _tell(self, stream: TagStream, last: int) -> None:
+        """Says where a stream begins and how far its rows go, before they are there: that makes ticks certain."""
+        for lane in stream.told:
+            channel = self.lanes[lane].channel
+            channel.advance(stream.words.first, stream.first)
+            channel.advance(stream.words.last, last)
+
     def _promise(self, stream: TagStream, bound: int) -> None:
         """To the workers that are responsible for tags of a stream."""
         if bound > stream.promised:
             stream.promised = bound
-            if stream.word:
+            if stream.words.promise:
                 for lane in stream.heard:
-                    self.lanes[lane].promise(stream.word, bound)
+                    self.lanes[lane].promise(stream.words.promise, bound)
 
     def _promise_all(self) -> None:
         least = min((stream.promised for stream in self.streams), default=FRONTIER_MIN)

@@ -8,12 +8,19 @@ from __future__ import annotations
 from time import monotonic_ns
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
+from actorstream.dgs.tagging import Tick
+from actorstream.events.batch import Batch
 from actorstream.metrics.counters import Counter
+from actorstream.runtime.dependency.lanes import DATA, Held
 from actorstream.runtime.unit import Status, Unit
 from actorstream.transports.base import FRONTIER_MIN
 
 if TYPE_CHECKING:
+    from actorstream.dgs.ticks import Ticks
     from actorstream.dgs.worker import WorkerProtocol
+    from actorstream.runtime.dependency.compile import StreamWords
     from actorstream.runtime.dependency.lanes import TagLane
     from actorstream.runtime.dependency.links import TreeReceiver, TreeSender
     from actorstream.runtime.replica import Replica
@@ -41,6 +48,10 @@ class TreeWorker:
         self.down: list[TreeSender | None] = []
         self.receivers: list[tuple[TreeReceiver, int]] = []
         """Links that bring messages: from the parent (-1), or from a child, by which."""
+        self.ticks: dict[int, Ticks] = {}
+        """Tags of ticks that it is responsible for."""
+        self.tick_streams: list[tuple[TagLane, int, StreamWords]] = []
+        """Where it hears how far each stream is, if it is responsible for ticks."""
         self.queued = False
         self.promised = FRONTIER_MIN
 
@@ -98,6 +109,23 @@ class ProgramUnit(Unit):
                     self._queue(each)
                     for word in lane.risen:
                         self._promise(each, lane, word)
+            if each.ticks:
+                self._tick(each)
+
+    def _tick(self, each: TreeWorker) -> None:
+        """Makes the ticks that have become certain."""
+        known = [(stream, *lane.course(words)) for lane, stream, words in each.tick_streams]
+        for tag, ticks in each.ticks.items():
+            before = ticks.bound
+            for stream, first, last, bound in known:
+                ticks.moved(stream, first, last, bound)
+            times = ticks.due()
+            if times:
+                held = Held(DATA, Batch.of_events(Tick, [Tick(time) for time in times]))
+                each.protocol.insert(tag, np.array(times, np.int64), held)
+            if ticks.bound > before:
+                each.protocol.promise(tag, ticks.bound)
+                self._queue(each)
 
     def _promise(self, each: TreeWorker, lane: TagLane, word: int) -> None:
         for tag in lane.words[word]:

@@ -13,6 +13,7 @@ from actorstream.dgs.tags import Tag
 from actorstream.errors import DataError
 from actorstream.events.batch import Batch
 from actorstream.events.schema import Schema
+from actorstream.runtime.dependency.compile import StreamWords
 from actorstream.runtime.dependency.output import TagEdge, TagLane, TagStream
 from actorstream.runtime.wire import Wire
 from actorstream.topology.dependency import PlannedStream
@@ -61,7 +62,7 @@ def test_slices_go_to_the_worker_of_their_tag_and_promise_behind_themselves() ->
     classifier = Classifier(
         tagging, [(0, PlannedStream(name="events", input="events", partition=0))], numbers, "x"
     )
-    stream = TagStream("events", 0, 0, {0: 0, 1: 1})
+    stream = TagStream("events", StreamWords(0), 0, {0: 0, 1: 1})
     edge = TagEdge(
         classifier,
         [first[0], second[0]],
@@ -93,7 +94,7 @@ def test_each_of_several_streams_has_its_own_promise() -> None:
     edge = TagEdge(
         classifier,
         [made],
-        [TagStream("v/0", 3, 0, {4: 0}), TagStream("v/1", 4, 1, {5: 0})],
+        [TagStream("v/0", StreamWords(3), 0, {4: 0}), TagStream("v/1", StreamWords(4), 1, {5: 0})],
         lambda: origin,
         promises=True,
         positioned=False,

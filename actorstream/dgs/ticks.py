@@ -1,0 +1,83 @@
+"""Which ticks a program gets, told by how far its streams are: the same ones whatever comes first. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable
+
+from actorstream.dgs.mailbox import ENDED, NOTHING
+from actorstream.dgs.tagging import Every
+
+FAR = 1 << 62
+
+
+class _Stream:
+    """The times of a stream's first and last row so far (NOTHING: none), and its promise."""
+
+    __slots__ = ("bound", "first", "last")
+
+    def __init__(self) -> None:
+        self.first = self.last = self.bound = NOTHING
+
+    def says(self, tick: int) -> bool | None:
+        """Whether the stream makes this tick; None: it does not know yet."""
+        if self.first == NOTHING:
+            return False if self.bound >= tick else None
+        if self.first >= tick:
+            return False
+        if self.last >= tick:
+            return True
+        return False if self.bound == ENDED else None
+
+
+class Ticks:
+    """The ticks of one tag, as a tag's events: those that are certain, and the time before which no other will come.
+
+    Args:
+        every: how often.
+        unit_ns: nanoseconds of a unit of the event time.
+        streams: all streams of the program.
+    """
+
+    def __init__(self, every: Every, unit_ns: int, streams: Iterable[Hashable]) -> None:
+        self.period, self.offset = every.units(unit_ns)
+        self._streams = {name: _Stream() for name in streams}
+        self._next: int | None = None
+        self.bound = NOTHING
+        """No tick before this time will follow."""
+
+    def moved(self, stream: Hashable, first: int, last: int, bound: int) -> None:
+        """What is known of a stream: time of its first row and of the last so far, NOTHING without one; its promise."""
+        each = self._streams[stream]
+        each.first, each.last, each.bound = first, last, max(each.bound, bound)
+
+    def due(self) -> list[int]:
+        """The ticks that have become certain since the last call, in order."""
+        found: list[int] = []
+        streams = self._streams.values()
+        if self.bound == ENDED:
+            return found
+        if self._next is None:
+            start = min(
+                (each.bound if each.first == NOTHING else each.first for each in streams), default=ENDED
+            )
+            if start == NOTHING:
+                return found
+            if start >= FAR:
+                self.bound = ENDED
+                return found
+            self._next = self._after(start)
+        furthest = max((each.last for each in streams if each.last != NOTHING), default=NOTHING)
+        ended = all(each.bound == ENDED for each in streams)
+        while self._next <= furthest:
+            answers = [each.says(self._next) for each in streams]
+            if True in answers:
+                found.append(self._next)
+            elif None in answers:
+                break
+            self._next += self.period
+        self.bound = ENDED if ended and self._next > furthest else self._next
+        return found
+
+    def _after(self, time: int) -> int:
+        """The first tick after a time."""
+        return (time - self.offset) // self.period * self.period + self.period + self.offset
