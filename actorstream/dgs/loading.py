@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 import msgspec
+import numpy as np
 
 from actorstream.dgs.dependence import Dependence
 from actorstream.dgs.tags import ImplementationTag
@@ -58,14 +59,17 @@ def _states(program: Program) -> Iterator[Problem]:
     types = program.state_types()
     for name in types.handles:
         try:
-            cls = program.state_class(name)
-            msgspec.msgpack.Decoder(cls)
-        except ConfigurationError as error:
-            yield from error.problems
-        except TypeError as error:
-            if "numpy" not in str(error) and "ndarray" not in str(error):
-                allowed = "a Struct or dataclass of what msgpack can carry, and NumPy arrays"
-                yield Problem("", f"states of type {name!r} cannot be sent: {error}", allowed)
+            strange = _strange(msgspec.inspect.type_info(program.state_class(name)), set())
+        except ConfigurationError:
+            yield Problem("", f"state type {name!r} has no class", "a class of that name inside the program")
+        except Exception as error:  # an annotation is any expression, so resolving it may raise anything
+            yield Problem("", f"state type {name!r} cannot be resolved: {error}", "annotations that can be")
+        else:
+            if strange is not None:
+                allowed = "what msgpack can carry, and NumPy arrays"
+                yield Problem(
+                    "", f"states of type {name!r} hold a {strange.__name__}, which cannot be sent", allowed
+                )
     tags = {tag for tagging in program.taggings().values() for tag in tagging.tags(SAMPLE)} | set(
         program.ticks()
     )
@@ -73,6 +77,22 @@ def _states(program: Program) -> Iterator[Problem]:
     if refused:
         message = f"a state of type {types.initial!r}, the first, does not process {', '.join(refused[:5])}"
         yield Problem("", message, "every tag: the initial state is of this type")
+
+
+def _strange(info: Any, seen: set[int]) -> type | None:
+    """A type somewhere in a state that msgpack does not know, and that is no array; None: there is none."""
+    if isinstance(info, msgspec.inspect.CustomType):
+        return None if issubclass(info.cls, np.ndarray) else info.cls
+    if id(info) in seen or not isinstance(info, msgspec.inspect.Type | msgspec.inspect.Field):
+        return None
+    seen.add(id(info))
+    for name in info.__struct_fields__:
+        value = getattr(info, name)
+        for each in value if isinstance(value, tuple) else (value,):
+            found = _strange(each, seen)
+            if found is not None:
+                return found
+    return None
 
 
 def _forks(program: Program) -> Iterator[Problem]:

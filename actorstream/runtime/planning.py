@@ -66,12 +66,13 @@ class _Input:
         self.field: str = instance.stream or ""
         self.partitions: list[str] = list(instance.partitions())
         listed: list[Any] | None = instance.streams if self.field else self.partitions
-        looked = self._look(instance, whole=listed is None or not tagging.listed)
+        whole = listed is None or not tagging.listed
+        looked = self._look(instance, whole=whole)
         if listed is None:
             listed = _sorted({values[0] for _, values in looked.counts}) if looked is not None else []
         self.values = [str(value) for value in listed]
         self.streams = [self._stream(place, assignment, looked) for place in range(len(self.values))]
-        self.rates = self._rates(instance, looked)
+        self.rates = self._rates(instance, looked, whole=whole)
 
     def _look(self, instance: Any, *, whole: bool) -> Survey | None:
         """What the rows hold: all of them, or a sample of a file; None: not looked at."""
@@ -113,10 +114,10 @@ class _Input:
             process=assignment[self.node.name, replicas.pop()],
         )
 
-    def _rates(self, instance: Any, looked: Survey | None) -> dict[tuple[int, Tag], float]:
-        """(Place of a stream, tag) -> events/s."""
+    def _rates(self, instance: Any, looked: Survey | None, *, whole: bool) -> dict[tuple[int, Tag], float]:
+        """(Place of a stream, tag) -> events/s: what was found in the whole input, else all that is listed."""
         tagging, found = self.tagging, dict[tuple[int, Tag], float]()
-        if looked is None or not looked.complete:
+        if not whole:
             tags = tagging.tags()
             given = float(instance.rate or instance.count or 1.0) if looked is None else 0.0
             share = given / max(1, len(self.values) * len(tags)) or RARE

@@ -11,6 +11,7 @@ from actorstream.errors import Problem
 from actorstream.topology.conversion import MismatchError, allowed_by, convert
 from actorstream.topology.decode import mismatched, unknown_key
 from actorstream.topology.nearest import listed, nearest
+from actorstream.topology.programs import KEYS, is_program
 from actorstream.topology.spec import RESERVED, ActorSpec
 from actorstream.topology.written import Written
 
@@ -64,11 +65,12 @@ def check_keywords(
         )
         return {}, False
     enough = True
-    for name in RESERVED:
+    reserved = (*RESERVED, *KEYS) if is_program(cls) else RESERVED
+    for name in reserved:
         if name in keywords:
             message = f"{cls.__name__}.__init__ has a keyword {name!r}, which is reserved"
             problems.append(
-                written.problem((*path, "type"), message, f"keywords other than {listed(RESERVED)}")
+                written.problem((*path, "type"), message, f"keywords other than {listed(reserved)}")
             )
             enough = enough and not keywords[name].required
     values: dict[str, Any] = {}
@@ -83,11 +85,11 @@ def check_keywords(
                 enough = False
         elif others:
             values[key] = value
-    allowed = [name for name in keywords if name not in RESERVED]
+    allowed = [name for name in keywords if name not in reserved]
     if unknown and not others:
-        problems.extend(unknown_key(key, [*allowed, *RESERVED], (*path, key), written) for key in unknown)
+        problems.extend(unknown_key(key, [*allowed, *reserved], (*path, key), written) for key in unknown)
     for keyword in keywords.values():
-        if keyword.required and keyword.name not in actor.keys and keyword.name not in RESERVED:
+        if keyword.required and keyword.name not in actor.keys and keyword.name not in reserved:
             enough = False
             if not others and nearest(keyword.name, unknown):
                 continue  # the misspelt key is a problem already, and its hint names this one

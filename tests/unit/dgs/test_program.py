@@ -70,6 +70,9 @@ class WithParts(Program):
         ("Part", "Part", "Part"): ("halve", "add"),
     }
 
+    def depends(self, one: Tag, other: Tag) -> bool:
+        return "value" not in (one.name, other.name) or one.name != other.name
+
     def init(self) -> Whole:
         return self.Whole()
 
