@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 from cyclopts import Parameter
 
 if TYPE_CHECKING:
+    from actorstream.dgs.consistency import Violation
     from actorstream.errors import ConfigurationError
 
 
@@ -22,13 +23,15 @@ def check(
     set: Annotated[list[str] | None, Parameter(negative=())] = None,
     workers: int | None = None,
     transport: str | None = None,
+    examples: int = 60,
     json_: Annotated[bool, Parameter(name="--json", negative=())] = False,
 ) -> int:
     """List everything that is wrong with a topology.
 
     Reads the files, finds and checks the types of all actors and their keys, and follows the schemas through the graph.
-    Each problem names its file and line, what is allowed, and the nearest valid name. Exit status: 0 all right, 2 there
-    are problems.
+    Each problem names its file and line, what is allowed, and the nearest valid name. Programs (`order = "dependency"`)
+    are tried on random states and events: an example is shown for each condition of consistency that one breaks. Exit
+    status: 0 all right, 2 there are problems.
 
     Parameters
     ----------
@@ -44,9 +47,12 @@ def check(
         Worker processes; short for --set deploy.workers=N.
     transport
         How bytes move between them; short for --set deploy.transport=T.
+    examples
+        How many random examples each program is tried on; 0: none.
     json_
         Prints the answer to stdout as JSON.
     """
+    from actorstream.cli.consistency import try_programs
     from actorstream.errors import ConfigurationError
     from actorstream.runtime.compile import available
     from actorstream.runtime.idleness import idle_sources
@@ -79,6 +85,16 @@ def check(
         f"{name}: with idle_timeout, results may depend on time: what comes after the source was silent may be late"
         for name in idle_sources(graph)
     ]
+    broken, tried = try_programs(graph, examples)
+    notes += tried
+    if broken:
+        if json_:
+            print(json.dumps(violations_json(broken), indent=2))
+        else:
+            for name, violations in broken.items():
+                for violation in violations:
+                    print(f"actors.{name}: {violation}\n", file=sys.stderr)
+        return 2
     if json_:
         names = {"topology": graph.name, "fingerprint": f"{graph.fingerprint:016x}"}
         print(
@@ -95,4 +111,21 @@ def problems_json(error: ConfigurationError) -> dict[str, object]:
     """`{"ok": false, "problems": [{"where", "message", "allowed", "hint", "file", "line"}]}`."""
     keys = ("where", "message", "allowed", "hint", "file", "line")
     problems = [{key: getattr(problem, key) for key in keys} for problem in error.problems]
+    return {"ok": False, "problems": problems}
+
+
+def violations_json(broken: dict[str, list[Violation]]) -> dict[str, object]:
+    """As `problems_json`, for programs that are not consistent: `where` is the actor, `example` what breaks it."""
+    from actorstream.dgs.consistency import CONDITIONS
+
+    problems = [
+        {
+            "where": f"actors.{name}",
+            "message": f"{each.program} is not consistent: {each.condition}",
+            "allowed": CONDITIONS[each.condition],
+            "example": [list(line) for line in each.example],
+        }
+        for name, violations in broken.items()
+        for each in violations
+    ]
     return {"ok": False, "problems": problems}
