@@ -22,7 +22,8 @@ typedef struct as_baton_statistics {
     uint64_t waited_ns;
 } as_baton_statistics;
 
-/* How long who waits looks before it sleeps, ns; 0 (unless set) where there are more threads than processors. */
+/* How long who waits looks before it sleeps, ns, at the most: less while that keeps ending in sleep. 0 (unless set) where
+ * there are more threads than processors. */
 void as_baton_spin(uint64_t ns);
 void as_baton_take(void);     /* waits until the caller holds it; nothing if it does already */
 void as_baton_give(void);     /* nothing unless the caller holds it. Never waits */

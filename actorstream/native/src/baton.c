@@ -6,6 +6,7 @@
 #include "baton.h"
 
 #include <linux/futex.h>
+#include <sched.h>
 #include <stdatomic.h>
 #include <stddef.h>
 #include <sys/syscall.h>
@@ -14,11 +15,14 @@
 
 enum { FREE = 0, HELD = 1, LENT = 2, STATE = 3, CHANGE = 4 };
 enum { LOOKS = 16 };          /* between two looks at the clock, well under a microsecond */
+enum { LEAST_NS = 2000 };     /* of looking, where any was asked for */
 enum { PASS_LOOKS = 64 };     /* for who is awake to take what was passed */
+enum { STARVING_NS = 500000 };
+enum { PASS_YIELDS = 64 };    /* for who was asleep, and has waited for STARVING_NS */
 
 static _Alignas(64) _Atomic uint32_t word;
-static _Alignas(64) _Atomic uint32_t waiting, sleeping;
-static _Alignas(64) _Atomic uint64_t spin_ns;
+static _Alignas(64) _Atomic uint32_t waiting, sleeping, starving;
+static _Alignas(64) _Atomic uint64_t most_ns, spin_ns; /* of looking: as set, and as it is worth at present */
 static _Atomic uint64_t waits, sleeps, stolen, waited_ns;
 static _Thread_local uint32_t mine = FREE; /* what the caller has: FREE none, HELD, LENT */
 static _Thread_local uint32_t lent;        /* the word as it was lent */
@@ -67,11 +71,23 @@ static void doze(uint32_t seen) {
     atomic_fetch_add_explicit(&sleeps, 1, memory_order_relaxed);
 }
 
+/* Looking is for a holder who runs. Where he does not, since others have the processors, it is time taken from him: each
+ * look that ended asleep halves the next ones, each that did not brings them back. */
+static void learn(uint64_t spin, int slept) {
+    uint64_t most = atomic_load_explicit(&most_ns, memory_order_relaxed);
+    uint64_t made = slept ? spin / 2 : spin + (most - spin) / 8;
+    if (made < LEAST_NS) {
+        made = LEAST_NS;
+    }
+    atomic_store_explicit(&spin_ns, made < most ? made : most, memory_order_relaxed); /* a lost update loses little */
+}
+
 static void wait(void) {
     const uint64_t begun = now_ns();
     const uint64_t spin = atomic_load_explicit(&spin_ns, memory_order_relaxed);
     uint64_t now = begun, until = begun + spin, since = begun;
     uint32_t seen = 0;
+    int slept = 0, starves = 0;
     atomic_fetch_add_explicit(&waiting, 1, memory_order_relaxed); /* a hint for pass */
     for (uint32_t looks = 1;; looks++) {
         uint32_t found = atomic_load_explicit(&word, memory_order_relaxed); /* seize acquires */
@@ -88,8 +104,13 @@ static void wait(void) {
         }
         if ((found & STATE) == HELD && now >= until) {
             doze(found);
+            slept = 1;
             now = now_ns();
             until = now + spin;
+            if (!starves && now - begun > STARVING_NS) {
+                starves = 1;
+                atomic_fetch_add_explicit(&starving, 1, memory_order_relaxed); /* a hint for pass */
+            }
             continue;
         }
         relax();
@@ -98,11 +119,16 @@ static void wait(void) {
         }
     }
     atomic_fetch_sub_explicit(&waiting, 1, memory_order_relaxed);
+    if (starves) {
+        atomic_fetch_sub_explicit(&starving, 1, memory_order_relaxed);
+    }
+    learn(spin, slept);
     atomic_fetch_add_explicit(&waits, 1, memory_order_relaxed);
     atomic_fetch_add_explicit(&waited_ns, now_ns() - begun, memory_order_relaxed);
 }
 
 void as_baton_spin(uint64_t ns) {
+    atomic_store_explicit(&most_ns, ns, memory_order_relaxed);
     atomic_store_explicit(&spin_ns, ns, memory_order_relaxed);
 }
 
@@ -132,6 +158,10 @@ void as_baton_pass(void) {
     uint32_t given = leave(FREE);
     for (int i = 0; i < PASS_LOOKS && atomic_load_explicit(&word, memory_order_relaxed) == given; i++) {
         relax();
+    }
+    for (int i = 0; i < PASS_YIELDS && atomic_load_explicit(&starving, memory_order_relaxed) != 0 &&
+                    atomic_load_explicit(&word, memory_order_relaxed) == given; i++) {
+        sched_yield(); /* he is on his way, and may need this processor */
     }
     as_baton_take();
 }
