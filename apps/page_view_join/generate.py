@@ -71,21 +71,21 @@ def write(folder: Path, streams: int, pages: int, windows: int, views: int, seed
 
 class Views(Source):
     """Streams of views without end, a partition each. Stream k has views of page k modulo `pages`. All times differ: row
-    i of stream k has time i * streams + k. A stream's ids come again after 65,536 rows.
+    i of stream k has time i * shards + k. A stream's ids come again after 65,536 rows.
 
     Args:
         count: rows in all, of all streams. rate: rows a second.
-        streams: how many.
+        shards: how many streams.
         pages: how many.
     """
 
     outputs: ClassVar = {"default": View}
 
     def __init__(
-        self, count: int | None = None, rate: float | None = None, streams: int = 2, pages: int = 2
+        self, count: int | None = None, rate: float | None = None, shards: int = 2, pages: int = 2
     ) -> None:
         super().__init__(count=count, rate=rate)
-        self.streams, self.pages = streams, pages
+        self.shards, self.pages = shards, pages
         self.made: dict[int, int] = {}
         """Stream -> rows made of it."""
         self.turn = -1
@@ -93,7 +93,7 @@ class Views(Source):
         """Stream -> rows that come again and again, with other times."""
 
     def partitions(self) -> list[str]:
-        return [f"s{number}" for number in range(self.streams)]
+        return [f"s{number}" for number in range(self.shards)]
 
     def open(self, partitions: list[str]) -> None:
         super().open(partitions)
@@ -110,20 +110,20 @@ class Views(Source):
 
     def read(self, max_rows: int) -> Batch | None:
         for _ in self.made:
-            self.turn = (self.turn + 1) % self.streams
+            self.turn = (self.turn + 1) % self.shards
             while self.turn not in self.made:
-                self.turn = (self.turn + 1) % self.streams
+                self.turn = (self.turn + 1) % self.shards
             stream, first = self.turn, self.made[self.turn]
             rows = min(max_rows, KEPT - first % KEPT, self._end(stream) - first)
             if rows > 0:
                 self.origin, self.row = stream, first
                 self.made[stream] = first + rows
-                times = np.arange(first * self.streams + stream, (first + rows) * self.streams, self.streams)
+                times = np.arange(first * self.shards + stream, (first + rows) * self.shards, self.shards)
                 return self.kept[stream].slice(first % KEPT, rows).with_columns(ts=times)
         return None
 
     def lower_bound(self, now_ns: int) -> int:
-        going = [made * self.streams + of for of, made in self.made.items() if made < self._end(of)]
+        going = [made * self.shards + of for of, made in self.made.items() if made < self._end(of)]
         return min(going, default=NO_MORE)
 
     def position(self) -> dict[str, int]:
@@ -135,7 +135,7 @@ class Views(Source):
         self.made = {stream: positions.get(names[stream], 0) for stream in self.made}
 
     def _end(self, stream: int) -> int:
-        return NO_MORE if self.count is None else max(0, -(-(self.count - stream) // self.streams))
+        return NO_MORE if self.count is None else max(0, -(-(self.count - stream) // self.shards))
 
 
 class Updates(Source):
@@ -144,7 +144,7 @@ class Updates(Source):
 
     Args:
         count: updates in all. rate: updates a second.
-        streams: of views.
+        shards: streams of views.
         pages: how many.
         per_update: views of each stream from one update of a page to the next.
     """
@@ -155,12 +155,12 @@ class Updates(Source):
         self,
         count: int | None = None,
         rate: float | None = None,
-        streams: int = 2,
+        shards: int = 2,
         pages: int = 2,
         per_update: int = 10_000,
     ) -> None:
         super().__init__(count=count, rate=rate)
-        self.pages, self.every = pages, streams * per_update
+        self.pages, self.every = pages, shards * per_update
         self.made = 0
 
     def read(self, max_rows: int) -> Batch | None:

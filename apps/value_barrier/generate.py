@@ -56,21 +56,21 @@ def write(folder: Path, streams: int, barriers: int, values: int, seed: int) -> 
 
 
 class Values(Source):
-    """Streams of values without end, a partition each. All times differ: row i of stream k has time i * streams + k.
+    """Streams of values without end, a partition each. All times differ: row i of stream k has time i * shards + k.
 
     Args:
         count: rows in all, of all streams. rate: rows a second.
-        streams: how many.
+        shards: how many streams.
         seed: another one gives other values.
     """
 
     outputs: ClassVar = {"default": Value}
 
     def __init__(
-        self, count: int | None = None, rate: float | None = None, streams: int = 2, seed: int = 1
+        self, count: int | None = None, rate: float | None = None, shards: int = 2, seed: int = 1
     ) -> None:
         super().__init__(count=count, rate=rate)
-        self.streams, self.seed = streams, seed
+        self.shards, self.seed = shards, seed
         self.made: dict[int, int] = {}
         """Stream -> rows made of it."""
         self.turn = -1
@@ -78,7 +78,7 @@ class Values(Source):
         """Stream -> rows that come again and again, with other times."""
 
     def partitions(self) -> list[str]:
-        return [f"s{number}" for number in range(self.streams)]
+        return [f"s{number}" for number in range(self.shards)]
 
     def open(self, partitions: list[str]) -> None:
         super().open(partitions)
@@ -95,9 +95,9 @@ class Values(Source):
 
     def read(self, max_rows: int) -> Batch | None:
         for _ in self.made:
-            self.turn = (self.turn + 1) % self.streams
+            self.turn = (self.turn + 1) % self.shards
             while self.turn not in self.made:
-                self.turn = (self.turn + 1) % self.streams
+                self.turn = (self.turn + 1) % self.shards
             stream, first = self.turn, self.made[self.turn]
             rows = min(max_rows, KEPT - first % KEPT, self._end(stream) - first)
             if rows > 0:
@@ -107,7 +107,7 @@ class Values(Source):
         return None
 
     def lower_bound(self, now_ns: int) -> int:
-        going = [made * self.streams + of for of, made in self.made.items() if made < self._end(of)]
+        going = [made * self.shards + of for of, made in self.made.items() if made < self._end(of)]
         return min(going, default=NO_MORE)
 
     def position(self) -> dict[str, int]:
@@ -119,10 +119,10 @@ class Values(Source):
         self.made = {stream: positions.get(names[stream], 0) for stream in self.made}
 
     def _end(self, stream: int) -> int:
-        return NO_MORE if self.count is None else max(0, -(-(self.count - stream) // self.streams))
+        return NO_MORE if self.count is None else max(0, -(-(self.count - stream) // self.shards))
 
     def _rows(self, stream: int, first: int, rows: int) -> Batch:
-        times = np.arange(first * self.streams + stream, (first + rows) * self.streams, self.streams)
+        times = np.arange(first * self.shards + stream, (first + rows) * self.shards, self.shards)
         return self.kept[stream].slice(first % KEPT, rows).with_columns(ts=times)
 
 
@@ -131,7 +131,7 @@ class Barriers(Source):
 
     Args:
         count: barriers in all. rate: barriers a second.
-        streams: of values.
+        shards: streams of values.
         per_barrier: values of each stream from one barrier to the next.
     """
 
@@ -141,11 +141,11 @@ class Barriers(Source):
         self,
         count: int | None = None,
         rate: float | None = None,
-        streams: int = 2,
+        shards: int = 2,
         per_barrier: int = 10_000,
     ) -> None:
         super().__init__(count=count, rate=rate)
-        self.every = streams * per_barrier
+        self.every = shards * per_barrier
         self.made = 0
 
     def read(self, max_rows: int) -> Batch | None:

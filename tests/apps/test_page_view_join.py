@@ -102,15 +102,15 @@ def test_the_data_of_the_app_is_what_the_command_writes(tmp_path: Path) -> None:
 
 
 def test_generated_views_do_not_depend_on_how_many_are_read_at_once() -> None:
-    few, many = (read_all(generate.Views(count=140_001, streams=2), rows) for rows in (777, 1 << 20))
+    few, many = (read_all(generate.Views(count=140_001, shards=2), rows) for rows in (777, 1 << 20))
     assert few == many
     assert len({event.ts for events in few.values() for event in events}) == 140_001
     assert [{event.page for event in events} for events in few.values()] == [{"page0"}, {"page1"}]
 
 
 def test_generated_updates_come_to_each_page_after_as_many_views_as_asked_for() -> None:
-    views = read_all(generate.Views(count=80, streams=2), 7)
-    updates = read_all(generate.Updates(count=6, streams=2, per_update=10), 4)
+    views = read_all(generate.Views(count=80, shards=2), 7)
+    updates = read_all(generate.Updates(count=6, shards=2, per_update=10), 4)
     inputs = [InputStream("updates", updates[0])]
     inputs += [InputStream("views", events) for events in views.values()]
     found = outputs(PageViewJoin(), inputs, True)

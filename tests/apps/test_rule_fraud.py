@@ -86,14 +86,14 @@ def test_the_data_of_the_app_is_what_the_command_writes(tmp_path: Path) -> None:
 
 
 def test_generated_transactions_do_not_depend_on_how_many_are_read_at_once() -> None:
-    few, many = (read_all(generate.Transactions(count=200_001, streams=3), rows) for rows in (777, 1 << 20))
+    few, many = (read_all(generate.Transactions(count=200_001, shards=3), rows) for rows in (777, 1 << 20))
     assert few == many
     assert len({event.ts for events in few.values() for event in events}) == 200_001
 
 
 def test_generated_streams_have_frauds_between_as_many_rules_as_asked_for() -> None:
-    transactions = read_all(generate.Transactions(count=30_000, streams=2), 4096)
-    rules = read_all(generate.Rules(count=5, streams=2, per_rule=3000), 2)
+    transactions = read_all(generate.Transactions(count=30_000, shards=2), 4096)
+    rules = read_all(generate.Rules(count=5, shards=2, per_rule=3000), 2)
     inputs = [InputStream("rules", rules[0])]
     inputs += [InputStream("transactions", events) for events in transactions.values()]
     found = outputs(RuleFraud(), inputs, True)

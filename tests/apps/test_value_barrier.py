@@ -25,6 +25,7 @@ from tests.apps.dependency import (
     read_all,
     rows_of,
     streams,
+    write_rows,
 )
 
 DATA = APPS / "value_barrier" / "data"
@@ -81,15 +82,15 @@ def test_the_data_of_the_app_is_what_the_command_writes(tmp_path: Path) -> None:
 
 
 def test_generated_values_do_not_depend_on_how_many_are_read_at_once() -> None:
-    few, many = (read_all(generate.Values(count=200_001, streams=3), rows) for rows in (777, 1 << 20))
+    few, many = (read_all(generate.Values(count=200_001, shards=3), rows) for rows in (777, 1 << 20))
     assert few == many
     assert [len(events) for events in few.values()] == [66_667, 66_667, 66_667]
     assert len({event.ts for events in few.values() for event in events}) == 200_001
 
 
 def test_generated_windows_have_as_many_values_of_each_stream_as_asked_for() -> None:
-    values = read_all(generate.Values(count=95, streams=3), 7)
-    barriers = read_all(generate.Barriers(count=3, streams=3, per_barrier=10), 2)
+    values = read_all(generate.Values(count=95, shards=3), 7)
+    barriers = read_all(generate.Barriers(count=3, shards=3, per_barrier=10), 2)
     inputs = [InputStream("barriers", barriers[0])]
     inputs += [InputStream("values", events) for events in values.values()]
     found = outputs(ValueBarrier(), inputs, True)["default"]
@@ -97,8 +98,8 @@ def test_generated_windows_have_as_many_values_of_each_stream_as_asked_for() -> 
 
 
 def test_a_source_goes_on_where_it_was() -> None:
-    whole = read_all(generate.Values(count=100, streams=2), 9)
-    source = generate.Values(count=100, streams=2)
+    whole = read_all(generate.Values(count=100, shards=2), 9)
+    source = generate.Values(count=100, shards=2)
     source.open(source.partitions())
     source.seek({"s0": 20, "s1": 3})
     rest: dict[int, list[Value]] = {0: [], 1: []}
@@ -130,3 +131,11 @@ def test_a_launch_gives_the_sums_in_the_order_of_the_barriers(
 @pytest.mark.parametrize("options", deployments("sum"), ids=" ".join)
 def test_a_launch_gives_the_same_under_every_deployment(options: tuple[str, ...], tmp_path: Path) -> None:
     check_launch(tmp_path, *options)
+
+
+def test_streams_may_lie_in_a_file_one_after_the_other(tmp_path: Path) -> None:
+    values, barriers = rows_of(DATA / "values.csv.gz"), rows_of(DATA / "barriers.csv")
+    path = write_rows(tmp_path / "values.csv", list(values[0]), sorted(values, key=lambda row: row["stream"]))
+    options = ("--workers", "2", "--set", f"actors.values.path={path}")
+    found = launch(APPS / "value_barrier" / "topology.toml", tmp_path, ["sums"], *options)["sums"]
+    assert found == as_csv(reference.COLUMNS, reference.sums(values, barriers), ordered=True)
