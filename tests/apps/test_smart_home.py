@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import math
 from collections.abc import Iterable
 from pathlib import Path
@@ -15,7 +16,18 @@ from apps.smart_home import reference
 from apps.smart_home.events import Measurement
 from apps.smart_home.generate import START, Measurements, write
 from apps.smart_home.program import SmartHome
-from tests.apps.dependency import APPS, Out, Row, outputs, read_all, rows_of, streams
+from tests.apps.dependency import (
+    APPS,
+    Out,
+    Row,
+    deployments,
+    launch,
+    outputs,
+    quick,
+    read_all,
+    rows_of,
+    streams,
+)
 
 DATA = APPS / "smart_home" / "data" / "measurements.csv.gz"
 ORIGIN = 1_377_986_401
@@ -133,3 +145,22 @@ def test_a_file_has_what_the_source_makes_and_its_predictions_are_those_of_the_r
         (event for each in made.values() for event in each), key=str
     )
     check(rows, START, 10, 2, True)
+
+
+def check_launch(folder: Path, *options: str) -> None:
+    expected = reference.predict(reference.loads(rows_of(DATA), ORIGIN, 5), 4)
+    found = launch(APPS / "smart_home" / "topology.toml", folder, NAMES, *options)
+    for name in NAMES:
+        assert tuple(found[name][0].split(",")) == reference.COLUMNS[name]
+        assert_close((tuple(map(float, row)) for row in csv.reader(found[name][1:])), expected[name])
+
+
+@pytest.mark.parametrize("options", quick("average", 12), ids=" ".join)
+def test_a_launch_gives_what_the_reference_gives(options: tuple[str, ...], tmp_path: Path) -> None:
+    check_launch(tmp_path, *options)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("options", deployments("average"), ids=" ".join)
+def test_a_launch_gives_the_same_under_every_deployment(options: tuple[str, ...], tmp_path: Path) -> None:
+    check_launch(tmp_path, *options)
