@@ -296,6 +296,8 @@ class LoopStep:
     def step(self) -> Status:
         unit = self._unit
         unit.ready = False
+        if isinstance(unit, SourceUnit):
+            unit.most_rows = self._allotted.tuples
         head, tail = unit.head, unit.members[-1]
         taken, made, frames = head.events_in, tail.events_out, head.jumbo_in
         read = head.events_out

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import inspect
+import sys
 from time import monotonic_ns, time_ns
 from typing import TYPE_CHECKING, Any
 
@@ -88,6 +89,8 @@ class SourceUnit(Unit):
         self.source = source
         self.batch_size = batch_size
         self.pace = Pace(rate) if rate else None
+        self.most_rows = sys.maxsize
+        """Rows after which a turn ends, if a schedule says so."""
         self.draining = False
         self.barriers: list[int] = []
         self._is_async = inspect.iscoroutinefunction(source.read)
@@ -124,10 +127,11 @@ class SourceUnit(Unit):
 
     def _read(self) -> Status:
         deadline = monotonic_ns() + self.worker.turn_ns
+        left = self.most_rows
         for _ in range(TURN_FRAMES):
             if self.blocked:
                 return Status.BLOCKED
-            if self._awaiting:
+            if self._awaiting or left <= 0:
                 return Status.READY
             if self._reading is not None and self._reading.done():
                 status = self._take_read(self._reading)
@@ -160,6 +164,7 @@ class SourceUnit(Unit):
                 return self._end_of_input()
             self._send(batch, now)
             self.worker.pass_on()
+            left -= batch.rows
             if not batch.rows:
                 self._look_again(POLL_S)
                 return Status.IDLE

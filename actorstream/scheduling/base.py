@@ -108,6 +108,14 @@ class Pipeline:
             for index, _ in operator.upstream:
                 self.operators[index].downstream.append(operator)
 
+    def cost(self) -> float:
+        """Nanoseconds that all operators together spend on a tuple of the ingress and what comes of it."""
+        made = self.cumulative()
+        return sum(
+            each.cost * (sum(made[index] * share for index, share in each.upstream) if each.upstream else 1.0)
+            for each in self.operators
+        )
+
     def cumulative(self) -> list[float]:
         """Outputs of each operator for one tuple at the ingress: in a chain the product of the selectivities so far,
         cs_i = s_1 * ... * s_i (section 6.1); where streams meet, of their sum."""
@@ -134,6 +142,10 @@ class Heuristic(ABC):
     @abstractmethod
     def choose(self, schedulable: Sequence[Operator], now: int) -> Operator:
         """One of `schedulable` (in topological order, at least one) at `now` (ns)."""
+
+    def tuples(self, operator: Operator) -> int:
+        """How many tuples the worker takes at the most: what it gets through in a slice."""
+        return operator.tuples(self.slice_ns)
 
     def finished(self, operator: Operator, took_ns: int, now: int) -> None:
         """A worker has come back from `operator` after `took_ns`. Most heuristics need not know."""

@@ -14,5 +14,12 @@ class LastInPipeline(Heuristic):
     name: ClassVar[str] = "lp"
     own_first: ClassVar[bool] = False  # a source that ran ahead of the operators would be the latency
 
+    def tuples(self, operator: Operator) -> int:
+        """Of the ingress, what all operators get through in a slice: a slice of the ingress alone, which is often the
+        cheapest, would be many slices of the others, and the last of its tuples would wait for all of them."""
+        if operator.upstream or not operator.statistics.turns:
+            return super().tuples(operator)
+        return max(1, int(self.slice_ns / self.pipeline.cost()))
+
     def choose(self, schedulable: Sequence[Operator], now: int) -> Operator:
         return schedulable[-1]

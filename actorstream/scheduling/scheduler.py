@@ -67,7 +67,7 @@ class Scheduler:
             operator = self.heuristic.choose(schedulable, now)
         operator.workers += 1
         self.decisions += 1
-        return Allotment(operator, operator.tuples(self.slice_ns))
+        return Allotment(operator, self.heuristic.tuples(operator))
 
     def finish(self, operator: Operator, rows_in: int, rows_out: int, took_ns: int, now: int) -> None:
         """The worker is back: tuples it took and answered, and the time it was away (ns)."""

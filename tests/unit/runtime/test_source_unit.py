@@ -6,7 +6,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from actorstream.runtime.source_unit import Pace
+from actorstream.runtime.source_unit import Pace, SourceUnit
+from actorstream.runtime.unit import Status
+from actorstream.topology.builder import Topology
+from tests.integration.parts import Collect, Numbers
+from tests.integration.pooled import Times
+from tests.unit.runtime.test_pool import worker_of
 
 SECOND = 1_000_000_000
 RATES = st.floats(0.5, 50_000_000)
@@ -71,3 +76,17 @@ def test_time_that_the_first_rows_took_to_read_is_not_made_up_for() -> None:
     assert pace.due(3 * SECOND) == 1
     pace.sent = 1
     assert pace.due(3 * SECOND + 5_000_000) == 5
+
+
+def test_a_turn_ends_after_the_rows_that_the_schedule_has_allotted() -> None:
+    topology = Topology("allotted")
+    topology.source(Numbers, name="numbers", count=100).through(Times, name="times").into(Collect, name="out")
+    worker = worker_of(topology, batch_size=5)
+    unit = worker.units[0]
+    assert isinstance(unit, SourceUnit)
+    unit.most_rows = 12
+    assert unit.work() is Status.READY
+    assert unit.head.events_out == 15, "whole batches"
+    unit.most_rows = 1
+    assert unit.work() is Status.READY
+    assert unit.head.events_out == 20

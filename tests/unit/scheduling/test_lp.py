@@ -6,7 +6,7 @@ from hypothesis import given
 
 from actorstream.scheduling.base import Operator
 from actorstream.scheduling.lp import LastInPipeline
-from tests.unit.scheduling.states import heuristic, pipelines, schedulable
+from tests.unit.scheduling.states import SLICE_NS, heuristic, operator, pipelines, schedulable
 
 
 @given(pipelines())
@@ -14,3 +14,23 @@ def test_it_chooses_the_latest_operator_that_is_schedulable(operators: list[Oper
     chosen = heuristic(LastInPipeline, operators).choose(schedulable(operators), 0)
     assert chosen.is_schedulable
     assert not any(each.is_schedulable for each in operators[chosen.index + 1 :])
+
+
+@given(pipelines())
+def test_of_the_ingress_it_takes_what_all_operators_get_through_in_a_slice(operators: list[Operator]) -> None:
+    found = heuristic(LastInPipeline, operators)
+    ingress, *others = operators
+    assert 1 <= found.tuples(ingress) <= ingress.tuples(SLICE_NS)
+    assert found.tuples(ingress) * found.pipeline.cost() <= SLICE_NS or found.tuples(ingress) == 1
+    for each in others:
+        assert found.tuples(each) == each.tuples(SLICE_NS)
+
+
+def test_while_the_ingress_was_not_measured_it_takes_one_tuple() -> None:
+    made = [Operator("source", 0), Operator("map", 1, upstream=[(0, 1.0)])]
+    assert heuristic(LastInPipeline, made).tuples(made[0]) == 1
+
+
+def test_the_cost_of_a_pipeline_counts_what_reaches_each_operator() -> None:
+    made = [operator(0, 0, 10.0, 0.5, 0, 1), operator(1, 0, 100.0, 4.0, 0, 1), operator(2, 0, 7.0, 1.0, 0, 1)]
+    assert heuristic(LastInPipeline, made).pipeline.cost() == 10 + 0.5 * 100 + 2 * 7

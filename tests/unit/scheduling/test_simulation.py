@@ -73,3 +73,15 @@ def test_one_slot_and_any_selectivity_come_to_an_end(
     stages = [Stage("a", 10.0, selectivity), Stage("b", 1.0, limit=1)]
     found = Simulation(stages, kind, workers, batch=1, queue=1, window=1).run(500)
     assert found.throughput_eps > 0
+
+
+@pytest.mark.parametrize(("workers", "slices"), [(1, 2), (2, 5)])
+def test_under_lp_latency_is_some_slices_though_the_source_is_cheap(workers: int, slices: int) -> None:
+    """With two workers the last operator is the bottleneck, and what may wait before it comes on top."""
+    stages = [
+        Stage("source", 20, limit=1, pooled=False),
+        Stage("filter", 50, 0.3),
+        Stage("state", 300, limit=1),
+    ]
+    run = Simulation(stages, SCHEDULES["lp"], workers, batch=4096, slice_ns=2_000_000, queue=1 << 14)
+    assert run.run(5_000_000).latency_p99_ns < slices * 2_000_000
