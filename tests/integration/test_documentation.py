@@ -47,6 +47,36 @@ def test_the_topology_of_the_operators_page_launches(written: Path) -> None:
     assert rows == ["door,25.5,0.5", "roof,31.5,6.5", "sensor,celsius,above"]
 
 
+def test_the_program_of_the_dgs_page_does_what_the_page_says(tmp_path: Path) -> None:
+    page = ROOT / "docs" / "dgs.md"
+    for name, body in files_of(page).items():
+        (tmp_path / name).write_text(body)
+    texts = re.findall(r"```text\n(.*?)```", page.read_text(), re.DOTALL)
+    command = [sys.executable, "-m", "actorstream"]
+    done = run(tmp_path, *command, "launch", "topology.toml", "--quiet")
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "totals.csv").read_text() == texts[0]
+    planned = run(tmp_path, *command, "plan", "topology.toml", "--workers", "2")
+    assert planned.stdout.endswith(texts[1]), planned.stdout
+    tested = run(tmp_path, sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "test_sales.py")
+    assert tested.returncode == 0, tested.stdout + tested.stderr
+
+
+def test_the_violation_on_the_dgs_page_is_what_the_check_prints(tmp_path: Path) -> None:
+    page = (ROOT / "docs" / "dgs.md").read_text()
+    source = files_of(ROOT / "docs" / "dgs.md")["sales.py"]
+    right = 'return (self.State(), state) if Tag("closing") in right else (state, self.State())'
+    assert right in source
+    (tmp_path / "sales.py").write_text(source.replace(right, "return state, self.State(state.amount)"))
+    program = (
+        "from actorstream.testing import find_violations; from sales import *\n"
+        "for each in find_violations(Sales(), {'closings': Closing, 'sales': Sale}, examples=60): print(each)"
+    )
+    done = run(tmp_path, sys.executable, "-c", program)
+    assert done.returncode == 0, done.stderr
+    assert "```text\n" + done.stdout + "```" in page
+
+
 def test_the_program_of_the_readme_prints_what_the_readme_says() -> None:
     readme = (ROOT / "README.md").read_text()
     program = re.search(r"```python\n(.*?)```\n+It prints\n+```\n(.*?)```", readme, re.DOTALL)
