@@ -28,13 +28,18 @@ COUNTS = (1, 2, 4, 6)
 """Of injectors and of instances, in the paper's section 4."""
 SETTINGS = tuple(product(COUNTS, COUNTS))
 OPERATORS: Mapping[str, type[Actor]] = {"pos_rep": PosRep, "new_seg": NewSeg}
-LAYERS = ("ol", "cl")
-"""Where streams are merged: in operators of their own, or in the channel."""
+LAYERS = {"ol": "operator", "cl": "channel"}
+"""Who merges streams, as a deployment says it: operators of their own, or who reads the channel."""
+LEAST_ROWS = 256
+"""That an injector reads at once where it is asked for more."""
 KEPT = 2 * EVERY
 """Seconds of traffic that come again and again."""
 WORKERS = 2
 BENCH = ROOT / "apps" / "linear_road" / "bench.toml"
 SHARDS = 2
+"""Of its source."""
+LARGE: dict[str, Any] = {"batch_size": 65_536, "edge_bytes": "32MiB"}
+"""As in the app's deploy.toml."""
 WARM_UP = 0.05
 """Seconds of a run before the first that counts."""
 XWAY_REPORTS = Settings().density * 2 * SEGMENTS / EVERY * (1 + 1 / REQUESTS)
@@ -50,7 +55,7 @@ class Injector(Source):
         reports: whether rows are as an input has them; else they are position reports.
         rows: at most so many at a time.
         into: the folder that notes are written to.
-        rate: rows a second, of each.
+        rate: rows a second, of all.
     """
 
     outputs: ClassVar = {"default": Report}
@@ -163,11 +168,10 @@ def cpu_since(begun: float) -> dict[str, float]:
 
 
 def topology(
-    operator: str, layer: str, injectors: int, instances: int, seconds: float, rows: int, into: Path
+    operator: str, injectors: int, instances: int, seconds: float, rows: int, into: Path
 ) -> Topology:
-    """The paper's deployment of one operator: so many injectors, instances and sinks; under OL a merging operator before
-    each instance where there are several injectors, and before each sink where there are several instances."""
-    made = Topology(f"{operator}-{layer}")
+    """The paper's deployment of one operator: so many injectors, instances, and sinks for each instance's share."""
+    made = Topology(operator)
     reports = operator == "pos_rep"
     made.actor(
         "inject",
@@ -177,28 +181,16 @@ def topology(
         injectors=injectors,
         replicas=injectors,
         reports=reports,
-        rows=max(rows, 256),
+        rows=max(rows, LEAST_ROWS),
     )
     route = {"route": "shuffle"} if reports else {"route": "key", "key": "vid"}
-    before = merged(made, "inject", "sort", route, instances, separate=layer == "ol" and injectors > 1)
-    made.actor("operator", OPERATORS[operator], inputs=[before], replicas=instances)
-    spread = {"route": "shuffle"}
-    before = merged(
-        made, "operator", "sort-results", spread, instances, separate=layer == "ol" and instances > 1
+    ordered = {"order": "timestamp"}
+    made.actor(
+        "operator", OPERATORS[operator], inputs=[{"from": "inject", **ordered, **route}], replicas=instances
     )
-    made.actor("seen", Seen, inputs=[before], replicas=instances, into=into)
+    spread = {"from": "operator", "route": "shuffle", **ordered}
+    made.actor("seen", Seen, inputs=[spread], replicas=instances, into=into)
     return made
-
-
-def merged(
-    made: Topology, producer: str, name: str, route: dict[str, str], replicas: int, *, separate: bool
-) -> dict[str, str]:
-    """The input of an actor in timestamp order; `separate`: a `union` of its own merges it, for each replica one."""
-    ordered = {"from": producer, "order": "timestamp", **route}
-    if not separate:
-        return ordered
-    made.actor(name, "union", inputs=[ordered], replicas=replicas)
-    return {"from": name, "route": "forward"}
 
 
 def play(operator: str, jumbo: int, seconds: float, settings: Sequence[Sequence[int]]) -> list[list[float]]:
@@ -207,7 +199,7 @@ def play(operator: str, jumbo: int, seconds: float, settings: Sequence[Sequence[
     Answers, for each run: tuples a second, mean latency in µs, processor time of a tuple in µs, and energy of one in
     mJ where that can be read."""
     traffic(operator != "pos_rep")
-    measured(operator, LAYERS[0], 1, 1, jumbo=jumbo, seconds=WARM_UP)
+    measured(operator, "ol", 1, 1, jumbo=jumbo, seconds=WARM_UP)
     return [
         measured(operator, layer, *setting, jumbo=jumbo, seconds=seconds)
         for setting in settings
@@ -220,9 +212,9 @@ def measured(
 ) -> list[float]:
     with tempfile.TemporaryDirectory(prefix="actorstream-benchmark-") as folder:
         into = Path(folder)
-        made = topology(operator, layer, injectors, instances, seconds, jumbo, into)
+        made = topology(operator, injectors, instances, seconds, jumbo, into)
         energy = Energy()
-        made.run(transport="shm", workers=WORKERS, batch_size=jumbo, pipelining=False)
+        made.run(transport="shm", workers=WORKERS, batch_size=jumbo, merge=LAYERS[layer])
         joules = energy.joules()
         found = figures([json.loads(path.read_text()) for path in into.iterdir()])
     values = [found.rate, found.mean_us, found.cpu_us]
@@ -264,10 +256,9 @@ def cpu_of(notes: Sequence[Mapping[str, Any]]) -> float:
     )
 
 
-def app(workers: int, seconds: float, rate: float | None = None) -> Ran:
-    """The whole app for `seconds`, as fast as it can or at `rate` reports a second."""
-    sets = {} if rate is None else {"actors.reports.rate": rate / SHARDS}
-    deploy = {"workers": workers, "batch_size": 65_536, "edge_bytes": "32MiB"}
+def app(workers: int, reports: int, rate: float | None = None) -> Ran:
+    """The whole app on so many reports, as fast as it can or at `rate` reports a second."""
+    sets: dict[str, Any] = {"actors.reports.count": reports // SHARDS}
     if rate is not None:
-        deploy |= {"batch_size": 4096, "edge_bytes": "4MiB"}
-    return launch_file(BENCH, sets=sets, seconds=seconds, **deploy)
+        sets["actors.reports.rate"] = rate
+    return launch_file(BENCH, sets=sets, workers=workers, **LARGE)

@@ -33,7 +33,7 @@ class Reports(Source):
         hours: of traffic; without end unless set.
         kept: seconds, a multiple of 30; these come again and again, as if time went on, at hardly any cost.
         count: reports in all, of each shard.
-        rate: reports a second, of each replica.
+        rate: reports a second, of all replicas.
         xways, density, ramp, accidents, seed: see `traffic.Settings`.
     """
 

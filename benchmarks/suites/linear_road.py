@@ -25,7 +25,7 @@ MEASURES = {"": "tuples/s", "-latency": "µs", "-cpu": "µs", "-energy": "mJ"}
 
 
 def suite(settings: Settings) -> Suite:
-    seconds = 0.2
+    seconds = 0.15
     deployments = FEW if settings.quick else SETTINGS
     measures = tuple(MEASURES)[: 4 if packages() else 3]
     probes = []
@@ -37,14 +37,14 @@ def suite(settings: Settings) -> Suite:
         ]
         cases = tuple(case(name, measure) for name in names for measure in measures)
         probes.append(Probe(cases, partial(operators, operator, jumbo, seconds, deployments)))
-    whole = App(4.0 if settings.quick else 5.0)
+    whole = App(settings.scale(6_000_000, 2_000_000))
     probes += [probe(f"app-{workers}", "reports/s", partial(whole.fast, workers)) for workers in (1, WORKERS)]
     at_rate = ("app-paced", "reports/s"), ("app-paced-p50", "µs"), ("app-paced-p99", "µs")
     probes.append(Probe(tuple(Case(*each) for each in at_rate), whole.paced))
     notes = (
         "OPERATOR-LAYER-INJECTORSxINSTANCES-ROWS: rows in a jumbo tuple; as many sinks as instances; two processes",
-        "ol: an operator of its own merges before each instance and each sink, where there is anything to merge; cl: who "
-        "reads the channel does",
+        'ol: merge-sort operators before instances and sinks, where there is anything to merge (merge = "operator"); cl: who '
+        "reads the channel merges",
         "latency: mean, from a row's entry until the sink has it, under full load; cpu: of all processes",
         "energy: of the processor packages"
         if packages()
@@ -73,20 +73,20 @@ def operators(operator: str, jumbo: int, seconds: float, deployments: Sequence[S
 
 
 class App:
-    """Runs of the whole app, for so many seconds each, its start included."""
+    """Runs of the whole app, each on so many reports."""
 
-    def __init__(self, seconds: float) -> None:
-        self.seconds = seconds
+    def __init__(self, reports: int) -> None:
+        self.reports = reports
         self.reached = 0.0
 
     def fast(self, workers: int) -> float:
         """Reports a second, as many as it can take."""
-        self.reached = app(workers, self.seconds).report["throughput_eps"]
+        self.reached = app(workers, self.reports).report["throughput_eps"]
         return self.reached
 
     def paced(self) -> tuple[float, float, float]:
         """Reports a second at PACE of what was reached last; median and 99th percentile of the response, µs."""
-        report = app(WORKERS, self.seconds, rate=PACE * self.reached).report
+        report = app(WORKERS, self.reports, rate=PACE * self.reached).report
         response = report["latency_ms"]
         return report["throughput_eps"], response["p50"] * 1e3, response["p99"] * 1e3
 
@@ -126,7 +126,7 @@ def pictures(
         rows = [
             [
                 Panel(layer.upper() + measure.replace("-", " "), tuple(curves))
-                for layer in reversed(LAYERS)
+                for layer in reversed(list(LAYERS))
                 for curves in [lines_of(f"{operator}-{layer}", jumbo, measure, deployments, medians)]
             ]
             for measure in measures

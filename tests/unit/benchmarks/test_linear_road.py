@@ -8,10 +8,13 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 
+from actorstream.runtime.compile import compile_job
+from actorstream.topology.deploy import DeploySpec
 from benchmarks.job import JobError
 from benchmarks.linear_road import (
     COUNTS,
     KEPT,
+    LAYERS,
     OPERATORS,
     SETTINGS,
     Injector,
@@ -27,17 +30,16 @@ SVG = "{http://www.w3.org/2000/svg}"
 
 
 @pytest.mark.parametrize("operator", OPERATORS)
-def test_ol_merges_in_operators_of_their_own_where_there_is_anything_to_merge(
-    operator: str, tmp_path: Path
-) -> None:
+def test_ol_has_merge_sort_operators_where_there_is_anything_to_merge(operator: str, tmp_path: Path) -> None:
     def actors(layer: str, injectors: int, instances: int) -> dict[str, int]:
-        made = topology(operator, layer, injectors, instances, 1.0, 1024, tmp_path)
-        return {name: int(actor.replicas) for name, actor in made.actors.items()}
+        made = topology(operator, injectors, instances, 1.0, 1024, tmp_path)
+        job = compile_job(made.spec(), DeploySpec(transport="shm", workers=2, merge=LAYERS[layer]))
+        return {name: actor.replicas for name, actor in job.graph.actors.items()}
 
     for injectors, instances in SETTINGS:
         plain = {"inject": injectors, "operator": instances, "seen": instances}
-        sorts = {"sort": instances} if injectors > 1 else {}
-        results = {"sort-results": instances} if instances > 1 else {}
+        sorts = {"operator.merge": instances} if injectors > 1 else {}
+        results = {"seen.merge": instances} if instances > 1 else {}
         assert actors("cl", injectors, instances) == plain
         assert actors("ol", injectors, instances) == plain | sorts | results
 
