@@ -157,9 +157,18 @@ class WorkerProtocol:
         """Gives the root the initial state."""
         self._take_state(state)
 
-    def insert(self, tag: Any, times: np.ndarray, item: Any, places: np.ndarray | None = None) -> None:
-        """Events of an own tag. DataError: their times decrease, or begin before what was promised."""
-        self.mailbox.insert(tag, times, Rows(times, places, item), places)
+    def insert(
+        self,
+        tag: Any,
+        times: np.ndarray,
+        item: Any,
+        places: np.ndarray | None = None,
+        *,
+        checked: bool = False,
+    ) -> None:
+        """Events of an own tag. DataError: their times decrease (which is `checked` already), or begin before what was
+        promised."""
+        self.mailbox.insert(tag, times, Rows(times, places, item), places, checked=checked)
 
     def promise(self, tag: Any, bound: int) -> None:
         """A source's heartbeat for an own tag."""
@@ -174,7 +183,7 @@ class WorkerProtocol:
             self._final = True
         else:
             rows = Rows(message.times, message.places, None)
-            self.mailbox.insert(message.tag, message.times, rows, message.places)
+            self.mailbox.insert(message.tag, message.times, rows, message.places, checked=True)
 
     def from_child(self, child: int, message: StateUp) -> None:
         self._answers[child] = message

@@ -289,6 +289,9 @@ class _Builder:
 
     def _watermarks(self, source: Any, actor: str) -> PartitionWatermarks | None:
         schema = self.job.graph.actors[actor].outputs["default"]
+        consumers = self.job.graph.consumers(actor)
+        if all(edge.consumer in self.job.programs for edge in consumers):
+            return None  # rows promise for their streams themselves
         if actor not in self.job.listens or schema.event_time is None:
             return None
         slack = source.max_out_of_orderness

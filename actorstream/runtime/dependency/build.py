@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from actorstream.connectors.file_source import FileSource
 from actorstream.dgs.ticks import Ticks
 from actorstream.dgs.worker import WorkerProtocol
 from actorstream.errors import OperatorError
@@ -193,6 +194,9 @@ class ProgramBuilder:
         unit = replica.unit
         streams = self._words(edge, replica.replica)
         by_field = any(self.deployment.streams[stream].field for stream in streams)
+        derived = isinstance(actor, FileSource) or (
+            isinstance(unit, SourceUnit) and unit.watermarks is not None
+        )
         return TagEdge(
             self.deployment.classifier(edge.name),
             lanes,
@@ -208,7 +212,7 @@ class ProgramBuilder:
             ],
             lambda: getattr(actor, "origin", 0),
             # what a source derives from its rows holds for a partition, not for each stream in it
-            promises=not (by_field and isinstance(unit, SourceUnit) and unit.watermarks is not None),
+            promises=not (by_field and derived),
             positioned=edge.name in self.positioned,
             where=f"{replica.name} -> {self.actor}",
         )

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 class ProgramCalls:
     """What the protocol of worker `number` asks of the program (`dgs.worker.Calls`); tags are numbers of the plan.
 
-    What the program puts out goes to the outputs of the worker's replica at once.
+    What the program puts out is gathered in the outbox of the worker's replica.
     """
 
     def __init__(self, replica: ProgramReplica, deployment: Deployment, number: int) -> None:
@@ -47,7 +47,6 @@ class ProgramCalls:
         replica.execute_ns += monotonic_ns() - started
         replica.events_in += last - first
         replica.jumbo_in += 1
-        replica.dispatch()
         item.finished(last - first)
         return state
 
@@ -109,7 +108,6 @@ class ProgramCalls:
                 self.replica.take(self.program.end(state))
             except Exception as error:
                 raise self._error(error) from error
-            self.replica.dispatch()
 
     def _error(self, error: Exception, what: Any = None) -> Exception:
         return operator_error(self.replica.name, self.replica.replica, what, error)

@@ -99,7 +99,8 @@ class TagLane(InLane):
                 batch.entry_min, batch.entry_max, batch.began = frame.min_entry, frame.max_entry, frame.began
                 held = Held(DATA, batch)
                 places = batch.system[POSITION].data if self.positioned else None
-                protocol.insert(frame.serial, batch.event_times(), held, places)  # type: ignore[arg-type]
+                times: Any = batch.event_times()
+                protocol.insert(frame.serial, times, held, places, checked=True)  # by the sender
             else:
                 held = Held(frame.kind, None)
                 if frame.kind == END:

@@ -77,8 +77,9 @@ class ProgramUnit(Unit):
         deadline = monotonic_ns() + self.worker.turn_ns
         self._take_in()
         more = self._run(deadline)
-        sent = self._carry()
+        sent = self._carry()  # first of all: others wait for it
         for each in self.workers:
+            each.replica.dispatch()
             lent_until = each.protocol.lent_until
             for lane in each.lanes:
                 if lane.frames:
