@@ -12,6 +12,7 @@ from actorstream.errors import OperatorError
 from actorstream.events.batch import Batch
 from actorstream.ordering import ORDERINGS
 from actorstream.ordering.serial import SerialGate
+from actorstream.runtime.channels import open_channels
 from actorstream.runtime.dependency.build import ProgramBuilder
 from actorstream.runtime.dependency.output import TagLane
 from actorstream.runtime.dependency.replica import ProgramReplica
@@ -37,7 +38,6 @@ from actorstream.runtime.timed_source import MergedPartitions, TimedSourceUnit
 from actorstream.runtime.timestamp_build import timed_source, timestamp_unit
 from actorstream.runtime.unit import Unit
 from actorstream.runtime.wire import inherits
-from actorstream.transports.local import local_channel
 from actorstream.windows.watermark import PartitionWatermarks
 
 if TYPE_CHECKING:
@@ -76,7 +76,7 @@ class _Builder:
         mine = [each for each in job.plan.replicas if job.process_of(each) == self.worker.process]
         for planned in mine:
             self.replicas[planned.id] = self._replica(planned)
-        self._open_channels()
+        self.senders, self.receivers = open_channels(self.worker)
         incoming: dict[int, list[Link]] = defaultdict(list)
         for link in job.links:
             incoming[link.consumer].append(link)
@@ -166,28 +166,6 @@ class _Builder:
             replica.stamp = Numberer(numbering, described, planned.index, size)
         else:
             replica.stamp = Follower(numbering, described, planned.index)
-
-    def _open_channels(self) -> None:
-        worker, transport = self.worker, self.worker.transport
-        here = worker.process
-        for link in self.job.links:
-            channel = link.channel
-            if not link.remote:
-                if channel.sender == here:
-                    ends = local_channel(channel, worker, worker)
-                    self.senders[channel.id], self.receivers[channel.id] = ends
-            elif transport is not None:
-                if channel.sender == here:
-                    self.senders[channel.id] = transport.sender(channel)
-                if channel.receiver == here:
-                    self.receivers[channel.id] = transport.receiver(channel)
-        for tree_link in self.job.tree:
-            assert transport is not None
-            channel = tree_link.channel
-            if channel.sender == here:
-                self.senders[channel.id] = transport.sender(channel)
-            if channel.receiver == here:
-                self.receivers[channel.id] = transport.receiver(channel)
 
     def _unit(self, planned: PlannedReplica, links: list[Link]) -> Unit:
         job, head = self.job, self.replicas[planned.id]
