@@ -53,7 +53,6 @@ def merged(program: Program, streams: Sequence[InputStream]) -> list[Placed]:
         DataError: the times of a stream decrease (Definition 3.3); names the two rows.
     """
     taggings, found = program.taggings(), []
-    ticks: dict[tuple[int, Tag], Placed] = {}
     for rank, stream in enumerate(streams):
         tagging = taggings[stream.input]
         time = 0
@@ -65,12 +64,15 @@ def merged(program: Program, streams: Sequence[InputStream]) -> list[Placed]:
                     "allowed: times that do not decrease along a stream"
                 )
             found.append(Placed(time, rank, position, tagging.tag_of(event), event))
-        if stream.events:
-            unit = Schema.of(type(stream.events[0])).time_unit_ns
-            for order, (tag, every) in enumerate(program.ticks().items()):
-                for at in every.between(event_time(stream.events[0]), time, unit):
-                    ticks[at, tag] = Placed(at, TICKS, order, tag, Tick(at))
-    return sorted([*ticks.values(), *found], key=lambda each: each[:3])
+    if found and program.ticks():
+        found.sort(key=lambda each: each[:3])
+        unit = Schema.of(type(found[0].event)).time_unit_ns
+        found += [
+            Placed(time, TICKS, order, tag, Tick(time))
+            for order, (tag, every) in enumerate(program.ticks().items())
+            for time in every.between(found[0].time, found[-1].time, unit)
+        ]
+    return sorted(found, key=lambda each: each[:3])
 
 
 def event_time(event: Event) -> int:

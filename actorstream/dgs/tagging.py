@@ -72,8 +72,8 @@ class Tagging:
 class Every:
     """Ticks: events at `offset` since the epoch and each multiple of `period` before and after it.
 
-    A stream makes those that lie after its first row and not after its last. What several streams make is one tick, and
-    it precedes all other events of its time.
+    They lie after the first row of all streams and not after the last of all. A tick precedes all other events of its
+    time.
     """
 
     period: timedelta

@@ -18,16 +18,6 @@ class _Stream:
     def __init__(self) -> None:
         self.first = self.last = self.bound = NOTHING
 
-    def says(self, tick: int) -> bool | None:
-        """Whether the stream makes this tick; None: it does not know yet."""
-        if self.first == NOTHING:
-            return False if self.bound >= tick else None
-        if self.first >= tick:
-            return False
-        if self.last >= tick:
-            return True
-        return False if self.bound == ENDED else None
-
 
 class Ticks:
     """The ticks of one tag, as a tag's events: those that are certain, and the time before which no other will come.
@@ -56,10 +46,10 @@ class Ticks:
         streams = self._streams.values()
         if self.bound == ENDED:
             return found
+        begun = min((each.first for each in streams if each.first != NOTHING), default=ENDED)
+        to_come = min((each.bound for each in streams if each.first == NOTHING), default=ENDED)
         if self._next is None:
-            start = min(
-                (each.bound if each.first == NOTHING else each.first for each in streams), default=ENDED
-            )
+            start = min(begun, to_come)
             if start == NOTHING:
                 return found
             if start >= FAR:
@@ -67,14 +57,13 @@ class Ticks:
                 return found
             self._next = self._after(start)
         furthest = max((each.last for each in streams if each.last != NOTHING), default=NOTHING)
-        ended = all(each.bound == ENDED for each in streams)
         while self._next <= furthest:
-            answers = [each.says(self._next) for each in streams]
-            if True in answers:
+            if begun < self._next:
                 found.append(self._next)
-            elif None in answers:
-                break
+            elif to_come < self._next:
+                break  # a stream that begins yet may begin before it
             self._next += self.period
+        ended = all(each.bound == ENDED for each in streams)
         self.bound = ENDED if ended and self._next > furthest else self._next
         return found
 

@@ -72,6 +72,12 @@ def test_events_are_ordered_by_time_then_stream_then_position() -> None:
     assert found == [(4, 1, 0), (5, 0, 0), (5, 0, 1), (5, 1, 1), (7, 0, 2), (7, 1, 2)]
 
 
+def test_ticks_lie_between_the_first_and_the_last_row_also_where_no_stream_has_any() -> None:
+    streams = [InputStream("values", values(5, 7)), InputStream("others", values(25, 30))]
+    ticks = [each.time for each in merged(Sums(), streams) if each.rank < 0]
+    assert ticks == [10, 20, 30]
+
+
 def test_ticks_come_once_from_whichever_streams_and_before_what_is_at_their_time() -> None:
     streams = [InputStream("values", values(5, 20)), InputStream("others", values(11, 31))]
     found = list(run_sequentially(Sums(), streams))
