@@ -161,6 +161,10 @@ class TimestampGate(Gate):
                 found = bound
         return found
 
+    def latest(self) -> int:
+        """The greatest time that came in."""
+        return max(self._last, default=NOTHING)
+
     def statistics(self) -> dict[str, int]:
         """`rows` that are here, and how many of them are `behind` what the merge has: they have left their channel."""
         behind = sum(len(time) for queue in self._behind for time, _ in queue)

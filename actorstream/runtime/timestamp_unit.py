@@ -346,7 +346,8 @@ class TimestampUnit(OperatorUnit):
     def _advance(self) -> None:
         found = self.reached()
         if found == FRONTIER_END and not all(lane.ended for lane in self.lanes_in_order):
-            found = self._last  # all are idle: nobody knows
+            # they are idle, or their ends come behind what waits: nobody says more than what has gone
+            found = max(self._last, self.merge.latest())
         if found > self._frontier:
             self._frontier = found
             self.head.advance(found)

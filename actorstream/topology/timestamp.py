@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 
 TIMESTAMP = "timestamp"
 ORIGIN = "_origin"
+MOST_TIES = 8
+"""Columns that can tell tied rows apart (native/merge.py)."""
 PARTITIONS = 1 << 20
 """Origins that each source has room for."""
 
@@ -163,7 +165,20 @@ class _Region:
                 found.append((asked, message, "timestamp order, or none, there", ""))
         for name in {edge.consumer for edge in self.edges.values()}:
             self._check_units(name, found)
+        if not found:
+            self._check_ties(found)
         return found
+
+    def _check_ties(self, found: list[tuple[Edge, str, str, str]]) -> None:
+        for name, producer in self.plan().producers.items():
+            if len(producer.columns) > MOST_TIES:
+                edge = next(edge for edge in self.edges.values() if edge.producer == name)
+                message = (
+                    f"rows of {name!r} come through {len(producer.columns) - 2} actors with several replicas whose rows "
+                    "are spread once more"
+                )
+                hint = "replicas = 1 for one of them, which then counts its rows anew"
+                found.append((self.asked[edge.index], message, f"up to {MOST_TIES - 2}", hint))
 
     def _check_units(self, name: str, found: list[tuple[Edge, str, str, str]]) -> None:
         edges = [edge for edge in self.actors[name].inputs if edge.index in self.edges]
@@ -205,9 +220,10 @@ class _Region:
             elif name in places:
                 columns[name] = (ORIGIN, POSITION)
             else:
-                before = sorted({each for edge in inputs for each in columns[edge.producer]}, key=self._depth)
-                ordinal = f"{ORDINAL}{self.ranks[name]}" if name in spread else ""
-                columns[name] = (*before, ordinal) if ordinal else tuple(before)
+                depth = max((len(columns[edge.producer]) for edge in inputs), default=2)
+                ordinal = f"{ORDINAL}{depth - 2}" if name in spread else ""
+                places_of = (ORIGIN, POSITION, *(f"{ORDINAL}{number}" for number in range(depth - 2)))
+                columns[name] = (*places_of, ordinal) if ordinal else places_of
             producers[name] = Sequenced(
                 frozenset(edge.output for edge in self.outputs[name]),
                 name in places,
@@ -235,9 +251,6 @@ class _Region:
             at += widths[edge.producer]
         widths[name] = at
         return tuple(offsets)
-
-    def _depth(self, column: str) -> int:
-        return {ORIGIN: -2, POSITION: -1}.get(column) or int(column.removeprefix(ORDINAL))
 
     def _by_value(self) -> set[str]:
         """Actors with several replicas whose rows, or what they are made of, descend from no single row."""
