@@ -5,8 +5,6 @@ from __future__ import annotations
 import csv
 import gzip
 import io
-import subprocess
-import sys
 from collections.abc import Iterable, Sequence
 from itertools import product
 from pathlib import Path
@@ -17,6 +15,7 @@ import msgspec
 from actorstream import Batch, Event
 from actorstream.dgs.program import Program
 from actorstream.dgs.sequential import InputStream, run_sequentially
+from tests.apps.launched import command
 
 ROOT = Path(__file__).parents[2]
 APPS = ROOT / "apps"
@@ -75,11 +74,8 @@ def as_csv(columns: Sequence[str], rows: Iterable[Out], ordered: bool = False) -
 
 def launch(topology: Path, folder: Path, sinks: Sequence[str], *options: str) -> dict[str, list[str]]:
     """Runs an app through the command line; sink -> the lines of its file."""
-    command = [str(Path(sys.executable).with_name("actorstream")), "launch", str(topology)]
-    for sink in sinks:
-        command += ["--set", f"actors.{sink}.path={folder / sink}.csv"]
-    done = subprocess.run([*command, *options], cwd=ROOT, capture_output=True, text=True, timeout=60)
-    assert done.returncode == 0, done.stderr
+    paths = [word for sink in sinks for word in ("--set", f"actors.{sink}.path={folder / sink}.csv")]
+    command("launch", topology, *paths, *options)
     return {sink: (folder / f"{sink}.csv").read_text().splitlines() for sink in sinks}
 
 

@@ -5,8 +5,6 @@ from __future__ import annotations
 
 import csv
 import io
-import subprocess
-import sys
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -16,6 +14,7 @@ import pytest
 from actorstream import Batch
 from apps.call_fraud import generate, reference
 from apps.call_fraud.generate import Calls, write
+from tests.apps.launched import command
 
 ROOT = Path(__file__).parents[2]
 APP = ROOT / "apps" / "call_fraud"
@@ -25,16 +24,8 @@ CALLS = APP / "data" / "calls.csv.gz"
 def launch(folder: Path, *options: str) -> tuple[str, str]:
     """Runs the app; what is in its two files."""
     suspects, alerts = folder / "suspects.csv", folder / "alerts.csv"
-    command = [str(Path(sys.executable).with_name("actorstream")), "launch", str(APP / "topology.toml")]
-    command += [
-        "--set",
-        f"actors.suspects.path={suspects}",
-        "--set",
-        f"actors.alerts.path={alerts}",
-        *options,
-    ]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=120)
-    assert done.returncode == 0, done.stderr
+    paths = ("--set", f"actors.suspects.path={suspects}", "--set", f"actors.alerts.path={alerts}")
+    command("launch", APP / "topology.toml", *paths, *options)
     return suspects.read_text(), alerts.read_text()
 
 

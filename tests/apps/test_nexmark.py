@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import csv
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 from apps.nexmark.generate import write
 from apps.nexmark.reference import COLUMNS, QUERIES, Data
+from tests.apps.launched import command
 
 ROOT = Path(__file__).parents[2]
 APP = ROOT / "apps" / "nexmark"
@@ -29,10 +28,7 @@ SOURCES = dict.fromkeys(QUERIES, ("bid",)) | {
 
 def ran(query: str, out: Path, *options: str) -> list[tuple[str, ...]]:
     path = out / f"{query}.csv"
-    words = [str(Path(sys.executable).with_name("actorstream")), "launch", str(APP / f"{query}.toml")]
-    words += ["--set", f"actors.result.path={path}", *options]
-    done = subprocess.run(words, cwd=ROOT, capture_output=True, text=True, timeout=120)
-    assert done.returncode == 0, done.stderr
+    command("launch", APP / f"{query}.toml", "--set", f"actors.result.path={path}", *options)
     with path.open(newline="") as file:
         header, *found = csv.reader(file)
     assert tuple(header) == COLUMNS[query]

@@ -57,7 +57,7 @@ def test_the_apps_that_claim_an_order_are_known() -> None:
 
 @pytest.mark.parametrize("topology", ["apps/tpcx_bb/q2_pairs.toml", "apps/word_count/running.toml"])
 def test_an_ordered_app_gives_the_sequence_of_one_worker(topology: str) -> None:
-    matrix(topology, 3, workers=(3, 8), seed=2)
+    matrix(topology, 2, workers=(3, 8), seed=2)
 
 
 @pytest.mark.slow

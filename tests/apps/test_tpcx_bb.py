@@ -8,13 +8,12 @@ import gzip
 import io
 import json
 import random
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 from apps.tpcx_bb import generate, reference
+from tests.apps.launched import command
 
 ROOT = Path(__file__).parents[2]
 APP = ROOT / "apps" / "tpcx_bb"
@@ -34,10 +33,7 @@ DEPLOYMENTS = [(1, 4096), (2, 61), (4, 1000)]
 
 def launch(query: str, out: Path, *options: str) -> bytes:
     """Runs a query and reads the file that it writes."""
-    command = [str(Path(sys.executable).with_name("actorstream")), "launch", str(APP / f"{query}.toml")]
-    command += ["--set", f"actors.result.path={out}", *options]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=120)
-    assert done.returncode == 0, done.stderr
+    command("launch", APP / f"{query}.toml", "--set", f"actors.result.path={out}", *options)
     return out.read_bytes()
 
 

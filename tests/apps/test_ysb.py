@@ -5,14 +5,13 @@ from __future__ import annotations
 import csv
 import itertools
 import json
-import subprocess
-import sys
 from collections import Counter
 from pathlib import Path
 
 import pytest
 
 from apps.ysb import reference
+from tests.apps.launched import command
 
 ROOT = Path(__file__).parents[2]
 APP = ROOT / "apps" / "ysb"
@@ -26,16 +25,14 @@ DEPLOYMENTS = [
 ]
 
 
-def command(
+def run(
     topology: str, *sets: str, workers: int = 2, batch_size: int = 1000, report: Path | None = None
 ) -> None:
     """Runs a topology of the app."""
-    words = [str(Path(sys.executable).with_name("actorstream")), "launch", str(APP / topology)]
-    words += ["--workers", str(workers), "--set", f"deploy.batch_size={batch_size}"]
+    words = ["--workers", workers, "--set", f"deploy.batch_size={batch_size}"]
     words += [word for each in sets for word in ("--set", each)]
-    words += ["--report", str(report)] if report is not None else []
-    done = subprocess.run(words, cwd=ROOT, capture_output=True, text=True, timeout=120)
-    assert done.returncode == 0, done.stderr
+    words += ["--report", report] if report is not None else []
+    command("launch", APP / topology, *words)
 
 
 def rows(path: Path) -> tuple[list[str], list[tuple[str, ...]]]:
@@ -47,7 +44,7 @@ def rows(path: Path) -> tuple[list[str], list[tuple[str, ...]]]:
 def ran(topology: str, sample: str, sink: str, out: Path, *sets: str, **deploy: int) -> list[tuple[str, ...]]:
     """The rows that a topology makes of a sample; also checks the header."""
     path = out / "result.csv"
-    command(
+    run(
         topology,
         f"actors.events.path={APP / 'data' / f'{sample}.jsonl.gz'}",
         f"actors.{sink}.path={path}",
@@ -133,7 +130,7 @@ def test_late_events_are_counted_and_come_out_of_windows_late(
     marked = list(reference.late_marks(reference.read_events(events), lateness_ms))
     late = [event for event, is_late in marked if is_late and event["event_type"] == "view"]
     in_time = [event for event, is_late in marked if not is_late]
-    command(
+    run(
         "topology.toml",
         f"actors.events.path={events}",
         f"actors.counts.path={tmp_path / 'counts.csv'}",
@@ -156,9 +153,6 @@ def test_late_events_are_counted_and_come_out_of_windows_late(
 
 
 def test_a_misspelt_event_type_is_found_before_the_run(tmp_path: Path) -> None:
-    words = [str(Path(sys.executable).with_name("actorstream")), "check", str(APP / "topology.toml")]
-    done = subprocess.run(
-        [*words, "--set", "actors.views.where=event_typ == 'view'"], cwd=ROOT, capture_output=True, text=True
-    )
-    assert done.returncode == 2
-    assert "event_typ" in done.stderr and "event_type" in done.stderr
+    where = "actors.views.where=event_typ == 'view'"
+    said = command("check", APP / "topology.toml", "--set", where, code=2)
+    assert "event_typ" in said and "event_type" in said

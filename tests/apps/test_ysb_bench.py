@@ -12,7 +12,8 @@ import pytest
 from actorstream.connectors.generator import GeneratorSource
 from apps.ysb.operators import TABLES
 
-from .test_ysb import command, rows
+from .test_ysb import rows
+from .test_ysb import run as launched
 
 COUNT, EVENT_RATE = 100_000, 4000.0
 """25 seconds of event time."""
@@ -39,7 +40,7 @@ def counted(event_type: int) -> Counter[tuple[int, int]]:
 def run(topology: str, sink: str, out: Path, *sets: str, **deploy: int) -> list[tuple[str, ...]]:
     path = out / "result.csv"
     keys = (f"actors.events.count={COUNT}", f"actors.events.event_rate={EVENT_RATE}")
-    command(topology, *keys, f"actors.{sink}.path={path}", *sets, **deploy)
+    launched(topology, *keys, f"actors.{sink}.path={path}", *sets, **deploy)
     return rows(path)[1]
 
 
