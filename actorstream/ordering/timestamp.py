@@ -134,9 +134,12 @@ class TimestampGate(Gate):
     def _head(self, at: int) -> int:
         return int(self._times[at][self._merge.first(at)])
 
-    def tied(self) -> list[int]:
-        """Lanes all of whose rows here are tied at the time that is waited on: they are to leave their channels."""
+    def crowded(self) -> list[int]:
+        """Lanes whose rows here are to leave their channels, so that what is behind them can come: all of them are tied
+        at the time that is waited on, or a barrier is waited for."""
         waited = self._waited
+        if any(lane.held for lane in self.lanes):
+            return [at for at, lane in enumerate(self.lanes) if not lane.held]
         return [] if waited is None else [at for at, last in enumerate(self._last) if last == waited]
 
     def first(self, at: int) -> int:

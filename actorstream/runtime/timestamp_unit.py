@@ -158,7 +158,7 @@ class TimestampUnit(OperatorUnit):
         self._settle_ties()
         if rows or self._runs:
             return None
-        for at in self.merge.tied():
+        for at in self.merge.crowded():
             self.lanes_in_order[at].buffer()
         if self.merge.next() is not None:  # a row that may be tied with what is waited on
             return None

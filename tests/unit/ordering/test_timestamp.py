@@ -193,7 +193,7 @@ def test_rows_that_are_tied_with_what_is_waited_on_are_wanted_from_behind_their_
     reader.drain()
     assert reader.out == []
     assert not lanes[0].arrived
-    assert reader.gate.tied() == [0]
+    assert reader.gate.crowded() == [0]
     assert reader.gate.statistics() == {"rows": 3, "behind": 2}
 
 
@@ -204,7 +204,7 @@ def test_rows_later_than_what_is_waited_on_stay_in_their_channel() -> None:
     lane.arrived.extend(lane.runs)
     reader.drain()
     assert [run[0][0] for run in lane.arrived] == [7]
-    assert reader.gate.tied() == []
+    assert reader.gate.crowded() == []
 
 
 def test_a_lane_that_waits_for_a_barrier_promises_what_it_had_promised_before() -> None:
