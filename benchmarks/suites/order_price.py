@@ -1,17 +1,17 @@
-"""`order-price`: one topology under each order: new segments of Linear Road from one source, over two replicas of two
-operators, to one sink in that order."""
+"""`order-price`: one topology under each order: new segments of Linear Road from one source, over two replicas of an operator,
+to one sink in that order."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from itertools import product
 
-from benchmarks import linear_road
+from benchmarks import linear_road, new_segments
 from benchmarks.dataflow import INTO, Actors, launch
 from benchmarks.linear_road import WORKERS, Figures, figures
 from benchmarks.suite import Case, Probe, Settings, Suite
 
-ORDERS = ("none", "serial", "timestamp")
+ORDERS = ("none", "serial", "timestamp", "dependency")
 BATCHES = (4096, 64)
 """Rows of a jumbo tuple."""
 HALF = 0.5
@@ -19,7 +19,7 @@ HALF = 0.5
 
 
 def suite(settings: Settings) -> Suite:
-    seconds = 0.7 if settings.quick else 1.2
+    seconds = 0.6 if settings.quick else 1.0
     probes = []
     for batch, order in product(BATCHES[:1] if settings.quick else BATCHES, ORDERS):
         name = order if batch == BATCHES[0] else f"{order}-{batch}"
@@ -30,8 +30,8 @@ def suite(settings: Settings) -> Suite:
         )
         probes.append(Probe(cases, Price(order, batch, seconds).measure))
     notes = (
-        "reports (1) -> pos_rep (2) -> by vid -> new_seg (2) -> sink (1), two processes; everything upstream of the sink is "
-        "in its order too, as the order implies",
+        "position reports (1) -> by car -> new_seg (2) -> sink (1), two processes; serial, timestamp: at the sink, and so "
+        "before new_seg too; dependency: of the reports of one of two classes of cars, as a program on two workers",
         f"jumbo tuples of {BATCHES[0]:,} rows; NAME-{BATCHES[1]}: of {BATCHES[1]}",
         "mean, p99: latency from a row's entry until the sink has it, under full load; half-load: at half of the rate that "
         "the case had just reached",
@@ -59,22 +59,24 @@ class Price:
 
 
 def actors(order: str, seconds: float, rate: float | None = None) -> Actors:
-    source = {"type": f"{linear_road.__name__}:Injector", "seconds": seconds, "into": INTO}
+    source = {"type": f"{linear_road.__name__}:Injector", "seconds": seconds, "into": INTO, "reports": False}
+    program = order == "dependency"
+    operator = {
+        "type": f"{new_segments.__name__}:NewSegments",
+        "inputs": [{"from": "inject", "key": "vid"}],
+        "replicas": new_segments.CLASSES,
+    }
+    as_program = {
+        "type": f"{new_segments.__name__}:NewSegmentsProgram",
+        "inputs": [{"from": "inject", "order": order}],
+        "plan_workers": new_segments.CLASSES,
+    }
     return {
         "inject": source if rate is None else source | {"rate": rate},
-        "pos_rep": {
-            "type": "apps.linear_road.operators:PosRep",
-            "inputs": [{"from": "inject", "route": "shuffle"}],
-            "replicas": 2,
-        },
-        "new_seg": {
-            "type": "apps.linear_road.operators:NewSeg",
-            "inputs": [{"from": "pos_rep", "key": "vid"}],
-            "replicas": 2,
-        },
+        "new_seg": as_program if program else operator,
         "seen": {
             "type": f"{linear_road.__name__}:Seen",
-            "inputs": [{"from": "new_seg", "order": order}],
+            "inputs": [{"from": "new_seg", "order": "none" if program else order}],
             "into": INTO,
         },
     }

@@ -24,7 +24,7 @@ from benchmarks.linear_road import (
     traffic,
 )
 from benchmarks.suite import Settings
-from benchmarks.suites import linear_road, order_price
+from benchmarks.suites import linear_road
 
 SVG = "{http://www.w3.org/2000/svg}"
 
@@ -106,12 +106,3 @@ def test_the_suite_draws_figure_4_and_says_how_the_layers_compare() -> None:
     assert suite.summary is not None
     lines_of_text = suite.summary(medians)
     assert "throughput of CL / OL 2.00 (geometric mean)" in lines_of_text[0]
-
-
-@pytest.mark.parametrize("order", order_price.ORDERS)
-def test_the_price_of_each_order_is_that_of_one_topology(order: str) -> None:
-    made = order_price.actors(order, 1.0)
-    assert made["seen"]["inputs"] == [{"from": "new_seg", "order": order}]
-    assert {name: keys for name, keys in made.items() if name != "seen"} == {
-        name: keys for name, keys in order_price.actors("none", 1.0).items() if name != "seen"
-    }
