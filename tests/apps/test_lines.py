@@ -1,4 +1,4 @@
-"""The lines of code that the READMEs of the DGS apps state, counted as in appendix A of the paper."""
+"""The lines of code that docs/dgs.md and the READMEs of the DGS apps state, counted as in appendix A of the paper."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ import pytest
 from tests.apps.dependency import APPS
 
 NAMES = ("value_barrier", "page_view_join", "rule_fraud", "keyed_counters", "outlier_detection", "smart_home")
+PAGE = APPS.parent / "docs" / "dgs.md"
 PARALLEL = {"depends", "fork", "join", "_sees"}
 ROW = re.compile(r"^\| `program\.py`.* \| (\d+) \| (\d+) \| (\d+|–) \|$", re.MULTILINE)
 
@@ -60,3 +61,5 @@ def test_the_readme_states_the_lines_of_code(name: str) -> None:
     stated = ROW.search((APPS / name / "README.md").read_text())
     assert stated is not None
     assert tuple(0 if each == "–" else int(each) for each in stated.groups()) == counted(paths)
+    (row,) = (line for line in PAGE.read_text().splitlines() if line.startswith(f"| [{name}]("))
+    assert row.endswith(f"| {' | '.join(stated.groups())} |")
