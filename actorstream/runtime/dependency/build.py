@@ -118,7 +118,12 @@ class ProgramBuilder:
             calls=ProgramCalls(replica, deployment, number),  # type: ignore[arg-type]
             children=len(planned.children),
             is_root=number == 1,
-            streams={numbers[tag]: f"s{rank}" for tag, rank in deployment.ranks.items() if rank >= 0},
+            # where rows carry no places, tags of one stream are independent and go by their ranks
+            streams={
+                numbers[tag]: f"s{rank}"
+                for tag, rank in deployment.ranks.items()
+                if rank >= 0 and deployment.streams[rank].input in self.positioned
+            },
         )
         unit_ns = self.job.graph.actors[self.actor].input_schemas[0].time_unit_ns
         found = TreeWorker(number, replica, protocol)
