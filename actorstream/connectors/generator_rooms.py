@@ -49,18 +49,22 @@ class NumberRoom(Room):
         at = -address_of(memory) % 64
         self.address = address_of(memory) + at
         memory.setflags(write=False)  # C writes
-        self.columns: list[tuple[Field, np.ndarray]] = []
+        self.columns: list[tuple[Field, np.ndarray, tuple[int, int, int]]] = []
         for field, space in zip(schema.fields, spaces):
             assert field.dtype is not None
-            self.columns.append((field, memory[at : at + rows * field.width].view(field.dtype)))
+            array = memory[at : at + rows * field.width].view(field.dtype)
+            self.columns.append((field, array, (0, address_of(array), 0)))
             at += space
-        self.parts = [memory, *(array for _, array in self.columns)]
+        self.parts = [memory, *(array for _, array, _ in self.columns)]
 
     def fits(self, rows: int) -> bool:
         return rows == self.rows
 
     def batch(self, schema: Schema, rows: int) -> Batch:
-        return Batch(schema, rows, [Column(field, rows, None, array, None) for field, array in self.columns])
+        columns: list[Column | None] = [
+            Column(field, rows, None, array, None, 0, at) for field, array, at in self.columns
+        ]
+        return Batch(schema, rows, columns)
 
 
 class TextRoom(Room):

@@ -29,15 +29,18 @@ EVENT_PREVIEW = 2000
 class Outbox:
     """What one call of a hook produced, by output name; event lists are filled from C, batches come in order."""
 
-    __slots__ = ("actor", "batches", "events")
+    __slots__ = ("actor", "batches", "events", "touched")
 
     def __init__(self, outputs: Iterable[str], actor: str) -> None:
         self.actor = actor
+        self.touched = False
+        """Whether something was emitted since it was emptied. (What the loops over events append does not count.)"""
         self.events: dict[str, Any] = {name: [] for name in ("default", *outputs)}  # lists, or a Gathered
         self.batches: list[tuple[str, Any]] = []  # a batch, or events that came before one
 
     def emit(self, item: Any, to: str = "default") -> None:
         """Takes one event, or a batch, for output `to`."""
+        self.touched = True
         events = self.events.get(to)
         if events is None:
             near = get_close_matches(to, self.events, 1)
@@ -78,6 +81,7 @@ class Outbox:
     def take(self, to_batch: Callable[[str, Any], Batch]) -> list[tuple[str, Batch]]:
         """Everything produced, as (output, batch) in order, and empties the box."""
         out: list[tuple[str, Batch]] = []
+        self.touched = False
         if self.batches:
             for to, item in self.batches:
                 out.append((to, item if type(item) in BATCHES else to_batch(to, item)))
@@ -91,6 +95,7 @@ class Outbox:
     def clear(self) -> bool:
         """Empties the box; whether there was something in it."""
         found = bool(self.batches) or any(self.events.values())
+        self.touched = False
         self.batches.clear()
         for events in self.events.values():
             events.clear()
@@ -376,12 +381,30 @@ class BatchCall:
         try:
             self._gather(self.hook(batch))
         except Exception as error:
-            if mark is not None:
-                self.outbox.rollback(mark)
-            if mark is not None and batch.rows > 1:
-                self._split(batch)
-            else:
-                self.failures.failed(batch.events()[0] if batch.rows == 1 else batch, error)
+            self._failed(batch, mark, error)
+
+    def answer(self, batch: Batch) -> Batch | None:
+        """`run` for an outbox with nothing in it. What comes out is one batch nearly always: then it is answered, and the
+        outbox left alone (a third of what a call costs otherwise)."""
+        outbox = self.outbox
+        try:
+            made = self.hook(batch)
+            if made is None:
+                return None
+            if type(made) in BATCHES and not outbox.touched:
+                return made  # type: ignore[no-any-return]
+            self._gather(made)
+        except Exception as error:
+            self._failed(batch, (0, dict.fromkeys(outbox.events, 0)) if self.stateless else None, error)
+        return None
+
+    def _failed(self, batch: Batch, mark: tuple[int, dict[str, int]] | None, error: Exception) -> None:
+        if mark is not None:
+            self.outbox.rollback(mark)
+        if mark is not None and batch.rows > 1:
+            self._split(batch)
+        else:
+            self.failures.failed(batch.events()[0] if batch.rows == 1 else batch, error)
 
     def _split(self, batch: Batch) -> None:
         half = batch.rows // 2

@@ -107,7 +107,13 @@ class Replica:
         self.arena: Arena | None = None
         """Where batches that are written in place lie; None: on the heap, since none of them leaves the process."""
         self._pools: dict[tuple[Any, int], WritablePool] = {}
+        self._fits: dict[str, Schema] = {}
+        """Output name -> another object than its schema, and equal to it."""
         self.is_sink = type(actor).role == "sink"
+        self._hands_on = (
+            not self.is_sink and self.descent is None and type(self).dispatch is Replica.dispatch
+        )
+        """Whether a hook's only batch can go on without the outbox."""
         self.wants_frontier = type(actor).on_heartbeat is not Actor.on_heartbeat
         self.promises = type(actor).promise is not Actor.promise
         self.frontier = FRONTIER_MIN
@@ -175,10 +181,19 @@ class Replica:
         if self.lends:
             with without_baton():
                 self._run(call, batch)
-        elif call.takes_batch:
+        elif not call.takes_batch:
+            self.run_events(call, batch.feed(), 0)
+        elif self.outbox.touched:
             call.run(batch)  # type: ignore[arg-type]
         else:
-            self.run_events(call, batch.feed(), 0)
+            made = call.answer(batch)  # type: ignore[union-attr]
+            if self._hands_on and not self.outbox.touched:
+                self.execute_ns += monotonic_ns() - started
+                if made is not None and made.rows:
+                    self.forward(made)
+                return
+            if made is not None:
+                self.outbox.emit(made)
         self.execute_ns += monotonic_ns() - started
         self.finish(batch.rows)
 
@@ -227,7 +242,7 @@ class Replica:
         schema = self._schema(output)
         if type(batch) is not Batch:
             batch = batch.sealed()  # type: ignore[assignment]
-        if batch.schema is not schema:
+        if batch.schema is not schema and batch.schema is not self._fits.get(output):
             batch = self._conforming(batch, schema, output)
         batch.entry_min, batch.entry_max, batch.began = self.entry_min, self.entry_max, self.began
         self.events_out += batch.rows
@@ -264,7 +279,10 @@ class Replica:
 
     def _conforming(self, batch: Batch, schema: Schema, output: str) -> Batch:
         try:
-            return batch.cast(schema)
+            made = batch.cast(schema)
+            if made is batch:
+                self._fits[output] = batch.schema
+            return made
         except SchemaError as error:
             raise OperatorError(
                 self.name,

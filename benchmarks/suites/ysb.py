@@ -53,7 +53,7 @@ def suite(settings: Settings) -> Suite:
     ]
     notes = (
         "generated: 7 columns of integers, 26 bytes an event, made by the engine, the kernels or the peer themselves",
-        "columns: 4 batches of 16,384 rows in memory, again and again",
+        "columns: 4 batches in memory, again and again; of 16,384 rows for the kernels, 65,536 for the engine",
         f"bytes136: events of {WIDE_BYTES} bytes, generated; its C loop reads 3 fields of such rows that lie in memory",
     )
     return Suite("ysb", tuple(probes), notes, summary=lines)
