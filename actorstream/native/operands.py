@@ -25,7 +25,7 @@ class Operands:
     """Room for the operands of one call, to be filled again and again by one thread at a time.
 
     `pointer` is what C takes. `flat` values are, for each operand, the six of the column's descriptor, the address of
-    uint32 row numbers or 0, how it is read, and 0.
+    uint32 row numbers or 0, how it is read, and the rows of the column if rows of the batch repeat them (else 0).
     """
 
     __slots__ = ("_buffer", "_memory", "_struct", "count", "pointer")

@@ -10,7 +10,8 @@ import numpy as np
 from actorstream.events.column import Column
 from actorstream.events.fields import Field, Kind
 from actorstream.native import kernels
-from actorstream.native.operands import Operands
+from actorstream.native.address import address_of
+from actorstream.native.operands import MISSING, Operands
 
 HOWS = {
     Kind.BOOL: kernels.UNSIGNED,
@@ -75,10 +76,14 @@ def operands(columns: list[Values | None]) -> Held:
     """What the calls take; None: an operand that is not there."""
     made = Held(len(columns))
     made.columns = columns
-    made.fill(
-        [
-            ((0, 0, 0, 0, 0, 0), None, 0) if each is None else (each.column.descriptor, each.index, each.how)
-            for each in columns
-        ]
-    )
+    flat: list[int] = []
+    for each in columns:
+        if each is None:
+            flat += MISSING
+        elif each.index is None:
+            flat += (*each.column.descriptor, 0, each.how, 0)
+        else:  # every other column says how few rows it has
+            few = each.column.length * (len(each.values) % 2)
+            flat += (*each.column.descriptor, address_of(each.index), each.how, few)
+    made.fill_flat(flat)
     return made

@@ -6,6 +6,7 @@
 #pragma GCC diagnostic ignored "-Wunused-function" /* of hash.h only the hash of one value is used here */
 #include "hash.h"
 #include "order.h"
+#include "simd.h"
 #include "zeroed.h"
 
 #define FIRST_SLOTS 64
@@ -16,6 +17,7 @@ void as_texts_clear(as_texts *texts)
     as_zeroed_free(texts->slots, texts->mask ? (texts->mask + 1) * 8 : 0);
     as_zeroed_free(texts->ends, texts->room * 8);
     as_zeroed_free(texts->data, texts->data_room);
+    free(texts->known);
     memset(texts, 0, sizeof *texts);
 }
 
@@ -132,8 +134,67 @@ AS_INLINE uint64_t find(as_texts *texts, bytes_view text, uint64_t hash)
     return add(texts, text, hash);
 }
 
+/* Forgets what is known of a column; room for what will be of one of `rows` rows. */
+static int know(as_texts *texts, uint64_t rows)
+{
+    if (rows > texts->known_room) {
+        uint32_t *made = realloc(texts->known, rows * sizeof *made);
+        if (made == NULL)
+            return AS_E_MEMORY;
+        texts->known = made;
+        texts->known_room = rows;
+    }
+    memset(texts->known, 0, rows * sizeof *texts->known);
+    texts->known_rows = rows;
+    return AS_OK;
+}
+
+AS_INLINE void known_numbers_body(const uint32_t *known, const uint32_t *index, int64_t rows, uint64_t *number,
+                                  bool *all)
+{
+    uint32_t missing = 0;
+    for (int64_t i = 0; i < rows; i++) {
+        const uint32_t own = known[index[i]];
+        missing |= own == 0;
+        number[i] = (uint64_t)own - 1;
+    }
+    *all = missing == 0;
+}
+AS_VERSIONS(known_numbers,
+            (const uint32_t *known, const uint32_t *index, int64_t rows, uint64_t *number, bool *all),
+            (known, index, rows, number, all))
+
+/* 1 ns a row that has no null, where hashing and comparing a text of 36 bytes takes 15. */
+static int find_few(as_texts *texts, const as_operand *operand, int64_t row, int64_t rows, uint64_t *number)
+{
+    if ((row == 0 || texts->known_rows != operand->few) && know(texts, operand->few) != AS_OK)
+        return AS_E_MEMORY;
+    bool all;
+    known_numbers(texts->known, operand->index + row, rows, number, &all);
+    if (all)
+        return AS_OK;
+    for (int64_t i = 0; i < rows; i++) {
+        uint32_t *known = &texts->known[operand->index[row + i]];
+        if (*known == 0) {
+            if (operand_null(operand, row + i)) {
+                number[i] = 0;
+                continue;
+            }
+            const bytes_view text = operand_bytes(operand, row + i);
+            const uint64_t found = find(texts, text, hash_of(text));
+            if (found == UINT64_MAX)
+                return AS_E_MEMORY;
+            *known = (uint32_t)found + 1;
+        }
+        number[i] = (uint64_t)*known - 1;
+    }
+    return AS_OK;
+}
+
 int as_texts_find(as_texts *texts, const as_operand *operand, int64_t row, int64_t rows, uint64_t *number)
 {
+    if (operand->few && operand->index != NULL)
+        return find_few(texts, operand, row, rows, number);
     uint64_t hash[BLOCK];
     bytes_view text[BLOCK];
     for (int64_t done = 0; done < rows; done += BLOCK) {

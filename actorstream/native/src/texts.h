@@ -17,12 +17,14 @@ typedef struct as_texts {
     uint64_t count; /* texts */
     uint64_t room, data_room;
     uint64_t settled; /* count after the last as_texts_keep */
+    uint32_t *known;  /* number + 1 of the texts of a column of few rows, while one batch is read; 0: not yet found */
+    uint64_t known_rows, known_room;
 } as_texts;
 
 /* A zeroed struct is an empty table. */
 void as_texts_clear(as_texts *texts);
-/* Numbers of rows row .. row + rows - 1, new texts added; a null has number 0 and adds nothing. AS_OK |
-   AS_E_MEMORY. */
+/* Numbers of rows row .. row + rows - 1, new texts added; a null has number 0 and adds nothing. Of a column of few
+   rows each is looked at once in a batch, which begins with a call for row 0. AS_OK | AS_E_MEMORY. */
 int as_texts_find(as_texts *texts, const as_operand *operand, int64_t row, int64_t rows, uint64_t *number);
 /* Adds `rows` texts that are all new, in their order. AS_OK | AS_E_MEMORY. */
 int as_texts_put(as_texts *texts, const as_operand *text, int64_t rows);

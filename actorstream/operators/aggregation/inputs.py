@@ -53,7 +53,7 @@ class Inputs:
             column = batch.system[TIME]
             kept.append(column)
             flat += (*column.descriptor, 0, SIGNED, 0) * self._times
-        ungathered = batch.ungathered
+        ungathered, rows = batch.ungathered, batch.rows
         for name, how, copies in self._fields:
             if name is not None:
                 column, index = ungathered(name)
@@ -65,7 +65,8 @@ class Inputs:
                 own = (*column.descriptor, 0, how, 0)
             else:
                 kept += (column, index)
-                own = (*column.descriptor, address_of(index), how, 0)
+                few = column.length if column.length < rows else 0
+                own = (*column.descriptor, address_of(index), how, few)
             flat += own if copies == 1 else own * copies
         self.operands.fill_flat(flat)
         self._kept = kept

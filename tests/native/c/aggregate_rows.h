@@ -114,6 +114,7 @@ static inline column random_column(uint32_t how, uint32_t width, bool nullable, 
         for (int64_t i = 0; i < rows; i++)
             made.index[i] = (uint32_t)below((uint64_t)(values - to->first));
         made.operand.index = made.index;
+        made.operand.few = below(2) ? (uint32_t)(values - to->first) : 0;
     }
     return made;
 }
