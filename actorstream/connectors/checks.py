@@ -11,6 +11,7 @@ from actorstream.topology.nearest import did_you_mean
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from actorstream.connectors.source import Source
     from actorstream.events.schema import Schema
 
 TIME_UNITS = ("s", "ms", "us", "ns")
@@ -48,6 +49,20 @@ def common_problems(keys: Mapping[str, Any]) -> list[Problem]:
             if schema is not None:
                 problems.extend(field_problems(keys, schema))
     return problems
+
+
+def clock_problems(cls: type[Source], keys: Mapping[str, Any]) -> list[Problem]:
+    """Of a source that promises the clock: how far rows may come behind it must be known."""
+    slack = keys.get("max_out_of_orderness")
+    if (cls.max_out_of_orderness if slack is None else slack) is not None:
+        return []
+    return [
+        Problem(
+            "max_out_of_orderness",
+            f"is not given, and {cls.__name__} promises the clock (clocked = True)",
+            'how long a row may take from its event time until it is read, such as "500ms"',
+        )
+    ]
 
 
 def field_problems(keys: Mapping[str, Any], schema: Schema) -> list[Problem]:

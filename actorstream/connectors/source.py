@@ -61,6 +61,10 @@ class Source(Actor):
     `streams` (the field that tells the input streams of a DGS program apart, and its values); `repeat`
     (passes over the input; 0: without end), `count` (at most so many rows in all).
 
+    A live source whose event times are when things happened, by the wall clock, says `clocked = True`: rows come at most
+    `max_out_of_orderness` after that, and it promises the clock less as much, so that it holds nobody up while
+    nothing happens.
+
     Attributes that the runtime reads after each `read`:
         origin: index in `partitions()` of the partition that the rows came from.
         row: position in that partition of the first of the rows; the others follow without a gap.
@@ -69,6 +73,7 @@ class Source(Actor):
     """
 
     role: ClassVar[str] = "source"
+    clocked: ClassVar[bool] = False
 
     event: Any = None
     schema: Any = None
@@ -156,8 +161,15 @@ class Source(Actor):
 
     def lower_bound(self, now_ns: int) -> int | None:
         """The event-time promise at wall-clock time `now_ns`, in the schema's unit: no row below it will
-        follow. None: nothing can be promised yet. `NO_MORE` once the input has ended."""
-        return None
+        follow. None: nothing can be promised yet. `NO_MORE` once the input has ended.
+
+        A `clocked` source promises the clock less `max_out_of_orderness`, any other nothing unless it overrides this.
+        Rows below what was promised are behind it, as rows below their partition's watermark are."""
+        schema = self.row_schema() if self.clocked else None
+        if schema is None or schema.event_time is None:
+            return None
+        slack = self.max_out_of_orderness or timedelta(0)
+        return (now_ns - slack // timedelta(microseconds=1) * 1000) // schema.time_unit_ns
 
     def progress(self) -> tuple[int, int]:
         """(bytes read, bytes in all) of the input as it is stored; (0, 0): unknown."""
@@ -210,9 +222,9 @@ class Source(Actor):
 
     @classmethod
     def check(cls, keys: dict[str, Any], inputs: list[Schema], base: Path) -> list[Problem]:
-        from actorstream.connectors.checks import common_problems
+        from actorstream.connectors.checks import clock_problems, common_problems
 
-        return common_problems(keys)
+        return common_problems(keys) + (clock_problems(cls, keys) if cls.clocked else [])
 
     # -- rows from events() -------------------------------------------------------------------------------
 

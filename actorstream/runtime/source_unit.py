@@ -14,6 +14,7 @@ from actorstream.runtime.hooks import operator_error
 from actorstream.runtime.replica import Replica
 from actorstream.runtime.silence import Silence
 from actorstream.runtime.unit import TURN_FRAMES, Status, Unit
+from actorstream.windows.watermark import NOTHING
 
 if TYPE_CHECKING:
     from datetime import timedelta
@@ -93,6 +94,10 @@ class SourceUnit(Unit):
         """Rows after which a turn ends, if a schedule says so."""
         self.draining = False
         self.barriers: list[int] = []
+        self.clock = time_ns
+        """What time it is for `lower_bound`."""
+        self._promised = NOTHING
+        """The greatest that it has answered."""
         self._is_async = inspect.iscoroutinefunction(source.read)
         self._reading: asyncio.Task[Any] | None = None
         self._later: Alarm | None = None
@@ -234,7 +239,7 @@ class SourceUnit(Unit):
         times = batch.event_times()
         if times is None:
             return batch
-        marks = self.watermarks.observe(self.source.origin, times)
+        marks = self.watermarks.observe(self.source.origin, times, self._promised)
         if self.watermarks.ordered and len(times):
             batch._times = (int(times[0]), int(times[-1]))
         return batch if marks is None else batch.with_system(_watermark=marks)
@@ -242,13 +247,14 @@ class SourceUnit(Unit):
     def promise(self) -> None:
         """Advances the frontier to what the source can promise now."""
         try:
-            bound = self.source.lower_bound(time_ns())
+            bound = self.source.lower_bound(self.clock())
         except Exception as error:
             raise operator_error(self.head.name, self.head.replica, None, error) from error
-        if bound is None and self.one_partition and self.watermarks is not None:
-            bound = self.watermarks.watermark(self.source.origin)
         if bound is not None:
+            self._promised = max(self._promised, bound)
             self.head.advance(bound)
+        elif self.one_partition and self.watermarks is not None:
+            self.head.advance(self.watermarks.watermark(self.source.origin))
 
     def _beat(self) -> None:
         """A heartbeat: time alone may let a paced or live source promise more, at its next turn."""

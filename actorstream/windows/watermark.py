@@ -25,20 +25,22 @@ class PartitionWatermarks:
         self.ordered = ordered
         self._greatest: dict[int, int] = {}
 
-    def observe(self, partition: int, times: np.ndarray) -> np.ndarray | None:
+    def observe(self, partition: int, times: np.ndarray, promised: int = NOTHING) -> np.ndarray | None:
         """Takes the event times (int64, in row order) of the next rows of a partition. Answers None if none is behind,
-        else one int64 a row: the watermark before it where it is behind, NOTHING elsewhere."""
+        else one int64 a row: the watermark before it where it is behind, NOTHING elsewhere. `promised`: what the source
+        has promised besides, by the clock say; rows below it are behind it too."""
         if len(times) == 0:
             return None
         before = self._greatest.get(partition, NOTHING)
-        if self.ordered or (int(times[0]) >= before and bool((times[1:] >= times[:-1]).all())):
+        if self.ordered or (int(times[0]) >= max(before, promised) and bool((times[1:] >= times[:-1]).all())):
             self._greatest[partition] = max(before, int(times[-1]))
             return None
         greatest = np.maximum.accumulate(np.concatenate(([before], times)))
         self._greatest[partition] = int(greatest[-1])
         earlier = greatest[:-1]
         known = earlier > NOTHING + self.out_of_orderness
-        watermark = np.where(known, earlier - np.where(known, self.out_of_orderness, 0), NOTHING)
+        watermark = np.where(known, earlier - np.where(known, self.out_of_orderness, 0), promised)
+        watermark = np.maximum(watermark, promised)
         behind = times < watermark
         return np.where(behind, watermark, NOTHING) if behind.any() else None
 

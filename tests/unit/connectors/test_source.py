@@ -6,6 +6,7 @@ import asyncio
 import inspect
 from collections.abc import AsyncIterator, Iterator
 from datetime import timedelta
+from pathlib import Path
 from typing import Any, ClassVar
 
 import pytest
@@ -13,7 +14,7 @@ import pytest
 from actorstream.connectors.source import Source
 from actorstream.errors import ConfigurationError
 from actorstream.events.batch import Batch
-from actorstream.events.event import Event
+from actorstream.events.event import Event, EventTime
 from actorstream.events.schema import Schema
 
 
@@ -23,6 +24,19 @@ class Number(Event):
 
 class Other(Event):
     ts: int
+
+
+class Happened(Event):
+    at: EventTime
+
+
+class Clocked(Source):
+    """Event times are those of the wall clock."""
+
+    clocked = True
+
+    async def events(self) -> AsyncIterator[Happened]:
+        yield Happened(0)
 
 
 class Plain(Source):
@@ -254,3 +268,20 @@ async def test_a_live_source_does_not_run_ahead_without_bound() -> None:
         await asyncio.sleep(0)
     assert source.made <= 4097
     source.on_stop()
+
+
+@pytest.mark.parametrize(("unit", "expected"), [("s", 99), ("ms", 99_749), ("us", 99_749_999)])
+def test_a_clocked_source_promises_the_clock_less_what_rows_may_take(unit: str, expected: int) -> None:
+    source = Clocked(time_unit=unit, event_time="at", max_out_of_orderness=timedelta(milliseconds=250))
+    assert source.lower_bound(99_999_999_999) == expected
+
+
+def test_a_clocked_source_must_say_how_long_rows_take() -> None:
+    assert Clocked.check({"max_out_of_orderness": timedelta(0)}, [], Path()) == []
+    (problem,) = Clocked.check({}, [], Path())
+    assert problem.where == "max_out_of_orderness"
+    assert "promises the clock" in problem.message
+
+
+def test_a_source_that_is_not_clocked_promises_nothing_by_itself() -> None:
+    assert WithCommonKeys(max_out_of_orderness=timedelta(0)).lower_bound(99_999_999_999) is None

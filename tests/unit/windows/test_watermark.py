@@ -37,6 +37,14 @@ def test_a_row_is_behind_if_it_is_below_the_watermark_of_its_own_partition(batch
     assert answered == {partition: by_definition(times, slack) for partition, times in seen.items()}
 
 
+def test_a_row_below_what_its_source_has_promised_is_behind_that():
+    marks = PartitionWatermarks(10)
+    assert marks.observe(0, np.array([100, 105], np.int64), promised=100) is None
+    found = marks.observe(0, np.array([104, 99, 110, 101], np.int64), promised=102)
+    assert found is not None and found.tolist() == [NOTHING, 102, NOTHING, 102]
+    assert marks.observe(0, np.array([97, 200], np.int64), promised=50).tolist() == [100, NOTHING]
+
+
 def test_times_that_are_promised_to_be_ordered_are_not_looked_at():
     marks = PartitionWatermarks(0, ordered=True)
     assert marks.observe(0, np.array([5, 9], np.int64)) is None
