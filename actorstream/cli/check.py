@@ -57,6 +57,7 @@ def check(
     from actorstream.runtime.compile import available
     from actorstream.runtime.idleness import idle_sources
     from actorstream.runtime.registry import registry
+    from actorstream.topology.arrival import by_arrival
     from actorstream.topology.inputs import read_inputs
     from actorstream.topology.plan import check_plan, load_plan
 
@@ -84,6 +85,11 @@ def check(
     notes = [
         f"{name}: with idle_timeout, results may depend on time: what comes after the source was silent may be late"
         for name in idle_sources(graph)
+    ]
+    notes += [
+        f'{name}: {what}, since its rows come by several ways; order = "timestamp" on its inputs decides it by time, '
+        "input and position"
+        for name, what in by_arrival(graph).items()
     ]
     broken, tried = try_programs(graph, examples)
     notes += tried

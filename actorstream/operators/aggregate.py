@@ -14,6 +14,7 @@ from actorstream.operators.aggregation.runs import Runs
 from actorstream.operators.checks import same_inputs
 from actorstream.operators.expressions import RowErrors
 from actorstream.operators.failed_rows import without_failed
+from actorstream.windows.spec import COUNT
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -71,6 +72,21 @@ class Aggregate(Actor):
     @classmethod
     def uses_event_time(cls, keys: dict[str, Any]) -> bool:
         return needs_time(keys)
+
+    @classmethod
+    def by_arrival(cls, keys: dict[str, Any]) -> str | None:
+        """What hangs on the order in which rows come together, if nothing says it."""
+        window = keys.get("window")
+        if isinstance(window, dict) and window.get("type") == COUNT:
+            return "which rows share a count window is up to arrival"
+        calls = [text.split("(")[0].strip() for text in keys["aggregates"].values()]
+        named = [name for name in ("first", "last") if name in calls]
+        tied = " of rows of one event time" if needs_time(keys) else ""
+        return (
+            f"{' and '.join(named)}{tied} {'are' if len(named) > 1 else 'is'} up to arrival"
+            if named
+            else None
+        )
 
     @classmethod
     def keyed_by(cls, keys: dict[str, Any], input: int) -> tuple[str, ...] | None:

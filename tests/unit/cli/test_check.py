@@ -118,3 +118,45 @@ def test_a_plan_is_checked_against_the_topology(run: Run, topology: Path, tmp_pa
 @pytest.mark.parametrize("workers", [1, 4])
 def test_short_options_of_the_deployment_are_taken(run: Run, topology: Path, workers: int) -> None:
     assert run("check", topology, "--workers", workers, "--transport", "local").code == 0
+
+
+@pytest.mark.parametrize(
+    ("asked", "order", "note"),
+    [
+        (
+            'aggregates = { a = "first(n)", b = "last(n)" }',
+            "none",
+            "first and last of rows of one event time are",
+        ),
+        ('aggregates = { a = "last (n)", b = "count()" }', "none", "last of rows of one event time is"),
+        ('aggregates = { a = "first(n)" }', "timestamp", ""),
+        ('aggregates = { a = "sum(n)" }', "none", ""),
+    ],
+)
+def test_what_is_up_to_arrival_is_noted(run: Run, tmp_path: Path, asked: str, order: str, note: str) -> None:
+    topology = tmp_path / "arrival.toml"
+    topology.write_text(
+        f"""
+        name = "arrival"
+        [actors.rows]
+        type = "generator-source"
+        schema = {{ t = "int", n = "int" }}
+        event_time = "t"
+        shards = 2
+        replicas = 2
+        count = 10
+        [actors.windows]
+        type = "aggregate"
+        inputs = [{{ from = "rows", order = "{order}" }}]
+        window = {{ type = "tumbling", size = 5 }}
+        {asked}
+        [actors.out]
+        type = "null-sink"
+        inputs = ["windows"]
+        """
+    )
+    answer = run("check", topology)
+    assert (answer.code, answer.err) == (0, "")
+    noted = answer.out.splitlines()[1:]
+    assert len(noted) == bool(note)
+    assert all(line.startswith(f"note: windows: {note} up to arrival") for line in noted)
