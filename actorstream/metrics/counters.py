@@ -44,6 +44,8 @@ class Counter(IntEnum):
     """Picoseconds a row."""
     SELECTIVITY_PPM = 20
     WORKLIST_MAX = 21
+    PASSED = 22
+    """Rows that a local pre-aggregation passed on as they were, since their keys hardly repeat."""
 
 
 HISTOGRAM_WORDS = LATENCY_OCTAVES * LATENCY_STEPS

@@ -65,6 +65,16 @@ class Panes:
         checked(status, "aggregate")
         return True
 
+    def single(self, operands: Operands, rows: int) -> npt.NDArray[np.uint64]:
+        """The cells of rows by themselves, shape (rows, words), as `take` writes them; nothing is added. ValueError for
+        programs with DISTINCT, VALUES, or positions of texts."""
+        own = np.empty((rows, self.words), np.uint64)
+        if rows:
+            order = operands.pointer + 1
+            value = order + self.program.columns + len(self.groups.keys)
+            checked(lib.as_cells_single(self.program.pointer, order, value, rows, uint64s(own)), "aggregate")
+        return own
+
     def numbers(self) -> npt.NDArray[np.int64]:
         """Numbers of the panes with rows, ascending."""
         out = np.empty(lib.as_panes_count(self._panes), np.int64)

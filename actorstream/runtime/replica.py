@@ -418,3 +418,6 @@ class Replica:
         size = getattr(self.actor, "state_bytes", None)
         if size is not None:
             row[Counter.STATE_BYTES] = size
+        passed = getattr(self.actor, "passed_rows", 0)
+        if passed:
+            row[Counter.PASSED] = passed

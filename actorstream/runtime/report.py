@@ -138,8 +138,10 @@ def _replica_row(table: CounterTable, index: int, number: int) -> dict[str, Any]
     def seconds(counter: Counter) -> float:
         return round(table.value(number, counter) / 1e9, 6)
 
+    passed = table.value(number, Counter.PASSED)
     return {
         "replica": index,
+        **({"passed": passed} if passed else {}),
         "in": table.value(number, Counter.EVENTS_IN),
         "out": table.value(number, Counter.EVENTS_OUT),
         "execute_s": seconds(Counter.EXECUTE_NS),

@@ -57,5 +57,9 @@ typedef struct as_program {
 /* Lays out the cells. AS_OK | AS_E_ARGUMENT: too many steps, values or order columns, or one that is not there, an unknown step, one over
    bytes that is not COUNT, FIRST, LAST or DISTINCT. */
 int as_program_init(as_program *program);
+/* The cells of `rows` rows by themselves, `words + sums` words each, as as_panes_take writes them. AS_OK | AS_E_MEMORY |
+   AS_E_ARGUMENT: a column cannot be read as the program says, or a step keeps something beside its cells. Pure. */
+int as_cells_single(const as_program *program, const as_operand *order, const as_operand *value, int64_t rows,
+                    uint64_t *cell);
 /* cffi: end */
 #endif

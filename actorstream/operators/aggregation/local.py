@@ -13,16 +13,21 @@ from actorstream.events.fields import Field, Kind
 from actorstream.events.schema import Schema
 from actorstream.native import cells
 from actorstream.native.kernels import BYTES, SIGNED
+from actorstream.native.panes import ALL
+from actorstream.operators.aggregation.admission import times_of
 from actorstream.operators.aggregation.definition import Definition, define
 from actorstream.operators.aggregation.inputs import key_operands
 from actorstream.operators.aggregation.keys import fixed_column, key_columns
 from actorstream.operators.aggregation.paned import Paned
+from actorstream.operators.aggregation.repeats import Repeats
 from actorstream.operators.expressions import RowErrors
 from actorstream.operators.failed_rows import without_failed
+from actorstream.windows.sliding import GREATEST_TIME
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from actorstream.events.column import Column
 
 PANE, TAG, WORD = "pane ", "tag ", "word "
 """Fields of partial rows beside the key; no field of an event is named so."""
@@ -67,12 +72,18 @@ class LocalAggregate(Actor):
     def on_start(self) -> None:
         definition, problems = define(self.keys, next(iter(self.context.inputs.values())))
         assert definition is not None, problems
-        self.cells = LocalPanes(self, definition, self.state)
+        self.repeats = Repeats()
+        self.cells = LocalPanes(self, definition, self.repeats, self.state)
         self.state = None
         self._until_look = LOOK_ROWS
 
     def on_batch(self, batch: Batch) -> Any:
         try:
+            if not self.repeats.on:
+                single = self.cells.single(batch)
+                if single is not None:
+                    self.repeats.pass_on(batch.rows)
+                    return single
             late = self.cells.add(batch)
         except RowErrors as errors:
             return self.on_batch(without_failed(self, batch, errors))
@@ -96,6 +107,11 @@ class LocalAggregate(Actor):
         """Of the cells that have not been sent."""
         return self.cells.nbytes
 
+    @property
+    def passed_rows(self) -> int:
+        """Rows that were passed on as cells of their own, because keys hardly repeat."""
+        return self.repeats.passed
+
     def snapshot(self) -> Any:
         return self.cells.snapshot()
 
@@ -103,11 +119,42 @@ class LocalAggregate(Actor):
 class LocalPanes(Paned):
     """Panes that are emitted as they are, once a window closes that they are in."""
 
-    def __init__(self, actor: Actor, definition: Definition, snapshot: Any = None) -> None:
+    def __init__(self, actor: Actor, definition: Definition, repeats: Repeats, snapshot: Any = None) -> None:
         super().__init__(actor, definition, snapshot)
         schema = partial_schema(definition)
         assert schema is not None
-        self._schema = schema
+        self._schema, self._repeats = schema, repeats
+
+    def single(self, batch: Batch) -> Batch | None:
+        """Each row as a cell of its own, those of a pane together; None: some rows are behind or of no valid time, and
+        have to be added. RowErrors as for `add`."""
+        times = None if batch.marked else times_of(batch)
+        if (
+            times is None
+            or not batch.rows
+            or int(times.min()) < self._low
+            or int(times.max()) >= GREATEST_TIME
+        ):
+            return None
+        pane = self.windows.pane(times)
+        if (pane[1:] < pane[:-1]).any():
+            order = np.argsort(pane, kind="stable")
+            batch, pane = batch.take(order), pane[order]
+        own = self.panes.single(self._inputs.fill(batch), batch.rows)
+        columns = [batch.column(field.name).renamed(field) for field in self.definition.fields]
+        tags = np.full(batch.rows, ALL)
+        columns += self._cells(columns, self.windows.pane_start(pane), tags, own)
+        return Batch(self._schema, batch.rows, list(columns))
+
+    def _cells(
+        self, keys: list[Column], starts: np.ndarray, tags: np.ndarray, own: np.ndarray
+    ) -> list[Column]:
+        """The columns behind the keys."""
+        pane, tag, *words = self._schema.fields[len(keys) :]
+        columns = [fixed_column(pane, starts), fixed_column(tag, tags)]
+        return columns + [
+            fixed_column(field, np.ascontiguousarray(own[:, word])) for word, field in enumerate(words)
+        ]
 
     def end(self) -> Iterator[Batch]:
         """All panes."""
@@ -140,12 +187,11 @@ class LocalPanes(Paned):
         if rows == 0:
             return
         groups = groups[:rows]
+        own = own[:rows]
+        self._repeats.sent(int(own[:, 0].sum()), rows)
         columns = key_columns(panes.groups, self.definition.fields, groups)
-        fields = self._schema.fields[len(columns) :]
-        columns.append(fixed_column(fields[0], np.full(rows, self.windows.pane_start(number))))
-        columns.append(fixed_column(fields[1], np.full(rows, tag)))
-        for word, field in enumerate(fields[2:]):
-            columns.append(fixed_column(field, np.ascontiguousarray(own[:rows, word])))
+        starts = np.full(rows, self.windows.pane_start(number))
+        columns += self._cells(columns, starts, np.full(rows, tag), own)
         yield Batch(self._schema, rows, list(columns))
 
 

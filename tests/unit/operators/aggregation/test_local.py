@@ -9,7 +9,7 @@ import pytest
 
 from actorstream import Batch, Schema
 from actorstream.operators.aggregate import Aggregate, MergingAggregate
-from actorstream.operators.aggregation import local
+from actorstream.operators.aggregation import local, repeats
 from actorstream.operators.aggregation.local import LocalAggregate
 
 ROW = Schema.from_dict(
@@ -71,13 +71,15 @@ def test_what_cannot_be_merged_from_cells_takes_one_step(change):
     assert Aggregate.local_stage({**KEYS, **change}, ROW) is None
 
 
-def test_two_steps_give_what_one_gives():
+@pytest.mark.parametrize("passed_on", [False, True])
+def test_two_steps_give_what_one_gives(passed_on):
     stage = Aggregate.local_stage(KEYS, ROW)
     assert stage is not None
     cls, keys, schema = stage
     assert cls is LocalAggregate
     one = started(Aggregate(**KEYS), ROW)
     firsts = [started(LocalAggregate(**keys), ROW) for _ in range(2)]
+    firsts[1].repeats.on = not passed_on
     second_cls, second_keys = Aggregate.second_stage(KEYS, ROW)
     second = started(second_cls(**second_keys), schema)
     assert second_cls is MergingAggregate
@@ -86,7 +88,8 @@ def test_two_steps_give_what_one_gives():
         for number, first in enumerate(firsts):
             times = [turn * 6 + (at * 5 + number) % 11 for at in range(40)]
             one.on_batch(batch(times))
-            first.on_batch(batch(times))
+            for partial in listed(first.on_batch(batch(times))):
+                second.on_batch(partial)
         expected += listed(one.on_heartbeat(turn * 6))
         for first in firsts:
             for partial in listed(first.on_heartbeat(turn * 6)):
@@ -100,6 +103,31 @@ def test_two_steps_give_what_one_gives():
     found += listed(second.on_end())
     assert rows(found) == rows(expected)
     assert len(rows(found)) > 20
+    assert (firsts[1].passed_rows > 0) == passed_on
+
+
+def test_rows_that_are_behind_are_not_passed_on():
+    first = started(LocalAggregate(**KEYS), ROW)
+    first.repeats.on = False
+    assert listed(first.on_batch(batch([3, 4]).with_system(_watermark=[40, 9]))) == []
+    assert (first.context.late, first.passed_rows) == (1, 0)
+
+
+def test_rows_are_passed_on_by_pane():
+    first = started(LocalAggregate(**KEYS), ROW)
+    first.repeats.on = False
+    (found,) = listed(first.on_batch(batch([12, 3, 17, 4, 11])))
+    assert found.rows == first.passed_rows == 5
+    assert found.event_times().tolist() == [0, 0, 10, 10, 15]
+
+
+def test_it_stops_when_keys_do_not_repeat(monkeypatch):
+    monkeypatch.setattr(repeats, "LOOK_ROWS", 20)
+    first = started(LocalAggregate(**{**KEYS, "key": ["ts"]}), ROW)
+    first.on_batch(batch(list(range(30))))
+    assert len(rows(listed(first.on_heartbeat(30)))) == 30
+    assert not first.repeats.on
+    assert len(rows(listed(first.on_batch(batch([40, 41]))))) == 2
 
 
 def test_only_panes_of_windows_that_close_are_sent_and_then_forgotten():
