@@ -70,7 +70,7 @@ def sustain(
         Prints what was found as one JSON object; the table goes to stderr.
     """
     from actorstream.launch.sustain import Sustain
-    from actorstream.launch.sustain_curve import COLUMNS, conclusion, line
+    from actorstream.launch.sustain_curve import COLUMNS, beginning, conclusion, hint, line
     from actorstream.launch.sustain_curve import svg as drawn
 
     out = sys.stderr if json_ else sys.stdout
@@ -89,12 +89,18 @@ def sustain(
         precision=precision,
         limit_s=limit_of(latency),
         show=show,
+        show_unlimited=lambda rate: print(
+            beginning(rate, search.source), COLUMNS, sep="\n", file=out, flush=True
+        ),
         workers=workers,
         transport=transport,
     )
-    print(COLUMNS, file=out, flush=True)
+    if start is not None:
+        print(COLUMNS, file=out, flush=True)
     found = search.run()
     print(conclusion(found), file=out)
+    if hint(found):
+        print(hint(found), file=out)
     if svg is not None:
         svg.parent.mkdir(parents=True, exist_ok=True)
         svg.write_text(drawn(found))

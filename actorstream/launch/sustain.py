@@ -89,6 +89,7 @@ class Sustain:
         start: first rate; a quarter of the rate without a limit unless set.
         precision, limit_s: see `RateSearch` and `judge`.
         show: called with each verdict as it is known, and whether it is of the confirming run.
+        show_unlimited: called with the rows/s without a rate, before the first trial, unless `start` is given.
     """
 
     def __init__(
@@ -104,12 +105,14 @@ class Sustain:
         precision: float = 0.05,
         limit_s: float = math.inf,
         show: Callable[[Verdict, bool], None] | None = None,
+        show_unlimited: Callable[[float], None] | None = None,
         **keys: Any,
     ) -> None:
         self.topology, self.deploy, self.sets, self.keys = topology, deploy, list(sets), keys
         self.seconds, self.confirm_s, self.start = seconds, confirm_s, start
         self.precision, self.limit_s = precision, limit_s
         self.show = show or (lambda verdict, last: None)
+        self.show_unlimited = show_unlimited or (lambda rate: None)
         job = self._job([])
         self.source = find_source(job, source)
         self.found = Sustained(
@@ -125,6 +128,7 @@ class Sustain:
         start = self.start
         if start is None:
             found.unlimited = self._unlimited()
+            self.show_unlimited(found.unlimited)
             start = found.unlimited * FIRST_SHARE
         search = RateSearch(start, precision=self.precision)
         while (rate := search.next_rate()) is not None:

@@ -31,6 +31,23 @@ def line(verdict: Verdict) -> str:
     return f"{numbers}  {verdict.results:9,}  {latencies}  {held}"
 
 
+def beginning(unlimited: float, source: str) -> str:
+    """What is known before the first trial."""
+    return f"without a rate: {unlimited:,.0f} rows/s of {source}"
+
+
+def hint(found: Sustained) -> str:
+    """What would tell more, where trials that held had no results; "" where all had."""
+    silent = sum(trial.holds and math.isnan(trial.latency_mean_s) for trial in found.trials)
+    if not silent:
+        return ""
+    return (
+        f"{silent} of {len(found.trials)} trials had no results, and were judged by how far the source fell behind alone; "
+        "trials longer than the windows (--seconds), or event time that goes faster (event_rate of a generator-source), "
+        "give some"
+    )
+
+
 def conclusion(found: Sustained) -> str:
     """What was found, in one or two lines."""
     where = f"{found.workers} worker{'s' if found.workers != 1 else ''} ({found.transport})"

@@ -55,7 +55,8 @@ def test_a_search_prints_its_curve_and_draws_it(run: Run, tmp_path: Path) -> Non
     assert 0 < found["sustainable_eps"] <= max(held)
     assert found["latency_ms"]["p99"] > 0
     table = answer.err.splitlines()
-    assert table[0].split()[0] == "rate/s"
+    assert table[0] == f"without a rate: {found['unlimited_eps']:,.0f} rows/s of events"
+    assert table[1].split()[0] == "rate/s"
     assert any("rows/s of events are sustained on 1 worker (local)" in row for row in table)
     assert ElementTree.parse(drawing).getroot().tag.endswith("svg")
 

@@ -8,7 +8,7 @@ import xml.etree.ElementTree as ElementTree
 import pytest
 
 from actorstream.launch.sustain import Sustained
-from actorstream.launch.sustain_curve import COLUMNS, conclusion, duration, line, short, svg
+from actorstream.launch.sustain_curve import COLUMNS, conclusion, duration, hint, line, short, svg
 from actorstream.launch.sustainable import Verdict
 
 HELD = Verdict(1e6, True, "", 1e6, 1e-4, 0.0021, 0.0123, 4321)
@@ -35,6 +35,12 @@ def test_the_conclusion_names_rate_source_and_latency():
         "event-time latency 2.1 ms, p99 12.3 ms"
     )
     assert conclusion(sustained(FAILED)) == "ysb<bench>: no rate of events held on 2 workers (shm)"
+
+
+def test_trials_without_results_get_a_hint():
+    silent = Verdict(2e6, True, "", 2e6, 1e-4, math.nan, math.nan, 0)
+    assert hint(sustained(HELD, silent, FAILED)).startswith("1 of 3 trials had no results")
+    assert hint(sustained(HELD, FAILED)) == ""
 
 
 def test_the_drawing_has_a_point_a_trial_and_a_line_at_the_best_rate():
