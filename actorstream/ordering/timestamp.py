@@ -41,6 +41,8 @@ class TimestampGate(Gate):
         self.ties = ties
         self._merge = Merge(ranks if ranks is not None else [0] * count, ties)
         self._left = [0] * count
+        self.taken = [0] * count
+        """Rows of each lane among those that the last `ready` answered with tags."""
         self._behind: list[deque[_Columns]] = [deque() for _ in lanes]
         """Rows of a lane that come behind those that the merge has."""
         self._last = [NOTHING] * count
@@ -98,6 +100,7 @@ class TimestampGate(Gate):
             for at, before in enumerate(left):
                 if before:
                     left[at] = merge.left(at)
+                self.taken[at] = before - left[at]
         self._waited = None if rows else self._least()
         return rows, only, tags
 

@@ -201,7 +201,7 @@ class TimestampUnit(OperatorUnit):
         if only is not None:
             yield self._slice(only, rows), lanes[only]
             return
-        counts = np.bincount(tags, minlength=len(lanes)).tolist()
+        counts = self.merge.taken
         parts = [self._slice(at, count) if count else None for at, count in enumerate(counts)]
         ranks = {lanes[at].rank for at, count in enumerate(counts) if count}
         if len(ranks) == 1 or self.one_stream:
