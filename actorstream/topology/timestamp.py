@@ -165,6 +165,13 @@ class _Region:
                 found.append((asked, message, "timestamp order, or none, there", ""))
         for name in {edge.consumer for edge in self.edges.values()}:
             self._check_units(name, found)
+        numbering = {
+            edge.producer for each in self.actors.values() for edge in each.inputs if edge.order == "serial"
+        }
+        for name in sorted(numbering & self.outputs.keys()):
+            asked = self.asked[self.outputs[name][0].index]
+            message = f"{name!r} has consumers in serial order too"
+            found.append((asked, message, "one of the two orders for all that comes of an actor", ""))
         if not found:
             self._check_ties(found)
         return found

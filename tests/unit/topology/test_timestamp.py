@@ -81,12 +81,20 @@ def serial_on_the_way() -> Topology:
     return passed.ordered("timestamp").into(Collect, name="sink")
 
 
+def serial_beside() -> Topology:
+    topology = Topology("beside")
+    rows = topology.source(Ticks, name="rows")
+    rows.ordered("serial").into(Collect, name="other")
+    return rows.ordered("timestamp").into(Collect, name="sink")
+
+
 @pytest.mark.parametrize(
     ("make", "parts"),
     [
         (timeless, ["actors.sink.inputs[0].order", "'rows'", "no event time", 'event_time = "FIELD"']),
         (late, ["'rows.late'", "do not ascend", 'order = "none"']),
         (units, ["different units", "'rows' in ms", "'seconds' in s", "one time_unit"]),
+        (serial_beside, ["'rows' has consumers in serial order too", "one of the two orders"]),
         (serial_on_the_way, ["'passed', on the way to 'sink', has input in serial order", "timestamp"]),
     ],
 )
