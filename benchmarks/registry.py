@@ -26,6 +26,7 @@ SUITES = {
     "scalegate": "benchmarks.suites.scalegate",
     "linear-road": "benchmarks.suites.linear_road",
     "order-price": "benchmarks.suites.order_price",
+    "dgs": "benchmarks.suites.dgs",
 }
 
 
