@@ -1,0 +1,115 @@
+"""Theorem 3.5 on random consistent programs: whatever plan, partition, transport, processes and batches, the outputs are
+the sequential program's multiset."""
+
+from __future__ import annotations
+
+import json
+import random
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from actorstream.dgs.dependence import Dependence
+from actorstream.dgs.optimizer.base import Question, TagTree, typed
+from actorstream.dgs.plan import PlanWorker
+from actorstream.dgs.sequential import InputStream, run_sequentially
+from actorstream.dgs.tags import ImplementationTag
+from actorstream.testing.seeded_program import Item, SeededProgram, seeded_streams
+from actorstream.topology.builder import Topology
+
+OUTPUTS = ("default", "other", "last")
+
+
+def topology(
+    seed: int, program: SeededProgram, streams: list[InputStream], chance: random.Random, plan: Any
+) -> Topology:
+    """Streams as partitions of a source with some replicas, or as values of a field of its only partition."""
+    found, inputs = Topology("seeded"), []
+    for name in sorted(program.inputs_of):
+        own = [stream.events for stream in streams if stream.input == name]
+        if chance.random() < 0.5:
+            items = {f"{number:03}": list(events) for number, events in enumerate(own)}
+            source = found.actor(
+                name, "memory-source", items=items, event=Item, replicas=chance.randint(1, len(own))
+            )
+        else:
+            rows = sorted((event for events in own for event in events), key=lambda event: event.ts)  # type: ignore[attr-defined]
+            values = [str(number) for number in range(len(own))]
+            source = found.actor(
+                name, "memory-source", items=rows, event=Item, stream="stream", streams=values
+            )
+        inputs.append({"from": source.source, "order": "dependency"})
+    made = found.actor(
+        "program", SeededProgram, inputs, seed=seed, plan=plan, plan_workers=chance.randint(1, 5)
+    )
+    for output in OUTPUTS:
+        found.actor(output, "memory-sink", [made[output].source])
+    return found
+
+
+def random_tree(program: SeededProgram, streams: list[InputStream], chance: random.Random) -> dict[str, Any]:
+    """A valid tree with some tags higher up than they have to be."""
+    several = Counter(stream.input for stream in streams)
+    taggings, tags = program.taggings(), [ImplementationTag(tag) for tag in program.ticks()]
+    for stream in streams:
+        name = stream.name if several[stream.input] > 1 else stream.input
+        tags += [ImplementationTag(tag, name) for tag in taggings[stream.input].tags()]
+    question = Question(Dependence(tags, program.depends), types=program.state_types())
+
+    def below(left: list[ImplementationTag]) -> TagTree:
+        own: list[ImplementationTag] = []
+        while True:
+            groups = question.dependence.components([tag for tag in left if tag not in own])
+            if len(groups) > 1 and chance.random() < 0.7:
+                break
+            if len(own) >= len(left) - 1:
+                return TagTree(frozenset(left))
+            own.append(chance.choice([tag for tag in left if tag not in own]))
+        chance.shuffle(groups)
+        cut = chance.randint(1, len(groups) - 1)
+        one, other = ([tag for group in half for tag in group] for half in (groups[:cut], groups[cut:]))
+        return TagTree(frozenset(own), (below(one), below(other)))
+
+    def plain(worker: PlanWorker) -> dict[str, Any]:
+        return {
+            "tags": [str(tag) for tag in worker.tags],
+            "state": worker.state,
+            "children": [plain(child) for child in worker.children],
+        }
+
+    return plain(typed(question, below(tags)).root)
+
+
+def check(seed: int, transport: str, workers: int, folder: Path) -> None:
+    chance = random.Random(seed)
+    program = SeededProgram(seed)
+    streams = seeded_streams(program, seed, events=60)
+    plan = chance.choice(["communication", "balanced", "tree", "tree"])
+    if plan == "tree":
+        plan = str(folder / "tree.json")
+        Path(plan).write_text(json.dumps(random_tree(program, streams, chance)))
+    expected: dict[str, Counter[Any]] = {output: Counter() for output in OUTPUTS}
+    for put in run_sequentially(SeededProgram(seed), streams):
+        expected[put.to][put.event] += 1
+    run = topology(seed, program, streams, chance, plan)
+    result = run.run(transport=transport, workers=workers, batch_size=chance.choice([1, 7, 64, 4096]))
+    assert {output: Counter(result[output]) for output in OUTPUTS} == expected
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_random_programs_run_as_their_sequential_selves_do(seed: int, tmp_path: Path) -> None:
+    check(seed, "local", 1 + seed % 3, tmp_path)
+
+
+@pytest.mark.parametrize("seed", range(100, 103))
+def test_random_programs_do_so_across_processes(seed: int, tmp_path: Path) -> None:
+    check(seed, "shm", 2 + seed % 2, tmp_path)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("transport", "workers"), [("local", 1), ("local", 3), ("shm", 2), ("shm", 4)])
+@pytest.mark.parametrize("seed", range(1000, 1300))
+def test_many_more_random_programs_do(seed: int, transport: str, workers: int, tmp_path: Path) -> None:
+    check(seed, transport, workers, tmp_path)
