@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from actorstream.errors import ConfigurationError
 from actorstream.topology.builder import Topology
 from tests.integration.processes import launched
 from tests.integration.programs import (
@@ -77,6 +78,13 @@ def test_ticks_come_once_and_before_all_else_of_their_time(transport: str, worke
             if low <= event.ts < high  # type: ignore[attr-defined]
         )
         assert each.sum == expected
+
+
+def test_a_program_cannot_leave_events_out() -> None:
+    found = topology("sequential")
+    found.actors["sum"].on_error = "skip"
+    with pytest.raises(ConfigurationError, match=r"on_error: is 'skip', and an event"):
+        found.run(transport="local", workers=1)
 
 
 TOML = """
