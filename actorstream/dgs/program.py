@@ -74,6 +74,7 @@ class Program(Actor):
     """
 
     program: ClassVar[bool] = True
+    varied: ClassVar[dict[str, tuple[Any, ...]]] = {"plan": ("sequential", "communication", "balanced")}
     uses_event_time: ClassVar[bool] = True
 
     State: ClassVar[Any]

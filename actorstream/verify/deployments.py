@@ -205,7 +205,7 @@ def choose(
 
 
 def _first(among: Sequence[Dimension]) -> dict[str, Choice]:
-    plain = {each.name: each.baseline if each.name != "schedule" else {} for each in among}
+    plain: dict[str, Choice] = {each.name: each.baseline if each.given else {} for each in among}
     for each in among:
         if each.name == "workers":
             plain[each.name] = max(each.choices, key=lambda choice: choice["deploy.workers"])
