@@ -6,7 +6,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from actorstream.actors.actor import event_hooks
-from actorstream.runtime.hooks import is_async
+from actorstream.runtime.hook_shapes import is_async
 
 if TYPE_CHECKING:
     from actorstream.topology.graph import Edge, Graph, GraphActor

@@ -6,22 +6,18 @@ The loops are driven from C (`map`, `filter`, `chain`), so that an event costs i
 
 from __future__ import annotations
 
-import inspect
 import traceback
-import types
-import typing
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator
 from difflib import get_close_matches
-from itertools import chain
 from typing import Any
 
-from actorstream.actors.actor import Actor, event_hooks
 from actorstream.errors import ActorstreamError, OperatorError, SchemaError
 from actorstream.events.batch import BATCHES, Batch
 from actorstream.events.event import Event
 from actorstream.events.feed import Feed
 from actorstream.events.schema import Schema
 from actorstream.runtime.gathering import Gathered, Loop, loop_of
+from actorstream.runtime.hook_shapes import answerer, collector, flatten, is_async, shape_of
 
 EVENT_PREVIEW = 2000
 
@@ -171,122 +167,6 @@ def operator_error(actor: str, replica: int, what: Any, error: BaseException) ->
     return OperatorError(actor, replica, title, preview(what), "".join(lines))
 
 
-def hook_for(actor: Actor, input_name: str) -> tuple[Callable[..., Any], bool]:
-    """The hook that takes `input_name`, and whether it takes batches: on_NAME, else on_batch, else on_event."""
-    plain = input_name.replace(".", "_").replace("-", "_")
-    own = event_hooks(type(actor))  # not on_end, because an actor upstream is called "end"
-    for name in (plain, plain.removesuffix("_default")):
-        if name in own and name not in ("batch", "event"):
-            hook = getattr(actor, f"on_{name}")
-            return hook, _wants_batch(hook)
-    if hasattr(actor, "on_batch"):
-        return actor.on_batch, True
-    if hasattr(actor, "on_event"):
-        return actor.on_event, False
-    raise OperatorError(
-        type(actor).__name__,
-        0,
-        f"has no hook for input {input_name!r}; define on_event, on_batch or on_{plain}",
-    )
-
-
-def _wants_batch(hook: Callable[..., Any]) -> bool:
-    try:
-        hints = typing.get_type_hints(hook)
-    except (NameError, TypeError):
-        return False
-    return any(hint is Batch for name, hint in hints.items() if name != "return")
-
-
-def is_async(hook: Callable[..., Any]) -> bool:
-    return inspect.iscoroutinefunction(hook) or inspect.isasyncgenfunction(hook)
-
-
-def shape_of(hook: Callable[..., Any]) -> str:
-    """What a sync event hook answers: "generator", "one", "single" (or None), "many", "nothing"; "": look at it."""
-    return "generator" if inspect.isgeneratorfunction(hook) else _annotated_shape(hook)
-
-
-def collector(hook: Callable[..., Any]) -> Callable[[list[Any], Iterator[Any]], None]:
-    """How the results of a sync event hook are gathered into a list: single, many, or decided by looking at them."""
-    shape = shape_of(hook)
-    if shape == "generator":
-        return lambda out, events: out.extend(chain.from_iterable(map(hook, events)))
-    if shape == "one":
-        return lambda out, events: out.extend(map(hook, events))
-    if shape == "single":
-        return lambda out, events: out.extend(filter(None, map(hook, events)))
-    if shape == "many":
-        return lambda out, events: out.extend(chain.from_iterable(filter(None, map(hook, events))))
-    if shape == "nothing":
-        return lambda out, events: out.extend(filter(None, map(hook, events)))
-
-    def look(out: list[Any], events: Iterator[Any]) -> None:
-        start = len(out)
-        try:
-            out.extend(filter(None, map(hook, events)))
-        finally:
-            if not {list, tuple, types.GeneratorType}.isdisjoint(map(type, out[start:])):
-                out[start:] = list(_flatten(out[start:]))
-
-    return look
-
-
-def answerer(shape: str) -> Callable[[list[Any], Any], None]:
-    """How what a hook of this shape has answered for one event, and is not None, goes into a list."""
-    if shape in ("generator", "many"):
-        return list.extend
-    if shape in ("one", "single"):
-        return list.append
-    return lambda out, result: out.extend(_flatten((result,)) if result else ())
-
-
-def _annotated_shape(hook: Callable[..., Any]) -> str:
-    try:
-        annotation = typing.get_type_hints(hook).get("return", Any)
-    except (NameError, TypeError):
-        return ""
-    if annotation is type(None):
-        return "nothing"
-    if inspect.isclass(annotation) and issubclass(annotation, Event):
-        return "one"
-    options = typing.get_args(annotation) if _is_union(annotation) else (annotation,)
-    options = tuple(option for option in options if option is not type(None))
-    if all(
-        inspect.isclass(option) and issubclass(option, Event) and _is_truthy(option) for option in options
-    ):
-        return "single"
-    if all(
-        typing.get_origin(option) in (list, tuple, Iterable, Iterator) or _is_iterable(option)
-        for option in options
-    ):
-        return "many"
-    return ""
-
-
-def _is_union(annotation: Any) -> bool:
-    return typing.get_origin(annotation) in (typing.Union, types.UnionType)
-
-
-def _is_truthy(event_class: type) -> bool:
-    return not any(hasattr(event_class, name) for name in ("__bool__", "__len__"))
-
-
-def _is_iterable(option: Any) -> bool:
-    origin = typing.get_origin(option)
-    return inspect.isclass(origin) and issubclass(origin, Iterable)
-
-
-def _flatten(results: Iterable[Any]) -> Iterator[Any]:
-    for result in results:
-        if result is None:
-            continue
-        if isinstance(result, (list, tuple)) or inspect.isgenerator(result):
-            yield from result
-        else:
-            yield result
-
-
 class EventCall:
     """A per-event hook over lists of events."""
 
@@ -361,7 +241,7 @@ class EventCall:
                         emit(item, "default")
                     continue
                 result = await result
-                for item in _flatten((result,)):
+                for item in flatten((result,)):
                     emit(item, "default")
             except Exception as error:
                 self.failures.failed(event, error)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from actorstream.actors.actor import Actor, event_hooks, takes_batches
 from actorstream.runtime.fuse import fusible, takes_messages
-from actorstream.runtime.hooks import is_async
+from actorstream.runtime.hook_shapes import is_async
 from actorstream.scheduling.base import UNBOUNDED
 
 if TYPE_CHECKING:

@@ -17,13 +17,12 @@ from actorstream.events.schema import Schema
 from actorstream.events.writable import allocate
 from actorstream.metrics.counters import HISTOGRAM_WORDS, Counter, bucket_of
 from actorstream.native.baton import without_baton
+from actorstream.runtime.hook_shapes import hook_for, is_async
 from actorstream.runtime.hooks import (
     BatchCall,
     EventCall,
     Failures,
     Outbox,
-    hook_for,
-    is_async,
     operator_error,
 )
 from actorstream.runtime.lineage import Descent

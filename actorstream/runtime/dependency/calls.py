@@ -8,7 +8,8 @@ from time import monotonic_ns
 from typing import TYPE_CHECKING, Any
 
 from actorstream.events.batch import Batch
-from actorstream.runtime.hooks import answerer, operator_error, shape_of
+from actorstream.runtime.hook_shapes import answerer, shape_of
+from actorstream.runtime.hooks import operator_error
 
 if TYPE_CHECKING:
     from actorstream.dgs.deployment import Deployment

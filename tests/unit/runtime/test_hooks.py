@@ -12,13 +12,13 @@ import pytest
 from actorstream.errors import ActorstreamError, OperatorError
 from actorstream.events.batch import Batch
 from actorstream.events.event import Event
+from actorstream.runtime.hook_shapes import is_async
 from actorstream.runtime.hooks import (
     BatchCall,
     DeadLetter,
     EventCall,
     Failures,
     Outbox,
-    is_async,
 )
 
 
