@@ -332,10 +332,12 @@ class WorkerProtocol:
 
     @property
     def lent_until(self) -> int | None:
-        """The time of the last event for which the parent has this worker's state; None: it has not."""
-        if self._phase is not Phase.LENT or self._operation is None:
+        """The time of the first event for which the parent has this worker's state, which is what the sibling, and all
+        below it, have to get to before it comes back; None: the parent has it not."""
+        operation = self._operation
+        if self._phase is not Phase.LENT or operation is None:
             return None
-        return int(self._operation.rows.times[-1])
+        return operation.head[0]
 
     @property
     def frontier(self) -> int:
