@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The test command: sets up .venv where needed, then checks style, types and layers, and runs every test.
+# The test command: sets up .venv where needed, then checks style, types and layers, and runs every test, a file a core.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 export PYTHONUNBUFFERED=1
@@ -13,4 +13,4 @@ ruff check .
 ruff format --check .
 mypy
 lint-imports
-exec python -m pytest "$@"
+exec python -m pytest --numprocesses=auto --maxprocesses=4 --dist=loadfile "$@"

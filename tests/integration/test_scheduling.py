@@ -150,7 +150,8 @@ def test_processes_have_a_pool_each(workers: int, schedule: str) -> None:
     assert result["out"] == [(3 * sum(range(0, 20_000, 2)), 10_000)]
 
 
-@pytest.mark.parametrize("schedule", NAMES)
+# under LP the loop's thread takes the only batch there is itself, and is then not at the source for another
+@pytest.mark.parametrize("schedule", [name for name in NAMES if name != "lp"])
 @pytest.mark.parametrize("threads", [1, 2])
 def test_two_workers_are_in_an_operator_without_state_at_once(schedule: str, threads: int) -> None:
     Meets.anew()
@@ -159,6 +160,7 @@ def test_two_workers_are_in_an_operator_without_state_at_once(schedule: str, thr
     result = topology.run(schedule=schedule, threads=threads, batch_size=10)
     assert [value for value, _ in result["out"]] == list(range(500))
     assert Meets.first == []
+    assert not Meets.met.broken, "they have not met: the hook's error was taken for a row's"
 
 
 @pytest.mark.parametrize("schedule", NAMES)
