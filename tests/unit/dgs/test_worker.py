@@ -133,6 +133,24 @@ def test_a_child_covers_as_many_requested_events_as_it_has_nothing_between() -> 
     assert taken(child.to_parent) == [StateUp({0: 2}, 3)]
 
 
+def test_a_lent_state_waits_for_the_first_event_that_is_not_done_however_many_were_requested() -> None:
+    """Behind it no source needs room on this worker's account: else a long run of requests takes all input in."""
+    child = leaf([])
+    assert child.lent_until is None
+    child.from_parent(Request(BARRIER, times(10, 20, 30)))
+    child.promise(VALUE, ENDED)
+    child.run()
+    assert taken(child.to_parent) == [StateUp({}, 3)]
+    assert child.lent_until == 10
+    child.from_parent(StateDown({}, 2))
+    child.run()
+    assert taken(child.to_parent) == [StateUp({}, 3)]
+    assert child.lent_until == 30
+    child.from_parent(StateDown({}, 3))
+    child.run()
+    assert child.lent_until is None
+
+
 def test_promises_follow_the_requests_they_cover() -> None:
     root = parent_of_two([])
     taken(root.to_children[1])
