@@ -55,19 +55,14 @@ class TimestampGate(Gate):
     # -- what comes in
 
     def next(self) -> Any | None:
-        lanes, left = self.lanes, self._left
-        aligning = False
+        lanes, left, behind = self.lanes, self._left, self._behind
         for at, lane in enumerate(lanes):
-            if lane.held:
-                aligning = True
-            elif not left[at] and not lane.ended and not self._behind[at] and lane.head() is not None:
+            if not (lane.held or left[at] or lane.ended or behind[at]) and lane.head() is not None:
                 return lane
-        waited = self._waited
-        if waited is not None or aligning:
-            for at, lane in enumerate(lanes):
-                wanted = aligning or self._last[at] == waited
-                if wanted and not lane.held and not lane.ended and lane.head() is not None:
-                    return lane
+        for at in self.crowded():
+            lane = lanes[at]
+            if not lane.held and not lane.ended and lane.head() is not None:
+                return lane
         return None
 
     def put(self, at: int, time: np.ndarray, ties: Sequence[np.ndarray] = ()) -> None:

@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from actorstream.actors.actor import Actor
-from actorstream.topology.graph import Edge, Graph, GraphActor
+from actorstream.topology.graph import Edge, Graph, GraphActor, Redrawn
 from actorstream.topology.timestamp import TIMESTAMP
 
 if TYPE_CHECKING:
@@ -40,14 +40,7 @@ def merged_by_operators(graph: Graph, deploy: DeploySpec) -> Graph:
     comes from several replicas, and merges what these give."""
     if deploy.merge != "operator" or not any(edge.order == TIMESTAMP for edge in graph.edges):
         return graph
-    actors: dict[str, GraphActor] = {}
-    edges: list[Edge] = []
-
-    def add(actor: GraphActor, inputs: list[Edge]) -> None:
-        numbered = [replace(edge, index=len(edges) + rank, input=rank) for rank, edge in enumerate(inputs)]
-        edges.extend(numbered)
-        actors[actor.name] = replace(actor, inputs=numbered)
-
+    made = Redrawn(graph)
     for actor in graph.actors.values():
         inputs: list[Edge] = []
         schemas: list[Any] = []
@@ -74,12 +67,12 @@ def merged_by_operators(graph: Graph, deploy: DeploySpec) -> Graph:
                 file=actor.file,
                 line=actor.line,
             )
-            add(merge, [replace(edge, consumer=name) for edge in group])
+            made.add(merge, [replace(edge, consumer=name) for edge in group])
             inputs.append(
                 replace(group[0], producer=name, output="default", route="forward", key=(), bounds=())
             )
-        add(replace(actor, input_schemas=schemas), inputs)
-    return Graph(graph.name, actors, edges, graph.file, graph.root)
+        made.add(replace(actor, input_schemas=schemas), inputs)
+    return made.graph()
 
 
 def _groups(graph: Graph, actor: GraphActor) -> list[list[Edge]]:

@@ -175,6 +175,21 @@ class OperatorUnit(Unit):
                 return Status.READY
         return Status.READY
 
+    def _run(self, batch: Batch, source: str) -> bool:
+        """Runs the hook on a batch whose frame is not needed any more, or begins to; whether it awaits."""
+        head = self.head
+        call = head.calls[source]
+        if call.is_async:
+            head.busy += 1
+            self.spawn(self._run_async(_Taken(source), batch))  # type: ignore[arg-type]
+            return True
+        if call.takes_batch:
+            head.accept(batch, source)
+        else:
+            head.begin(batch, source)
+            self._events, self._at, self._source = batch.feed(), 0, source
+        return False
+
     def _control(self, lane: InLane, frame: Frame) -> bool:
         """Takes a barrier or end mark; whether it was the end of the last lane."""
         lane.consume()
@@ -293,3 +308,15 @@ class OperatorUnit(Unit):
         if self.idleness is not None:
             self.idleness.reach(self._frontier)
         return self._frontier
+
+
+class _Taken:
+    """Where a batch that awaits came from; its frame was consumed already."""
+
+    __slots__ = ("input",)
+
+    def __init__(self, source: str) -> None:
+        self.input = source
+
+    def consume(self) -> None:
+        """Nothing is left to take."""

@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from actorstream.runtime.idleness import behind_idle_sources
-from actorstream.topology.graph import Edge, Graph, GraphActor
+from actorstream.topology.graph import Edge, Graph, GraphActor, Redrawn
 
 if TYPE_CHECKING:
     from actorstream.topology.deploy import DeploySpec
@@ -26,24 +26,17 @@ def pre_aggregated(graph: Graph, deploy: DeploySpec) -> Graph:
     stages = _stages(graph) if deploy.pre_aggregation else {}
     if not stages:
         return graph
-    actors: dict[str, GraphActor] = {}
-    edges: list[Edge] = []
-
-    def add(actor: GraphActor, inputs: list[Edge]) -> None:
-        numbered = [replace(edge, index=len(edges) + rank, input=rank) for rank, edge in enumerate(inputs)]
-        edges.extend(numbered)
-        actors[actor.name] = replace(actor, inputs=numbered)
-
+    made = Redrawn(graph)
     for actor in graph.actors.values():
         stage = stages.get(actor.name)
         if stage is None:
-            add(actor, _inputs(graph, actor, stages))
+            made.add(actor, _inputs(graph, actor, stages))
             continue
         cls, keys, schema = stage
         edge = actor.inputs[0]
         local = f"{actor.name}{SUFFIX}"
         outputs = {"default": schema, "late": actor.outputs["late"], "dead": actor.outputs["dead"]}
-        add(
+        made.add(
             GraphActor(
                 local,
                 actor.type_name,
@@ -61,8 +54,8 @@ def pre_aggregated(graph: Graph, deploy: DeploySpec) -> Graph:
         )
         merging_cls, merging_keys = actor.cls.second_stage(actor.keys, actor.input_schemas[0])  # type: ignore[attr-defined]
         merging = replace(actor, cls=merging_cls, keys=merging_keys, input_schemas=[schema])
-        add(merging, [replace(edge, producer=local, output="default", name=local)])
-    return Graph(graph.name, actors, edges, graph.file, graph.root)
+        made.add(merging, [replace(edge, producer=local, output="default", name=local)])
+    return made.graph()
 
 
 def _stages(graph: Graph) -> dict[str, tuple[type, dict[str, Any], Any]]:

@@ -155,21 +155,6 @@ class SerialUnit(OperatorUnit):
                 return True
         return False
 
-    def _run(self, batch: Batch, source: str) -> bool:
-        """Runs the hook on a batch, or begins to; whether it awaits."""
-        head = self.head
-        call = head.calls[source]
-        if call.is_async:
-            head.busy += 1
-            self.spawn(self._run_async(_Taken(source), batch))  # type: ignore[arg-type]
-            return True
-        if call.takes_batch:
-            head.accept(batch, source)
-        else:
-            head.begin(batch, source)
-            self._events, self._at, self._source = batch.events(), 0, source
-        return False
-
     def _has_risen(self) -> bool:
         """Whether event time has risen on all lanes, as of the number that is complete; then notes how far."""
         if not self.follow_frontier:
@@ -197,18 +182,6 @@ class SerialUnit(OperatorUnit):
     def _promise(self, number: int) -> None:
         if number < NO_BOUND:
             self.numbering.promise(number)
-
-
-class _Taken:
-    """Where a batch that awaits came from; its frame was consumed already."""
-
-    __slots__ = ("input",)
-
-    def __init__(self, source: str) -> None:
-        self.input = source
-
-    def consume(self) -> None:
-        """Nothing is left to take."""
 
 
 def _merged(pieces: list[tuple[SerialInLane, Batch]]) -> Iterator[tuple[Batch, str]]:

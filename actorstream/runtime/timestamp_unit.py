@@ -273,20 +273,10 @@ class TimestampUnit(OperatorUnit):
     # -- hooks and marks
 
     def _run(self, batch: Batch, source: str) -> bool:
-        """Runs the hook on a batch, or begins to; whether it awaits."""
-        head = self.head
-        call = head.calls[source]
-        if call.is_async:
-            head.busy += 1
-            self.spawn(self._run_async(_Taken(source), batch))  # type: ignore[arg-type]
-            return True
-        if call.takes_batch:
-            head.accept(batch, source)
-        else:
-            head.begin(batch, source)
-            self._events, self._at, self._source = batch.feed(), 0, source
+        awaits = super()._run(batch, source)
+        if self._events:
             self._working = batch
-        return False
+        return awaits
 
     def _take_side(self, lane: Any) -> bool:
         """Takes the head of a side input; whether the unit is busy now."""
@@ -379,15 +369,3 @@ def _cut(batch: Batch, first: int, rows: int) -> Batch:
     part = batch.slice(first, rows)
     part.entry_min, part.entry_max, part.began = batch.entry_min, batch.entry_max, batch.began
     return part
-
-
-class _Taken:
-    """Where a batch that awaits came from; its frame was consumed already."""
-
-    __slots__ = ("input",)
-
-    def __init__(self, source: str) -> None:
-        self.input = source
-
-    def consume(self) -> None:
-        """Nothing is left to take."""

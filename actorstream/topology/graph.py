@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -137,6 +137,26 @@ class Graph:
     def fingerprint(self) -> int:
         """64 unsigned bits over `describe()`: the same whatever the keys and replica numbers are."""
         return fingerprint(self.describe())
+
+
+class Redrawn:
+    """A graph in the making after another one: actors with their inputs, whose edges are numbered as they come."""
+
+    def __init__(self, graph: Graph) -> None:
+        self._after = graph
+        self._actors: dict[str, GraphActor] = {}
+        self._edges: list[Edge] = []
+
+    def add(self, actor: GraphActor, inputs: Iterable[Edge]) -> None:
+        """An actor behind all that its inputs come from."""
+        first = len(self._edges)
+        numbered = [replace(edge, index=first + rank, input=rank) for rank, edge in enumerate(inputs)]
+        self._edges.extend(numbered)
+        self._actors[actor.name] = replace(actor, inputs=numbered)
+
+    def graph(self) -> Graph:
+        after = self._after
+        return Graph(after.name, self._actors, self._edges, after.file, after.root)
 
 
 def fingerprint(value: Any) -> int:
