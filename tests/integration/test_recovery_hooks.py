@@ -229,11 +229,15 @@ class FailsAfterBarrier(TwoPhase):
 
 
 class NeverPasses(Sink):
-    """No barrier completes, because this sink never comes to the end of its first batch."""
+    """No barrier after its first batch completes, because it never comes to the end of it; says when it has it."""
+
+    def __init__(self, journal: str) -> None:
+        self.journal = Journal(Path(journal))
 
     async def on_batch(self, batch: Batch) -> None:
         import asyncio
 
+        self.journal.write("stuck")
         await asyncio.Event().wait()
 
 
@@ -243,11 +247,23 @@ def test_what_was_prepared_and_not_committed_is_aborted(journal: Journal) -> Non
     topology.source(Numbers, name="source", count=ENDLESS, rate=100_000).through(Pass).into(
         FailsAfterBarrier, name="sink", journal=str(journal.path)
     )
-    topology.source(Numbers, name="other", count=ENDLESS, rate=100_000).into(NeverPasses, name="never")
+    topology.source(Numbers, name="other", count=ENDLESS, rate=100_000).into(
+        NeverPasses, name="never", journal=str(journal.path)
+    )
+
+    def control(launcher: Launcher) -> Callable[[], None]:
+        asked = []
+
+        def tick() -> None:
+            if not asked and journal.lines() == ["stuck"]:
+                asked.append(1)
+                launcher.start_barrier(1)
+
+        return tick
+
     with pytest.raises(OperatorError, match="after the barrier"):
-        job = job_of(topology, workers=3, placement="round-robin")
-        run_with(job, barriers_then_drain(1))
-    assert journal.lines() == ["prepare 1", "abort 1", "abort None"]
+        run_with(job_of(topology, workers=3, placement="round-robin"), control)
+    assert journal.lines() == ["stuck", "prepare 1", "abort 1", "abort None"]
 
 
 class BadSnapshot(Pass):
