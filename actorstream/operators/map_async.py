@@ -19,7 +19,7 @@ import numpy as np
 from actorstream.actors.actor import Actor
 from actorstream.errors import Problem
 from actorstream.events.batch import Batch
-from actorstream.events.jumbo import decode, from_bytes, to_bytes
+from actorstream.events.saved import save_rows, saved_rows
 from actorstream.events.schema import Schema
 from actorstream.operators.failed_rows import fail_event
 from actorstream.operators.functions import returned_type
@@ -90,7 +90,7 @@ class MapAsync(Actor):
     _flights: Any = ()
     """A deque of flights that were started and not sent on, in the order of the events; the keys of a dict where any of
     them may be the next to go."""
-    _restored: Batch | None = None
+    _restored: tuple[Batch, ...] = ()
 
     def on_start(self) -> Any:
         self._flights = deque() if self.ordered else {}
@@ -98,8 +98,13 @@ class MapAsync(Actor):
         self._landed = asyncio.Event()
         self._taking = self._woken = False
         self._settles = bool(getattr(self.context, "settles", False))
-        restored, self._restored = self._restored, None
-        return self.on_batch(restored) if restored is not None else None
+        return self._start_again() if self._restored else None
+
+    async def _start_again(self) -> None:
+        """Asks again for what was in flight when a checkpoint was made."""
+        restored, self._restored = self._restored, ()
+        for batch in restored:
+            await self.on_batch(batch)
 
     async def on_batch(self, batch: Batch) -> None:
         self._taking = True
@@ -136,14 +141,14 @@ class MapAsync(Actor):
 
     def snapshot(self) -> Any:
         """The state, and the events in flight."""
-        waiting = [_rows_of(group) for group in _by_batch(self._flights)]
-        return {"state": self.state, "in_flight": to_bytes(waiting) if waiting else None}
+        waiting = [save_rows(_rows_of(group)) for group in _by_batch(self._flights)]
+        return {"state": self.state, "in_flight": waiting}
 
     def restore(self, snapshot: Any) -> None:
         self.state = snapshot["state"]
-        if snapshot["in_flight"] is not None:
+        if snapshot["in_flight"]:
             schema = next(iter(self.context.inputs.values()))
-            self._restored = decode(schema, from_bytes(snapshot["in_flight"]))
+            self._restored = tuple(saved_rows(schema, each) for each in snapshot["in_flight"])
 
     # -- flights
 

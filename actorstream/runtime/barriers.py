@@ -67,6 +67,8 @@ class Barriers:
             unit = replica.unit
             if unit is not None and unit.head is replica:
                 state["unit"] = unit.kept()
+            if (sent := replica.kept()) is not None:
+                state["sent"] = sent
             data = msgspec.msgpack.encode(state)
             encoded = msgspec.msgpack.encode(token) if replica.is_sink else None
         except Exception as error:

@@ -39,5 +39,8 @@ def _restore(replica: Replica, state: dict[str, Any]) -> None:
         replica.actor.seek(state["positions"])  # type: ignore[attr-defined]
     if state["state"] is not None:
         replica.actor.restore(state["state"])
-    if replica.unit is not None and state.get("unit") is not None:
-        replica.unit.take_back(state["unit"])
+    if state.get("sent") is not None:
+        replica.take_back(state["sent"])
+    unit = replica.unit
+    if unit is not None and unit.head is replica and state.get("unit") is not None:
+        unit.take_back(state["unit"])

@@ -10,9 +10,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from actorstream.events.batch import Batch
+from actorstream.events.saved import SavedRows, save_rows, saved_rows
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from actorstream.events.schema import Schema
 
 FRONTIER_MIN = -(2**63)
 
@@ -27,6 +30,10 @@ class Unsorted(Exception):
     def __init__(self, row: int, time: int, before: int) -> None:
         super().__init__(row, time, before)
         self.row, self.time, self.before = row, time, before
+
+
+Kept = tuple[int, SavedRows | None]
+"""What a sequence keeps in a checkpoint: the time below which nothing leaves it any more, and the rows that wait."""
 
 
 class Ascending:
@@ -61,6 +68,12 @@ class Ascending:
         """Rows that wait."""
         return 0
 
+    def kept(self) -> Kept:
+        return self.last, None
+
+    def take_back(self, kept: Kept, schema: Schema) -> None:
+        self.last = kept[0]
+
 
 class Sorted:
     """Rows that come in any order above what was promised, and wait until nothing can come before them."""
@@ -81,6 +94,17 @@ class Sorted:
         self._held.append(batch)
         self.rows += batch.rows
         return None
+
+    def kept(self) -> Kept:
+        return self.promised, save_rows(joined(self._held)) if self.rows else None
+
+    def take_back(self, kept: Kept, schema: Schema) -> None:
+        self.promised, waiting = kept
+        if waiting is not None:
+            batch = saved_rows(schema, waiting)
+            times = batch.event_times()
+            assert times is not None
+            self.take(batch, times)
 
     def release(self, frontier: int) -> Batch | None:
         """The rows below `frontier`, in order; rows of one time as they came."""

@@ -40,6 +40,7 @@ class TimedReplica(Replica):
         self._counts = dict.fromkeys(described.outputs, 0)
         self._base = self.replica << REPLICA_SHIFT
         self._hook = ""
+        self._floor = FRONTIER_MIN
         names = list(self.inputs)
         self._offsets = {name: at for name, at in zip(names, described.offsets) if at}
 
@@ -134,6 +135,7 @@ class TimedReplica(Replica):
                 )
             )
         time = max(self.frontier - 1, FRONTIER_MIN + 1) if self._hook == "on_heartbeat" else self.frontier
+        time = max(time, self._floor)
         if self._hook == "on_end":
             time = LAST
         times = np.full(batch.rows, min(time, LAST), np.int64)
@@ -198,3 +200,18 @@ class TimedReplica(Replica):
             for edges in self.edges.values():
                 for edge in edges:
                     edge.advance(FRONTIER_END)
+
+    # -- checkpoints
+
+    def kept(self) -> Any:
+        """The rows that wait for their place, how far each output has got, and how many rows were counted."""
+        return {
+            "sequences": {output: sequence.kept() for output, sequence in self._sequences.items()},
+            "counts": self._counts,
+        }
+
+    def take_back(self, kept: Any) -> None:
+        for output, each in kept["sequences"].items():
+            self._sequences[output].take_back(each, self.schemas[output])
+        self._counts.update(kept["counts"])
+        self._floor = max((each[0] for each in kept["sequences"].values()), default=FRONTIER_MIN)

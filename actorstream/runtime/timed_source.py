@@ -11,6 +11,7 @@ import numpy as np
 from actorstream.connectors.source import NO_MORE, Source
 from actorstream.errors import DataError
 from actorstream.events.batch import Batch
+from actorstream.events.saved import save_rows, saved_rows
 from actorstream.native.merge import ENDED, Merge
 from actorstream.runtime.sequence import Ascending, Sorted, Unsorted, joined
 from actorstream.runtime.source_unit import SourceUnit
@@ -37,6 +38,13 @@ class TimedSourceUnit(SourceUnit):
         if (late := self.source.take_late()) is not None:
             self.head.count_late(late.rows)
             self.head.forward(late, "late")
+
+    def kept(self) -> Any:
+        return {"watermarks": super().kept(), "promised": self._promised}
+
+    def take_back(self, kept: Any) -> None:
+        super().take_back(kept["watermarks"])
+        self._promised = kept["promised"]
 
     def promise(self) -> None:
         super().promise()
@@ -89,6 +97,24 @@ class _Reader:
         if batch.rows:
             self.sequence.take(batch, times)
         return self.sequence.release(self.watermarks.watermark(self.origin))
+
+    def kept(self, waiting: Batch | None) -> Any:
+        """What was read and has not gone, `waiting` of it in order already."""
+        return {
+            "state": self.source.snapshot(),
+            "watermarks": self.watermarks.snapshot(),
+            "sequence": self.sequence.kept(),
+            "waiting": None if waiting is None else save_rows(waiting),
+        }
+
+    def take_back(self, kept: Any) -> Batch | None:
+        """Answers what is in order already."""
+        if kept["state"] is not None:
+            self.source.restore(kept["state"])
+        self.watermarks.restore(kept["watermarks"])
+        schema = self.source.row_schema()
+        self.sequence.take_back(kept["sequence"], schema)
+        return None if kept["waiting"] is None else saved_rows(schema, kept["waiting"])
 
     def _refused(self, error: Unsorted, batch: Batch, first: int) -> DataError:
         at = max(error.row, 0)
@@ -204,6 +230,22 @@ class MergedPartitions(Source):
     def seek(self, positions: dict[str, int]) -> None:
         for reader in self.readers:
             reader.source.seek(positions)
+
+    def snapshot(self) -> Any:
+        """Of each partition, what was read of it and not handed on; `position` is behind that."""
+        found = {}
+        for at, (reader, batch) in enumerate(zip(self.readers, self._filled)):
+            first = self._merge.first(at)
+            waiting = None if batch is None else batch.slice(first, batch.rows - first)
+            found[reader.name] = reader.kept(waiting)
+        return found
+
+    def restore(self, snapshot: Any) -> None:
+        for at, reader in enumerate(self.readers):
+            if reader.name in snapshot:
+                batch = self._filled[at] = reader.take_back(snapshot[reader.name])
+                if batch is not None:
+                    self._merge.fill(at, times_of(batch))
 
     def lower_bound(self, now_ns: int) -> int | None:
         return NO_MORE if self.readers and all(reader.ended for reader in self.readers) else None

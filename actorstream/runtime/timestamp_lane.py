@@ -72,6 +72,11 @@ class TimestampInLane(InLane):
         self.open = True
         return batch
 
+    def take_back(self, batch: Batch) -> None:
+        """Rows that a checkpoint kept: they came in before, and wait here."""
+        self.batches.append(batch)
+        self.buffered += batch.nbytes
+
     def buffer(self) -> None:
         """The frame that is worked on leaves the channel before its rows have gone."""
         if self.open:

@@ -12,9 +12,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from actorstream.events.saved import save_rows, saved_rows
 from actorstream.runtime.operator_unit import InLane, OperatorUnit
 from actorstream.runtime.sequence import joined
 from actorstream.runtime.ties import by_value
+from actorstream.runtime.timestamp_kept import keep_lanes, take_back_lanes
 from actorstream.runtime.timestamp_lane import TimestampInLane, interleaved, times_of
 from actorstream.runtime.unit import TURN_FRAMES, Status
 from actorstream.transports.base import FRONTIER_END, FRONTIER_MIN, Frame, FrameKind
@@ -66,6 +68,8 @@ class TimestampUnit(OperatorUnit):
         self._alone = lanes[0] if len(lanes) == 1 else None
         self._last = FRONTIER_MIN
         """Time of the last row that went, where there is one lane only or lanes may be idle."""
+        self._floor = FRONTIER_MIN
+        """What was promised behind this unit when the checkpoint was made that this run goes on from."""
         self._as_events = not any(call.takes_batch for call in head.calls.values())
         self._idle = 0
         """Transitions between busy and idle; odd while idle."""
@@ -338,6 +342,7 @@ class TimestampUnit(OperatorUnit):
         if found == FRONTIER_END and not all(lane.ended for lane in self.lanes_in_order):
             # they are idle, or their ends come behind what waits: nobody says more than what has gone
             found = max(self._last, self.merge.latest())
+        found = max(found, self._floor)
         if found > self._frontier:
             self._frontier = found
             self.head.advance(found)
@@ -357,6 +362,28 @@ class TimestampUnit(OperatorUnit):
         if self._idle & 1:
             self._idle += 1
             self.tell_idle(self._idle)
+
+    # -- checkpoints
+
+    def kept(self) -> Any:
+        """The rows that came in before the barrier and have not gone, and how far the sequence has got."""
+        tied = joined(self._tied) if self._tied else None
+        lane = None if self._tied_lane is None else self._tied_lane.index
+        return {
+            "lanes": keep_lanes(self.lanes_in_order, self.merge),
+            "tied": None if tied is None else save_rows(tied),
+            "tied_lane": lane,
+            "promised": self._frontier,
+            "last": max(self._last, self._frontier),
+        }
+
+    def take_back(self, kept: Any) -> None:
+        inputs = self.head.inputs
+        take_back_lanes(self.lanes_in_order, self.merge, inputs, kept["lanes"])
+        if kept["tied"] is not None:
+            lane = self._tied_lane = self.lanes_in_order[kept["tied_lane"]]
+            self._tied = [saved_rows(inputs[lane.input], kept["tied"])]
+        self._floor, self._last = kept["promised"], kept["last"]
 
     def statistics(self) -> dict[str, int]:
         """Rows that wait for their turn, and `tie_bytes`: what left its channel to wait for its tie, beside the budget."""

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from actorstream.events.batch import Batch
 from actorstream.events.event import Event
+from actorstream.events.schema import Schema
 from actorstream.runtime.sequence import Ascending, Sorted, Unsorted
 
 
@@ -82,3 +83,23 @@ def test_sorted_rows_are_those_below_the_promise_in_order_and_ties_as_they_came(
             out += [(event.t, event.n) for event in released.events()]  # type: ignore[attr-defined]
         assert out == sorted(row for row in came if row[0] < promised)
         assert sequence.rows == len(came) - len(out)
+
+
+def test_what_waits_and_what_was_promised_come_back_from_a_checkpoint() -> None:
+    sequence, again = Sorted(), Sorted()
+    sequence.take(*batch([14, 11, 14]))
+    sequence.release(12)
+    again.take_back(sequence.kept(), Schema.of(At))
+    assert again.rows == 2
+    with pytest.raises(Unsorted):
+        again.take(*batch([11]))
+    again.take(*batch([14, 13], 3))
+    released = again.release(20)
+    assert released is not None
+    assert [(event.t, event.n) for event in released.events()] == [(13, 4), (14, 0), (14, 2), (14, 3)]  # type: ignore[attr-defined]
+
+    rising, risen = Ascending(), Ascending()
+    rising.take(*batch([7]))
+    risen.take_back(rising.kept(), Schema.of(At))
+    with pytest.raises(Unsorted):
+        risen.take(*batch([6]))

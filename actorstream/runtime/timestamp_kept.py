@@ -1,0 +1,43 @@
+"""What the lanes of a unit with timestamp input keep in a checkpoint: rows that came in before the barrier and wait for
+others. Decides nothing about order."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from actorstream.events.saved import SavedRows, save_rows, saved_rows
+from actorstream.runtime.timestamp_lane import times_of
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from actorstream.events.schema import Schema
+    from actorstream.ordering.timestamp import TimestampGate
+    from actorstream.runtime.timestamp_lane import TimestampInLane
+
+
+def keep_lanes(lanes: list[TimestampInLane], gate: TimestampGate) -> list[list[SavedRows]]:
+    """By lane, the rows that wait, oldest first."""
+    found = []
+    for at, lane in enumerate(lanes):
+        gone = gate.first(at) if gate.left(at) else 0
+        rows = []
+        for batch in lane.batches:
+            rows.append(save_rows(batch.slice(gone, batch.rows - gone)))
+            gone = 0
+        found.append(rows)
+    return found
+
+
+def take_back_lanes(
+    lanes: list[TimestampInLane],
+    gate: TimestampGate,
+    schemas: Mapping[str, Schema],
+    kept: list[list[SavedRows]],
+) -> None:
+    """Puts the rows where they were. schemas: of the inputs, by name."""
+    for at, (lane, rows) in enumerate(zip(lanes, kept, strict=True)):
+        for each in rows:
+            batch = saved_rows(schemas[lane.input], each)
+            lane.take_back(batch)
+            gate.put(at, times_of(batch), lane.ties(batch, gate.ties))
