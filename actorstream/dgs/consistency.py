@@ -26,6 +26,8 @@ CONDITIONS = {
     "C1": "an update before a join is the update after it: join(update(s1, e), s2) = update(join(s1, s2), e)",
     "C2": "joining what was just forked changes nothing: join(fork(s, left, right)) = s",
     "C3": "updates of independent events commute: update(update(s, e1), e2) = update(update(s, e2), e1)",
+    "add": "additive tags only add to a state: join(s, State()) = s, join(s, update(a, e)) = update(join(s, a), e) for a made "
+    "of them alone, and no outputs",
     "batch": "update_batch does what update does with each of its rows",
     "state": "a state travels between workers as msgpack, and is the same afterwards",
 }
@@ -140,6 +142,32 @@ class Conditions:
             ("  outputs", put_second),
         ]
         return self._violation("C3", example)
+
+    def add(
+        self, fork: Fork, state: Any, part: Any, event: Event | None, tag: Tag | None
+    ) -> Violation | None:
+        """An event of an additive tag on a part, made by such events of an empty state, that is joined to a state; no
+        event: the part is empty."""
+        join = ("joined", self.join(fork, state, part))
+        if event is None or tag is None:
+            if self.same(join[1], state):
+                return None
+            return self._violation("add", [("state", state), ("empty state", part), join])
+        own, put = self.update(part, event, tag)
+        before = self.join(fork, state, own)
+        after, put_after = self.update(join[1], event, tag)
+        if not put and not put_after and self.same(before, after):
+            return None
+        example = [
+            ("state", state),
+            ("part", part),
+            (str(tag), event),
+            ("then joined", before),
+            ("  outputs", put),
+            ("joined before", after),
+            ("  outputs", put_after),
+        ]
+        return self._violation("add", example)
 
     def batch(self, state: Any, events: list[Event], tag: Tag) -> Violation | None:
         """Successive events of one tag, as a batch and one by one."""

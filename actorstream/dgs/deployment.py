@@ -94,6 +94,19 @@ class Deployment:
         left, right = node.children
         return Fork(node.state, left.state, right.state)
 
+    def adds(self, worker: int) -> bool:
+        """Whether all below a worker only add to the state, so that they need not wait for it to come back: their tags
+        are additive, and there are joins that add their states to the worker's."""
+        return self._adds(self.tree.worker(worker))
+
+    def _adds(self, node: PlanWorker) -> bool:
+        return bool(node.children) and all(
+            all(self.program.adds(each.tag) for each in child.handled)
+            and self.types.adds(node.state, child.state) is not None
+            and (not child.children or self._adds(child))
+            for child in node.children
+        )
+
     def functions(
         self, worker: int
     ) -> tuple[Callable[[Any, Tags, Tags], tuple[Any, Any]], Callable[[Any, Any], Any]] | None:

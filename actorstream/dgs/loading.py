@@ -23,7 +23,7 @@ SAMPLE = (0, 1, 2)
 
 def problems_of(program: Program, inputs: Mapping[str, Schema]) -> list[Problem]:
     """Everything that is wrong. `where` is the name of an input, or ""."""
-    found = [*_inputs(program, inputs), *_states(program), *_forks(program)]
+    found = [*_inputs(program, inputs), *_states(program), *_forks(program), *_additive(program)]
     if not found:
         found += _dependence(program)
     return found
@@ -109,6 +109,26 @@ def _forks(program: Program) -> Iterator[Problem]:
         for name in names:
             if not callable(getattr(program, name, None)):
                 yield Problem("", f"forks has a method {name!r}", "methods of the program")
+
+
+def _additive(program: Program) -> Iterator[Problem]:
+    if not program.additive:
+        return
+    tags = {tag for tagging in program.taggings().values() for tag in tagging.tags(SAMPLE)} | set(
+        program.ticks()
+    )
+    names = {tag.name for tag in tags}
+    if not callable(program.additive):
+        for name in sorted({program.additive} if isinstance(program.additive, str) else {*program.additive}):
+            if name not in names:
+                yield Problem("", f"additive has a tag {name!r}", ", ".join(map(repr, sorted(names))))
+    for name, handles in program.state_types().handles.items():
+        if any(program.adds(tag) and handles(tag) for tag in tags):
+            try:
+                program.state_class(name)()
+            except TypeError as error:
+                message = f"additive tags begin with an empty {name}, and {name}() fails: {error}"
+                yield Problem("", message, "a default for each field of the state")
 
 
 def _dependence(program: Program) -> list[Problem]:

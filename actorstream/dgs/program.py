@@ -59,6 +59,9 @@ class Program(Actor):
       is changed in place by `update`; what `update` returns or yields are outputs, as in every actor.
     - `fork` and `join` may change and give back what they are given: nobody uses it afterwards.
     - All that changes is in the state. `self` holds the keys of the actor's table and is the same on every worker.
+    - `additive` tags only add: an event of theirs puts nothing out, and it may be processed on an empty state that is
+      joined to the right later. `join(s, State())` is s, and `join(s, update(a, e))` is `update(join(s, a), e)`. Then
+      those who process them never wait for a state to come back (docs/dgs.md).
     - C1: an update before a join is the update after it. C2: joining what was just forked changes nothing. C3: two
       updates of independent tags commute. Outputs of both ways are the same multiset, states are equal: value by value
       with floats to nine digits, or as `same(one, other)` says if the class defines it.
@@ -71,6 +74,7 @@ class Program(Actor):
         forks: (whole, left, right), names of `states` -> the names of the methods that fork and join them, in order of
             preference. Default: `fork` and `join` from `State` to two of it, if the class defines them; a program that
             defines none runs on one worker.
+        additive: which tags only add to a state, as a predicate on tags or as tags' names. None unless it is set.
     """
 
     program: ClassVar[bool] = True
@@ -81,6 +85,7 @@ class Program(Actor):
     tags: Mapping[str, str | Tagging | Every] = {}
     states: Mapping[str, Handles | Iterable[str]] = {}
     forks: Mapping[tuple[str, str, str], tuple[str, str]] = {}
+    additive: Handles | Iterable[str] = ()
 
     # -- what a program says --------------------------------------------------------------------------------------------
 
@@ -147,6 +152,10 @@ class Program(Actor):
             first = next(iter(self.states), "State")
             return {Fork(first, first, first): ("fork", "join")}
         return {}
+
+    def adds(self, tag: Tag) -> bool:
+        """Whether events of a tag only add to a state (`additive`)."""
+        return _predicate(self.additive)(tag)
 
     def functions(
         self, fork: Fork

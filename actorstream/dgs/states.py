@@ -40,5 +40,10 @@ class StateTypes:
         handles = self.handles[state]
         return all(handles(each.tag) for each in tags)
 
+    def adds(self, whole: str, part: str) -> Fork | None:
+        """The fork whose join adds a state of type `part` to one of type `whole` and answers one of that type; None:
+        there is none."""
+        return next((each for each in self.forks_of(whole) if each[1:] == (whole, part)), None)
+
     def forks_of(self, state: str) -> list[Fork]:
         return [each for each in self.forks if each.whole == state]

@@ -64,6 +64,12 @@ class Calls(Protocol):
     def finish(self, state: Any) -> None:
         """The whole state, after all input; called at the root."""
 
+    def empty(self) -> Any:
+        """A new empty state of this worker's type (`dgs.adding`)."""
+
+    def add(self, state: Any, part: Any, child: int) -> Any:
+        """The state together with what a child has made of an empty one (`dgs.adding`)."""
+
 
 class Phase(Enum):
     HAS = "has"
@@ -83,7 +89,7 @@ class Rows(NamedTuple):
     """What was inserted; None: the parent's request."""
 
 
-class _Operation:
+class Operation:
     """A run of released events of one tag: rows `first` to `last` of `rows`. From `base` on the children were asked."""
 
     __slots__ = ("base", "first", "last", "rows", "tag")
@@ -119,6 +125,8 @@ class WorkerProtocol:
         children: how many it has: none or two.
         is_root: whether it has no parent.
         streams: tag -> its stream, where several tags share one.
+        adds: whether its parent adds up what it makes of empty states (`dgs.adding`): it begins with one, and goes on with
+            one at once when it has given its state up. Nothing comes down to it but requests and promises.
     """
 
     def __init__(
@@ -132,19 +140,20 @@ class WorkerProtocol:
         children: int = 0,
         is_root: bool = True,
         streams: Mapping[Any, Any] | None = None,
+        adds: bool = False,
     ) -> None:
-        self.own, self.calls, self.is_root = frozenset(own), calls, is_root
+        self.own, self.calls, self.is_root, self.adds = frozenset(own), calls, is_root, adds
         tags = self.own.union(above)
         self._tags = [tag for tag in ranks if tag in tags]
-        near = _ordered(self._tags, self.own, depends, not children)
+        near = _ordered(self._tags, self.own, depends, not children, adds)
         self.mailbox = Mailbox(self._tags, near, streams)
         self.to_parent: list[StateUp] = []
         self.to_children: tuple[list[ToChild], ...] = tuple([] for _ in range(children))
         self._promised = dict.fromkeys(self._tags, (NOTHING, NOTHING))
-        self._queue: deque[_Operation] = deque()
-        self._operation: _Operation | None = None
-        self._state: Any = None
-        self._phase = Phase.LENT
+        self._queue: deque[Operation] = deque()
+        self._operation: Operation | None = None
+        self._state: Any = calls.empty() if adds else None
+        self._phase = Phase.HAS if adds else Phase.LENT
         self._answers: list[StateUp | None] = [None] * children
         self._final = False
         self.done = False
@@ -232,9 +241,9 @@ class WorkerProtocol:
             if before is not None and before.rows is rows and before.last == first:
                 before.last = last
             else:
-                self._queue.append(_Operation(tag, rows, first, last))
+                self._queue.append(Operation(tag, rows, first, last))
 
-    def _extend(self, operation: _Operation) -> None:
+    def _extend(self, operation: Operation) -> None:
         """More of the same request may have been released meanwhile."""
         if self._queue and self._queue[0].rows is operation.rows:
             operation.last = self._queue.popleft().last
@@ -278,8 +287,11 @@ class WorkerProtocol:
             self._phase = Phase.GATHERING
 
     def _lend(self, state: Any, covered: int) -> None:
-        self._state, self._phase = None, Phase.LENT
         self.to_parent.append(StateUp(state, covered))
+        if self.adds:
+            self._state, self._phase, self._operation = self.calls.empty(), Phase.HAS, None
+        else:
+            self._state, self._phase = None, Phase.LENT
 
     def _returned(self, message: StateDown) -> None:
         """The parent has worked on some of the events that it asked for, or has none yet and gives a first state."""
@@ -343,30 +355,34 @@ class WorkerProtocol:
     def frontier(self) -> int:
         """No event before this time will be worked on here any more."""
         found = min((self.mailbox.head(tag)[0] for tag in self.own), default=ENDED)
-        waiting = [*self._queue] if self._operation is None else [self._operation, *self._queue]
-        for operation in waiting:
+        for operation in self._open():
             if not operation.is_request and operation.first < operation.last:
                 found = min(found, operation.head[0])
         return found
 
     def statistics(self) -> dict[str, int]:
         """waiting: events in the mailbox; released: of them, those that wait for states; joins."""
-        released = sum(each.last - each.first for each in self._queue)
+        released = sum(each.last - each.first for each in self._open())
         return {"waiting": self.mailbox.waiting, "released": released, "joins": self.joins}
+
+    def _open(self) -> list[Operation]:
+        """Released operations that are not done."""
+        return [*self._queue] if self._operation is None else [self._operation, *self._queue]
 
 
 def _ordered(
-    tags: Iterable[Any], own: frozenset[Any], depends: Mapping[Any, Iterable[Any]], is_leaf: bool
+    tags: Iterable[Any], own: frozenset[Any], depends: Mapping[Any, Iterable[Any]], is_leaf: bool, adds: bool
 ) -> dict[Any, set[Any]]:
     """Which tags a worker takes in the order of their events.
 
     A leaf: those that depend on each other. A worker with children: all, since an operation takes the states of all below
     it, and a later event that it began with may wait there for one that waits for an earlier one; or for a source that
-    waits for room behind one. Requests need not be ordered among each other: they come one at a time, as the parent has
-    ordered them."""
+    waits for room behind one. Requests need not be ordered among each other if they come one at a time, as the parent has
+    ordered them; a parent that adds makes many at once, and counts on answers in the order of their events."""
     here = frozenset(tags)
+    others_above = here - own if adds else frozenset()
     if is_leaf:
         near = {tag: set(here.intersection(depends.get(tag, ()))) for tag in tags}
     else:
         near = {tag: set(here) for tag in tags}
-    return {tag: others if tag in own else others & own for tag, others in near.items()}
+    return {tag: others if tag in own else (others & own) | others_above for tag, others in near.items()}

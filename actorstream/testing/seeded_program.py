@@ -104,6 +104,8 @@ class SeededProgram(Program):
             self.unkeyed.add("tick")
         self.tags = tags
         self._declare_states(random, names)
+        only_add = [name for name in names if all(each.does == "add" for each in self.operations[name])]
+        self.additive = [name for name in only_add if random.random() < 0.8]
 
     @staticmethod
     def _inputs(random: Random, names: list[str]) -> dict[str, list[str]]:

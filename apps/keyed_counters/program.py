@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import msgspec
 import pyarrow.compute as pc
@@ -28,6 +28,8 @@ class KeyedCounters(Program):
         self.classes = classes
 
     # parallelisation
+    additive: ClassVar = ["i"]
+
     def depends(self, one: Tag, other: Tag) -> bool:
         return one.key == other.key and "r" in (one.name, other.name)
 

@@ -20,6 +20,7 @@ class ValueBarrier(Program):
 
     # parallelisation
     tags: ClassVar = {"barriers": "barrier", "values": "value"}
+    additive: ClassVar = ["value"]
 
     def depends(self, one: Tag, other: Tag) -> bool:
         return "barrier" in (one.name, other.name)

@@ -45,7 +45,11 @@ def counted(paths: list[Path]) -> tuple[int, int, int]:
                 what = "parallel" if node.name in PARALLEL else "batch" if node.name == "update_batch" else ""
             elif isinstance(node, ast.Assign | ast.AnnAssign):
                 target = ast.unparse(node.targets[0] if isinstance(node, ast.Assign) else node.target)
-                what = "parallel" if target in {"tags", "self.tags", "states", "forks", "Part"} else ""
+                what = (
+                    "parallel"
+                    if target in {"tags", "self.tags", "states", "forks", "additive", "Part"}
+                    else ""
+                )
             if what:
                 own = rest & set(range(node.lineno, node.end_lineno + 1))  # type: ignore[operator,attr-defined]
                 counts[what] += len(own)

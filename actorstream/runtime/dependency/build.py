@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from actorstream.connectors.file_source import FileSource
+from actorstream.dgs.adding import AddingWorker
 from actorstream.dgs.ticks import Ticks
 from actorstream.dgs.worker import WorkerProtocol
 from actorstream.errors import OperatorError
@@ -105,7 +106,8 @@ class ProgramBuilder:
         numbers = {tag: index for index, tag in enumerate(deployment.tags)}
         planned = tree.worker(number)
         dependence = deployment.dependence
-        protocol = WorkerProtocol(
+        kind = AddingWorker if deployment.adds(number) else WorkerProtocol
+        protocol = kind(
             [numbers[tag] for tag in planned.tags],
             [numbers[tag] for above in tree.ancestors(number) for tag in tree.worker(above).tags],
             ranks=range(len(deployment.tags)),
@@ -124,6 +126,7 @@ class ProgramBuilder:
                 for tag, rank in deployment.ranks.items()
                 if rank >= 0 and deployment.streams[rank].input in self.positioned
             },
+            adds=number != 1 and deployment.adds(tree.parents[number]),
         )
         unit_ns = self.job.graph.actors[self.actor].input_schemas[0].time_unit_ns
         found = TreeWorker(number, replica, protocol)

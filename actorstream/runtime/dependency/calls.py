@@ -37,6 +37,12 @@ class ProgramCalls:
         self._predicates = deployment.predicates(number)
         fork = deployment.fork(number)
         self._functions = None if fork is None else program.functions(fork)
+        worker = deployment.tree.worker(number)
+        self.empty: Callable[[], Any] = program.state_class(worker.state)
+        self._adds: list[Callable[[Any, Any], Any]] = []
+        if deployment.adds(number):
+            adds = [deployment.types.adds(worker.state, child.state) for child in worker.children]
+            self._adds = [program.functions(each)[1] for each in adds if each is not None]
 
     def update(self, state: Any, tag: int, item: Held, first: int, last: int) -> Any:
         replica = self.replica
@@ -102,6 +108,15 @@ class ProgramCalls:
             raise self._error(error) from error
         self.replica.execute_ns += monotonic_ns() - started
         return left, right
+
+    def add(self, state: Any, part: Any, child: int) -> Any:
+        started = monotonic_ns()
+        try:
+            return self._adds[child](state, part)
+        except Exception as error:
+            raise self._error(error) from error
+        finally:
+            self.replica.execute_ns += monotonic_ns() - started
 
     def finish(self, state: Any) -> None:
         if hasattr(self.program, "end"):

@@ -29,7 +29,8 @@ class _Found(Exception):
 
 def check_program(program: Program, events: Mapping[str, Any] | None = None, *, examples: int = 200) -> None:
     """Tests that a program is consistent: C1, C2 and C3 of Definition 2.3 over all its forks and random independent
-    predicates, on states that runs reach; that `update_batch` does what `update` does; that states survive msgpack.
+    predicates, on states that runs reach; that `additive` tags only add; that `update_batch` does what `update` does; that
+    states survive msgpack.
 
     Args:
         program: an instance, as its actor's keys make it.
@@ -126,6 +127,24 @@ def _c3(draws: Draws, draw: Draw, wire: Wire) -> Violation | None:
     return None
 
 
+def _add(draws: Draws, draw: Draw, wire: Wire) -> Violation | None:
+    for fork in draws.types.forks_of(wire.type):
+        tags = frozenset(
+            tag for tag in wire.tags if draws.program.adds(tag) and draws.types.handles[fork.right](tag)
+        )
+        if fork.left != fork.whole or not tags:
+            continue
+        empty = Wire(draws.program.state_class(fork.right)(), fork.right, tags, wire.time)
+        violation = draws.conditions.add(fork, wire.state, empty.state, None, None)
+        part = draws.run(draw, empty)
+        for tag in draws.some(draw, sorted_tags(tags)):
+            event, _ = draws.event(draw, tag, part.time)
+            violation = violation or draws.conditions.add(fork, wire.state, part.state, event, tag)
+        if violation is not None:
+            return violation
+    return None
+
+
 def _batch(draws: Draws, draw: Draw, wire: Wire) -> Violation | None:
     if not wire.tags or not hasattr(draws.program, "update_batch"):
         return None
@@ -146,6 +165,7 @@ _EXAMPLES: dict[str, Callable[[Draws, Draw, Wire], Violation | None]] = {
     "C1": _c1,
     "C2": _c2,
     "C3": _c3,
+    "add": _add,
     "batch": _batch,
     "state": _state,
 }

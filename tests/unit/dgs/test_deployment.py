@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 import pytest
 
 from actorstream.dgs import Tag
@@ -79,6 +81,15 @@ def test_ranks_are_those_of_the_streams() -> None:
     assert made.ranks == {I1: 0, R1: 0, I2A: 0, I2B: 1, R2: 1}
     assert made.process(3) == 1
     assert made.rates[I2B] == 200.0
+
+
+def test_a_worker_adds_if_all_tags_below_it_do() -> None:
+    class Counters(KeyedCounters):
+        additive: ClassVar = ["increment"]
+
+    made = Deployment(Counters(), FIGURE_3)
+    assert [made.adds(number) for number in range(1, 6)] == [False, False, True, False, False]
+    assert not Deployment(KeyedCounters(), FIGURE_3).adds(3)
 
 
 def test_a_plan_that_is_not_valid_for_the_program_is_refused() -> None:

@@ -22,7 +22,7 @@ def times(*values: int) -> np.ndarray:
     return np.array(values, np.int64)
 
 
-def check_equals_sequential(seed: int) -> None:
+def check_equals_sequential(seed: int, additive: bool = False) -> None:
     """A random program input, plan and interleaving against the sequential run."""
     chance = random.Random(seed)
     names = [f"s{number}" for number in range(chance.randint(1, 4))]
@@ -39,7 +39,7 @@ def check_equals_sequential(seed: int) -> None:
             value += 1
             events.append((chance.choice([tag for tag in ranks if tag[2] == name]), (time, value)))
         streams[name] = events
-    tree = Tree(random_plan(chance, ranks), ranks, streams, chance)
+    tree = Tree(random_plan(chance, ranks), ranks, streams, chance, additive)
     tree.run()
     assert all(worker.done for worker in tree.workers)
     sequential, state = Keyed([]), {}
@@ -52,6 +52,8 @@ def check_equals_sequential(seed: int) -> None:
     at = {event: number for number, (_, event, _) in enumerate(tree.log)}
     for number, (tag, event) in enumerate(expected):
         for other, later in expected[number + 1 :]:
+            if additive and tag[0] == "r" and other[0] == "i":
+                continue  # it puts nothing out, so it may be worked on before what the state comes back from
             if Keyed.depends(tag, other) or tag == other:
                 assert at[event] < at[later], (tag, event, other, later)
 
@@ -60,6 +62,19 @@ def check_equals_sequential(seed: int) -> None:
 @given(st.integers(0, 2**63))
 def test_any_interleaving_gives_the_sequential_results_in_the_order_of_dependence(seed: int) -> None:
     check_equals_sequential(seed)
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.integers(0, 2**63))
+def test_any_interleaving_does_where_children_only_add(seed: int) -> None:
+    check_equals_sequential(seed, additive=True)
+
+
+@pytest.mark.slow
+@settings(max_examples=4_000, deadline=None)
+@given(st.integers(0, 2**63))
+def test_any_of_many_more_does_where_children_only_add(seed: int) -> None:
+    check_equals_sequential(seed, additive=True)
 
 
 @pytest.mark.slow

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from actorstream.dgs.adding import AddingWorker
 from actorstream.dgs.mailbox import ENDED
 from actorstream.dgs.worker import WorkerProtocol
 
@@ -47,6 +48,12 @@ class Keyed:
         right = {key: state.pop(key) for key in self.right & state.keys()}
         return state, right
 
+    def empty(self) -> dict[int, int]:
+        return {}
+
+    def add(self, state: dict[int, int], part: dict[int, int], child: int) -> dict[int, int]:
+        return self.join(state, part)
+
     def finish(self, state: dict[int, int]) -> None:
         self.final = {key: value for key, value in state.items() if value}
 
@@ -56,13 +63,19 @@ class Tree:
 
     Args:
         streams: stream -> its events in order, as (tag, event).
+        additive: whether tags of kind "i" are.
     """
 
     def __init__(
-        self, plan: Any, ranks: list[Any], streams: dict[Any, list[Any]], chance: random.Random
+        self,
+        plan: Any,
+        ranks: list[Any],
+        streams: dict[Any, list[Any]],
+        chance: random.Random,
+        additive: bool = False,
     ) -> None:
         self.log: list[tuple[Any, Event, Any]] = []
-        self.chance, self.ranks = chance, ranks
+        self.chance, self.ranks, self.additive = chance, ranks, additive
         self.depends = {tag: [each for each in ranks if Keyed.depends(tag, each)] for tag in ranks}
         self.workers: list[WorkerProtocol] = []
         self.links: dict[tuple[int, int, int], deque[Any]] = {}
@@ -78,11 +91,13 @@ class Tree:
         self.workers[0].start({})
         self._settle(0)
 
-    def _add(self, plan: Any, above: tuple[Any, ...], parent: int | None) -> int:
+    def _add(self, plan: Any, above: tuple[Any, ...], parent: int | None, parent_adds: bool = False) -> int:
         tags, *children = plan
+        adds = self.additive and bool(children)
+        adds = adds and all(tag[0] == "i" for child in children for tag in tags_below(child))
         number = len(self.workers)
         calls = Keyed(self.log, tags_below(children[1]) if children else ())
-        protocol = WorkerProtocol(
+        protocol = (AddingWorker if adds else WorkerProtocol)(
             tags,
             above,
             ranks=self.ranks,
@@ -91,11 +106,12 @@ class Tree:
             children=len(children),
             is_root=parent is None,
             streams={tag: tag[2] for tag in self.ranks},
+            adds=parent_adds,
         )
         self.workers.append(protocol)
         self.owner.update(dict.fromkeys(tags, number))
         for which, child in enumerate(children):
-            below = self._add(child, (*above, *tags), number)
+            below = self._add(child, (*above, *tags), number, adds)
             self.links[number, below, which] = deque()
             self.links[below, number, which] = deque()
         return number

@@ -142,6 +142,66 @@ def test_a_dependence_that_was_forgotten_breaks_c3() -> None:
     assert dict(example)["in this order"] != dict(example)["the other way"]
 
 
+def test_a_program_that_only_adds_may_say_so() -> None:
+    class Additive(ValueBarrier):
+        additive: ClassVar = ["value"]
+
+    class Counters(KeyedCounters):
+        additive: ClassVar = ["increment"]
+
+    check_program(Additive(), EVENTS, examples=EXAMPLES)
+    check_program(Counters(), examples=EXAMPLES)
+
+
+def test_an_additive_tag_that_puts_something_out_is_found() -> None:
+    class Loud(ValueBarrier):
+        additive: ClassVar = ["value"]
+
+        def update(self, state: Any, event: Value | Barrier, tag: Tag) -> Iterator[Sum]:
+            yield from super().update(state, event, tag)
+            if isinstance(event, Value):
+                yield Sum(event.ts, event.value)
+
+        def update_batch(self, state: Any, batch: Batch, tag: Tag) -> Any:
+            return NotImplemented
+
+    class Quiet(ValueBarrier):
+        additive: ClassVar = ["value", "barrier"]
+
+    assert broken(Loud(), EVENTS) == ["add"]
+    assert broken(Quiet(), EVENTS) == ["add"]
+
+
+def test_an_additive_tag_whose_empty_state_says_something_is_found() -> None:
+    class Least(Program):
+        class State(msgspec.Struct):
+            least: float = 0.0
+
+        tags: ClassVar = {"barriers": "barrier", "values": "value"}
+        additive: ClassVar = ["value"]
+
+        def depends(self, one: Tag, other: Tag) -> bool:
+            return "barrier" in (one.name, other.name)
+
+        def update(self, state: State, event: Value | Barrier, tag: Tag) -> Iterator[Sum]:
+            if isinstance(event, Value):
+                state.least = min(state.least, event.value)
+            else:
+                yield Sum(event.ts, state.least)
+                state.least = 100.0  # what init() should be
+
+        def fork(self, state: State, left: Tags, right: Tags) -> tuple[State, State]:
+            return state, self.State(state.least)
+
+        def join(self, left: State, right: State) -> State:
+            return self.State(min(left.least, right.least))
+
+    [violation] = find_violations(Least(), EVENTS, examples=EXAMPLES)
+    assert violation.condition == "add"
+    assert [what for what, _ in violation.example] == ["state", "empty state", "joined"]
+    assert "additive tags only add to a state" in str(violation)
+
+
 def test_a_batch_that_does_something_else_is_found() -> None:
     class Most(ValueBarrier):
         def update_batch(self, state: Any, batch: Batch, tag: Tag) -> Any:

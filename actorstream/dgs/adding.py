@@ -1,0 +1,129 @@
+"""A worker of a plan whose children only add to the state: nobody below it waits for a state to come back. Pure.
+
+A program says by `additive` which tags these are; `docs/dgs.md` has the argument why the results stay the same.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import Any
+
+import numpy as np
+
+from actorstream.dgs.mailbox import ENDED
+from actorstream.dgs.worker import Operation, Phase, Request, StateDown, StateUp, WorkerProtocol
+
+AHEAD = 256
+"""Events that children may be asked for before the first of them is done: they run ahead of their parent by that much."""
+
+
+class AddingWorker(WorkerProtocol):
+    """A worker with children that it forks nothing: the state stays here, and the children begin with empty ones.
+
+    A child answers a request with what it has made since its last answer, and goes on with an empty state at once. The
+    worker adds these parts up, event by event: an event takes every part that began before it. So requests are made as
+    soon as events are released, and many may be open. All tags below are additive, and so are all workers below with
+    children of their own.
+    """
+
+    def __init__(self, *arguments: Any, **options: Any) -> None:
+        super().__init__(*arguments, **options)
+        self._asked: deque[Operation] = deque()
+        """Operations that the children were asked for, in order."""
+        self._ahead = 0
+        """Events in them that were not done when they were asked for."""
+        self._parts: tuple[deque[StateUp], ...] = (deque(), deque())
+        """Answers of each child that are not added yet, in order."""
+        self._covered = [0, 0]
+        """How many events of the first operation each child has answered for, as far as its parts are added."""
+        self._ending = False
+
+    def from_child(self, child: int, message: StateUp) -> None:
+        self._parts[child].append(message)
+
+    def _step(self) -> bool:
+        self._ask()
+        if self._phase is Phase.LENT:
+            return False
+        return self._add() if self._asked else self._finish()
+
+    def _ask(self) -> None:
+        """Asks the children for their parts up to whatever was released, even while the parent has the state."""
+        while self._ahead < AHEAD:
+            if not self._queue:
+                self._release()
+            if not self._queue:
+                return
+            operation = self._queue.popleft()
+            rows, first = operation.rows, operation.first
+            last = min(operation.last, first + AHEAD - self._ahead)
+            if last < operation.last:
+                self._queue.appendleft(Operation(operation.tag, rows, last, operation.last))
+                operation.last = last
+            places = None if rows.places is None else rows.places[first:last]
+            self._say(Request(operation.tag, rows.times[first:last], places))
+            self._asked.append(operation)
+            self._ahead += last - first
+
+    def _add(self) -> bool:
+        """Works on events of the first operation, as far as the children have answered; whether it could."""
+        operation, covered = self._asked[0], self._covered
+        done = operation.first - operation.base
+        for child, parts in enumerate(self._parts):
+            while covered[child] <= done:
+                if not parts:
+                    return False
+                part = parts.popleft()
+                self._state = self.calls.add(self._state, part.state, child)
+                covered[child] = part.covered
+        self.joins += 1
+        last = operation.base + min(covered)
+        if operation.is_request:
+            self._operation = operation
+            self._lend(self._state, last)
+            if not self.adds:
+                return False
+        else:
+            self._state = self.calls.update(
+                self._state, operation.tag, operation.rows.item, operation.first, last
+            )
+        self._done(operation, last)
+        return True
+
+    def _done(self, operation: Operation, upto: int) -> None:
+        """The first operation is done up to an event."""
+        operation.first = upto
+        if upto == operation.last:
+            self._asked.popleft()
+            self._ahead -= upto - operation.base
+            self._covered = [0, 0]
+
+    def _returned(self, message: StateDown) -> None:
+        operation, self._operation = self._operation, None
+        if operation is not None:
+            self._done(operation, message.done)
+        self._take_state(message.state)
+
+    def _take_state(self, state: Any) -> None:
+        self._state, self._phase = state, Phase.HAS
+
+    def _finish(self) -> bool:
+        """At the end of all input the children are asked for what they have, once more."""
+        if self.done or not (self.is_root or self._final) or self.mailbox.frontier != ENDED:
+            return False
+        if not self._ending:
+            self._ending = True
+            self._say(Request(None, np.empty(0, np.int64)))
+        if not all(self._parts):
+            return False
+        for child, parts in enumerate(self._parts):
+            self._state = self.calls.add(self._state, parts.popleft().state, child)
+        self._give_up(self._state)
+        return False
+
+    def _say(self, request: Request) -> None:
+        for messages in self.to_children:
+            messages.append(request)
+
+    def _open(self) -> list[Operation]:
+        return [*self._asked, *self._queue]
