@@ -14,8 +14,8 @@ NATIVE = HERE.parents[1] / "actorstream" / "native"
 FLAGS = ["-std=gnu11", "-O1", "-g", "-Wall", "-Wextra", "-Werror", "-fno-strict-aliasing"]
 SANITIZERS = ["-fsanitize=address,undefined", "-fno-sanitize-recover=all"]
 GROUPS = ("groups", "groups_change", "texts", "order", "zeroed", "operand")
-CELLS = (*GROUPS, "cells", "cells_merge", "lists", "pairs", "quantile")
-PANES = ("panes", "panes_change", "panes_fire", "panes_state")
+CELLS = (*GROUPS, "cells", "cells_merge", "cells_single", "lists", "pairs", "quantile")
+PANES = ("panes", "panes_change", "panes_count", "panes_fire", "panes_state")
 SESSIONS = ("sessions", "sessions_fire", "sessions_state")
 
 
@@ -61,6 +61,10 @@ def test_windows_of_panes_say_what_their_rows_do_also_from_panes_that_were_put_b
     core: list[str], tmp_path: Path
 ) -> None:
     run(tmp_path, "panes_random", core, 200)
+
+
+def test_cells_of_single_rows_say_what_each_row_does(core: list[str], tmp_path: Path) -> None:
+    run(tmp_path, "cells_single_random", core, 200)
 
 
 def test_sessions_say_what_their_rows_do_also_those_that_were_put_back(

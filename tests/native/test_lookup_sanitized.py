@@ -22,7 +22,7 @@ def test_a_lookup_finds_what_a_search_through_the_table_finds_on_every_instructi
     if compiler is None:
         pytest.skip("no C compiler")
     binary = tmp_path / "lookup_random"
-    sources = [str(NATIVE / "src" / f"lookup_{part}.c") for part in ("build", "find")]
+    sources = [str(NATIVE / "src" / f"lookup_{part}.c") for part in ("build", "expand", "find")]
     sources.append(str(HERE / "c" / "lookup_random.c"))
     command = [compiler, *FLAGS, *SANITIZERS, *defines, f"-I{NATIVE / 'include'}", *sources]
     built = subprocess.run([*command, "-o", str(binary)], capture_output=True, text=True)

@@ -1,4 +1,5 @@
-/* Looking keys up in tables that were built: a block of rows at a time, what it will need prefetched. See lookup.h.
+/* Looking keys up in tables that were built: a block of rows at a time, what it will need prefetched. See lookup.h;
+ * keys with several rows are in lookup_expand.c.
  * Figures on one core of Zen 4 by tests/native/c/lookup_speed.c. */
 #include "lookup.h"
 #include <string.h>
@@ -45,10 +46,48 @@ static void asked_numbers(const asked *ask, uint64_t *out)
         numbers(data + ask->row * key->width, key->width, ask->how[0], ask->rows, out);
 }
 
+AS_INLINE void narrow_places_body(uint32_t *key, uint32_t least, uint32_t span, int64_t rows)
+{
+    for (int64_t i = 0; i < rows; i++) {
+        const uint32_t at = key[i] - least;
+        key[i] = at < span ? at : span;
+    }
+}
+AS_VERSIONS(narrow_places, (uint32_t *key, uint32_t least, uint32_t span, int64_t rows), (key, least, span, rows))
+
+/* Keys of 32 bits, with places of as many: 0.6 ns a row on Zen 4, where keys of 64 bits take 1.1. The limits by
+   themselves in between: as a branch in one loop they are 10% quicker if all keys are in the table, and three times as
+   slow if a third is not. */
+static void find_narrow(const as_lookup *lookup, const asked *ask, uint32_t *found)
+{
+    const uint32_t *direct = lookup->memory;
+    const u32_any *keys = (const u32_any *)ask->key->data + ask->key->first;
+    for (int64_t i = 0; i < ask->rows; i++)
+        found[i] = keys[ask->index[i]];
+    narrow_places(found, (uint32_t)lookup->least, (uint32_t)lookup->span, ask->rows);
+    for (int64_t i = 0; i < ask->rows; i++)
+        found[i] = direct[found[i]];
+}
+
+/* Whether all numbers of the table are of the 32 bits that `how` reads. */
+static bool is_narrow(const as_lookup *lookup, uint32_t how)
+{
+    const uint64_t last = lookup->least + lookup->span - 1;
+    if (lookup->span == 0)
+        return false;
+    if (how == AS_HASH_SIGNED)
+        return (int64_t)lookup->least == (int32_t)lookup->least && (int64_t)last == (int32_t)last;
+    return how == AS_HASH_UNSIGNED && lookup->least <= UINT32_MAX && last <= UINT32_MAX;
+}
+
 static void find_dense(const as_lookup *lookup, const asked *ask, uint32_t *found)
 {
     uint64_t keys[BLOCK];
     const uint32_t *direct = lookup->memory;
+    if (ask->index != NULL && ask->key->width == 4 && is_narrow(lookup, ask->how[0])) {
+        find_narrow(lookup, ask, found);
+        return;
+    }
     asked_numbers(ask, keys);
     places(keys, lookup->least, lookup->span, ask->rows, found);
     for (int64_t i = 0; i < ask->rows; i++)
@@ -362,41 +401,4 @@ int64_t as_lookup_match(const as_lookup *lookup, const as_column *key, const uin
         total += hits;
     }
     return total;
-}
-
-int64_t as_lookup_pairs(const as_lookup *lookup, const uint32_t *found, int64_t rows, int outer)
-{
-    int64_t pairs = 0;
-    for (int64_t i = 0; i < rows; i++)
-        pairs += found[i] == NONE ? outer != 0 : lookup->duplicates ? lookup->count[found[i]] : 1;
-    return pairs;
-}
-
-int64_t as_lookup_expand(const as_lookup *lookup, const uint32_t *found, int64_t rows, int outer, int64_t cursor[2],
-                         int64_t capacity, uint32_t *left, uint32_t *right)
-{
-    int64_t written = 0, row = cursor[0], within = cursor[1];
-    for (; row < rows; row++, within = 0) {
-        const uint32_t first = found[row];
-        if (first == NONE && !outer)
-            continue;
-        if (written == capacity)
-            break;
-        if (first == NONE || !lookup->duplicates) {
-            left[written] = (uint32_t)row;
-            right[written++] = first;
-            continue;
-        }
-        const int64_t count = lookup->count[first];
-        const uint32_t *rows_of = lookup->order + lookup->begin[first];
-        for (; within < count && written < capacity; within++) {
-            left[written] = (uint32_t)row;
-            right[written++] = rows_of[within];
-        }
-        if (within < count)
-            break;
-    }
-    cursor[0] = row;
-    cursor[1] = row < rows ? within : 0;
-    return written;
 }

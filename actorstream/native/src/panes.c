@@ -1,5 +1,5 @@
-/* Adding rows to panes: see panes.h. What happens to panes as a whole is in panes_change.c, windows in
- * panes_fire.c. */
+/* Adding rows to panes: see panes.h. Rows that are only counted are in panes_count.c, what happens to panes as a
+ * whole is in panes_change.c, windows in panes_fire.c. */
 #include "panes.h"
 #include <errno.h>
 #include <stdlib.h>
@@ -109,48 +109,14 @@ int as_pane_reserve(as_panes *panes, as_pane *pane)
     return AS_OK;
 }
 
-/* -- counting in tables: 100 groups at 1.9 instead of 0.9 G rows/s (benchmark `kernels`) -- */
-
-static void flush_tables(as_panes *panes)
-{
-    as_pane *pane = panes->counted;
-    if (pane == NULL)
-        return;
-    const uint64_t count = as_groups_count(panes->groups), words = pane_words(panes);
-    for (uint64_t group = 0; group < count && group < TABLE; group++) {
-        uint64_t rows = 0;
-        for (int table = 0; table < TABLES; table++) {
-            rows += panes->table[table][group];
-            panes->table[table][group] = 0;
-        }
-        pane->cells[group * words] += rows;
-    }
-    panes->counted = NULL;
-}
-
-static void count_in_tables(as_panes *panes, const uint32_t *group, int64_t rows)
-{
-    uint32_t (*table)[TABLE] = panes->table;
-    int64_t i = 0;
-    for (; i + TABLES <= rows; i += TABLES) {
-        table[0][group[i]]++;
-        table[1][group[i + 1]]++;
-        table[2][group[i + 2]]++;
-        table[3][group[i + 3]]++;
-    }
-    for (; i < rows; i++)
-        table[0][group[i]]++;
-}
-
 /* -- rows to cells -- */
 
-/* The group of each row; groups get new numbers where that is due. */
-static int find_groups(as_panes *panes, const as_operand *key, int64_t row, int64_t rows)
+int as_panes_groups_of(as_panes *panes, const as_operand *key, int64_t row, int64_t rows)
 {
     int status = as_groups_find(panes->groups, key, row, rows, panes->chunk->group);
     if (status != AS_AGAIN)
         return status;
-    flush_tables(panes);
+    as_panes_counted(panes);
     status = as_panes_renumber(panes);
     return status == AS_OK ? as_groups_find(panes->groups, key, row, rows, panes->chunk->group) : status;
 }
@@ -258,7 +224,7 @@ typedef struct rows_of { /* where a batch's operands lie */
 static int add_chunk(as_panes *panes, rows_of operand, int64_t row, int64_t rows, int64_t first,
                      uint64_t span, int64_t tag)
 {
-    int status = find_groups(panes, operand.key, row, rows);
+    int status = as_panes_groups_of(panes, operand.key, row, rows);
     if (status != AS_OK)
         return status;
     as_pane *single = NULL;
@@ -289,7 +255,7 @@ static int add_chunk(as_panes *panes, rows_of operand, int64_t row, int64_t rows
     if (panes->program.steps == 0 && panes->keys && single != NULL &&
         as_groups_count(panes->groups) <= TABLE && (panes->counted == single || panes->counted == NULL)) {
         panes->counted = single;
-        count_in_tables(panes, panes->chunk->group, rows);
+        as_panes_count_groups(panes, panes->chunk->group, rows);
         return AS_OK;
     }
     if (outgrows(panes, operand.value, row, rows, single)) {
@@ -331,6 +297,8 @@ int as_panes_add(as_panes *panes, const as_operand *operand, int64_t rows, int64
         }
     }
     int status = as_groups_crowded(panes->groups) ? as_panes_renumber(panes) : AS_OK;
+    if (status == AS_OK && first == last && as_panes_counts_places(panes, parts.key, rows))
+        return as_panes_count_places(panes, parts.key, rows, first, tag);
     const bool large = as_groups_count(panes->groups) * pane_words(panes) * 8 > FETCH_FROM;
     const int64_t most =
         large ? CHUNK / 4 : CHUNK; /* cells that are fetched ahead must not push each other out */
@@ -338,6 +306,6 @@ int as_panes_add(as_panes *panes, const as_operand *operand, int64_t rows, int64
         const int64_t block = rows - row < most ? rows - row : most;
         status = add_chunk(panes, parts, row, block, first, (uint64_t)(last - first) + 1, tag);
     }
-    flush_tables(panes);
+    as_panes_counted(panes);
     return status;
 }

@@ -8,6 +8,15 @@
 #define TABLE 1024 /* groups that counting in tables is for */
 #define TABLES 4   /* so that rows of one group in a row do not wait for each other */
 
+/* What is known of the groups of a key column of few rows. */
+typedef struct as_places {
+    as_column column; /* of which `bytes` are a copy */
+    uint32_t few;     /* its rows; 0: nothing is known */
+    uint8_t *bytes;   /* offsets (of bytes), then values */
+    uint64_t size, room;
+    uint32_t group[TABLE]; /* UNKNOWN, or that of each row */
+} as_places;
+
 typedef struct as_pane {
     int64_t number, tag;
     uint64_t *cells;
@@ -35,6 +44,7 @@ struct as_panes {
     uint64_t time[CHUNK];
     uint32_t (*table)[TABLE]; /* TABLES of them */
     as_pane *counted;         /* whose rows are in the tables */
+    as_places places;
     /* the window that is open */
     as_pane **open;
     uint64_t opened, open_room;
@@ -58,6 +68,15 @@ as_pane *as_pane_find(as_panes *panes, int64_t number, int64_t tag);
 /* Cells for all groups there are. AS_OK | AS_E_MEMORY. */
 int as_pane_reserve(as_panes *panes, as_pane *pane);
 void as_pane_free(as_panes *panes, as_pane *pane);
+/* The groups of at most CHUNK rows, into chunk->group; groups get new numbers where that is due. */
+int as_panes_groups_of(as_panes *panes, const as_operand *key, int64_t row, int64_t rows);
+/* Counts rows of `panes->counted` by their groups, which are below TABLE; as_panes_counted adds that to its cells. */
+void as_panes_count_groups(as_panes *panes, const uint32_t *group, int64_t rows);
+void as_panes_counted(as_panes *panes);
+/* Whether rows that are all of one pane can be counted by where their key lies. */
+bool as_panes_counts_places(const as_panes *panes, const as_operand *key, int64_t rows);
+/* Counts them. AS_OK | AS_E_MEMORY. */
+int as_panes_count_places(as_panes *panes, const as_operand *key, int64_t rows, int64_t number, int64_t tag);
 /* Gives groups new numbers in every pane; those without rows are dropped. AS_OK | AS_E_MEMORY. */
 int as_panes_renumber(as_panes *panes);
 /* Makes the cells of all panes wide. AS_OK | AS_E_MEMORY. */

@@ -31,6 +31,7 @@ void as_panes_destroy(as_panes *panes)
     free(panes->chunk->spare);
     free(panes->chunk);
     free(panes->table);
+    free(panes->places.bytes);
     free(panes->pane);
     free(panes->open);
     free(panes->chosen);
@@ -91,6 +92,7 @@ static int renumber(as_panes *panes, const uint8_t *alive)
     const uint64_t before = as_groups_count(panes->groups);
     uint32_t *map = malloc((before + 1) * sizeof *map);
     int status = map == NULL ? AS_E_MEMORY : as_groups_renumber(panes->groups, alive, map);
+    panes->places.few = 0;
     for (uint64_t at = 0; at < panes->count && status == AS_OK; at++)
         status = renumber_pane(panes, panes->pane[at], map, before);
     free(map);

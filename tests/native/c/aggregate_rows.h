@@ -91,7 +91,9 @@ static inline column random_column(uint32_t how, uint32_t width, bool nullable, 
     made.operand.how = how;
     to->first = (int64_t)below(10);
     to->width = how == AS_HASH_BYTES ? 0 : width;
-    const int64_t values = to->first + rows + (int64_t)below(5);
+    const bool indexed = below(2) && rows;
+    const int64_t some = indexed && below(2) ? 1 + (int64_t)below((uint64_t)rows / 3 + 1) : rows + (int64_t)below(5);
+    const int64_t values = to->first + some;
     if (nullable && below(2))
         random_bits(&made, values);
     if (how == AS_HASH_BYTES) {
@@ -109,7 +111,7 @@ static inline column random_column(uint32_t how, uint32_t width, bool nullable, 
         made.data = data;
         to->data = data + 1;
     }
-    if (below(2) && rows) {
+    if (indexed) {
         made.index = malloc((size_t)rows * sizeof *made.index);
         for (int64_t i = 0; i < rows; i++)
             made.index[i] = (uint32_t)below((uint64_t)(values - to->first));
