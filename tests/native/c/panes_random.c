@@ -109,6 +109,15 @@ static void add(as_panes *panes, const batch *made, int64_t tag)
     }
 }
 
+/* Other keys at as many places, as in memory that is used again. */
+static void move_key(batch *of)
+{
+    if (of->key[0].operand.column.first == 0)
+        return;
+    of->key[0].operand.column.first--;
+    of->operands[1 + program.columns] = of->key[0].operand;
+}
+
 /* Only the rows are counted. */
 static as_program counting_program(void)
 {
@@ -213,12 +222,15 @@ static void round_of(void)
 {
     width = below(5) ? 1 + (int64_t)below(12) : 0;
     origin = width ? -(int64_t)below((uint64_t)width) : 0;
-    program = below(4) ? random_program(width != 0) : counting_program();
-    keys = (uint32_t)below(KEYS + 1);
+    const bool counting = below(3) == 0;
+    program = counting ? counting_program() : random_program(width != 0);
+    keys = counting ? 1 : (uint32_t)below(KEYS + 1);
     for (uint32_t key = 0; key < KEYS; key++) {
         how[key] = below(3) ? AS_HASH_SIGNED : AS_HASH_BYTES;
-        nullable[key] = below(3) == 0;
+        nullable[key] = below(3) == 0 && !counting;
     }
+    if (counting && width) /* most batches lie in one pane */
+        width = 100;
     known_keys = 0;
     row_count = 0;
     as_panes *panes = fresh();
@@ -230,10 +242,16 @@ static void round_of(void)
     for (int number = 0; number < batches; number++) {
         const int64_t count = (int64_t)below(below(5) ? 120 : 1300);
         made[number] = random_batch(&program, how, nullable, keys, count, low, low + 1 + (int64_t)below(60), spread, large);
-        if (below(3) == 0)
+        if (below(counting ? 20 : 3) == 0)
             as_panes_mark(panes);
-        for (uint64_t times = 1 + (below(3) == 0); times > 0; times--) /* what is known of its columns still holds */
-            add(panes, &made[number], width && below(4) == 0 ? (int64_t)below(9) : INT64_MIN);
+        add(panes, &made[number], width && below(4) == 0 ? (int64_t)below(9) : INT64_MIN);
+        for (uint64_t times = counting ? below(3) : 0; times > 0; times--) { /* of columns that are known already */
+            batch *again = &made[below((uint64_t)number + 1)];
+            if (below(3) == 0)
+                move_key(again);
+            if (row_count + again->rows < (int64_t)(sizeof rows / sizeof *rows) && (!width || low <= 0))
+                add(panes, again, INT64_MIN);
+        }
         const int64_t from = width ? (low - origin) / width + (int64_t)below(6) : 0;
         check_window(panes, from, 1 + (int64_t)below(9), below(2) ? INT64_MAX : (int64_t)below(9));
         CHECK(as_panes_open(panes, from, 3, INT64_MAX, 1) >= 0);
