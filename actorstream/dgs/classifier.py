@@ -161,8 +161,9 @@ class _Places:
         self._sorted: tuple[np.ndarray, np.ndarray] | None = None
         self._dense: tuple[int, np.ndarray] | None = None
 
-    def of(self, batch: Batch, where: str) -> np.ndarray:
-        """The place of each row's value, int64. DataError for a value that is not among them."""
+    def of(self, batch: Batch, where: str) -> Any:
+        """The place of each row's value, int64; one for all if they are the same text. DataError for a value that is not
+        among them."""
         column = batch.column(self.field)
         if column.field.plain and column.field.kind in INTEGERS:
             return self._of_integers(column.data, where)
@@ -202,7 +203,9 @@ class _Places:
             raise self._no_place(int(data[row]), row, where)
         return found
 
-    def _of_texts(self, column: Column, where: str) -> np.ndarray:
+    def _of_texts(self, column: Column, where: str) -> Any:
+        if column.length > 1 and column.validity is None and column.repeats():
+            return self._place(column.slice(0, 1).tolist()[0], 0, where)
         coded = column.arrow().dictionary_encode()
         indices = coded.indices.fill_null(-1).to_numpy(zero_copy_only=False)
         places = np.empty(len(coded.dictionary) + 1, np.int64)

@@ -29,10 +29,16 @@ class Slice(NamedTuple):
 class _Waiting:
     """Times of one inserted item, and how far it has gone."""
 
-    __slots__ = ("first", "item", "places", "times")
+    __slots__ = ("first", "item", "last", "places", "time", "times")
 
     def __init__(self, times: np.ndarray, item: Any, places: np.ndarray | None) -> None:
         self.times, self.item, self.places, self.first = times, item, places, 0
+        self.time, self.last = int(times[0]), int(times[-1])
+        """Of the first event that waits, and of the last."""
+
+    def go_on(self, first: int) -> None:
+        """The events before `first` have gone."""
+        self.first, self.time = first, int(self.times[first])
 
     def place(self, at: int) -> int:
         """The place of an event in its stream; NOTHING: it was not said."""
@@ -41,15 +47,17 @@ class _Waiting:
     def until(self, limit: int, place: int) -> int:
         """How many of the events come before (time `limit`, `place` in the stream)."""
         times = self.times
-        if limit == ENDED or times[-1] < limit:
+        if limit == ENDED or self.last < limit:
             return len(times)
+        if limit < self.time:
+            return self.first
         if place == ENDED:
-            return int(np.searchsorted(times, limit, "right"))
-        first = int(np.searchsorted(times, limit, "left"))
+            return int(times.searchsorted(limit, "right"))
+        first = int(times.searchsorted(limit, "left"))
         if place == NOTHING or self.places is None:
             return first
-        last = int(np.searchsorted(times, limit, "right"))
-        return first + int(np.searchsorted(self.places[first:last], place, "left"))
+        last = int(times.searchsorted(limit, "right"))
+        return first + int(self.places[first:last].searchsorted(place, "left"))
 
 
 class _Buffer:
@@ -67,10 +75,7 @@ class _Buffer:
     @property
     def head(self) -> int:
         """The least time that this tag has waiting or may still bring."""
-        if not self.waiting:
-            return self.bound
-        first = self.waiting[0]
-        return int(first.times[first.first])
+        return self.waiting[0].time if self.waiting else self.bound
 
     @property
     def head_place(self) -> int:
@@ -134,8 +139,9 @@ class Mailbox:
         buffer = self._buffers[tag]
         if times[0] < buffer.bound or not (checked or bool((times[1:] >= times[:-1]).all())):
             raise DataError(_decreases(tag, times, buffer.bound))
-        buffer.waiting.append(_Waiting(times, item, places))
-        buffer.bound = int(times[-1])
+        waiting = _Waiting(times, item, places)
+        buffer.waiting.append(waiting)
+        buffer.bound = waiting.last
         buffer.place = NOTHING if places is None else int(places[-1]) + 1
         self._moved(buffer)
 
@@ -165,7 +171,7 @@ class Mailbox:
                 found.append(Slice(buffer.tag, first.item, first.first, last))
                 released = True
                 if last < rows:
-                    first.first = last
+                    first.go_on(last)
                     break
                 buffer.waiting.popleft()
             if released:

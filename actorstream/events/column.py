@@ -214,6 +214,20 @@ class Column(msgspec.Struct, eq=False, gc=False):
         validity = None if self.validity is None else np.packbits(self.valid().take(index), bitorder="little")
         return Column(self.field, len(index), validity, data, None)
 
+    def repeats(self) -> bool:
+        """Whether all rows have the bytes of the first, of a variable-width column without nulls: 0.1 ns a byte."""
+        offsets = self.offsets[self.first : self.first + self.length + 1]  # type: ignore[index]
+        start, width = int(offsets[0]), int(offsets[1]) - int(offsets[0])
+        if int(offsets[-1]) - start != width * self.length:
+            return False
+        if not width:
+            return True
+        data = self.data[start : start + width * self.length]
+        # a text that is moved by one row and still the same, and rows that end where those of one width do
+        return bool(
+            np.array_equal(data[width:], data[:-width]) and (offsets[1:] - offsets[:-1] == width).all()
+        )
+
     def copy(self) -> Column:
         """The same rows in memory of their own and no larger than they need."""
         rows = slice(self.first, self.first + self.length)

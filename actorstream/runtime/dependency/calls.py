@@ -50,25 +50,28 @@ class ProgramCalls:
         replica.entry_min, replica.entry_max = batch.entry_min, batch.entry_max
         started = monotonic_ns()
         replica.began = batch.began or started
-        self._process(state, batch, self._tags[tag], self._batch if tag not in self._ticks else None)
+        name, whole = self._tags[tag], self._batch if tag not in self._ticks else None
+        if whole is None or not self._whole(whole, state, batch, name):
+            self._one_by_one(state, item.events(first, last), name)
         replica.execute_ns += monotonic_ns() - started
         replica.events_in += last - first
         replica.jumbo_in += 1
         item.finished(last - first)
         return state
 
-    def _process(self, state: Any, batch: Batch, tag: Tag, whole: Callable[..., Any] | None) -> None:
-        """One slice: as columns if the program can and will, else one event after the other."""
-        if whole is not None:
-            try:
-                answer = whole(state, batch, tag)
-                if answer is not NotImplemented:
-                    if answer is not None:
-                        self.replica.take(answer)
-                    return
-            except Exception as error:
-                raise self._error(error, batch if batch.rows > 1 else batch.events()[0]) from error
-        events = batch.events()
+    def _whole(self, whole: Callable[..., Any], state: Any, batch: Batch, tag: Tag) -> bool:
+        """One slice as columns, if the program will."""
+        try:
+            answer = whole(state, batch, tag)
+            if answer is NotImplemented:
+                return False
+            if answer is not None:
+                self.replica.take(answer)
+        except Exception as error:
+            raise self._error(error, batch if batch.rows > 1 else batch.events()[0]) from error
+        return True
+
+    def _one_by_one(self, state: Any, events: list[Any], tag: Tag) -> None:
         out = self.replica.outbox.events["default"]
         rest: Any = iter(events)
         answers = map(self._update, repeat(state), rest, repeat(tag))

@@ -22,13 +22,19 @@ if TYPE_CHECKING:
 DATA, END = int(FrameKind.DATA), int(FrameKind.END)
 
 
+MADE = 1024
+"""Events made at a time of a batch that is worked on in smaller slices."""
+
+
 class Held:
     """A frame that was looked at and not consumed: its rows, and how many of them are not worked on yet."""
 
-    __slots__ = ("batch", "kind", "left")
+    __slots__ = ("_events", "_first", "batch", "kind", "left")
 
     def __init__(self, kind: int, batch: Batch | None) -> None:
         self.kind, self.batch = kind, batch
+        self._events: list[Any] = []
+        self._first = 0
         self.left = 0 if batch is None else batch.rows
 
     def rows(self, first: int, last: int) -> Batch:
@@ -38,6 +44,17 @@ class Held:
         part = batch.slice(first, last - first)
         part.began = batch.began
         return part  # type: ignore[no-any-return]
+
+    def events(self, first: int, last: int) -> list[Any]:
+        """Rows `first` to `last` as events. Those of small slices are made many at a time: a slice of one row costs ten
+        times what its share does."""
+        batch: Any = self.batch
+        if last - first >= MADE or last - first == batch.rows:
+            return self.rows(first, last).events()
+        if not self._first <= first <= last <= self._first + len(self._events):
+            self._first = first
+            self._events = batch.slice(first, min(MADE, batch.rows - first)).events()
+        return self._events[first - self._first : last - self._first]
 
     @property
     def time(self) -> int:
@@ -50,6 +67,7 @@ class Held:
         self.left -= rows
         if not self.left:
             self.batch = None
+            self._events = []
 
 
 class TagLane(InLane):

@@ -33,10 +33,19 @@ def _from_array(kind: type, value: Any) -> Any:
     raise NotImplementedError(f"a state with a {kind.__name__}")
 
 
-_Parts = list[tuple[int, int, msgspec.Raw]]
+class _Promise(msgspec.Struct, array_like=True, tag=PROMISE):
+    tag: int
+    bound: int
+    place: int
+
+
+class _Request(msgspec.Struct, array_like=True, tag=REQUEST):
+    tag: int
+    times: bytes
+    places: bytes | None
+
+
 _encoder = msgspec.msgpack.Encoder(enc_hook=_array)
-_decoder = msgspec.msgpack.Decoder(_Parts)
-_request = msgspec.msgpack.Decoder(tuple[bytes, bytes | None])
 
 
 class Codec:
@@ -50,18 +59,22 @@ class Codec:
     def __init__(self, state: Any, where: str) -> None:
         self.where = where
         self._name = getattr(state, "__name__", str(state))
-        self._state: Callable[[Any], Any] = msgspec.msgpack.Decoder(state, dec_hook=_from_array).decode
+        fields = [("number", int), ("state", state)]
+        self._up = msgspec.defstruct("_Up", fields, array_like=True, tag=UP)
+        down = msgspec.defstruct("_Down", fields, array_like=True, tag=DOWN)
+        messages = list[_Promise | _Request | self._up | down]  # type: ignore[name-defined, valid-type]
+        self._decode: Callable[[Any], Any] = msgspec.msgpack.Decoder(messages, dec_hook=_from_array).decode
 
     def encode(self, messages: Iterable[Message]) -> bytes:
         """DataError: a state is not of values that msgpack can carry."""
         parts: list[Any] = []
         for message in messages:
             if isinstance(message, Promise):
-                parts.append((PROMISE, message.tag, (message.bound, message.place)))
+                parts.append((PROMISE, message.tag, message.bound, message.place))
             elif isinstance(message, Request):
                 places = None if message.places is None else message.places.tobytes()
                 tag = END_OF_INPUT if message.tag is None else message.tag
-                parts.append((REQUEST, tag, (message.times.tobytes(), places)))
+                parts.append((REQUEST, tag, message.times.tobytes(), places))
             elif isinstance(message, StateUp):
                 parts.append((UP, message.covered, message.state))
             else:
@@ -77,23 +90,21 @@ class Codec:
     def decode(self, data: Any) -> list[Message]:
         """DataError: a state is not of the class that the program says."""
         try:
-            return [self._message(kind, number, raw) for kind, number, raw in _decoder.decode(data)]
+            return [self._message(each) for each in self._decode(data)]
         except (msgspec.DecodeError, NotImplementedError) as error:
             raise DataError(
                 f"{self.where}: a state that came from another process is no {self._name}: {error}; allowed: what "
                 "the annotations of its fields say"
             ) from error
 
-    def _message(self, kind: int, number: int, raw: msgspec.Raw) -> Message:
-        if kind == PROMISE:
-            return Promise(number, *msgspec.msgpack.decode(raw))
-        if kind == REQUEST:
-            times, places = _request.decode(raw)
+    def _message(self, said: Any) -> Message:
+        kind = type(said)
+        if kind is _Promise:
+            return Promise(said.tag, said.bound, said.place)
+        if kind is _Request:
             return Request(
-                None if number == END_OF_INPUT else number,
-                np.frombuffer(times, np.int64),
-                None if places is None else np.frombuffer(places, np.int64),
+                None if said.tag == END_OF_INPUT else said.tag,
+                np.frombuffer(said.times, np.int64),
+                None if said.places is None else np.frombuffer(said.places, np.int64),
             )
-        if kind == UP:
-            return StateUp(self._state(raw), number)
-        return StateDown(self._state(raw), number)
+        return (StateUp if kind is self._up else StateDown)(said.state, said.number)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from actorstream.dgs.tagging import Tick
+from actorstream.dgs.worker import StateDown
 from actorstream.events.batch import Batch
 from actorstream.metrics.counters import Counter
 from actorstream.runtime.dependency.lanes import DATA, Held
@@ -160,6 +161,8 @@ class ProgramUnit(Unit):
         if protocol.to_parent:
             if each.up is not None:
                 each.up.say(protocol.to_parent)
+                if not protocol.adds:
+                    each.up.flush()  # the parent waits for it, and this worker for the parent
             elif each.parent is not None:
                 for answer in protocol.to_parent:
                     each.parent.protocol.from_child(each.which, answer)
@@ -169,7 +172,10 @@ class ProgramUnit(Unit):
             if not messages:
                 continue
             if link is not None:
+                waits = any(type(message) is StateDown for message in messages)
                 link.say(messages)  # type: ignore[arg-type]
+                if waits:  # before what is here goes on with its own share
+                    link.flush()
             elif child is not None:
                 for message in messages:
                     child.protocol.from_parent(message)

@@ -239,3 +239,14 @@ def test_nbytes_counts_only_the_rows() -> None:
 def test_copies_let_go_of_the_original() -> None:
     text = Column.from_values(field(str), ["abc"] * 100).slice(50, 2).copy()
     assert len(text.data) == 6 and text.data.base is None
+
+
+@given(
+    st.lists(st.sampled_from(["", "a", "b", "ab", "aba"]), min_size=1, max_size=12),
+    st.booleans(),
+    st.integers(0, 2),
+)
+def test_a_column_knows_whether_all_its_texts_are_the_same(values: list[str], same: bool, first: int) -> None:
+    values = values[:1] * len(values) if same else values
+    column = Column.from_values(field(str), ["xy"] * first + values + ["z"]).slice(first, len(values))
+    assert column.repeats() == (len(set(values)) == 1)
