@@ -30,7 +30,7 @@ SETTINGS = tuple(product(COUNTS, COUNTS))
 OPERATORS: Mapping[str, type[Actor]] = {"pos_rep": PosRep, "new_seg": NewSeg}
 LAYERS = {"ol": "operator", "cl": "channel"}
 """Who merges streams, as a deployment says it: operators of their own, or who reads the channel."""
-LEAST_ROWS = 256
+LEAST_ROWS = 1024
 """That an injector reads at once where it is asked for more."""
 KEPT = 2 * EVERY
 """Seconds of traffic that come again and again."""

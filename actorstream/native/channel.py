@@ -22,6 +22,8 @@ ENTRY_VERSION = 1
 NO_LOAN = 0xFFFFFFFF
 
 _send = lib.as_channel_send
+_send_run = lib.as_channel_send_run
+_run = lib.as_channel_run
 _send_row = lib.as_channel_send_row
 _take_row = lib.as_channel_take_row
 _peek = lib.as_channel_peek
@@ -113,7 +115,7 @@ class SendRing:
     """The producer's end of a channel. One thread at a time. Opening it takes the end over from whoever
     had it."""
 
-    __slots__ = ("_buffer", "_entry", "_keep", "_producer", "_row", "row")
+    __slots__ = ("_buffer", "_entry", "_keep", "_producer", "_row", "_sent", "row")
 
     def __init__(
         self,
@@ -135,6 +137,7 @@ class SendRing:
         self._producer = opened(handle, f"sending end of the channel at {offset}")
         self._entry = ffi.new("as_entry *")
         self._buffer = ffi.buffer(self._entry)
+        self._sent = ffi.new("uint32_t *")
         self._row = ffi.new("as_entry *")
         self.row = ffi.buffer(self._row)
         """The entry that `send_row` sends: 128 bytes; kind, magic and loan are filled by sending."""
@@ -155,6 +158,20 @@ class SendRing:
         if code != 1:
             raise_status(code, "send")
         return False
+
+    def send_run(self, fields: tuple[int, ...], block: Block, step: int) -> int:
+        """Publishes the rows of an entry as hand-overs of `step` rows each, as many as there is credit for, and lends
+        `block` with each; answers how many. `bytes`: of one hand-over. If they are fewer than all, the consumer rings
+        when there is credit.
+
+        BrokenError, ClosedError: as in `send`."""
+        ENTRY.pack_into(self._buffer, 0, *fields)
+        code = _send_run(
+            self._producer or self.handle, self._entry, block._hold or block.handle, step, self._sent
+        )
+        if code not in (0, 1):
+            raise_status(code, "send")
+        return int(self._sent[0])
 
     def send_row(self) -> bool:
         """Publishes the entry in `row`, if all before it is consumed. False: it is not, and nothing was changed.
@@ -243,7 +260,7 @@ class SendRing:
 class ReceiveRing:
     """The consumer's end of a channel. One thread at a time; its blocks may be released by any thread."""
 
-    __slots__ = ("_consumer", "_entry", "_keep", "entry")
+    __slots__ = ("_consumer", "_entry", "_keep", "_rows", "entry")
 
     def __init__(
         self,
@@ -265,6 +282,7 @@ class ReceiveRing:
         self._entry = ffi.new("as_entry *")
         self.entry = ffi.buffer(self._entry)
         """The bytes of the entry that was peeked or taken last."""
+        self._rows = ffi.new("int64_t *")
 
     def peek(self, ahead: int = 0) -> tuple[Any, ...] | None:
         """The fields of the entry `ahead` places behind the head (`Entry._make` names them); None: not there
@@ -300,6 +318,15 @@ class ReceiveRing:
         if hold == _NULL:
             raise_errno(f"borrow from arena {arena.id}")
         return Block(hold, False, self._keep)
+
+    def run(self, most: int) -> tuple[int, int]:
+        """How many entries from the head on, at most `most`, hand over rows of one block that follow each other, and how
+        many rows these are. (0, 0): nothing waits, or the head is no data."""
+        return _run(self._consumer or self.handle, most, self._rows), self._rows[0]
+
+    def consume_run(self, borrowed: int, count: int) -> None:
+        """Takes the first `count` entries away; all but the first `borrowed` of them give their blocks back."""
+        lib.as_channel_consume_run(self._consumer or self.handle, borrowed, count)
 
     def consume(self, count: int = 1) -> None:
         """Takes the first `count` entries away, which gives their bytes back to the producer as credit."""

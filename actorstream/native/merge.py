@@ -17,6 +17,7 @@ MOST_LANES: int = lib.AS_MERGE_LANES
 ENDED = 2**63 - 1
 #: What a lane promises that has promised nothing.
 NOTHING = -(2**63)
+_WORDS = ffi.typeof("uint64_t *")
 _TAGS, _INT64, _MIXED = ffi.typeof("uint16_t *"), ffi.typeof("int64_t *"), lib.AS_MERGE_MIXED
 _cast, _ready = ffi.cast, lib.as_merge_ready
 
@@ -48,6 +49,10 @@ class Merge:
         self._lane = ffi.new("uint32_t *")
         self._kept: list[tuple[np.ndarray, ...]] = [()] * len(ranks)
         self._tags: Tags = np.empty(0, np.uint16)
+
+    @property
+    def lanes(self) -> int:
+        return self._count
 
     def fill(self, lane: int, time: np.ndarray, ties: Sequence[np.ndarray] = ()) -> None:
         """The next rows of a lane whose rows are used up: int64 columns of one length, contiguous, sorted by (time, ties).
@@ -101,6 +106,54 @@ class Merge:
         if rows and lane != _MIXED:
             return rows, lane, tags[:0]
         return rows, None, tags[:rows]
+
+
+class Pour:
+    """Puts rows that a merge has tagged into columns, all columns in one call.
+
+    Args:
+        merge: says how far its lanes are.
+        widths: bytes of a value of each column: 1, 2, 4 or 8.
+
+    Raises:
+        ValueError: another width.
+    """
+
+    __slots__ = ("_from", "_from_at", "_merge", "_scratch", "_to", "_to_at", "_widths")
+
+    def __init__(self, merge: Merge, widths: Sequence[int]) -> None:
+        if any(width not in (1, 2, 4, 8) for width in widths):
+            raise ValueError(f"merge: values of {list(widths)} bytes; allowed: 1, 2, 4, 8")
+        self._merge = merge
+        self._widths = ffi.new("uint32_t[]", list(widths))
+        self._from = np.zeros((max(1, merge.lanes), len(widths)), np.uint64)
+        self._to = np.zeros(len(widths), np.uint64)
+        self._scratch = ffi.new("uint64_t[]", 2 * max(1, merge.lanes))
+        self._from_at = _cast(_WORDS, address_of(self._from))
+        self._to_at = _cast(_WORDS, address_of(self._to))
+
+    def begin(self, addresses: Sequence[int]) -> None:
+        """Where the values of each column go from now on."""
+        self._to[:] = addresses
+
+    def draw(self, lane: int, addresses: Sequence[int] | np.ndarray) -> None:
+        """Where the values of each column of a lane lie, from the row on that `Merge.fill` was given as its first."""
+        self._from[lane] = addresses
+
+    def put(self, tags: Tags) -> None:
+        """The rows that the merge has just tagged, behind those put before. The caller sees to the room."""
+        merge = self._merge
+        lib.as_merge_pour(
+            merge._lanes,
+            merge._count,
+            _cast(_TAGS, address_of(tags)),
+            len(tags),
+            self._from_at,
+            self._widths,
+            len(self._to),
+            self._to_at,
+            self._scratch,
+        )
 
 
 def gather(tags: Tags, sources: Sequence[np.ndarray | None]) -> np.ndarray:

@@ -39,7 +39,7 @@ class TimestampGate(Gate):
         super().__init__(lanes)
         count = len(lanes)
         self.ties = ties
-        self._merge = Merge(ranks if ranks is not None else [0] * count, ties)
+        self.kernel = self._merge = Merge(ranks if ranks is not None else [0] * count, ties)
         self._left = [0] * count
         self.taken = [0] * count
         """Rows of each lane among those that the last `ready` answered with tags."""
@@ -64,6 +64,15 @@ class TimestampGate(Gate):
             if not lane.held and not lane.ended and lane.head() is not None:
                 return lane
         return None
+
+    def due(self) -> list[Any]:
+        """All lanes that have no row here and whose head may be taken in, as of now."""
+        left, behind = self._left, self._behind
+        return [
+            lane
+            for at, lane in enumerate(self.lanes)
+            if not (lane.held or left[at] or lane.ended or behind[at]) and lane.head() is not None
+        ]
 
     def put(self, at: int, time: np.ndarray, ties: Sequence[np.ndarray] = ()) -> None:
         """Takes in the next rows of lane `at`: contiguous int64 columns, sorted by (time, ties).
@@ -162,11 +171,14 @@ class TimestampGate(Gate):
                 found = bound
         return found
 
+    def rows(self) -> int:
+        """That are here and have not gone."""
+        return sum(self._left) + sum(len(time) for queue in self._behind for time, _ in queue)
+
     def latest(self) -> int:
         """The greatest time that came in."""
         return max(self._last, default=NOTHING)
 
     def statistics(self) -> dict[str, int]:
         """`rows` that are here, and how many of them are `behind` what the merge has: they have left their channel."""
-        behind = sum(len(time) for queue in self._behind for time, _ in queue)
-        return {"rows": sum(self._left) + behind, "behind": behind}
+        return {"rows": self.rows(), "behind": self.rows() - sum(self._left)}

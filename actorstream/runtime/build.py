@@ -16,18 +16,19 @@ from actorstream.runtime.channels import open_channels
 from actorstream.runtime.dependency.build import ProgramBuilder
 from actorstream.runtime.dependency.output import TagLane
 from actorstream.runtime.dependency.replica import ProgramReplica
+from actorstream.runtime.direct_edge import DirectEdge, takes_events
 from actorstream.runtime.hooks import EventCall, operator_error
 from actorstream.runtime.idle_output import IdleOutLane
 from actorstream.runtime.idleness import IDLE_WORD, IdleInLane, Idleness
 from actorstream.runtime.numbered_replica import NumberedReplica
 from actorstream.runtime.numbering import Follower, Numberer, Numbering
 from actorstream.runtime.operator_unit import InLane, OperatorUnit
-from actorstream.runtime.output import ChannelEdge, DirectEdge, LaneEdge, OutLane, takes_events
+from actorstream.runtime.output import ChannelEdge, LaneEdge, OutLane
 from actorstream.runtime.pooled_serial_unit import PooledSerialUnit
 from actorstream.runtime.pooled_unit import ExclusiveUnit
 from actorstream.runtime.replica import Replica
 from actorstream.runtime.restoring import restore_replicas
-from actorstream.runtime.routing import make_router
+from actorstream.runtime.routing import FEW_ROWS, make_router
 from actorstream.runtime.serial_output import ByNumber, SerialLane
 from actorstream.runtime.serial_unit import SerialInLane, SerialUnit, SideLane
 from actorstream.runtime.shared_unit import SharedUnit
@@ -326,7 +327,7 @@ class _Builder:
             kind = partial(SerialLane, numbering=self._numbering(unit, point))
         elif link.edge.consumer in self.programs:
             kind = TagLane
-        return kind(  # type: ignore[no-any-return]
+        lane: OutLane = kind(
             channel,
             arena,
             wire=wire,
@@ -338,6 +339,8 @@ class _Builder:
             to_events=not takes_batches(self.job.graph.actors[link.edge.consumer].cls),
             single=single_sender(channel, rows, wire.plain.fingerprint, link.producer),
         )
+        lane.runs = link.edge.index in self.job.timestamp.edges and lane.batch_size <= FEW_ROWS
+        return lane
 
     def _row_format(self, link: Link) -> RowFormat | None:
         """How a single event travels by itself on a channel."""

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from actorstream.metrics.counters import ROW_WORDS
-from actorstream.runtime.output import DirectEdge, Edge
+from actorstream.runtime.direct_edge import DirectEdge
+from actorstream.runtime.output import Edge
 from actorstream.runtime.replica import Replica
 
 if TYPE_CHECKING:

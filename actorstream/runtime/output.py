@@ -20,12 +20,16 @@ if TYPE_CHECKING:
     from actorstream.events.jumbo import JumboTuple
     from actorstream.events.schema import Schema
     from actorstream.native.arena import Arena
-    from actorstream.runtime.replica import Replica
     from actorstream.runtime.routing import Router
     from actorstream.runtime.single_row import SendSingle
     from actorstream.runtime.wire import Wire
 
 
+RUN_ROWS = 1024
+"""Most rows of a run of jumbo tuples."""
+RUN_WAITS = 128
+"""Rows that a run waits for while the consumer has something to do: 219,000 rows/s through one injector, six instances and
+six sinks, 144,000 without (suite `linear-road`, jumbo tuples of 1)."""
 POLL_EVERY = 8
 """Frames between two looks at what the consumer has returned."""
 
@@ -68,6 +72,7 @@ class OutLane:
         "plan",
         "producer",
         "rows",
+        "runs",
         "sequence",
         "to_events",
         "transfer_ns",
@@ -96,6 +101,9 @@ class OutLane:
         self.pending: deque[Any] = deque()  # of Batch, or Frame for barrier and end
         self.rows = 0
         self.blocked = False
+        self.runs = False
+        """Whether the consumer takes in what waits together: small jumbo tuples are then encoded together, and sent as a
+        run of hand-overs that share a block."""
         self.sequence = 0
         self.jumbo_out = 0
         self.transfer_ns = 0
@@ -122,7 +130,8 @@ class OutLane:
                     return
         self.pending.append(batch)
         self.rows += batch.rows
-        if not self.blocked and (self.rows >= self.batch_size or self.channel.is_empty()):
+        most = max(self.batch_size, RUN_WAITS) if self.runs else self.batch_size
+        if not self.blocked and (self.rows >= most or self.channel.is_empty()):
             self.flush()
 
     def _send_whole(self, batch: Batch, rows: int) -> bool:
@@ -188,17 +197,13 @@ class OutLane:
         self.channel.poll()
         while self._encoded is not None or self.pending:
             frame = self._encoded or self._next_frame()
-            if frame is not None:
-                frame.sequence = self.sequence
-            if frame is None or not self.channel.send_nowait(frame):
+            if frame is None or not self._hand_over(frame):
                 self._encoded = frame
                 self.blocked = True
                 self.transfer_ns += monotonic_ns() - started
                 self.on_blocked(self)
                 return False
             self._encoded = None
-            self.sequence += 1
-            self.jumbo_out += 1
         self.blocked = False
         self.transfer_ns += monotonic_ns() - started
         if self.frontier is not None:
@@ -206,13 +211,28 @@ class OutLane:
             self.frontier = None
         return True
 
+    def _hand_over(self, frame: Frame) -> bool:
+        """Whether the channel has taken the frame; of a run, what it has not taken is left in it."""
+        frame.sequence = before = self.sequence
+        if self.runs and frame.rows > self.batch_size:
+            self.channel.send_run_nowait(frame, self.batch_size)
+            self.sequence = frame.sequence
+            self.jumbo_out += frame.sequence - before
+            return not frame.rows
+        if not self.channel.send_nowait(frame):
+            return False
+        self.sequence = before + 1
+        self.jumbo_out += 1
+        return True
+
     def _next_frame(self) -> Frame | None:
-        """Takes the next jumbo tuple, or control mark, off the queue; None if the channel would not admit it."""
+        """Takes the next jumbo tuple or run of them, or control mark, off the queue; None if the channel would not admit
+        it, or nothing of it."""
         head = self.pending[0]
         if isinstance(head, Frame):
             self.pending.popleft()
             return head
-        limit = self.batch_size
+        limit = max(self.batch_size, RUN_ROWS) if self.runs else self.batch_size
         if head.nbytes > self.byte_limit:
             limit = max(1, min(limit, head.rows * self.byte_limit // head.nbytes))
         if head.rows >= limit:
@@ -220,7 +240,8 @@ class OutLane:
             nbytes = head.nbytes * rows // head.rows if head.rows else head.nbytes
         else:
             parts, rows, nbytes = self._gather(limit)
-        if not self.channel.admits(nbytes):
+        each = nbytes if not self.runs or rows <= self.batch_size else -(-nbytes * self.batch_size // rows)
+        if not self.channel.admits(each):
             return None
         if len(parts) == 1 and rows < head.rows:
             parts = [head.slice(0, rows)]
@@ -229,11 +250,14 @@ class OutLane:
             for _ in parts:
                 self.pending.popleft()
         self.rows -= rows
-        return (
+        frame = (
             self._parts(parts, nbytes)
             if len(parts) > 1
             else self._whole(parts[0]) or self._parts(parts, nbytes)
         )
+        if self.runs and rows > self.batch_size:
+            frame.nbytes = -(-frame.nbytes * self.batch_size // rows)
+        return frame
 
     def _gather(self, limit: int) -> tuple[list[Batch], int, int]:
         parts: list[Batch] = []
@@ -379,33 +403,3 @@ class LaneEdge:
     def flush(self) -> None:
         if self.lane.pending and not self.lane.blocked:
             self.lane.flush()
-
-
-def takes_events(edge: Edge) -> bool:
-    """Whether the consumer behind an edge is handed the very batch, and asks it for events."""
-    if isinstance(edge, DirectEdge):
-        return not edge.consumer.calls[edge.input].takes_batch
-    return any(lane.arena is None and lane.to_events for lane in getattr(edge, "lanes", ()))
-
-
-class DirectEdge:
-    """A forward edge inside one process: the neighbour is called with no queue between (AIR section 3.4).
-
-    Ends and barriers go through the unit that runs both, see `Unit`."""
-
-    __slots__ = ("consumer", "input")
-
-    def __init__(self, consumer: Replica, input_name: str) -> None:
-        self.consumer, self.input = consumer, input_name
-
-    def push(self, batch: Batch) -> None:
-        self.consumer.accept(batch, self.input)
-
-    def flush(self) -> None:
-        """Nothing waits here; the neighbour's own edges are flushed by the unit."""
-
-    def control(self, kind: FrameKind, barrier: int) -> None:
-        """The unit walks its replicas itself."""
-
-    def advance(self, frontier: int) -> None:
-        self.consumer.advance(frontier)

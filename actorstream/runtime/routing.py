@@ -18,6 +18,8 @@ from actorstream.events.fields import FLOATS, Kind
 from actorstream.native.kernels import BYTES, FLOAT, SIGNED, UNSIGNED, Partitioner
 from actorstream.native.pieces import ColumnTable
 
+FEW_ROWS = 64
+"""Jumbo tuples of at most so many rows are made of a larger batch together, not one by one."""
 Parts = Iterable[tuple[int, Batch]]
 Router = Callable[[Batch], Parts]
 
@@ -68,10 +70,24 @@ class Shuffle:
             at = self.next
             self.next = (at + 1) % self.consumers
             return ((at, batch),)
+        if self.batch_size <= FEW_ROWS:
+            return self._dealt(batch)
         parts = []
         for first in range(0, batch.rows, self.batch_size):
             parts.append((self.next, batch.slice(first, min(self.batch_size, batch.rows - first))))
             self.next = (self.next + 1) % self.consumers
+        return parts
+
+    def _dealt(self, batch: Batch) -> Parts:
+        """The same shares, each as one selection: so many cuts would cost more than their rows."""
+        cuts = np.arange(batch.rows, dtype=np.uint32) // self.batch_size
+        owner = (cuts + self.next) % self.consumers
+        self.next = (self.next + int(cuts[-1]) + 1) % self.consumers
+        parts = []
+        for consumer in range(self.consumers):
+            index = np.flatnonzero(owner == consumer).astype(np.uint32)
+            if len(index):
+                parts.append((consumer, batch.selection(index)))
         return parts
 
 

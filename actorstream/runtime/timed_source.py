@@ -24,10 +24,17 @@ if TYPE_CHECKING:
     from actorstream.events.schema import Schema
 
 MOST_PARTITIONS = 4096
+LEAST_READ = 1024
+"""Rows that a source is asked for however few a jumbo tuple has."""
 
 
 class TimedSourceUnit(SourceUnit):
-    """A source whose rows leave it in the order of time: it promises the time of the last one, or more."""
+    """A source whose rows leave it in the order of time: it promises the time of the last one, or more.
+
+    It reads LEAST_READ rows at once at least, since no order depends on how many are read."""
+
+    def __init__(self, *arguments: Any, batch_size: int, **options: Any) -> None:
+        super().__init__(*arguments, batch_size=max(batch_size, LEAST_READ), **options)
 
     def _send(self, batch: Batch, entered: int) -> None:
         super()._send(batch, entered)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from actorstream.ordering.none import NoOrder
 from actorstream.ordering.timestamp import TimestampGate
+from actorstream.runtime.ready_rows import ReadyRows
 from actorstream.runtime.timed_source import MOST_PARTITIONS, MergedPartitions
 from actorstream.runtime.timestamp_lane import TimestampInLane
 from actorstream.runtime.timestamp_unit import TimestampUnit
@@ -50,6 +51,7 @@ def timestamp_unit(
                 link.edge.name,
                 receivers[link.channel.id],
                 decoder(link),
+                local=not link.remote,
                 rank=link.edge.input,
                 columns=producer.columns if several and not producer.by_value else (),
                 by_value=several and producer.by_value,
@@ -62,17 +64,29 @@ def timestamp_unit(
     ties = max(len(lane.columns) for lane in lanes)
     schemas = {link.edge.input: job.wires[link.edge.index].plain for link in own}
     alike = len({schema.user.fingerprint for schema in schemas.values()}) == 1
-    return TimestampUnit(
-        worker,
-        head,
+    one_stream = alike and type(head.actor).one_stream
+    as_events = not any(call.takes_batch for call in head.calls.values())
+    together = (
+        (one_stream or len(schemas) == 1)
+        and len({schema.fingerprint for schema in schemas.values()}) == 1
+        and all(schema.fixed for schema in schemas.values())
+        and not any(lane.by_value for lane in lanes)
+        and not as_events
+    )
+    schema = next(iter(schemas.values())) if together else None
+    for lane in lanes:
+        lane.packs = schema if len(lanes) > 1 else None
+    gate = TimestampGate(lanes, [lane.rank for lane in lanes], ties)
+    ready_rows = ReadyRows(
+        gate,
         lanes,
-        TimestampGate(lanes, [lane.rank for lane in lanes], ties),
-        sides,
-        NoOrder(sides),
         batch_size=job.deploy.batch_size,
         wanted={rank: schema.system for rank, schema in schemas.items()},
-        one_stream=alike and type(head.actor).one_stream,
+        as_events=as_events,
+        one_stream=one_stream,
+        schema=schema,
     )
+    return TimestampUnit(worker, head, lanes, gate, sides, NoOrder(sides), ready_rows)
 
 
 def timed_source(job: Job, source: Any, planned: PlannedReplica) -> Any:

@@ -12,21 +12,29 @@ from actorstream.events.batch import Batch
 from actorstream.events.column import Column
 from actorstream.native.merge import Tags, gather
 from actorstream.runtime.idleness import IDLE_WORD
+from actorstream.runtime.merged_rows import packed
 from actorstream.runtime.operator_unit import InLane
-from actorstream.transports.base import FRONTIER_END, Frame, ReceiveChannel
+from actorstream.transports.base import FRONTIER_END, Frame, FrameKind, ReceiveChannel
 
 if TYPE_CHECKING:
-    pass
+    from actorstream.events.schema import Schema
 
 _ZEROS = np.zeros(1, np.int64)
 
 
+MOST_RUN = 1024
+"""Frames that are taken in at once."""
+_THERE = Frame(FrameKind.HEARTBEAT)
+"""Says only that something waits behind the frames that are worked on."""
+
+
 class TimestampInLane(InLane):
-    """A channel that brings rows in the order (event time, `columns`). `rank`: of its input.
+    """A channel that brings rows in the order (event time, `columns`). `rank`: of its input; `local`: whether the producer
+    is in this process, so that payloads are batches.
 
-    The frame that is worked on stays in the channel until its rows have gone, unless a tie keeps them."""
+    The frames that are worked on stay in the channel until their rows have gone, unless a tie keeps them."""
 
-    __slots__ = ("batches", "buffered", "by_value", "columns", "idles", "open", "rank")
+    __slots__ = ("batches", "buffered", "by_value", "columns", "idles", "local", "open", "packs", "rank")
 
     def __init__(
         self,
@@ -35,22 +43,28 @@ class TimestampInLane(InLane):
         channel: ReceiveChannel,
         decode: Callable[[Frame], Batch],
         *,
+        local: bool = False,
         rank: int,
         columns: tuple[str, ...] = (),
         by_value: bool = False,
     ) -> None:
         super().__init__(index, input_name, channel, decode)
-        self.rank, self.columns, self.by_value = rank, columns, by_value
+        self.rank, self.columns, self.by_value, self.local = rank, columns, by_value, local
         self.idles = channel.channel.frontiers > IDLE_WORD
-        self.open = False
-        """Whether the frame at the head of the channel was taken in, and not consumed yet."""
+        self.packs: Schema | None = None
+        """What selections are gathered as when they are taken in, since they are to be merged; None: they are not."""
+        self.open = 0
+        """Frames at the head of the channel that were taken in, and not consumed yet."""
         self.batches: deque[Batch] = deque()
         """Rows that were taken in and have not gone, oldest first; what lies behind the first has left the channel."""
         self.buffered = 0
         """Bytes of rows that have left the channel and wait here for their tie."""
 
     def head(self) -> Frame | None:
-        return self.channel.peek(1 if self.open else 0)
+        """The first frame that was not taken in; while others are worked on, only whether there is one."""
+        if self.open:
+            return _THERE if self.channel.waiting() > self.open else None
+        return self.channel.peek()
 
     def is_idle(self) -> bool:
         return self.idles and bool(self.channel.frontier(IDLE_WORD) & 1)
@@ -62,14 +76,23 @@ class TimestampInLane(InLane):
         return self.channel.frontier(0)
 
     def take_in(self) -> Batch:
-        """The rows of the head, which is data."""
+        """The rows of the head, which is data, and of what follows it in the same payload."""
         self.buffer()
-        frame = self.channel.peek()
+        channel = self.channel
+        frame = channel.peek()
         assert frame is not None
-        batch = self.decode(frame)
+        count, rows = channel.run(MOST_RUN)
+        if count == 1:
+            batch = self.decode(frame)
+            if self.local and rows != batch.rows:
+                batch = batch.slice(frame.first, rows)
+        else:
+            batch = self._run(frame, rows)
+        if self.packs is not None:
+            batch = packed(batch, self.packs)
         batch.entry_min, batch.entry_max, batch.began = frame.min_entry, frame.max_entry, frame.began
         self.batches.append(batch)
-        self.open = True
+        self.open = count
         return batch
 
     def take_back(self, batch: Batch) -> None:
@@ -77,19 +100,40 @@ class TimestampInLane(InLane):
         self.batches.append(batch)
         self.buffered += batch.nbytes
 
+    def _run(self, frame: Frame, rows: int) -> Batch:
+        if self.local:
+            whole: Batch = frame.payload
+            return whole if whole.rows == rows else whole.slice(frame.first, rows)
+        own, frame.rows = frame.rows, rows
+        batch = self.decode(frame)
+        frame.rows = own
+        return batch
+
+    def consume_open(self) -> None:
+        """The frames that are worked on leave the channel."""
+        if self.open == 1:
+            self.channel.consume()
+        else:
+            self.channel.consume_run(self.open)
+        self.taken += self.open
+        self.open = 0
+
+    def drop(self) -> None:
+        """None of the rows that were taken in last is left."""
+        self.batches.pop()
+        self.consume_open()
+
     def buffer(self) -> None:
-        """The frame that is worked on leaves the channel before its rows have gone."""
+        """The frames that are worked on leave the channel before their rows have gone."""
         if self.open:
-            self.open = False
-            self.consume()
+            self.consume_open()
             self.buffered += self.batches[-1].nbytes
 
     def release(self) -> None:
         """The rows that were taken in first have gone."""
         batch = self.batches.popleft()
         if self.open and not self.batches:
-            self.open = False
-            self.consume()
+            self.consume_open()
         elif self.buffered:
             self.buffered = max(0, self.buffered - batch.nbytes)
 

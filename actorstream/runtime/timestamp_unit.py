@@ -5,8 +5,6 @@ and promises what is behind it."""
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator
-from itertools import pairwise
 from time import monotonic_ns
 from typing import TYPE_CHECKING, Any
 
@@ -14,10 +12,11 @@ import numpy as np
 
 from actorstream.events.saved import save_rows, saved_rows
 from actorstream.runtime.operator_unit import InLane, OperatorUnit
+from actorstream.runtime.ready_rows import ReadyRows, cut
 from actorstream.runtime.sequence import joined
 from actorstream.runtime.ties import by_value
 from actorstream.runtime.timestamp_kept import keep_lanes, take_back_lanes
-from actorstream.runtime.timestamp_lane import TimestampInLane, interleaved, times_of
+from actorstream.runtime.timestamp_lane import TimestampInLane, times_of
 from actorstream.runtime.unit import TURN_FRAMES, Status
 from actorstream.transports.base import FRONTIER_END, FRONTIER_MIN, Frame, FrameKind
 
@@ -36,9 +35,7 @@ class TimestampUnit(OperatorUnit):
 
     Args:
         lanes: of the timestamp inputs. sides: of side inputs, in no order, which take turns with the sequence.
-        batch_size: rows that are merged at once.
-        wanted: rank of an input -> system columns that its rows keep when they are gathered.
-        one_stream: whether the head takes the rows of all inputs as one input's.
+        ready_rows: takes what is ready off them.
     """
 
     def __init__(
@@ -49,15 +46,12 @@ class TimestampUnit(OperatorUnit):
         gate: TimestampGate,
         sides: list[InLane],
         side_gate: Gate,
-        *,
-        batch_size: int,
-        wanted: dict[int, tuple[str, ...]],
-        one_stream: bool = False,
+        ready_rows: ReadyRows,
     ) -> None:
         super().__init__(worker, head, [*lanes, *sides], gate)
         self.lanes_in_order, self.sides, self.side_gate = lanes, sides, side_gate
         self.merge: TimestampGate = gate
-        self.batch_size, self.wanted, self.one_stream = batch_size, wanted, one_stream
+        self.ready_rows = ready_rows
         self._runs: deque[tuple[Batch, str]] = deque()
         self._tied: list[Batch] = []
         """Rows of one time whose ties are not all here yet; they are ordered by value."""
@@ -70,7 +64,6 @@ class TimestampUnit(OperatorUnit):
         """Time of the last row that went, where there is one lane only or lanes may be idle."""
         self._floor = FRONTIER_MIN
         """What was promised behind this unit when the checkpoint was made that this run goes on from."""
-        self._as_events = not any(call.takes_batch for call in head.calls.values())
         self._idle = 0
         """Transitions between busy and idle; odd while idle."""
 
@@ -95,7 +88,10 @@ class TimestampUnit(OperatorUnit):
         if self._alone is not None:
             self._advance()
             return
-        while (lane := self.merge.next()) is not None and lane.head().kind == FrameKind.DATA:
+        while (lane := self.merge.next()) is not None:
+            lane.buffer()
+            if lane.head().kind != FrameKind.DATA:
+                break
             self._take_in(lane)
         self.merge.refresh()
         self._advance()
@@ -145,22 +141,25 @@ class TimestampUnit(OperatorUnit):
 
     def _next_merged(self) -> Status | None:
         """Takes in what waits, or merges what is ready; None: there may be more to do."""
+        for lane in self.merge.due():
+            if lane.head().kind == FrameKind.DATA:
+                self._take_in(lane)
         lane = self.merge.next()
         if lane is not None:
+            lane.buffer()
             head = lane.head()
             if head.kind == FrameKind.DATA:
                 self._take_in(lane)
             elif self._mark(lane, head):
                 return Status.BUSY
             return None
-        rows, only, tags = self.merge.ready(self.batch_size)
-        if rows:
-            for batch, source in self._ready(rows, only, tags):
-                self._add(batch, source)
-                if source.idles:
-                    self._last = int(times_of(batch)[-1])
+        found = self.ready_rows.next(self._take_in)
+        for batch, source in found:
+            self._add(batch, source)
+            if source.idles:
+                self._last = int(times_of(batch)[-1])
         self._settle_ties()
-        if rows or self._runs:
+        if found or self._runs:
             return None
         for at in self.merge.crowded():
             self.lanes_in_order[at].buffer()
@@ -171,9 +170,7 @@ class TimestampUnit(OperatorUnit):
     def _take_in(self, lane: TimestampInLane) -> None:
         batch = lane.take_in()
         if not batch.rows:
-            lane.batches.pop()
-            lane.open = False
-            lane.consume()
+            lane.drop()
             return
         self._wake()
         times = times_of(batch)
@@ -190,58 +187,10 @@ class TimestampUnit(OperatorUnit):
         rest = batch.take(~late)
         lane.batches[-1] = rest
         if not rest.rows:
-            lane.batches.pop()
-            lane.open = False
-            lane.consume()
+            lane.drop()
         return rest, times[~late]
 
     # -- what is ready
-
-    def _ready(
-        self, rows: int, only: int | None, tags: np.ndarray
-    ) -> Iterator[tuple[Batch, TimestampInLane]]:
-        """The next rows in order, as runs of rows of one input."""
-        lanes = self.lanes_in_order
-        if only is not None:
-            yield self._slice(only, rows), lanes[only]
-            return
-        counts = self.merge.taken
-        parts = [self._slice(at, count) if count else None for at, count in enumerate(counts)]
-        ranks = {lanes[at].rank for at, count in enumerate(counts) if count}
-        if len(ranks) == 1 or self.one_stream:
-            yield self._gathered(tags, parts)
-            return
-        by_rank = np.array([lane.rank for lane in lanes])[tags]
-        taken = [0] * len(lanes)
-        cuts = [0, *(np.flatnonzero(by_rank[1:] != by_rank[:-1]) + 1).tolist(), rows]
-        for first, end in pairwise(cuts):
-            own = tags[first:end]
-            some: list[Batch | None] = [None] * len(lanes)
-            for at, count in enumerate(np.bincount(own, minlength=len(lanes)).tolist()):
-                part = parts[at]
-                if count and part is not None:
-                    some[at] = _cut(part, taken[at], count)
-                    taken[at] += count
-            yield self._gathered(own, some)
-
-    def _gathered(self, tags: np.ndarray, parts: list[Batch | None]) -> tuple[Batch, TimestampInLane]:
-        lanes = self.lanes_in_order
-        given = [at for at, part in enumerate(parts) if part is not None]
-        lane = lanes[given[0]]
-        if len(given) == 1:
-            part = parts[given[0]]
-            assert part is not None
-            return part, lane
-        return interleaved(tags, parts, self.wanted[lane.rank], self._as_events), lane
-
-    def _slice(self, at: int, rows: int) -> Batch:
-        """The `rows` of a lane that went last; what is used up is given back."""
-        lane, merge = self.lanes_in_order[at], self.merge
-        batch = lane.batches[0]
-        part = _cut(batch, merge.first(at) - rows, rows)
-        if not merge.left(at):
-            lane.release()
-        return part
 
     def _add(self, batch: Batch, lane: TimestampInLane) -> None:
         if not lane.by_value:
@@ -264,9 +213,9 @@ class TimestampUnit(OperatorUnit):
         rows = int(np.searchsorted(times, reached))
         lane, self._tied, self._tied_lane = self._tied_lane, [], None
         if rows < batch.rows:
-            self._tied, self._tied_lane = [_cut(batch, rows, batch.rows - rows)], lane
+            self._tied, self._tied_lane = [cut(batch, rows, batch.rows - rows)], lane
         if rows:
-            self._runs.append((by_value(_cut(batch, 0, rows), times[:rows]), lane.input))
+            self._runs.append((by_value(cut(batch, 0, rows), times[:rows]), lane.input))
 
     def _let_tied_go(self) -> None:
         if self._tied and self._tied_lane is not None:
@@ -388,11 +337,3 @@ class TimestampUnit(OperatorUnit):
     def statistics(self) -> dict[str, int]:
         """Rows that wait for their turn, and `tie_bytes`: what left its channel to wait for its tie, beside the budget."""
         return {**self.merge.statistics(), "tie_bytes": sum(lane.buffered for lane in self.lanes_in_order)}
-
-
-def _cut(batch: Batch, first: int, rows: int) -> Batch:
-    if rows == batch.rows:
-        return batch
-    part = batch.slice(first, rows)
-    part.entry_min, part.entry_max, part.began = batch.entry_min, batch.entry_max, batch.began
-    return part

@@ -13,7 +13,8 @@ from time import monotonic_ns
 from typing import TYPE_CHECKING, Any
 
 from actorstream.metrics.counters import Counter
-from actorstream.runtime.output import DirectEdge, OutLane
+from actorstream.runtime.direct_edge import DirectEdge
+from actorstream.runtime.output import OutLane
 from actorstream.runtime.replica import Replica
 from actorstream.runtime.static_inputs import StaticInputs
 from actorstream.transports.base import FrameKind

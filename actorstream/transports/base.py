@@ -148,6 +148,19 @@ class Frame:
         return f"<Frame {FrameKind(self.kind).name} rows={self.rows} sequence={self.sequence}>"
 
 
+def follows(frame: Frame, head: Frame, row: int) -> bool:
+    """Whether a frame hands over rows of `head`'s payload from `row` on, and says the same of them."""
+    return (
+        frame.payload is head.payload
+        and frame.first == row
+        and frame.kind == head.kind
+        and frame.schema == head.schema
+        and frame.min_entry == head.min_entry
+        and frame.max_entry == head.max_entry
+        and frame.began == head.began
+    )
+
+
 @dataclass(frozen=True, slots=True)
 class Channel:
     """One directed channel of the plan between two replicas, with the doorbell bits of its two ends."""
@@ -200,6 +213,33 @@ class SendChannel(ABC):
         frame = Frame.data(payload, rows, 0, nbytes, schema, producer, min_entry, max_entry, began)
         frame.sequence = sequence
         return self.send_nowait(frame)
+
+    def send_run_nowait(self, frame: Frame, step: int) -> int:
+        """Hands a frame of data over as frames of `step` rows each, which share its payload and follow each other in it;
+        `nbytes`: of each of these. Answers how many rows were accepted, with as much credit as there was; `first`, `rows`
+        and `sequence` of the frame have moved past them. Else as `send_nowait`."""
+        sent = 0
+        while frame.rows:
+            rows = min(step, frame.rows)
+            part = Frame.data(
+                frame.payload,
+                rows,
+                frame.first,
+                frame.nbytes,
+                frame.schema,
+                frame.producer,
+                frame.min_entry,
+                frame.max_entry,
+                frame.began,
+            )
+            part.sequence = frame.sequence
+            if not self.send_nowait(part):
+                break
+            frame.first += rows
+            frame.rows -= rows
+            frame.sequence += 1
+            sent += rows
+        return sent
 
     def rows(self, layout: str) -> RowSender | None:
         """A function that sends one row of few bytes by itself, the shortest way there is; None: there is none.
@@ -273,6 +313,26 @@ class ReceiveChannel(ABC):
     @abstractmethod
     def consume(self) -> None:
         """Takes the head away and gives its bytes back as credit. Views of it stay valid for as long as they live."""
+
+    def run(self, most: int) -> tuple[int, int]:
+        """How many frames from the head on, at most `most`, hand over rows that follow each other in one payload, and
+        how many rows they have together; (0, 0): nothing waits, or no data."""
+        head = self.peek()
+        if head is None or head.kind != DATA:
+            return 0, 0
+        count, rows = 1, head.rows
+        while count < most:
+            each = self.peek(count)
+            if each is None or not follows(each, head, head.first + rows):
+                break
+            count += 1
+            rows += each.rows
+        return count, rows
+
+    def consume_run(self, count: int) -> None:
+        """`consume`, so many times."""
+        for _ in range(count):
+            self.consume()
 
     @abstractmethod
     def frontier(self, word: int = 0) -> int:

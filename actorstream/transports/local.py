@@ -14,6 +14,7 @@ from actorstream.errors import BrokenError, ClosedError
 from actorstream.native.doorbell import Doorbell
 from actorstream.native.memory import create_eventfd
 from actorstream.transports.base import (
+    DATA,
     FRONTIER_MIN,
     Channel,
     Fabric,
@@ -22,6 +23,7 @@ from actorstream.transports.base import (
     ReceiveChannel,
     SendChannel,
     Transport,
+    follows,
 )
 from actorstream.transports.sizing import doorbell_bits, refuse_options
 
@@ -109,6 +111,47 @@ class LocalSendChannel(SendChannel):
         self._ring(self._bit)
         return True
 
+    def send_run_nowait(self, frame: Frame, step: int) -> int:
+        link = self._link
+        if self._closed or link.receiver_closed:
+            raise self._error()
+        nbytes, frames, sequence = frame.nbytes, link.frames, frame.sequence
+        first, end, made = frame.first, frame.first + frame.rows, Frame.data
+        while first < end:
+            left = (end - first + step - 1) // step
+            room = min(link.channel.slots - len(frames), left)
+            if nbytes:
+                room = min(room, (link.channel.budget - link.bytes_sent + link.bytes_taken) // nbytes)
+            if room <= 0:
+                if not self.admits(nbytes):
+                    break
+                room = 1
+            for _ in range(room):
+                rows = min(step, end - first)
+                one = made(
+                    frame.payload,
+                    rows,
+                    first,
+                    nbytes,
+                    frame.schema,
+                    frame.producer,
+                    frame.min_entry,
+                    frame.max_entry,
+                    frame.began,
+                )
+                one.sequence = sequence
+                sequence += 1
+                link.bytes_sent += nbytes
+                link.sent += 1
+                frames.append(one)
+                first += rows
+        sent = first - frame.first
+        frame.first, frame.rows, frame.sequence = first, end - first, sequence
+        link.peak = max(link.peak, link.bytes_sent - link.bytes_taken)
+        if sent:
+            self._ring(self._bit)
+        return sent
+
     def advance(self, word: int, value: int, *, ring: bool = True) -> None:
         frontiers = self._link.frontiers
         if value > frontiers[word]:
@@ -180,6 +223,34 @@ class LocalReceiveChannel(ReceiveChannel):
         link.taken += 1
         if frame.kind == END:
             self._ended = True
+        if link.wish:
+            link.wish = False
+            link.sender_bell.ring(link.channel.send_bit)
+
+    def run(self, most: int) -> tuple[int, int]:
+        head = self.peek()
+        if head is None or head.kind != DATA:
+            return 0, 0
+        frames = self._frames
+        count, rows = 1, head.rows
+        for at in range(1, min(most, len(frames))):
+            each = frames[at]
+            if not follows(each, head, head.first + rows):
+                break
+            count += 1
+            rows += each.rows
+        return count, rows
+
+    def consume_run(self, count: int) -> None:
+        link, frames = self._link, self._frames
+        if self._closed:
+            raise self._error()
+        nbytes = 0
+        for _ in range(count):
+            frame = frames.popleft()
+            nbytes += frame.nbytes
+        link.bytes_taken += nbytes
+        link.taken += count
         if link.wish:
             link.wish = False
             link.sender_bell.ring(link.channel.send_bit)

@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from actorstream.native.merge import ENDED, MOST_LANES, MOST_TIES, NOTHING, Merge, gather
+from actorstream.native.address import address_of
+from actorstream.native.merge import ENDED, MOST_LANES, MOST_TIES, NOTHING, Merge, Pour, gather
 
 MANY = settings(max_examples=300, deadline=None)
 
@@ -123,6 +124,45 @@ def test_values_of_every_width_are_put_in_the_order_of_the_tags(dtype: str) -> N
     left, right = np.arange(3).astype(dtype), np.arange(10, 12).astype(dtype)
     tags = np.array([2, 0, 0, 2, 0], np.uint16)
     assert gather(tags, [left, None, right]).tolist() == np.array([10, 0, 1, 11, 2]).astype(dtype).tolist()
+
+
+@MANY
+@given(
+    st.lists(st.lists(st.integers(0, 20), max_size=60), min_size=1, max_size=4),
+    st.integers(1, 50),
+    st.booleans(),
+)
+def test_rows_that_are_poured_come_in_the_order_of_the_merge(
+    lanes: list[list[int]], limit: int, in_runs: bool
+) -> None:
+    """Of finely alternating lanes, and of lanes whose times lie far apart; all widths, from lanes that end at any row."""
+    times = [np.sort(np.array(each, np.int64)) + 20 * at * in_runs for at, each in enumerate(lanes)]
+    merge = Merge(range(len(lanes)))
+    dtypes = [np.int8, np.uint16, np.float32, np.int64]
+    columns = [[np.arange(len(time)).astype(kind) + at for kind in dtypes] for at, time in enumerate(times)]
+    pour = Pour(merge, [np.dtype(kind).itemsize for kind in dtypes])
+    for at, time in enumerate(times):
+        if len(time):
+            merge.fill(at, time)
+            pour.draw(at, [address_of(each) for each in columns[at]])
+        merge.promise(at, ENDED)
+    total = sum(map(len, times))
+    out = [np.empty(total, kind) for kind in dtypes]
+    pour.begin([address_of(each) for each in out])
+    chosen: list[int] = []
+    while (found := merge.ready(limit, shortest=1000))[0]:
+        pour.put(found[2])
+        chosen += found[2].tolist()
+    assert len(chosen) == total
+    order = sorted((time, at, row) for at, each in enumerate(times) for row, time in enumerate(each.tolist()))
+    assert chosen == [at for _, at, _ in order]
+    for column, kind in enumerate(dtypes):
+        assert out[column].tolist() == [columns[at][column][row] for _, at, row in order], kind
+
+
+def test_columns_of_other_widths_are_not_poured() -> None:
+    with pytest.raises(ValueError, match=r"\[8, 16\] bytes; allowed: 1, 2, 4, 8"):
+        Pour(Merge([0]), [8, 16])
 
 
 def test_values_of_other_widths_are_refused() -> None:

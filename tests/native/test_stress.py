@@ -42,6 +42,7 @@ BUILDS = {
 MODES = {
     "arena": ["mixed", "scarce", "generation-wrap-around"],
     "baton": ["two", "four", "asleep-two", "asleep-eight", "outsider"],
+    "runs": ["plain", "one-slot", "tight-budget", "loans-short", "wrap-around"],
     "mpmc": ["one-to-one", "two-slots", "many", "wrap-around"],
     "scalegate": [
         "plain",

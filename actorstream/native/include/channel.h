@@ -96,6 +96,11 @@ int as_channel_send(as_producer *producer, as_entry *entry, as_hold *hold);
    consumer, if all entries before it are consumed. AS_AGAIN: they are not; nothing was changed or noted.
    AS_E_CLOSED | AS_E_STALE. Wait-free. */
 int as_channel_send_row(as_producer *producer, as_entry *entry);
+/* as_channel_send of up to `count` entries, one behind the other: `entry` with `step` rows from its `first` on, then the next
+   `step`, as many as `entry->rows` has (the last may have fewer), each of its `bytes` and with the next sequence number; one
+   ring for all. `sent`: how many went; `first`, `rows` and `sequence` of `entry` have moved past them. AS_AGAIN: not all, and
+   the wish for credit is noted. AS_E_CLOSED | AS_E_STALE. Wait-free. */
+int as_channel_send_run(as_producer *producer, as_entry *entry, as_hold *hold, int64_t step, uint32_t *sent);
 /* Releases the holds of returned loans; answers how many. Waits for nobody but the arena's short mutex. */
 uint32_t as_channel_reap(as_producer *producer);
 /* AS_OK: loans have come back, reap them. AS_AGAIN: none have, and the next one will ring us. AS_E_CLOSED: none have, and
@@ -122,6 +127,11 @@ int as_channel_peek(as_consumer *consumer, uint32_t ahead, as_entry *out);
 /* If the head is an entry of kind 5: copies and consumes it. AS_AGAIN: nothing waits, or something else, which was left.
    AS_E_CORRUPT / AS_E_STALE. */
 int as_channel_take_row(as_consumer *consumer, as_entry *out);
+/* How many entries from the head on, at most `most`, hand over rows of one block that follow each other, with the same flags,
+   schema and entry times; `rows`: how many they have together. 0: nothing waits, or the head is no data. */
+uint32_t as_channel_run(as_consumer *consumer, uint32_t most, int64_t *rows);
+/* as_channel_consume of `count` entries, of which all but the first `borrowed` hand their blocks back here. */
+void as_channel_consume_run(as_consumer *consumer, uint32_t borrowed, uint32_t count);
 /* Entries that wait. */
 uint64_t as_channel_waiting(as_consumer *consumer);
 /* Makes a hold of one use for the loan of `entry`, whose block lies in `arena` (mapped here). Call at most once an

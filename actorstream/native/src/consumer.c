@@ -9,6 +9,8 @@
 #include "process.h"
 #include "ring.h"
 
+enum { KIND_DATA = 1 };
+
 /* Where borrowed blocks go back to. Outlives the consumer while one of its blocks is held. */
 typedef struct as_return_path {
     _Atomic uint32_t references; /* one for the consumer and one per borrowed hold */
@@ -187,6 +189,32 @@ int as_channel_take_row(as_consumer *consumer, as_entry *out) {
     return AS_OK;
 }
 
+uint32_t as_channel_run(as_consumer *consumer, uint32_t most, int64_t *rows) {
+    *rows = 0;
+    if (is_stale(consumer) || most == 0) {
+        return 0;
+    }
+    const uint64_t count = waiting(consumer, most - 1), mask = consumer->slots - 1;
+    const as_entry *head = &consumer->entries[consumer->consumed & mask];
+    if (count == 0 || count > consumer->slots || head->kind != KIND_DATA) {
+        return 0;
+    }
+    int64_t next = head->first + head->rows;
+    uint32_t found = 1;
+    for (; found < most && found < count && head->offset != 0; found++) {
+        const as_entry *each = &consumer->entries[(consumer->consumed + found) & mask];
+        if (each->magic != AS_ENTRY_MAGIC || each->version != AS_ENTRY_VERSION || each->kind != head->kind ||
+            each->offset != head->offset || each->arena != head->arena || each->generation != head->generation ||
+            each->first != next || each->flags != head->flags || each->schema != head->schema ||
+            each->min_entry != head->min_entry || each->max_entry != head->max_entry) {
+            break;
+        }
+        next += each->rows;
+    }
+    *rows = next - head->first;
+    return found;
+}
+
 uint64_t as_channel_waiting(as_consumer *consumer) {
     return is_stale(consumer) ? 0 : waiting(consumer, UINT64_MAX);
 }
@@ -278,6 +306,18 @@ void as_channel_consume(as_consumer *consumer, uint32_t count) {
     }
     uint64_t most = waiting(consumer, count - 1);
     consume(consumer, count < most ? count : most);
+}
+
+void as_channel_consume_run(as_consumer *consumer, uint32_t borrowed, uint32_t count) {
+    if (count == 0 || is_stale(consumer)) {
+        return;
+    }
+    const uint64_t most = waiting(consumer, count - 1);
+    const uint32_t there = count < most ? count : (uint32_t)most;
+    for (uint32_t n = borrowed; n < there; n++) {
+        hand_back(consumer->path, consumer->entries[(consumer->consumed + n) & (consumer->slots - 1)].loan);
+    }
+    consume(consumer, there);
 }
 
 int64_t as_frontier_load(const as_consumer *consumer, uint32_t word) {

@@ -279,8 +279,8 @@ int as_producer_finish(as_producer *producer) {
     return AS_OK;
 }
 
-/* Puts an admitted entry of `bytes` into the ring. */
-static int publish(as_producer *producer, const as_entry *entry, uint64_t bytes) {
+/* Puts an admitted entry of `bytes` into the ring. The consumer is to be rung afterwards. */
+static int put(as_producer *producer, const as_entry *entry, uint64_t bytes) {
     uint64_t slot = producer->committed & (producer->slots - 1);
     memcpy(&producer->entries[slot], entry, sizeof *entry);
     producer->sent_bytes += bytes;
@@ -300,8 +300,15 @@ static int publish(as_producer *producer, const as_entry *entry, uint64_t bytes)
     atomic_store_explicit(&producer->ring->loans, producer->committed << 32 | producer->issued, memory_order_release);
     /* seq_cst; partner: the consumer's load of it. Not just release, because ringing reads the doorbell next. */
     atomic_store_explicit(&producer->ring->committed, producer->committed, memory_order_seq_cst);
-    as_doorbell_ring(producer->peer, producer->peer_bit);
     return AS_OK;
+}
+
+static int publish(as_producer *producer, const as_entry *entry, uint64_t bytes) {
+    const int status = put(producer, entry, bytes);
+    if (status == AS_OK) {
+        as_doorbell_ring(producer->peer, producer->peer_bit);
+    }
+    return status;
 }
 
 int as_channel_send(as_producer *producer, as_entry *entry, as_hold *hold) {
@@ -322,6 +329,36 @@ int as_channel_send(as_producer *producer, as_entry *entry, as_hold *hold) {
         entry->offset = 0;
     }
     return publish(producer, entry, entry->bytes);
+}
+
+int as_channel_send_run(as_producer *producer, as_entry *entry, as_hold *hold, int64_t step, uint32_t *sent) {
+    int status = check(producer);
+    *sent = 0;
+    if (status != AS_OK || step < 1 || entry->rows < 1) {
+        return status != AS_OK ? status : AS_E_ARGUMENT;
+    }
+    entry->magic = AS_ENTRY_MAGIC;
+    entry->version = AS_ENTRY_VERSION;
+    while (entry->rows > 0 && (status = admit(producer, entry->bytes)) == AS_OK) {
+        if (!can_lend(producer)) {
+            status = AS_AGAIN;
+            break;
+        }
+        as_entry one = *entry;
+        one.rows = entry->rows < step ? entry->rows : step;
+        lend(producer, &one, hold);
+        if ((status = put(producer, &one, one.bytes)) != AS_OK) {
+            return status;
+        }
+        entry->first += one.rows;
+        entry->rows -= one.rows;
+        entry->sequence++;
+        ++*sent;
+    }
+    if (*sent) {
+        as_doorbell_ring(producer->peer, producer->peer_bit);
+    }
+    return status;
 }
 
 int as_channel_send_row(as_producer *producer, as_entry *entry) {

@@ -14,7 +14,7 @@ import numpy as np
 from actorstream.errors import BrokenError, ClosedError
 from actorstream.events.jumbo import HeapBlock, JumboTuple
 from actorstream.native.arena import Arena, Block
-from actorstream.native.channel import ENTRY_MAGIC, ENTRY_VERSION, ReceiveRing, SendRing
+from actorstream.native.channel import ENTRY_MAGIC, ENTRY_VERSION, Entry, ReceiveRing, SendRing
 from actorstream.native.doorbell import Doorbell
 from actorstream.transports.base import (
     NO_TIME_MAX,
@@ -177,6 +177,35 @@ class ShmSendChannel(SendChannel):
             block,
         )
 
+    def send_run_nowait(self, frame: Frame, step: int) -> int:
+        payload = frame.payload
+        block = payload.block
+        if (
+            self._stopped is not None
+            or type(block) is not Block
+            or block.arena_id not in self._reachable
+            or not payload.trusted
+        ):
+            return super().send_run_nowait(frame, step)
+        flags = waited_flags(frame.began, frame.max_entry) if frame.began else 0
+        entry = Entry(
+            flags=flags,
+            schema=frame.schema,
+            sequence=frame.sequence,
+            bytes=frame.nbytes,
+            first=frame.first,
+            rows=frame.rows,
+            min_entry=frame.min_entry,
+            max_entry=frame.max_entry,
+            producer_and_loan=frame.producer,
+        )
+        sent = self._ring.send_run(entry, block, step)
+        rows = min(sent * step, frame.rows)
+        frame.first += rows
+        frame.rows -= rows
+        frame.sequence += sent
+        return rows
+
     def rows(self, layout: str) -> RowSender | None:
         return row_sender(self._ring, layout, self)
 
@@ -332,6 +361,19 @@ class ShmReceiveChannel(ReceiveChannel):
         if frame.kind == END:
             self._ended = True
         elif not taken % HOARD_EVERY:
+            self._copies = self._ring.statistics().loans > self._most_kept
+
+    def run(self, most: int) -> tuple[int, int]:
+        return self._ring.run(most)
+
+    def consume_run(self, count: int) -> None:
+        seen = self._seen
+        borrowed = min(len(seen), count)
+        for _ in range(borrowed):
+            seen.popleft()
+        self._ring.consume_run(borrowed, count)
+        before, self._taken = self._taken, self._taken + count
+        if before // HOARD_EVERY != self._taken // HOARD_EVERY:
             self._copies = self._ring.statistics().loans > self._most_kept
 
     def frontier(self, word: int = 0) -> int:

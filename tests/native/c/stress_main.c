@@ -11,6 +11,7 @@ int main(int count, char **words) {
                       {"doorbell", stress_doorbell},
                       {"mpmc", stress_mpmc},
                       {"reorder", stress_reorder},
+                      {"runs", stress_runs},
                       {"scalegate", stress_scalegate},
                       {"worklist", stress_worklist}};
     for (size_t i = 0; count == 4 && i < sizeof structures / sizeof structures[0]; i++) {

@@ -9,8 +9,8 @@ import numpy as np
 from actorstream.events.batch import Batch
 from actorstream.events.schema import Schema
 from actorstream.metrics.counters import ROW_WORDS
+from actorstream.runtime.direct_edge import DirectEdge
 from actorstream.runtime.hand import Hand
-from actorstream.runtime.output import DirectEdge
 from actorstream.runtime.replica import Replica
 from tests.integration.parts import Number, numbers
 from tests.integration.pooled import Times

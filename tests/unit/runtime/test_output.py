@@ -254,3 +254,57 @@ def test_an_edge_flushes_only_what_waits_and_is_not_blocked() -> None:
     assert open_lane.taken() == [("END", 0)]
     assert open_lane.receive.frontier(0) == 5
     assert full.receive.frontier(0) == -(2**63)
+
+
+def test_a_lane_of_runs_hands_over_every_row_by_itself_and_encodes_them_together() -> None:
+    bench = Bench(batch_size=1, slots=1000)
+    bench.lane.runs = True
+    bench.lane.push(rows(0, 1))
+    bench.lane.push(rows(1, 300))
+    bench.lane.control(FrameKind.BARRIER, 5)
+    frames = []
+    while (frame := bench.receive.peek()) is not None:
+        frames.append(frame)
+        bench.receive.consume()
+    assert [frame.rows for frame in frames] == [1] * 301 + [0]
+    assert [frame.sequence for frame in frames] == list(range(302))
+    assert [frame.first for frame in frames[1:301]] == list(range(300))
+    assert len({id(frame.payload) for frame in frames[1:301]}) == 1
+    assert frames[1].payload["value"].tolist() == list(range(1, 301))
+    assert frames[-1].barrier == 5
+
+
+@given(st.lists(st.integers(1, 40), max_size=30), st.integers(1, 8), st.integers(1, 5), st.booleans())
+def test_runs_lose_and_reorder_nothing_however_little_the_channel_takes(
+    sizes: list[int], slots: int, batch_size: int, tight: bool
+) -> None:
+    """The consumer takes whole runs; a promise comes behind the rows before it."""
+    bench = Bench(batch_size=batch_size, slots=slots, budget=100 if tight else 1 << 20)
+    lane, receive = bench.lane, bench.receive
+    lane.runs = True
+    first, found = 0, []
+
+    def take() -> None:
+        while (frame := receive.peek()) is not None and frame.kind == FrameKind.DATA:
+            assert frame.rows <= batch_size
+            count, several = receive.run(3)
+            found.extend(frame.payload["value"].tolist()[frame.first : frame.first + several])
+            receive.consume_run(count)
+
+    for size in sizes:
+        lane.push(rows(first, size))
+        first += size
+        lane.advance(first)
+        while lane.blocked:
+            assert receive.frontier() < first
+            take()
+            lane.flush()
+    lane.flush()
+    lane.control(FrameKind.END, 0)
+    while lane.blocked:
+        take()
+        lane.flush()
+    take()
+    assert found == list(range(first))
+    assert (frame := receive.peek()) is not None and frame.kind == FrameKind.END
+    assert not first or receive.frontier() == first

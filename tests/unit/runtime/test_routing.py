@@ -137,6 +137,23 @@ def test_a_shuffle_starts_at_the_producers_own_number_and_goes_round() -> None:
     ]
 
 
+@given(RUNS, CONSUMERS, st.integers(0, 8), st.integers(1, 5))
+def test_a_shuffle_of_few_rows_gives_each_replica_what_one_cut_after_the_other_would(
+    runs: list[list[int]], consumers: int, producer: int, size: int
+) -> None:
+    def shuffled(batches: list[Batch]) -> Routed:
+        made = make_router("shuffle", (), producer, consumers, key_groups=16, batch_size=size)
+        return routed(made, batches)
+
+    batches = batches_of(runs)
+    cut = [
+        batch.slice(first, min(size, batch.rows - first))
+        for batch in batches
+        for first in range(0, batch.rows, size)
+    ]
+    assert shuffled(batches) == shuffled(cut)
+
+
 @given(RUNS, CONSUMERS)
 def test_broadcast_sends_every_row_to_everyone(runs: list[list[int]], consumers: int) -> None:
     batches = batches_of(runs)

@@ -16,7 +16,8 @@ from actorstream.events.schema import Schema
 from actorstream.ordering.timestamp import TimestampGate
 from actorstream.runtime.timestamp_kept import keep_lanes, take_back_lanes
 from actorstream.runtime.timestamp_lane import TimestampInLane, times_of
-from actorstream.transports.base import Frame, FrameKind
+from actorstream.transports.base import Channel as Ends
+from actorstream.transports.base import Frame, FrameKind, ReceiveChannel
 
 
 class At(Event):
@@ -27,11 +28,10 @@ class At(Event):
     n: int
 
 
-class Channel:
+class Channel(ReceiveChannel):
     """The receiving end of a channel whose frames have all arrived, up to `limit`."""
 
-    class channel:
-        frontiers = 1
+    channel = Ends(0, 0, 0, 0, 0)
 
     def __init__(self, batches: list[Batch]) -> None:
         self.frames = deque(
@@ -47,6 +47,15 @@ class Channel:
 
     def frontier(self, word: int = 0) -> int:
         return self.bound
+
+    def waiting(self) -> int:
+        return len(self.frames)
+
+    def statistics(self) -> dict[str, int]:
+        return {}
+
+    def close(self) -> None:
+        """Nothing is open."""
 
 
 def lanes_of(channels: list[Channel]) -> list[TimestampInLane]:
