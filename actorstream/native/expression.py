@@ -4,6 +4,7 @@ keeps nothing alive but the tables that a program names: whoever gives an addres
 from __future__ import annotations
 
 from collections.abc import Sequence
+from copy import copy
 from itertools import chain
 from struct import Struct
 from typing import Any
@@ -13,6 +14,7 @@ import numpy as np
 from actorstream.native._core import ffi, lib
 from actorstream.native.address import address_of
 from actorstream.native.pieces import Column
+from actorstream.native.pool import EXPRESSION
 from actorstream.native.status import raise_status
 
 NONE: int = lib.AS_X_NONE
@@ -59,7 +61,9 @@ class Program:
         "_pack_plain",
         "_program",
         "_tables",
+        "_work",
         "columns",
+        "job",
         "outputs",
     )
 
@@ -81,15 +85,40 @@ class Program:
         self._program.instructions = self._instructions
         self._program.count, self._program.setup = len(instructions), setup
         self._program.vectors, self._program.masks = vectors, masks
+        rest = "Q" * outputs + "8x" * outputs  # addresses, and counts set to 0
+        self._pack_plain = Struct("<" + _PLAIN * columns + rest).pack_into
+        self._pack = Struct("<" + _COLUMN * columns + rest).pack_into
+        self._work: Any = None
+        self.job: Any = None
+        """`as_pool_job *` of a program that `twin` has made: runs it as `prepare` has said."""
+        self._make_frame()
+
+    def _make_frame(self) -> None:
+        columns, outputs = self.columns, self.outputs
         nbytes = 40 * columns + 16 * outputs
         self._memory = ffi.new("char[]", max(nbytes, 1))
         self._frame = ffi.buffer(self._memory, max(nbytes, 1))
         self._columns = ffi.cast("as_column *", self._memory)
         self._outs = ffi.cast("void *const *", self._memory + 40 * columns)
         self._counts = ffi.cast("int64_t *", self._memory + 40 * columns + 8 * outputs)
-        rest = "Q" * outputs + "8x" * outputs  # addresses, and counts set to 0
-        self._pack_plain = Struct("<" + _PLAIN * columns + rest).pack_into
-        self._pack = Struct("<" + _COLUMN * columns + rest).pack_into
+
+    def twin(self) -> Program:
+        """The same program with memory of its own, as a job of a pool (native/pool.py)."""
+        made = copy(self)
+        made._make_frame()
+        made._work = ffi.new(
+            "as_expression_work *", (made._program, made._columns, made._outs, made._counts, 0)
+        )
+        made.job = ffi.new("as_pool_job *", (EXPRESSION, made._work, 0, 0, 0))
+        return made
+
+    def prepare(self, rows: int, columns: Sequence[Column] | None, addresses: Sequence[int]) -> None:
+        """What the next run of the job is to be given: as `run`, or without `columns` as `run_plain`."""
+        if columns is None:
+            self._pack_plain(self._frame, 0, *addresses)
+        else:
+            self._pack(self._frame, 0, *chain.from_iterable(columns), *addresses)
+        self._work.rows = rows
 
     def run_plain(self, rows: int, addresses: Sequence[int]) -> bool:
         """Runs on columns without nulls or offsets: the addresses of their values, then those of the outputs.

@@ -11,6 +11,7 @@ from typing import Any
 
 from actorstream.native._core import ffi, lib
 from actorstream.native.pieces import Column
+from actorstream.native.pool import USER_CALL
 from actorstream.native.status import raise_status
 
 C_SIGNATURE = "int32_t function(const void *const *columns, int64_t rows, void *out)"
@@ -81,16 +82,39 @@ def _none(found: Any) -> NotAFunctionError:
     return NotAFunctionError(what)
 
 
+class UserJob:
+    """The arguments of one call, as a job of a pool (native/pool.py)."""
+
+    __slots__ = ("_buffer", "_columns", "_function", "_work", "job")
+
+    def __init__(self, function: UserFunction) -> None:
+        count = function.count
+        self._function = function
+        self._columns = ffi.new("as_column[]", max(count, 1))
+        self._buffer = ffi.buffer(self._columns)
+        self._work = work = ffi.new("as_user_work *")
+        work.function, work.columns, work.count = function.address, self._columns, count
+        self.job = ffi.new("as_pool_job *", (USER_CALL, work, 0, 0, 0))
+        """`as_pool_job *`"""
+
+    def call(self, columns: Sequence[Column], rows: int, out: int, out_width: int, validity: int = 0) -> None:
+        """What the next run of the job is to be called with."""
+        self._function.pack(self._buffer, 0, *chain.from_iterable(columns))
+        work = self._work
+        work.rows, work.out_width = rows, out_width
+        work.out, work.validity = ffi.cast("void *", out), ffi.cast("uint8_t *", validity)
+
+
 class UserFunction:
     """A function and how many columns it takes; for one thread at a time."""
 
-    __slots__ = ("_address", "_answer", "_buffer", "_columns", "_count", "_kept", "_pack")
+    __slots__ = ("_answer", "_buffer", "_columns", "_kept", "address", "count", "pack")
 
     def __init__(self, found: Any, columns: int) -> None:
-        self._address, self._kept, self._count = function_address(found), found, columns
+        self.address, self._kept, self.count = function_address(found), found, columns
         self._columns = ffi.new("as_column[]", max(columns, 1))
         self._buffer = ffi.buffer(self._columns)
-        self._pack = Struct("<" + "IIqQQQ" * columns).pack_into
+        self.pack = Struct("<" + "IIqQQQ" * columns).pack_into
         self._answer = ffi.new("int32_t *")
 
     def __call__(
@@ -98,11 +122,11 @@ class UserFunction:
     ) -> int:
         """What the function answers. `out`: address of `rows` values of `out_width` bytes, or (0) of an aggregate's
         value; `validity`: address of a bitmap, or 0. Rows with a null are left out."""
-        self._pack(self._buffer, 0, *chain.from_iterable(columns))
+        self.pack(self._buffer, 0, *chain.from_iterable(columns))
         status = lib.as_user_call(
-            self._address,
+            self.address,
             self._columns,
-            self._count,
+            self.count,
             rows,
             ffi.cast("void *", out),
             out_width,
@@ -110,5 +134,5 @@ class UserFunction:
             self._answer,
         )
         if status != lib.AS_OK:
-            raise_status(status, f"user function over {rows} rows of {self._count} columns")
+            raise_status(status, f"user function over {rows} rows of {self.count} columns")
         return self._answer[0]  # type: ignore[no-any-return]

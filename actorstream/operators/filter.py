@@ -18,7 +18,9 @@ from actorstream.operators.compiled import Compiled
 from actorstream.operators.expressions import ExpressionError, RowErrors, compile_condition
 from actorstream.operators.failed_rows import without_failed
 from actorstream.operators.functions import NativeColumns, declared, native_problems, takes_batch
+from actorstream.operators.prepared import Prepared
 
+Preparing = Callable[[Batch, Callable[[np.ndarray], Any]], Prepared | None]
 WAYS = ("where", "function", "native")
 
 
@@ -45,6 +47,7 @@ class Filter(Actor):
     ) -> None:
         self.where, self.function, self.native, self.columns = where, function, native, columns
         self._kept: Compiled[Callable[[Batch], Batch]] = Compiled(self._compile)
+        self._jobs: Compiled[Preparing] = Compiled(self._compile_job)
 
     def on_batch(self, batch: Batch) -> Batch | None:
         try:
@@ -52,6 +55,23 @@ class Filter(Actor):
         except RowErrors as errors:
             return self.on_batch(without_failed(self, batch, errors))
         return kept if kept.rows else None
+
+    def prepare(self, batch: Batch) -> Prepared | None:
+        """`on_batch` as a kernel for a pool; None: it is none."""
+
+        def kept(index: np.ndarray) -> Batch | None:
+            if not len(index):
+                return None
+            return batch if len(index) == batch.rows else batch.selection(index)
+
+        return self._jobs.of(batch.schema)(batch, kept)
+
+    def _compile_job(self, schema: Schema) -> Preparing:
+        if self.where is not None:
+            return compile_condition(self.where, schema).prepare_rows
+        if self.native is not None:
+            return NativeColumns(declared(self.native, self.columns, None), schema).prepare_rows
+        return lambda batch, kept: None
 
     def _compile(self, schema: Schema) -> Callable[[Batch], Batch]:
         """What answers the rows to keep."""

@@ -23,7 +23,14 @@ from actorstream.events.fields import Field
 from actorstream.events.schema import Schema
 from actorstream.native.address import address_of
 from actorstream.native.kernels import mask_to_index
-from actorstream.native.userfn import C_SIGNATURE, NotAFunctionError, UserFunction, function_address
+from actorstream.native.userfn import (
+    C_SIGNATURE,
+    NotAFunctionError,
+    UserFunction,
+    UserJob,
+    function_address,
+)
+from actorstream.operators.prepared import Prepared
 from actorstream.topology.modules import NotFoundError, load_object
 from actorstream.topology.nearest import did_you_mean, listed
 
@@ -125,12 +132,49 @@ class NativeColumns:
         self._names = tuple(native.columns)
         self._call = UserFunction(native.pointer, len(self._names))
         self._nullable = any(schema.field(name).nullable for name in self._names)
+        self._jobs: list[UserJob] = []
 
     def column(self, batch: Batch, field: Field) -> Column:
         """As a map: a column of `field`."""
-        out = np.empty(batch.rows, field.dtype)
-        bits = np.empty((batch.rows + 7) // 8, np.uint8) if self._nullable else None
+        out, bits = self._room(batch.rows, field)
         self._run(batch, address_of(out), out.itemsize, 0 if bits is None else address_of(bits))
+        return self._column(batch, field, out, bits)
+
+    def prepare_column(self, batch: Batch, field: Field, finish: Callable[[Column], Any]) -> Prepared:
+        """`column` as a job of a pool, and `finish` on what comes of it."""
+        out, bits = self._room(batch.rows, field)
+        return self._prepared(
+            batch,
+            address_of(out),
+            out.itemsize,
+            0 if bits is None else address_of(bits),
+            lambda: finish(self._column(batch, field, out, bits)),
+        )
+
+    def prepare_rows(self, batch: Batch, finish: Callable[[np.ndarray], Any]) -> Prepared:
+        """`rows` as a job of a pool, and `finish` on them."""
+        out = np.empty(batch.rows, np.uint8)
+        return self._prepared(batch, address_of(out), 1, 0, lambda: finish(mask_to_index(out)))
+
+    def _prepared(
+        self, batch: Batch, out: int, width: int, validity: int, finish: Callable[[], Any]
+    ) -> Prepared:
+        columns = [batch.column(name) for name in self._names]  # kept by `finished`
+        job = self._jobs.pop() if self._jobs else UserJob(self._call)
+        job.call([column.descriptor for column in columns], batch.rows, out, width, validity)
+
+        def finished() -> Any:
+            columns.clear()
+            self._jobs.append(job)
+            return finish()
+
+        return Prepared(job.job, finished)
+
+    def _room(self, rows: int, field: Field) -> tuple[np.ndarray, np.ndarray | None]:
+        bits = np.empty((rows + 7) // 8, np.uint8) if self._nullable else None
+        return np.empty(rows, field.dtype), bits
+
+    def _column(self, batch: Batch, field: Field, out: np.ndarray, bits: np.ndarray | None) -> Column:
         if out.dtype == np.bool_:
             np.not_equal(out.view(np.uint8), 0, out=out)  # C may say yes with any byte
         if field.categories or bits is None:

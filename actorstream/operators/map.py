@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -32,6 +32,7 @@ from actorstream.operators.functions import (
     returned_type,
     takes_batch,
 )
+from actorstream.operators.prepared import Prepared
 from actorstream.topology.nearest import did_you_mean, listed
 
 if TYPE_CHECKING:
@@ -71,6 +72,7 @@ class Map(Actor):
         self.set, self.select, self.function = set or {}, select, function
         self.native, self.columns, self.returns = native, columns, returns
         self._mapped: Compiled[Callable[[Batch], Batch]] = Compiled(self._compile)
+        self._jobs: Compiled[Callable[[Batch], Prepared | None]] = Compiled(self._compile_job)
 
     def on_batch(self, batch: Batch) -> Batch | None:
         try:
@@ -79,12 +81,35 @@ class Map(Actor):
             return self.on_batch(without_failed(self, batch, errors))
         return mapped if mapped.rows else None
 
+    def prepare(self, batch: Batch) -> Prepared | None:
+        """`on_batch` as a kernel for a pool; None: it is none."""
+        return self._jobs.of(batch.schema)(batch) if batch.rows else None
+
+    def _compile_job(self, schema: Schema) -> Callable[[Batch], Prepared | None]:
+        made = None if self.function is not None else self._schema(schema)
+        if made is not None and self.native is not None:
+            native = declared(self.native, self.columns, self.returns)
+            field, columns = returned_field(native, schema), NativeColumns(native, schema)
+            if field.name in made:
+                replaced = _replacer(made, [field])
+                return lambda batch: columns.prepare_column(
+                    batch, field, lambda column: replaced(batch, [column])
+                )
+        wanted = {name: text for name, text in self.set.items() if made is not None and name in made}
+        if made is None or not wanted:
+            return lambda batch: None
+        projection = Projection({name: compile_expression(text, schema) for name, text in wanted.items()})
+        replaced = _replacer(made, projection.fields)
+        return lambda batch: projection.prepare(batch, lambda columns: replaced(batch, columns))
+
+    def _schema(self, schema: Schema) -> Schema:
+        keys = {"set": self.set, "select": self.select, "native": self.native}
+        return mapped_schema(keys | {"columns": self.columns, "returns": self.returns}, schema)
+
     def _compile(self, schema: Schema) -> Callable[[Batch], Batch]:
         if self.function is not None:
             return _by_batch(self.function) if takes_batch(self.function) else _by_event(self.function)
-        keys = {"set": self.set, "select": self.select, "native": self.native}
-        keys |= {"columns": self.columns, "returns": self.returns}
-        made = mapped_schema(keys, schema)
+        made = self._schema(schema)
         if self.native is not None:
             native = declared(self.native, self.columns, self.returns)
             field, columns = returned_field(native, schema), NativeColumns(native, schema)
@@ -185,10 +210,16 @@ def _replacing(
     made: Schema, fields: list[Field], compute: Callable[[Batch], list[Column]]
 ) -> Callable[[Batch], Batch]:
     """Rows of `made`, with columns of `fields` computed. Fields that do not go on are not asked for."""
+    replaced = _replacer(made, fields)
+    return lambda batch: replaced(batch, compute(batch))
+
+
+def _replacer(made: Schema, fields: Sequence[Field]) -> Callable[[Batch, list[Column]], Batch]:
+    """Rows of `made` of a batch and the columns of `fields` that were computed of it."""
     names = [field.name for field in fields]
     if "event" in names:  # a keyword of with_columns
-        return lambda batch: _assembled(made, dict(zip(names, compute(batch))), batch)
-    return lambda batch: batch.with_columns(event=made, **dict(zip(names, compute(batch))))
+        return lambda batch, columns: _assembled(made, dict(zip(names, columns)), batch)
+    return lambda batch, columns: batch.with_columns(event=made, **dict(zip(names, columns)))
 
 
 def _assembled(made: Schema, computed: dict[str, Column], batch: Batch) -> Batch:

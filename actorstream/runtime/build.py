@@ -20,6 +20,7 @@ from actorstream.runtime.direct_edge import DirectEdge, takes_events
 from actorstream.runtime.hooks import EventCall, operator_error
 from actorstream.runtime.idle_output import IdleOutLane
 from actorstream.runtime.idleness import IDLE_WORD, IdleInLane, Idleness
+from actorstream.runtime.kernel_edge import KernelEdge
 from actorstream.runtime.numbered_replica import NumberedReplica
 from actorstream.runtime.numbering import Follower, Numberer, Numbering
 from actorstream.runtime.operator_unit import InLane, OperatorUnit
@@ -298,7 +299,7 @@ class _Builder:
         for edge in job.graph.consumers(node.name):
             direct = [down for down, (up, via) in job.fused.items() if up == planned.id and via is edge]
             if direct:
-                replica.edges[edge.output].append(DirectEdge(self.replicas[direct[0]], edge.name))
+                replica.edges[edge.output].append(self._direct(self.replicas[direct[0]], edge, unit))
                 continue
             links = [link for link in job.links if link.edge is edge and link.producer == planned.id]
             lanes = [self._lane(link, replica, unit) for link in links]
@@ -315,6 +316,16 @@ class _Builder:
                 if len(lanes) == 1
                 else ChannelEdge(self._router(edge, planned, lanes), lanes)
             )
+
+    def _direct(self, consumer: Replica, edge: Edge, unit: Unit) -> DirectEdge:
+        if consumer.name not in self.job.kernels:
+            return DirectEdge(consumer, edge.name)
+        deploy = self.job.deploy
+        made = KernelEdge(
+            consumer, edge.name, unit, window=deploy.reorder_window, most_bytes=deploy.edge_bytes
+        )
+        unit.kernels.append(made)
+        return made
 
     def _lane(self, link: Link, replica: Replica, unit: Unit) -> OutLane:
         transport = self.worker.transport

@@ -25,7 +25,7 @@ from actorstream.runtime.fuse import fusible
 from actorstream.runtime.idleness import IDLE_WORD, idle_sources
 from actorstream.runtime.merge_operators import merged_by_operators
 from actorstream.runtime.planning import with_programs
-from actorstream.runtime.pooling import has_pool, joined, needed, pool_limits
+from actorstream.runtime.pooling import has_pool, joined, kernels, needed, pool_limits
 from actorstream.runtime.preaggregate import pre_aggregated
 from actorstream.runtime.registry import registry
 from actorstream.runtime.serial_output import SERIAL_WORD
@@ -109,6 +109,8 @@ class Job:
     """What this run goes on from; None: from the beginning."""
     pooled: dict[str, float] = field(default_factory=dict)
     """Actors that the pool runs -> threads that may be in one of their replicas at once."""
+    kernels: frozenset[str] = frozenset()
+    """Actors that the loop's thread calls directly and whose kernels go to the pool."""
     programs: dict[str, Deployment] = field(default_factory=dict)
     """Actors with `order = "dependency"` -> their planned program."""
     tree: list[TreeLink] = field(default_factory=list)
@@ -131,6 +133,8 @@ class Job:
         if has_pool(plan.deploy):
             job.serial = needed(graph, job.serial)
             job.pooled = pool_limits(graph, job.serial)
+            job.kernels = _kernels_of(job)
+            job.pooled = {name: limit for name, limit in job.pooled.items() if name not in job.kernels}
         job.wires = placed_wires(job, wires(graph, job.listens, job.serial, job.timestamp))
         return job
 
@@ -307,3 +311,16 @@ def _fused_of(job: Job) -> dict[int, tuple[int, Edge]]:
                 if up in chain_of and chain_of[up] == chain_of.get(down):
                     fused[down] = (up, edge)
     return fused
+
+
+def _kernels_of(job: Job) -> frozenset[str]:
+    """Of the actors whose kernels could go to the pool those that the plan has called directly on the loop's thread."""
+    found: set[str] = set()
+    able = kernels(job.graph, job.pooled)
+    for name in job.graph.actors:  # in topological order
+        if name in able:
+            (producer,) = (edge.producer for edge in job.graph.actors[name].inputs if not edge.static)
+            called = all(each.id in job.fused for each in job.plan.replicas if each.actor == name)
+            if called and (producer in found or not job.pooled.get(producer)):
+                found.add(name)
+    return frozenset(found)

@@ -18,6 +18,7 @@ from actorstream.runtime.partitions import Partitions
 from actorstream.scheduling.scheduler import Allotment, Scheduler
 
 if TYPE_CHECKING:
+    from actorstream.runtime.kernels import Kernels
     from actorstream.runtime.pooled_unit import PooledUnit
     from actorstream.runtime.scheduled_worker import ScheduledWorker
     from actorstream.scheduling.base import Operator
@@ -41,12 +42,12 @@ Turn = tuple[Allotment, "PooledUnit | None"]
 
 
 class PoolThread:
-    """One thread of the pool: asks for a turn, runs it, and sleeps while there is none."""
+    """One thread of the pool: asks for a turn, runs it, and while there is none runs kernels, or sleeps."""
 
     def __init__(self, pool: Pool, number: int) -> None:
-        self.pool = pool
-        self.wake = Lock()  # locked while it may sleep
-        self.wake.acquire()
+        self.pool, self.number = pool, number
+        self._told = Lock()  # locked while it may sleep
+        self._told.acquire()
         self.thread = Thread(target=self._run, name=f"actorstream-pool-{number}", daemon=True)
 
     def _run(self) -> None:
@@ -59,7 +60,7 @@ class PoolThread:
                     if pool.closing:
                         return
                     baton.give()
-                    self.wake.acquire()
+                    self.rest()
                     baton.take()
                     continue
                 pool.run_turn(*found)
@@ -68,6 +69,20 @@ class PoolThread:
             pool.worker.fail_from_thread(error)
         finally:
             baton.give()
+
+    def rest(self) -> None:
+        """Until it is woken: runs kernels without the interpreter, or sleeps."""
+        if self.pool.kernels is not None:
+            self.pool.kernels.work(self.number)
+        else:
+            self._told.acquire()
+
+    def wake(self) -> None:
+        """Ends its `rest`, or the next one. From any thread; once for each time that it was taken from the idle."""
+        if self.pool.kernels is not None:
+            self.pool.kernels.recall(self.number)
+        else:
+            self._told.release()
 
 
 class Pool:
@@ -88,6 +103,8 @@ class Pool:
         """Operator -> its units with a state, if it has several."""
         self.stale: deque[PooledUnit] = deque()
         self.idle: list[PoolThread] = []
+        self.kernels: Kernels | None = None
+        """What the threads run while they have no turn; None: nothing."""
         self.loop_rests = False
         """Whether the loop's thread has found nothing to do, and would like to be told of something."""
         self.closing = False
@@ -96,15 +113,18 @@ class Pool:
 
     # -- life
 
-    def start(self, scheduler: Scheduler, units: dict[int, list[PooledUnit]]) -> None:
-        """From now on there may be turns."""
-        self.scheduler, self.units = scheduler, units
+    def start(
+        self, scheduler: Scheduler, units: dict[int, list[PooledUnit]], kernels: Kernels | None = None
+    ) -> None:
+        """From now on there may be turns, and kernels."""
+        self.scheduler, self.units, self.kernels = scheduler, units, kernels
         for index, own in units.items():
             if len(own) > 1 and all(unit.limit <= 1 for unit in own):
                 self.partitions[index] = Partitions(own)
         if self._threads:
-            self._switch_s = sys.getswitchinterval()
-            sys.setswitchinterval(min(SWITCH_S, self._switch_s))
+            if units:
+                self._switch_s = sys.getswitchinterval()
+                sys.setswitchinterval(min(SWITCH_S, self._switch_s))
             keep_freed_memory()
             baton.spin(SPIN_NS if self.worker.job.has_cores else 0)
         for each in self._threads:
@@ -118,7 +138,7 @@ class Pool:
                 with self.lock:
                     if each in self.idle:
                         self.idle.remove(each)
-                        each.wake.release()
+                        each.wake()
         for each in self._threads:
             if each.thread.ident is not None:
                 each.thread.join(JOIN_S)
@@ -146,7 +166,7 @@ class Pool:
             else:
                 return
         if thread is not None:
-            thread.wake.release()
+            thread.wake()
         else:
             self.worker.wake_loop()
 
@@ -194,7 +214,7 @@ class Pool:
                 return None
             with self.lock:  # offered before it saw this thread among the idle
                 if thread not in self.idle:
-                    thread.wake.acquire()  # it was seen, and told
+                    thread.rest()  # it was seen, and told
                     continue
                 self.idle.remove(thread)
 

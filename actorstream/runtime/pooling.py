@@ -77,10 +77,31 @@ def _overrides(cls: Any, hook: str) -> bool:
     return getattr(cls, hook) is not getattr(Actor, hook)
 
 
+def kernels(graph: Graph, limits: dict[str, float]) -> set[str]:
+    """The actors that are called directly on the loop's thread and whose kernels go to the pool: without a state, with
+    kernels that can be had apart (`prepare`), behind an actor of the loop or one of these."""
+    found: set[str] = set()
+    for name, actor in graph.actors.items():  # in topological order
+        inputs = [edge for edge in actor.inputs if not edge.static]
+        if limits.get(name) != UNBOUNDED or len(inputs) != 1 or not _prepares(actor.cls):
+            continue
+        (edge,) = inputs
+        if fusible(graph, edge) and (edge.producer in found or not limits.get(edge.producer)):
+            found.add(name)
+    return found
+
+
+def _prepares(cls: Any) -> bool:
+    """Whether a class has `prepare` for the very hook that it has."""
+    return "prepare" in next((vars(each) for each in cls.__mro__ if "on_batch" in vars(each)), ())
+
+
 def joined(graph: Graph, edge: Edge, *, limits: dict[str, float]) -> bool:
-    """Whether an edge's consumer may be called directly by its producer where there is a pool: both run on the loop,
-    or any number of threads may be in either. What differs is scheduled apart, so that both run at once."""
+    """Whether an edge's consumer may be called directly by its producer where there is a pool: both run on the loop
+    (if only between kernels of the pool), or any number of threads may be in either. What differs is scheduled apart, so
+    that both run at once."""
     if not fusible(graph, edge):
         return False
-    ends = {limits.get(name, 0) for name in (edge.producer, edge.consumer)}
+    on_loop = kernels(graph, limits)
+    ends = {0 if name in on_loop else limits.get(name, 0) for name in (edge.producer, edge.consumer)}
     return ends in ({0}, {UNBOUNDED})

@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from actorstream.metrics.counters import Counter
 from actorstream.native import baton
+from actorstream.runtime.kernels import Kernels
 from actorstream.runtime.operator_unit import OperatorUnit
 from actorstream.runtime.operators_of import operators_of
-from actorstream.runtime.pool import Pool
+from actorstream.runtime.pool import SPIN_NS, Pool
 from actorstream.runtime.pooled_unit import PooledUnit
 from actorstream.runtime.source_unit import SourceUnit
 from actorstream.runtime.unit import Status, Unit
@@ -43,12 +44,12 @@ class ScheduledWorker(Worker):
         self.pool = Pool(self, job.deploy.threads)
         self.queue = ReadyQueue(self)
         self.ready = self.queue  # type: ignore[assignment] # it does what a worker asks of a deque
+        self.kernels: Kernels | None = None
+        """The kernels that the pool runs for units of the loop; None: there are none."""
         self._thread = 0
         self._told: deque[Unit] = deque()
         self._coming = False
         self.has_threads = job.deploy.threads > 0
-        if self.has_threads:
-            self.pass_on = baton.pass_on  # type: ignore[method-assign]
 
     async def _start(self) -> None:
         self._thread = get_ident()
@@ -67,17 +68,35 @@ class ScheduledWorker(Worker):
             capacity=max(1, len(operators)) * QUEUE_BATCHES * deploy.batch_size,
         )
         pooled: dict[int, list[PooledUnit]] = {}
+        # where threads have kernels only, nobody else wants to run Python
+        shares = self.has_threads and any(isinstance(unit, PooledUnit) for unit in self.units)
+        if shares:
+            self.pass_on = baton.pass_on  # type: ignore[method-assign]
         for unit in self.units:
             for member in unit.members:
-                member.lends = self.has_threads and type(member.actor).lends_baton
+                member.lends = shares and type(member.actor).lends_baton
             if isinstance(unit, PooledUnit):
                 unit.operator = by_unit[id(unit)]
                 pooled.setdefault(unit.operator.index, []).append(unit)
         self.queue.open(scheduler, by_unit)
-        self.pool.start(scheduler, pooled)
+        if self.has_threads and any(unit.kernels for unit in self.units):
+            self.kernels = Kernels(
+                self.units,
+                by_unit,
+                scheduler,
+                threads=deploy.threads,
+                scheme=deploy.reordering,
+                spin_ns=SPIN_NS if self.job.has_cores else 0,
+                slice_ns=self.turn_ns,
+            )
+            self._loop.add_reader(self.kernels.eventfd, self._kernels_done)
+        self.pool.start(scheduler, pooled, self.kernels)
 
     async def _stop(self) -> None:
         self.pool.stop()
+        if self.kernels is not None:
+            self._loop.remove_reader(self.kernels.eventfd)
+            self.kernels.close()
         self._publish_schedule()
         await super()._stop()
 
@@ -139,7 +158,27 @@ class ScheduledWorker(Worker):
 
     # -- on the loop
 
+    def _kernels_done(self) -> None:
+        """Threads of the pool have told that kernels are done, since the loop slept."""
+        assert self.kernels is not None
+        self.kernels.heard()
+        if not self._turning and self._open:
+            self._turns()
+
+    def _rest(self) -> list[int] | None:
+        rung = super()._rest()
+        if rung is None and self.kernels is not None and not self._scheduled and not self.kernels.park():
+            return []  # something was done just now
+        return rung
+
+    def _hopes(self) -> bool:
+        if self.kernels is not None and self.kernels.are_under_way():
+            return False  # who looks at the doorbell hears nothing of kernels
+        return super()._hopes()
+
     def _turns(self) -> None:
+        if self.kernels is not None:
+            self.kernels.unpark()
         if not self.has_threads:
             super()._turns()
             return
@@ -172,6 +211,8 @@ class ReadyQueue:
         self._waiting: dict[int, deque[Unit]] = {}
         self._frame_rows: dict[int, float] = {}
         self._due: tuple[Allotment, PooledUnit | None] | None = None
+        self._helps = False
+        """Whether the next turn is a kernel."""
 
     def open(self, scheduler: Scheduler, operators: dict[int, Operator]) -> None:
         """Takes the scheduler and the operator of each unit, by the unit's identity."""
@@ -215,7 +256,7 @@ class ReadyQueue:
 
     def __bool__(self) -> bool:
         """Whether there is a turn for the loop's thread."""
-        if self._due is not None or self._early:
+        if self._due is not None or self._early or self._helps:
             return True
         if self._scheduler is None:
             return False
@@ -224,6 +265,10 @@ class ReadyQueue:
             worker.hear()
             if self._early:
                 return True
+        kernels = worker.kernels
+        if kernels is not None:
+            for unit in kernels.done():
+                worker.mark(unit)
         heuristic = self._scheduler.heuristic
         while True:
             with pool.lock:
@@ -232,7 +277,19 @@ class ReadyQueue:
                 for index in self._waiting:
                     self._look(self._scheduler.operators[index])
                 own_first = worker.has_threads and (heuristic.own_first or bool(pool.idle))
+                if kernels is not None:
+                    kernels.rank()
+                    if (
+                        not heuristic.own_first
+                        and kernels.waiting() > kernels.threads
+                        and self._only_sources()
+                    ):
+                        self._helps = True  # before more is read
+                        return True
                 self._due = found = pool.decide(own_first=own_first)
+                if found is None and kernels is not None and kernels.waiting():
+                    self._helps = True
+                    return True
                 if found is None:
                     pool.loop_rests = True
             if found is not None:
@@ -244,10 +301,18 @@ class ReadyQueue:
     def __len__(self) -> int:
         return int(bool(self))
 
+    def _only_sources(self) -> bool:
+        """Whether no unit of the loop has something to do but sources, which would read more."""
+        return all(isinstance(unit, SourceUnit) for ready in self._waiting.values() for unit in ready)
+
     def popleft(self) -> Any:
         """The next turn, as something that steps like a unit."""
         if self._early:
             return self._early.popleft()
+        if self._helps:
+            self._helps = False
+            assert self._worker.kernels is not None
+            return KernelStep(self._worker.kernels)
         assert self._due is not None
         (allotted, unit), self._due = self._due, None
         if unit is not None:
@@ -256,7 +321,9 @@ class ReadyQueue:
 
     def finish(self, unit: Unit, allotted: Allotment, status: Status, turn: LoopTurn) -> None:
         """A unit of the loop has had its turn."""
-        operator = allotted.operator
+        operator, took = allotted.operator, turn.took_ns
+        if unit.kernels and self._worker.kernels is not None:
+            took += self._worker.kernels.worked(unit)
         if turn.frames:
             self._frame_rows[operator.index] += (
                 turn.rows / turn.frames - self._frame_rows[operator.index]
@@ -265,7 +332,7 @@ class ReadyQueue:
             made = (
                 turn.made if operator.downstream else turn.rows
             )  # what leaves the process is not scheduled here
-            self._scheduler.finish(operator, turn.rows, made, turn.took_ns, monotonic_ns())  # type: ignore[union-attr]
+            self._scheduler.finish(operator, turn.rows, made, took, monotonic_ns())  # type: ignore[union-attr]
             self._look(operator)
         if status is Status.READY:
             worker = self._worker
@@ -308,6 +375,20 @@ class LoopStep:
         turn = LoopTurn(rows, tail.events_out - made, head.jumbo_in - frames, took)
         self._queue.finish(unit, self._allotted, status, turn)
         return Status.IDLE  # the queue has put it back if it has more to do
+
+
+class KernelStep:
+    """One kernel on the loop's thread, which has nothing to do otherwise."""
+
+    __slots__ = ("_kernels", "done", "ready")
+
+    def __init__(self, kernels: Kernels) -> None:
+        self._kernels = kernels
+        self.ready = self.done = False
+
+    def step(self) -> Status:
+        self._kernels.help()
+        return Status.IDLE
 
 
 class PooledStep:

@@ -20,6 +20,7 @@ from actorstream.runtime.static_inputs import StaticInputs
 from actorstream.transports.base import FrameKind
 
 if TYPE_CHECKING:
+    from actorstream.runtime.kernel_edge import KernelEdge
     from actorstream.runtime.operator_unit import InLane
     from actorstream.runtime.worker import Worker
 
@@ -58,6 +59,8 @@ class Unit:
         """Whether the worker's ready queue holds this unit."""
         self.done = False
         self.ending = False
+        self.kernels: list[KernelEdge] = []
+        """Edges between members whose kernels a pool may run, in topological order."""
         self.barrier = 0
         """The last one that was passed on."""
         self.static: StaticInputs | None = None
@@ -113,8 +116,14 @@ class Unit:
 
     def tell_idle(self, count: int) -> None:
         """The unit has become idle (odd `count`) or busy again: tells the consumers that ask (runtime/idleness.py)."""
+        self.settle()
         for lane in self.lanes():
             lane.tell_idle(count)
+
+    def settle(self) -> None:
+        """Sends on what kernels on a pool are still working on."""
+        for kernel in self.kernels:
+            kernel.settle()
 
     def publish(self) -> None:
         """Writes the members' counters to shared memory, and takes back what consumers have returned."""
@@ -137,6 +146,8 @@ class Unit:
         """One turn. Raises OperatorError where a hook failed under on_error = "fail"."""
         if self.done:
             return Status.DONE
+        for kernel in self.kernels:
+            kernel.collect()
         if self.task is not None or self.beside:
             return Status.BUSY
         self._waited(monotonic_ns())
@@ -280,6 +291,7 @@ class Unit:
         for replica in self.members:
             while self.beside:
                 await asyncio.wait(self.beside)
+            self.settle()
             if replica.stamp is not None:
                 replica.stamp.end()
             coroutine = None if replica.ended else replica.call("on_end")
@@ -306,6 +318,7 @@ class Unit:
 
     def pass_barrier(self, barrier: int) -> None:
         """Takes the members' snapshots, and passes the barrier on behind everything they have sent."""
+        self.settle()
         self.barrier = barrier
         for replica in self.members:
             self.worker.barriers.snapshot(replica, barrier)
@@ -320,6 +333,7 @@ class Unit:
         """What `kept` answered, in a run that goes on from there; before the first turn."""
 
     def control(self, kind: FrameKind, barrier: int) -> None:
+        self.settle()
         for replica in self.members:
             for edges in replica.edges.values():
                 for edge in edges:

@@ -21,6 +21,7 @@ CORE = (
     "memory",
     "merge",
     "mpmc",
+    "pool",
     "process",
     "producer",
     "reorder",
@@ -44,6 +45,7 @@ MODES = {
     "baton": ["two", "four", "asleep-two", "asleep-eight", "outsider"],
     "runs": ["plain", "one-slot", "tight-budget", "loans-short", "wrap-around"],
     "mpmc": ["one-to-one", "two-slots", "many", "wrap-around"],
+    "pool": ["one", "two-slots", "asleep", "asleep-many", "recalled", "lock-based"],
     "scalegate": [
         "plain",
         "ring",

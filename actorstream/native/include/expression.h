@@ -113,6 +113,15 @@ typedef struct as_expression {
    at first, and the answer is AS_OK. AS_E_ARGUMENT: negative rows, or more than 2^32 - 1; AS_E_MEMORY. */
 int as_expression_run(const as_expression *program, const as_column *columns, int64_t rows, void *const *outs,
                       int64_t *counts, uint32_t *failures);
+/* The same as a job of a pool (pool.h), without `failures`. */
+typedef struct as_expression_work {
+    const as_expression *program;
+    const as_column *columns;
+    void *const *outs;
+    int64_t *counts;
+    int64_t rows;
+} as_expression_work;
+int32_t as_expression_job(void *work); /* 0: no row has failed; else it is to be run again, for its error */
 /* cffi: end */
 _Static_assert(sizeof(as_instruction) == 48, "python writes this layout");
 #endif

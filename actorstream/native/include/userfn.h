@@ -19,5 +19,16 @@ typedef int32_t (*as_user_function)(const void *const *columns, int64_t rows, vo
    AS_OK | AS_E_MEMORY | AS_E_ARGUMENT (a column of variable width). */
 int as_user_call(uintptr_t function, const as_column *columns, uint32_t count, int64_t rows, void *out,
                  uint32_t out_width, uint8_t *validity, int32_t *answer);
+/* The same as a job of a pool (pool.h): the arguments of as_user_call; what it and the function have answered. */
+typedef struct as_user_work {
+    uintptr_t function;
+    const as_column *columns;
+    void *out;
+    uint8_t *validity;
+    int64_t rows;
+    uint32_t count, out_width;
+    int32_t answer;
+} as_user_work;
+int32_t as_user_job(void *work); /* 0: all went well; else it is to be called again, for its error */
 /* cffi: end */
 #endif

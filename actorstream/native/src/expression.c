@@ -80,3 +80,9 @@ int as_expression_run(const as_expression *program, const as_column *columns, in
         free(memory);
     return block.failed && failures == NULL ? AS_AGAIN : AS_OK;
 }
+
+int32_t as_expression_job(void *work)
+{
+    const as_expression_work *own = work;
+    return as_expression_run(own->program, own->columns, own->rows, own->outs, own->counts, NULL) != AS_OK;
+}

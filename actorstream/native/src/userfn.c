@@ -115,3 +115,12 @@ int as_user_call(uintptr_t function, const as_column *columns, uint32_t count, i
     free(memory);
     return AS_OK;
 }
+
+int32_t as_user_job(void *work)
+{
+    as_user_work *own = work;
+    own->answer = 0;
+    const int status = as_user_call(own->function, own->columns, own->count, own->rows, own->out, own->out_width,
+                                    own->validity, &own->answer);
+    return status != AS_OK || own->answer != 0;
+}

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -20,6 +20,7 @@ from actorstream.operators.expressions.types import BOOL
 
 if TYPE_CHECKING:
     from actorstream.operators.expressions.plan import Rows
+    from actorstream.operators.prepared import Prepared
 
 
 def checked(text: str, schema: Schema) -> Node:
@@ -88,6 +89,13 @@ class Expression:
         found: np.ndarray = self._rows.run(batch)[0]
         return found
 
+    def prepare_rows(self, batch: Rows, finish: Callable[[np.ndarray], Any]) -> Prepared | None:
+        """`rows` as a job of a pool, and `finish` on the numbers; None: it is no kernel alone."""
+        if self._rows is None:
+            self._rows = Plan()
+            self._rows.add_rows(self._bool(), self.text)
+        return self._rows.prepare(batch, lambda found: finish(found[0]))
+
     def _bool(self) -> Node:
         if self.type.kind is not Kind.BOOL:
             raise ExpressionError(
@@ -144,6 +152,10 @@ class Projection:
         self._plan = Plan()
         for field, expression in zip(self.fields, columns.values()):
             self._plan.add_column(expression.node, field, expression.text)
+
+    def prepare(self, batch: Rows, finish: Callable[[list[Column]], Any]) -> Prepared | None:
+        """`evaluate` as a job of a pool, and `finish` on the columns; None: it is no kernel alone."""
+        return self._plan.prepare(batch, finish)
 
     def evaluate(self, batch: Rows) -> list[Column]:
         """The columns, in order. RowErrors names the rows that one of the expressions has no value for."""

@@ -17,6 +17,7 @@ from actorstream.operators.expressions.nodes import FieldValue, Node
 from actorstream.operators.expressions.rules import RULES
 from actorstream.operators.expressions.steps import TextStep
 from actorstream.operators.expressions.types import stored_as
+from actorstream.operators.prepared import Prepared
 
 empty = np.empty
 
@@ -29,8 +30,8 @@ class Rows(Protocol):
     def column(self, name: str, /) -> Column: ...
 
 
-Result = Callable[[Rows, list[Column], list[np.ndarray]], Any]
-"""Makes what a plan was asked for: of the batch, the program's columns and its outputs."""
+Result = Callable[[Rows, list[Column], list[np.ndarray], Program], Any]
+"""Makes what a plan was asked for: of the batch, the program's columns, its outputs, and itself after it has run."""
 
 
 class Plan:
@@ -49,6 +50,9 @@ class Plan:
         self._plain: list[str] | None = None
         """The names of the program's columns, if all of them are fields of fixed width that are never null."""
         self._makers: list[Callable[[Rows], Column]] = []
+        self._is_kernel = False
+        """Whether all of it is in the program: no text is computed before, and something comes of it."""
+        self._twins: list[Program] = []
 
     # -- what is asked for
 
@@ -57,11 +61,11 @@ class Plan:
         guards, lowering = self._begin(text, guards)
         if isinstance(node, FieldValue):
             name = node.name
-            self._results.append(lambda batch, columns, outs: batch.column(name).renamed(field))
+            self._results.append(lambda batch, columns, outs, program: batch.column(name).renamed(field))
             return
         if is_text(node.type):
             at = lowering.words(node, guards, whole=True).column
-            self._results.append(lambda batch, columns, outs: columns[at].renamed(field))
+            self._results.append(lambda batch, columns, outs, program: columns[at].renamed(field))
             return
         value = lowering.lower(node, guards)
         data = self._output(field.dtype)
@@ -71,13 +75,15 @@ class Plan:
             lowering.code.store("STORE", value.at, data, stored_as(field), field.width == 8)
         if value.valid is None:
             self._results.append(
-                lambda batch, columns, outs: Column(field, batch.rows, None, _kept(outs[data]), None)
+                lambda batch, columns, outs, program: Column(field, batch.rows, None, _kept(outs[data]), None)
             )
             return
         there = self._output(None)
         lowering.code.store("STORE_BITS", value.valid(), there)
         self._results.append(
-            lambda batch, columns, outs: Column(field, batch.rows, outs[there], _kept(outs[data]), None)
+            lambda batch, columns, outs, program: Column(
+                field, batch.rows, outs[there], _kept(outs[data]), None
+            )
         )
 
     def add_mask(self, node: Node, text: str) -> None:
@@ -85,7 +91,7 @@ class Plan:
         guards, lowering = self._begin(text, None)
         output = self._output(np.dtype(np.bool_))
         lowering.code.store("STORE_BOOLS", lowering.lower(node, guards).at, output)
-        self._results.append(lambda batch, columns, outs: outs[output])
+        self._results.append(lambda batch, columns, outs, program: outs[output])
 
     def add_rows(self, node: Node, text: str) -> None:
         """The numbers of the rows where a bool node is true: uint32, ascending."""
@@ -93,11 +99,7 @@ class Plan:
         output = self._output(np.dtype(np.uint32))
         lowering.code.store("STORE_ROWS", lowering.lower(node, guards).at, output)
 
-        def numbers(batch: Rows, columns: list[Column], outs: list[np.ndarray]) -> np.ndarray:
-            assert self._program is not None
-            return outs[output][: self._program.count(output)]
-
-        self._results.append(numbers)
+        self._results.append(lambda batch, columns, outs, program: outs[output][: program.count(output)])
 
     def _begin(self, text: str, guards: Guards | None) -> tuple[Guards, Lowering]:
         self._lowering.text = text
@@ -115,6 +117,40 @@ class Plan:
         if program is None:
             program = self._prepare()
         rows = batch.rows
+        columns, outs, places = self._lay_out(batch)
+        if self._plain is not None:
+            done = program.run_plain(rows, places)
+        else:
+            done = not self._origins or program.run(rows, [column.descriptor for column in columns], places)
+        if not done:
+            raise row_errors(program.failures(rows), self._origins, batch)
+        results = self._results
+        if len(results) == 1:
+            return [results[0](batch, columns, outs, program)]
+        return [result(batch, columns, outs, program) for result in results]
+
+    def prepare(self, batch: Rows, finish: Callable[[list[Any]], Any]) -> Prepared | None:
+        """`run` as a job of a pool, with `finish` to be called on what it gives; None: it is no kernel alone."""
+        program = self._program
+        if program is None:
+            program = self._prepare()
+        if not self._is_kernel:
+            return None
+        twin = self._twins.pop() if self._twins else program.twin()
+        columns, outs, places = self._lay_out(batch)
+        plain = self._plain is not None
+        twin.prepare(batch.rows, None if plain else [column.descriptor for column in columns], places)
+
+        def finished() -> Any:
+            found = [result(batch, columns, outs, twin) for result in self._results]
+            self._twins.append(twin)
+            return finish(found)
+
+        return Prepared(twin.job, finished)
+
+    def _lay_out(self, batch: Rows) -> tuple[list[Column], list[np.ndarray], list[int]]:
+        """The columns of a run, what it writes to, and the addresses that it is given."""
+        rows = batch.rows
         columns: list[Column] = []
         outs: list[np.ndarray] = []
         places: list[int] = []
@@ -129,16 +165,7 @@ class Plan:
             out = empty(rows, dtype) if dtype is not None else _bits(rows)
             outs.append(out)
             places.append(address_of(out))
-        if self._plain is not None:
-            done = program.run_plain(rows, places)
-        else:
-            done = not self._origins or program.run(rows, [column.descriptor for column in columns], places)
-        if not done:
-            raise row_errors(program.failures(rows), self._origins, batch)
-        results = self._results
-        if len(results) == 1:
-            return [results[0](batch, columns, outs)]
-        return [result(batch, columns, outs) for result in results]
+        return columns, outs, places
 
     def _prepare(self) -> Program:
         lowering = self._lowering
@@ -149,6 +176,9 @@ class Plan:
                 self._makers.append(TextStep(source.node, source.guards, source.text).evaluate)
         if self._outputs and all(isinstance(each, FieldSource) and each.plain for each in lowering.sources):
             self._plain = [source.name for source in lowering.sources if isinstance(source, FieldSource)]
+        self._is_kernel = bool(self._outputs) and all(
+            isinstance(source, FieldSource) for source in lowering.sources
+        )
         columns, outputs = len(lowering.sources), len(self._outputs)
         self._program, self._origins = lowering.code.program(columns, outputs)
         return self._program

@@ -10,6 +10,7 @@ int main(int count, char **words) {
                       {"channel", stress_channel},
                       {"doorbell", stress_doorbell},
                       {"mpmc", stress_mpmc},
+                      {"pool", stress_pool},
                       {"reorder", stress_reorder},
                       {"runs", stress_runs},
                       {"scalegate", stress_scalegate},

@@ -67,9 +67,7 @@ def positive(event: Number) -> bool:
 @pytest.mark.parametrize(
     ("kind", "keys", "limit"),
     [
-        (Filter, {"where": "value > 1"}, UNBOUNDED),
         (Filter, {"function": positive}, 0),
-        (Map, {"set": {"value": "1"}}, UNBOUNDED),
         (Union, {}, UNBOUNDED),
         (Reduce, {"aggregate": "count()"}, 1),
         (Aggregate, {"key": ["group"], "aggregates": {"n": "count()"}}, 1),
@@ -87,6 +85,49 @@ def positive(event: Number) -> bool:
 )
 def test_the_pool_runs_what_it_can_keep_apart(kind: Any, keys: dict[str, Any], limit: float) -> None:
     assert limit_of(kind, **keys) == limit
+
+
+class Kept(Filter):
+    """Has a hook of its own: the kernel of its class would not be what it does."""
+
+    def on_batch(self, batch: Batch) -> Batch | None:
+        return batch
+
+
+@pytest.mark.parametrize(
+    ("kind", "keys", "found"),
+    [
+        (Filter, {"where": "value > 1"}, True),
+        (Map, {"set": {"value": "1"}}, True),
+        (Filter, {"function": positive}, False),
+        (Kept, {"where": "value > 1"}, False),
+        (Times, {}, False),
+        (RunningSum, {}, False),
+    ],
+)
+def test_what_has_kernels_of_its_own_is_the_loops_and_they_are_the_pools(
+    kind: Any, keys: dict[str, Any], found: bool
+) -> None:
+    topology = Topology("one")
+    made = topology.source(Numbers, name="numbers", count=1).through(kind, name="it", **keys)
+    made.into(Collect, name="out")
+    job = job_of(topology)
+    assert ("it" in job.kernels) == found
+    assert not found or job.pooled == {}
+    assert job_of(topology, pipelining=False).kernels == frozenset()
+    assert job_of(topology, threads=0).kernels == frozenset()
+
+
+def test_a_kernel_behind_what_the_pool_runs_itself_is_run_with_it() -> None:
+    topology = Topology("behind")
+    stream = topology.source(Numbers, name="numbers", count=1).through(Filter, name="a", where="value > 1")
+    stream = stream.through(Times, name="b").through(Map, name="c", set={"value": "1"})
+    stream.through(DoubleBatch, name="d").through(Map, name="e", set={"value": "1"}).into(Collect, name="out")
+    job = job_of(topology)
+    assert job.kernels == {"a", "e"}
+    assert job.pooled == {"b": UNBOUNDED, "c": UNBOUNDED}
+    chains = [[job.plan.replicas[each].actor for each in chain] for chain in job.plan.chains]
+    assert chains == [["numbers", "a"], ["b", "c"], ["d", "e", "out"]]
 
 
 def test_without_threads_or_a_schedule_nothing_is_pooled() -> None:

@@ -1,0 +1,257 @@
+"""An edge to a neighbour that is called directly, whose kernels the threads of a pool run where they are long enough
+(ordered-multicore sections 3 and 6). What it answers goes on in the order of what came; nothing here chooses a thread.
+
+The Python of a batch, before and after its kernel, is always the event loop's thread's; so no thread waits for the
+interpreter, and short kernels are called as if there were no pool.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from time import monotonic_ns
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from actorstream.native import baton
+from actorstream.runtime.output import DirectEdge
+
+if TYPE_CHECKING:
+    from actorstream.events.batch import Batch
+    from actorstream.native.pool import KernelPool
+    from actorstream.operators.prepared import Prepared
+    from actorstream.runtime.replica import Replica
+    from actorstream.runtime.unit import Unit
+
+PAYS_NS = 15_000
+"""Kernels of a batch that are worth a thread of the pool, ns: what handing one over and taking it back costs."""
+MOST_UNDER_WAY = 256
+"""Batches of one edge at the most whose kernels wait, run, or have run before their turn."""
+
+
+class _Started(NamedTuple):
+    """A batch whose kernel was handed over. `end`: the serial number behind its own."""
+
+    end: int
+    batch: Batch
+    prepared: Prepared
+
+
+class KernelEdge(DirectEdge):
+    """A direct edge that may run the consumer's kernels on a pool.
+
+    A batch goes through it in one of two ways: at once, as through any direct edge, if kernels are short and nothing is
+    under way; else its kernel is prepared and submitted, and what comes of it is sent on by `collect` in its turn. What
+    is no kernel (promises of event time, batches that cannot be prepared) keeps its place among them.
+    """
+
+    __slots__ = (
+        "_behind",
+        "_bytes",
+        "_collected",
+        "_limit",
+        "_most",
+        "_submitted",
+        "_waiting",
+        "_window",
+        "blocked",
+        "kernel_ns",
+        "lane",
+        "pool",
+        "took_ns",
+        "unit",
+    )
+
+    def __init__(
+        self, consumer: Replica, input_name: str, unit: Unit, *, window: int, most_bytes: int
+    ) -> None:
+        """`unit`: that of both ends. `window`, `most_bytes`: batches and bytes that may be under way at once."""
+        super().__init__(consumer, input_name)
+        self.unit = unit
+        self.pool: KernelPool | None = None
+        self.lane = 0
+        self.blocked = False
+        self.kernel_ns = 0.0
+        """Time in the kernel of a batch, smoothed."""
+        self.took_ns = 0
+        """Time that threads of the pool have spent in kernels since somebody asked last."""
+        self._window = min(window, MOST_UNDER_WAY)
+        self._limit = self._window
+        self._most = most_bytes
+        self._bytes = 0
+        self._submitted = self._collected = 0
+        self._waiting: deque[_Started | Batch | int] = deque()
+        """In order: kernels that were handed over, batches without one, promises."""
+        self._behind: deque[Batch | int] = deque()
+        """What came when there was no place left."""
+
+    def open(self, pool: KernelPool, lane: int) -> None:
+        """From now on there is a pool, and this edge's kernels are those of a lane."""
+        self.pool, self.lane = pool, lane
+
+    # -- what comes
+
+    def push(self, batch: Batch) -> None:
+        if not self._waiting and not self._behind and (self.kernel_ns < PAYS_NS or self.pool is None):
+            self._call(batch)
+        elif self._behind or self._is_full():
+            self._behind.append(batch)
+            self._block()
+        else:
+            self._start(batch)
+            if self._is_full():
+                self._block()
+
+    def advance(self, frontier: int) -> None:
+        if self._behind:
+            self._behind.append(frontier)
+        elif self._waiting:
+            self._waiting.append(frontier)
+        else:
+            self.consumer.advance(frontier)
+
+    def _call(self, batch: Batch) -> None:
+        """The kernel here and now, on the loop's thread."""
+        consumer = self.consumer
+        consumer.begin(batch, self.input)
+        started, lent = monotonic_ns(), baton.lent_ns()
+        made = consumer.calls[self.input].answer(batch)  # type: ignore[union-attr] # it takes batches
+        self._measured(baton.lent_ns() - lent)
+        consumer.execute_ns += monotonic_ns() - started
+        self._send(made)
+
+    def _send(self, made: Batch | None) -> None:
+        """Sends on what the hook or its kernel has answered, and what the hook has emitted."""
+        consumer = self.consumer
+        if consumer.descent is not None or consumer.outbox.touched:
+            if made is not None:
+                consumer.outbox.emit(made)
+            consumer.dispatch()
+        elif made is not None and made.rows:
+            consumer.forward(made)
+
+    def _start(self, batch: Batch) -> None:
+        pool = self.pool
+        assert pool is not None
+        try:
+            prepared = self.consumer.actor.prepare(batch)  # type: ignore[attr-defined]
+        except Exception:
+            prepared = None  # the hook itself is to raise it, in its turn
+        if prepared is None:
+            if self._waiting:
+                self._waiting.append(batch)
+            else:
+                self._call(batch)
+            return
+        submitted = pool.submit(self.lane, prepared.job)
+        assert submitted, "a lane holds as many as may be under way"
+        self._submitted += 1
+        self._bytes += batch.nbytes
+        self._waiting.append(_Started(self._submitted, batch, prepared))
+
+    def _is_full(self) -> bool:
+        under_way = self._submitted - self._collected
+        return under_way >= self._limit or (under_way > 0 and self._bytes >= self._most)
+
+    def _block(self) -> None:
+        if not self.blocked:
+            self.blocked = True
+            self.unit.on_blocked(self)  # type: ignore[arg-type] # it does what a unit asks of a lane
+
+    # -- what is done
+
+    def flush(self) -> bool:  # type: ignore[override] # as a lane's
+        """Sends on what is done. False: there is no place for more yet; the unit is told again when there is."""
+        self.collect()
+        if self.blocked and (self._behind or self._is_full()):
+            self.unit.on_blocked(self)  # type: ignore[arg-type]
+            return False
+        if self.blocked:
+            self.blocked = False
+            self.unit.worker.mark(self.unit)  # whoever flushed: nothing is left that would tell it
+        return True
+
+    def is_done(self) -> bool:
+        """Whether `collect` would find something."""
+        return self._collected < self._submitted and (
+            self.pool.ready(self.lane) > self._collected  # type: ignore[union-attr]
+        )
+
+    def is_under_way(self) -> bool:
+        return bool(self._waiting)
+
+    def collect(self) -> None:
+        """Sends on what is done, in order, as long as the outputs have credit; starts what had no place."""
+        waiting, ready = self._waiting, -1
+        while waiting:
+            first = waiting[0]
+            if type(first) is _Started:
+                if ready < first.end:
+                    ready = self.pool.ready(self.lane)  # type: ignore[union-attr]
+                    if ready < first.end:
+                        break
+                if self._has_no_credit():
+                    break
+                waiting.popleft()
+                self._finish(first)
+            else:
+                waiting.popleft()
+                if type(first) is int:
+                    self.consumer.advance(first)
+                else:
+                    self.consumer.accept(first, self.input)  # type: ignore[arg-type]
+        while self._behind and not self._is_full():
+            item = self._behind.popleft()
+            if type(item) is int:
+                self._waiting.append(item)
+            else:
+                self._start(item)  # type: ignore[arg-type]
+
+    def settle(self) -> None:
+        """Sends on everything that has come: waits for kernels, and works on them meanwhile. Outputs without credit keep
+        it."""
+        while self._waiting or self._behind:
+            self.pool.settle(self.lane)  # type: ignore[union-attr]
+            blocked, self.unit.blocked = self.unit.blocked, []
+            self.collect()
+            self.unit.blocked += [lane for lane in blocked if lane not in self.unit.blocked]
+        self.blocked = False
+        if self in self.unit.blocked:
+            self.unit.blocked.remove(self)  # type: ignore[arg-type]
+
+    def _has_no_credit(self) -> bool:
+        return any(lane is not self and not isinstance(lane, KernelEdge) for lane in self.unit.blocked)
+
+    def _finish(self, started: _Started) -> None:
+        """Takes back one kernel, and sends on what it gave."""
+        consumer, job = self.consumer, started.prepared.job
+        began = monotonic_ns()
+        failed, took = job.outcome != 0, job.took_ns
+        made: Any = None
+        if not failed:
+            try:
+                made = started.prepared.finish()
+            except Exception:
+                failed = True  # the hook itself is to raise it
+        batch = started.batch
+        self._bytes -= batch.nbytes
+        self._collected = started.end
+        self.pool.collected(self.lane, started.end)  # type: ignore[union-attr]
+        self._measured(took)
+        self.took_ns += took
+        if failed:
+            consumer.accept(batch, self.input)  # it finds out again what was wrong, and decides
+            return
+        consumer.begin(batch, self.input)
+        consumer.execute_ns += took + monotonic_ns() - began
+        self._send(made)
+
+    def _measured(self, took_ns: int) -> None:
+        self.kernel_ns = took_ns if not self.kernel_ns else self.kernel_ns + (took_ns - self.kernel_ns) / 8
+
+    def plan(self, slice_ns: int, workers: int) -> None:
+        """How many batches may be under way, and how many a thread takes at once: a slice's worth, by the measured cost
+        (section 6). Never so few that a thread would wait for the loop."""
+        least = 2 * workers
+        if self.kernel_ns > 0:
+            each = int(slice_ns / self.kernel_ns)
+            self._limit = min(self._window, max(least, each * workers))
+            self.pool.allot(self.lane, max(1, each))  # type: ignore[union-attr]
