@@ -12,7 +12,7 @@ from time import monotonic_ns
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from actorstream.native import baton
-from actorstream.runtime.output import DirectEdge
+from actorstream.runtime.direct_edge import DirectEdge
 
 if TYPE_CHECKING:
     from actorstream.events.batch import Batch
