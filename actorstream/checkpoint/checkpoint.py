@@ -7,6 +7,7 @@ from collections.abc import Mapping
 import msgspec
 
 from actorstream.errors import ConfigurationError, Problem
+from actorstream.topology.dependency import DependencyPlan
 
 
 class ReplicaState(msgspec.Struct, frozen=True):
@@ -23,6 +24,18 @@ class ReplicaState(msgspec.Struct, frozen=True):
     token: bytes | None = None
 
 
+class KeptProgram(msgspec.Struct, frozen=True):
+    """What of an actor with `order = "dependency"` its replicas' states do not say.
+
+    Attributes:
+        plan: by which its state is joined; the run that goes on may have another.
+        says: what of the program must not have changed.
+    """
+
+    plan: DependencyPlan
+    says: dict[str, list[str]]
+
+
 class Checkpoint(msgspec.Struct, frozen=True):
     """One consistent cut through a run: the states of all replicas behind the same rows of every source.
 
@@ -37,6 +50,8 @@ class Checkpoint(msgspec.Struct, frozen=True):
     number: int
     ended: bool
     replicas: tuple[ReplicaState, ...]
+    programs: dict[str, KeptProgram] = {}
+    """By actor. Their replicas are the workers of that plan."""
 
     def state(self, actor: str, index: int) -> ReplicaState:
         return next(each for each in self.replicas if (each.actor, each.index) == (actor, index))
@@ -58,7 +73,9 @@ def check_fits(
         topology, program, replicas: name, fingerprint and replicas by actor of what is to run.
         where: the store, for the error.
     """
-    kept = checkpoint.counts()
+    planned = checkpoint.programs
+    kept = {name: count for name, count in checkpoint.counts().items() if name not in planned}
+    replicas = {name: count for name, count in replicas.items() if name not in planned}
     wrong = [
         Problem(
             where,

@@ -17,6 +17,7 @@ from actorstream.dgs.tagging import Every
 from actorstream.dgs.tags import ImplementationTag, Tag
 from actorstream.errors import ConfigurationError
 from actorstream.topology.dependency import DependencyPlan, PlannedStream, PlannedTreeWorker
+from actorstream.topology.graph import fingerprint
 
 TICKS = -1
 """The rank of what is on no stream: before all streams."""
@@ -126,6 +127,24 @@ class Deployment:
         """By which states that come to a worker, or that its children send to it, are decoded."""
         return self.program.state_class(self.tree.worker(worker).state)
 
+    # -- checkpoints -----------------------------------------------------------------------------------------------------
+
+    def says(self) -> dict[str, list[str]]:
+        """What a program has to say again to go on from a checkpoint: whatever its plan is. Texts, by what they are."""
+        tags = sorted({tag.tag for tag in self.tags}, key=str)
+        return {
+            "streams": [stream.name for stream in self.streams],
+            "tags": sorted(map(str, self.tags)),
+            "states": [
+                f"{name}({', '.join(_fields(self.program.state_class(name)))})" for name in self.types.handles
+            ],
+            "forks": [f"{fork.whole} -> ({fork.left}, {fork.right})" for fork in self.types.forks],
+            "dependence": [
+                f"{tag}: {fingerprint([str(other) for other in tags if self.program.depends(tag, other)]):x}"
+                for tag in tags
+            ],
+        }
+
     # -- inputs ----------------------------------------------------------------------------------------------------------
 
     def classifier(self, input: str) -> Classifier:
@@ -149,3 +168,12 @@ class Deployment:
             (below[0], below[1]) if below else (),
             str(planned.process),
         )
+
+
+def _fields(cls: type) -> list[str]:
+    """The fields of a state's class, with their types as they are written."""
+    found: dict[str, str] = {}
+    for base in reversed(cls.__mro__):
+        for name, kind in vars(base).get("__annotations__", {}).items():
+            found[name] = kind if isinstance(kind, str) else getattr(kind, "__name__", str(kind))
+    return [f"{name}: {kind}" for name, kind in found.items()]

@@ -6,7 +6,7 @@ Pure: no clock, no actors. Works on slices of jumbo tuples, so that it costs per
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -182,6 +182,12 @@ class Mailbox:
         """The least time, and place in the stream at it, that a tag has waiting or may still bring."""
         buffer = self._buffers[tag]
         return buffer.head, buffer.head_place
+
+    def items(self) -> Iterator[tuple[Any, Any]]:
+        """The tag and the item of what waits, in the order of each tag."""
+        for buffer in self._buffers.values():
+            for each in buffer.waiting:
+                yield buffer.tag, each.item
 
     @property
     def frontier(self) -> int:

@@ -120,6 +120,16 @@ class Program(Actor):
         def end(self, state: Any) -> Any:
             """After the last event of all streams, on the joined state: returns or yields last outputs."""
 
+        def checkpoint(self, state: Any, joins: int, elapsed: int) -> bool:
+            """Whether a run with `[checkpoint]` should keep one here, beside those that come with time (dgs-flumina
+            appendix D.2). Asked at each join at the root, behind the events that asked for it, with the joined state,
+            which it must not change; the root of a plan of one worker is asked at each slice.
+
+            Args:
+                joins, elapsed: how many joins, and units of event time, since the last checkpoint that it wanted; or
+                    since the first join. Each: `return True`. Every ten: `joins >= 10`. Every hour: `elapsed >= 3600`.
+            """
+
     # -- what a program may ask -----------------------------------------------------------------------------------------
 
     def tag(self, name: str, key: Any = None) -> Tag:

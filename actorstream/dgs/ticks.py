@@ -35,6 +35,14 @@ class Ticks:
         self.bound = NOTHING
         """No tick before this time will follow."""
 
+    def kept(self) -> tuple[int | None, int]:
+        """Which tick is the next, and the bound: what a checkpoint keeps."""
+        return self._next, self.bound
+
+    def take_back(self, next: int | None, bound: int) -> None:
+        """Goes on after the ticks that were made before a checkpoint."""
+        self._next, self.bound = next, bound
+
     def moved(self, stream: Hashable, first: int, last: int, bound: int) -> None:
         """What is known of a stream: time of its first row and of the last so far, NOTHING without one; its promise."""
         each = self._streams[stream]

@@ -7,7 +7,7 @@ and carries away what it wants to say, in order. It decides when what may happen
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from enum import Enum
 from typing import Any, NamedTuple, Protocol
 
@@ -341,6 +341,30 @@ class WorkerProtocol:
                     messages.append(Promise(tag, *bound))
 
     # -- looking at it
+
+    def states(self) -> Iterator[tuple[int, Any]]:
+        """The states that are in its hands: (-1, that of all it handles), or (which child, that of all the child does).
+
+        Of any worker at any moment some ancestor, itself or all workers below it have the state of what it handles, or a
+        message does that is on its way between them."""
+        if self._phase is Phase.HAS and not self.to_children:
+            yield -1, self._state
+        yield from ((-1, message.state) for message in self.to_parent)
+        for child, answer in enumerate(self._answers):
+            if answer is not None:
+                yield child, answer.state
+        for child, messages in enumerate(self.to_children):
+            yield from ((child, message.state) for message in messages if isinstance(message, StateDown))
+
+    def unfinished(self) -> Iterator[tuple[Any, Any]]:
+        """Tags and items of own events that are not, or not all, processed, in the order of each tag; once each."""
+        waiting = [*self._queue] if self._operation is None else [self._operation, *self._queue]
+        released = ((each.tag, each.rows) for each in waiting if each.first < each.last)
+        seen = set()
+        for tag, rows in (*released, *self.mailbox.items()):
+            if rows.item is not None and id(rows) not in seen:
+                seen.add(id(rows))
+                yield tag, rows.item
 
     @property
     def lent_until(self) -> int | None:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from actorstream.checkpoint.checkpoint import Checkpoint, ReplicaState
+from actorstream.checkpoint.checkpoint import Checkpoint, KeptProgram, ReplicaState
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -32,6 +32,10 @@ class Checkpoints:
         self.made = 0
         self._next: float | None = None
         self._under_way = False
+        self._programs = {
+            name: KeptProgram(program.planned, program.says()) for name, program in job.programs.items()
+        }
+        self._wishes = any(hasattr(each.program, "checkpoint") for each in job.programs.values())
 
     def due(self, now: float) -> int | None:
         """The barrier to start at `now` (seconds), if it is time; the first time counts from the first call."""
@@ -42,6 +46,18 @@ class Checkpoints:
         self._under_way = True
         self.number += 1
         return self.number
+
+    def grant(self) -> int | None:
+        """The barrier that a program may start when it wants a checkpoint; None: not now, or none would."""
+        return None if self._under_way or not self._wishes else self.number + 1
+
+    def begun(self, barrier: int) -> bool:
+        """A program has started a barrier; whether the sources have to be told."""
+        if barrier != self.number + 1:
+            return False  # it was due anyhow
+        self._under_way = True
+        self.number = barrier
+        return True
 
     def complete(self, barrier: int, taken: Mapping[int, Snapshot], now: float) -> None:
         """All replicas have passed `barrier`: writes the checkpoint. RunError: it cannot be written."""
@@ -67,5 +83,6 @@ class Checkpoints:
     def _write(self, number: int, states: Mapping[int, tuple[bytes, bytes | None]], *, ended: bool) -> None:
         job = self.job
         replicas = tuple(ReplicaState(each.actor, each.index, *states[each.id]) for each in job.plan.replicas)
-        self.store.write(Checkpoint(job.graph.name, job.graph.fingerprint, number, ended, replicas))
+        graph = job.graph
+        self.store.write(Checkpoint(graph.name, graph.fingerprint, number, ended, replicas, self._programs))
         self.made += 1

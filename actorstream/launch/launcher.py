@@ -21,11 +21,13 @@ from actorstream.launch.resume import commit_ended
 from actorstream.runtime.control import (
     Abort,
     Barrier,
+    Begun,
     Collected,
     Commit,
     Drain,
     Failed,
     Finished,
+    Grant,
     Message,
     Prepared,
     Snapshot,
@@ -90,6 +92,7 @@ class Launcher:
         self._over = False
         self._barriers: list[int] = []
         self._tokens: dict[int, bytes] = {}
+        self._granted = 0
         self.checkpoints: Checkpoints | None = None
 
     def run(self) -> None:
@@ -234,6 +237,9 @@ class Launcher:
                 self._tokens |= tokens
                 if all(each.prepared for each in self.workers) and self._failure is None:
                     self._commit_end()
+            case Begun(_, barrier):
+                if self.checkpoints is not None and self.checkpoints.begun(barrier):
+                    self._barriers.append(barrier)
             case Finished():
                 worker.finished = True
                 self._check_over()
@@ -252,6 +258,15 @@ class Launcher:
         barrier = self.checkpoints.due(now)
         if barrier is not None:
             self._barriers.append(barrier)
+        else:
+            self._grant()
+
+    def _grant(self) -> None:
+        """Programs may start the next barrier themselves."""
+        granted = self.checkpoints.grant() if self.checkpoints is not None else None
+        if granted is not None and granted != self._granted:
+            self._granted = granted
+            self._send_all(Grant(granted))
 
     def _commit(self, barrier: int, taken: dict[int, Snapshot]) -> None:
         """Everybody has passed a barrier: what belongs to it is kept first, then it is committed."""
@@ -264,6 +279,7 @@ class Launcher:
             for old in [each for each in self.snapshots if each <= barrier]:
                 del self.snapshots[old]
         self._send_all(Commit(barrier))
+        self._grant()
 
     def _commit_end(self) -> None:
         if self.checkpoints is not None:

@@ -9,6 +9,7 @@ import msgspec
 
 from actorstream.checkpoint.checkpoint import Checkpoint, check_fits
 from actorstream.checkpoint.store import CheckpointStore
+from actorstream.dgs.kept import changes
 from actorstream.errors import ConfigurationError, Problem
 
 if TYPE_CHECKING:
@@ -35,6 +36,13 @@ def restore_job(job: Job) -> None:
     if checkpoint is not None:
         replicas = Counter(each.actor for each in job.plan.replicas)
         check_fits(checkpoint, job.graph.name, job.graph.fingerprint, replicas, spec.path)
+        changed = [
+            problem
+            for name, program in checkpoint.programs.items()
+            for problem in changes(program.says, job.programs[name].says(), name, spec.path)
+        ]
+        if changed:
+            raise ConfigurationError(changed)
     job.restored = checkpoint
 
 

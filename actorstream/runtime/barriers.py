@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from actorstream.runtime.control import ControlPipe, Snapshot
+from actorstream.runtime.control import Begun, ControlPipe, Snapshot
 from actorstream.runtime.hooks import operator_error
 
 if TYPE_CHECKING:
@@ -24,6 +24,8 @@ class Barriers:
 
     def __init__(self, process: int, control: ControlPipe | None, sinks: TwoPhase) -> None:
         self.process, self.control, self.sinks = process, control, sinks
+        self.granted = 0
+        """The barrier that a program may start when it wants a checkpoint (`Program.checkpoint`)."""
         self._asked: list[int] = []
         self._units: list[Unit] = []
 
@@ -57,16 +59,24 @@ class Barriers:
             for replica in unit.members:
                 self.snapshot(replica, barrier)
 
-    def snapshot(self, replica: Replica, barrier: int) -> None:
-        """Takes what a replica wants to keep at `barrier`; a sink also prepares what it has written so far."""
+    def begin(self, barrier: int) -> None:
+        """A program starts the barrier that it was granted: the launcher tells all sources."""
+        if self.control is not None:
+            self.control.send(Begun(self.process, barrier))
+
+    def snapshot(self, replica: Replica, barrier: int, kept: Any = None) -> None:
+        """Takes what a replica wants to keep at `barrier`; a sink also prepares what it has written so far.
+
+        kept: what its unit keeps with it, if it has gathered that before."""
         token = self.sinks.prepare(replica, barrier) if replica.is_sink else None
         try:
             state = {"state": replica.actor.snapshot(), "ended": replica.ended}
             if type(replica.actor).role == "source":
                 state["positions"] = replica.actor.position()  # type: ignore[attr-defined]
-            unit = replica.unit
-            if unit is not None and unit.head is replica:
-                state["unit"] = unit.kept()
+            if kept is not None:
+                state["unit"] = kept
+            elif replica.unit is not None:
+                state["unit"] = replica.unit.kept_of(replica)
             if (sent := replica.kept()) is not None:
                 state["sent"] = sent
             data = msgspec.msgpack.encode(state)

@@ -46,6 +46,13 @@ class Snapshot(Message):
     token: bytes | None
 
 
+class Begun(Message):
+    """Worker: a program has started the barrier that it was granted; all sources are to start it too."""
+
+    worker: int
+    barrier: int
+
+
 class Prepared(Message):
     """Worker: all input has ended and every sink has prepared. `tokens`: of its sinks by replica, if they are kept."""
 
@@ -73,6 +80,12 @@ class Barrier(Message):
     barrier: int
 
 
+class Grant(Message):
+    """Launcher: a program that wants a checkpoint may start `barrier`."""
+
+    barrier: int
+
+
 class Drain(Message):
     """Launcher: sources end now; the rest runs to the orderly end."""
 
@@ -87,7 +100,20 @@ class Abort(Message):
     """Launcher: stop at once, commit nothing."""
 
 
-AnyMessage = Started | Failed | Snapshot | Prepared | Collected | Finished | Barrier | Drain | Commit | Abort
+AnyMessage = (
+    Started
+    | Failed
+    | Snapshot
+    | Begun
+    | Prepared
+    | Collected
+    | Finished
+    | Barrier
+    | Grant
+    | Drain
+    | Commit
+    | Abort
+)
 _decoder = msgspec.msgpack.Decoder(AnyMessage)
 _encoder = msgspec.msgpack.Encoder()
 

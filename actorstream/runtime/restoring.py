@@ -24,6 +24,8 @@ def restore_replicas(checkpoint: Checkpoint, replicas: Iterable[Replica]) -> Non
     """
     kept = {(each.actor, each.index): each for each in checkpoint.replicas}
     for replica in replicas:
+        if replica.name in checkpoint.programs:
+            continue  # as a whole: runtime/dependency/restored.py
         mine = kept[replica.name, replica.replica]
         try:
             _restore(replica, msgspec.msgpack.decode(mine.state, strict=False))

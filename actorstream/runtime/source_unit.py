@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from actorstream.metrics.counters import Counter
 from actorstream.native.baton import without_baton
+from actorstream.runtime.dependency.output import TagEdge
 from actorstream.runtime.hooks import operator_error
 from actorstream.runtime.replica import Replica
 from actorstream.runtime.silence import Silence
@@ -17,6 +18,7 @@ from actorstream.runtime.unit import TURN_FRAMES, Status, Unit
 from actorstream.windows.watermark import NOTHING
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from datetime import timedelta
 
     from actorstream.connectors.source import Source
@@ -108,11 +110,19 @@ class SourceUnit(Unit):
         self.worker.mark(self)
 
     def kept(self) -> Any:
-        return None if self.watermarks is None else self.watermarks.snapshot()
+        watermarks = None if self.watermarks is None else self.watermarks.snapshot()
+        return {"watermarks": watermarks, "programs": [edge.kept() for edge in self._to_programs()]}
 
     def take_back(self, kept: Any) -> None:
-        if self.watermarks is not None and kept is not None:
-            self.watermarks.restore(kept)
+        if self.watermarks is not None and kept["watermarks"] is not None:
+            self.watermarks.restore(kept["watermarks"])
+        for edge, of_edge in zip(self._to_programs(), kept["programs"]):
+            edge.take_back(of_edge)
+
+    def _to_programs(self) -> Iterator[TagEdge]:
+        """Edges that know how far each stream is."""
+        for edges in self.head.edges.values():
+            yield from (edge for edge in edges if isinstance(edge, TagEdge))
 
     def start_barrier(self, barrier: int) -> None:
         self.barriers.append(barrier)

@@ -329,6 +329,10 @@ class Unit:
         """What the unit itself keeps in a checkpoint beside its members' states: plain values; None: nothing."""
         return None
 
+    def kept_of(self, replica: Replica) -> Any:
+        """What the unit keeps with one of its members: with the head, what `kept` answers."""
+        return self.kept() if replica is self.head else None
+
     def take_back(self, kept: Any) -> None:
         """What `kept` answered, in a run that goes on from there; before the first turn."""
 

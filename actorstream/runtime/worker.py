@@ -26,6 +26,7 @@ from actorstream.runtime.control import (
     ControlPipe,
     Drain,
     Finished,
+    Grant,
     Prepared,
     Started,
     failed_message,
@@ -411,6 +412,8 @@ class Worker:
                     self.drain()
                 case Barrier(barrier):
                     self.barrier(barrier)
+                case Grant(barrier):
+                    self.barriers.granted = barrier
                 case Commit(barrier):
                     self.commit(barrier)
                 case Abort():

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from actorstream.topology.deploy import DeploySpec
     from actorstream.topology.graph import Graph
 
-ORDERS = ("none", "serial", "timestamp")
+ORDERS = ("none", "serial", "timestamp", "dependency")
 """In the others a gate may hold rows that came before a barrier, and nothing keeps them yet."""
 
 

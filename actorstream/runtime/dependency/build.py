@@ -12,10 +12,12 @@ from actorstream.dgs.worker import WorkerProtocol
 from actorstream.errors import OperatorError
 from actorstream.runtime.dependency.calls import ProgramCalls
 from actorstream.runtime.dependency.compile import StreamWords, positioned, stream_words, streams_from
+from actorstream.runtime.dependency.cuts import Cuts
 from actorstream.runtime.dependency.lanes import TagLane
 from actorstream.runtime.dependency.links import TreeReceiver, TreeSender
 from actorstream.runtime.dependency.messages import Codec
 from actorstream.runtime.dependency.output import TagEdge, TagStream
+from actorstream.runtime.dependency.restored import RestoredProgram
 from actorstream.runtime.dependency.unit import ProgramUnit, TreeWorker, connect
 from actorstream.runtime.hooks import operator_error
 from actorstream.runtime.source_unit import SourceUnit
@@ -25,6 +27,7 @@ if TYPE_CHECKING:
 
     from actorstream.dgs.deployment import Deployment
     from actorstream.events.batch import Batch
+    from actorstream.events.schema import Schema
     from actorstream.runtime.compile import Job, Link
     from actorstream.runtime.dependency.links import TreeLink
     from actorstream.runtime.replica import Replica
@@ -55,6 +58,10 @@ class ProgramBuilder:
             number: self.deployment.responsible[tag] for number, tag in enumerate(self.deployment.tags)
         }
         self.positioned = positioned(self.deployment)
+        restored = self.job.restored
+        self.restored: RestoredProgram | None = None
+        if restored is not None and not restored.ended:
+            self.restored = RestoredProgram(restored, actor, self.deployment)
         self.tickers = {self.deployment.responsible[tag] for tag in self.deployment.ticks}
         """Workers that are responsible for ticks."""
 
@@ -87,12 +94,33 @@ class ProgramBuilder:
         for tree_link in self.job.tree:
             if tree_link.actor == self.actor:
                 self._add_link(unit, {each.number: each for each in workers}, tree_link)
+        wires = {
+            edge.name: self.job.wires[edge.index].plain for edge in self.job.graph.actors[self.actor].inputs
+        }
+        cuts = unit.cuts = Cuts(unit, self.deployment, wires)
         for each in workers:
+            for lane in each.lanes:
+                lane.on_barrier = cuts.at_lane
+            if self.restored is not None:
+                self._give_back(self.restored, each, wires)
             if each.number == 1:
                 self._start(each)
+                unit.wants = each.protocol.calls.wants  # type: ignore[attr-defined]
         return unit
 
+    def _give_back(self, restored: RestoredProgram, each: TreeWorker, wires: Mapping[str, Schema]) -> None:
+        """What a checkpoint has of a worker's tags."""
+        each.protocol.done = each.replica.ended = restored.done
+        for tag in self.deployment.tree.worker(each.number).tags:
+            ticks = tag in self.deployment.ticks
+            wire = None if ticks else wires[self.deployment.streams[self.deployment.ranks[tag]].input]
+            restored.give(each, tag, self.deployment.tags.index(tag), wire)
+
     def _start(self, root: TreeWorker) -> None:
+        if self.restored is not None:
+            if not self.restored.done:
+                root.protocol.start(self.restored.state())
+            return
         program: Any = root.replica.actor
         try:
             state = program.init()

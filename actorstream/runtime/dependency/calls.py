@@ -43,6 +43,8 @@ class ProgramCalls:
         if deployment.adds(number):
             adds = [deployment.types.adds(worker.state, child.state) for child in worker.children]
             self._adds = [program.functions(each)[1] for each in adds if each is not None]
+        self.wants = CheckpointWish(program) if number == 1 and hasattr(program, "checkpoint") else None
+        """What the program says at the root about checkpoints."""
 
     def update(self, state: Any, tag: int, item: Held, first: int, last: int) -> Any:
         replica = self.replica
@@ -53,6 +55,11 @@ class ProgramCalls:
         name, whole = self._tags[tag], self._batch if tag not in self._ticks else None
         if whole is None or not self._whole(whole, state, batch, name):
             self._one_by_one(state, item.events(first, last), name)
+        if self.wants is not None:
+            try:
+                self.wants.joined(state, item.times[last - 1])
+            except Exception as error:
+                raise self._error(error) from error
         replica.execute_ns += monotonic_ns() - started
         replica.events_in += last - first
         replica.jumbo_in += 1
@@ -130,3 +137,32 @@ class ProgramCalls:
 
     def _error(self, error: Exception, what: Any = None) -> Exception:
         return operator_error(self.replica.name, self.replica.replica, what, error)
+
+
+class CheckpointWish:
+    """Asks a program at each join at the root whether it wants a checkpoint there (`Program.checkpoint`)."""
+
+    def __init__(self, program: Any) -> None:
+        self._ask: Callable[[Any, int, int], Any] = program.checkpoint
+        self._joins = 0
+        self._since: int | None = None
+        self._time = 0
+        self._wanted = self._here = False
+
+    def joined(self, state: Any, time: int) -> None:
+        """The root has joined the states and processed its events up to one at `time`."""
+        self._joins += 1
+        self._time = int(time)
+        if self._since is None:
+            self._since = self._time
+        self._here = True
+        self._wanted = bool(self._ask(state, self._joins, self._time - self._since)) or self._wanted
+
+    def now(self) -> bool:
+        """Whether it wants one, and there was a join since this was last asked."""
+        here, self._here = self._here, False
+        return here and self._wanted
+
+    def made(self) -> None:
+        """It has got one."""
+        self._joins, self._since, self._wanted = 0, self._time, False

@@ -17,9 +17,10 @@ if TYPE_CHECKING:
     from actorstream.dgs.worker import WorkerProtocol
     from actorstream.events.batch import Batch
     from actorstream.runtime.dependency.compile import StreamWords
+    from actorstream.runtime.dependency.cuts import Share
     from actorstream.transports.base import Frame, ReceiveChannel
 
-DATA, END = int(FrameKind.DATA), int(FrameKind.END)
+DATA, BARRIER, END = int(FrameKind.DATA), int(FrameKind.BARRIER), int(FrameKind.END)
 
 
 MADE = 1024
@@ -29,10 +30,10 @@ MADE = 1024
 class Held:
     """A frame that was looked at and not consumed: its rows, and how many of them are not worked on yet."""
 
-    __slots__ = ("_events", "_first", "batch", "kind", "left")
+    __slots__ = ("_events", "_first", "batch", "kind", "left", "times")
 
-    def __init__(self, kind: int, batch: Batch | None) -> None:
-        self.kind, self.batch = kind, batch
+    def __init__(self, kind: int, batch: Batch | None, times: Any = None) -> None:
+        self.kind, self.batch, self.times = kind, batch, times
         self._events: list[Any] = []
         self._first = 0
         self.left = 0 if batch is None else batch.rows
@@ -56,11 +57,15 @@ class Held:
             self._events = batch.slice(first, min(MADE, batch.rows - first)).events()
         return self._events[first - self._first : last - self._first]
 
+    def rest(self) -> Batch:
+        """The rows that are not worked on."""
+        batch: Any = self.batch
+        return self.rows(batch.rows - self.left, batch.rows)
+
     @property
     def time(self) -> int:
         """Of the first row that is not worked on."""
-        batch: Any = self.batch
-        return int(batch.event_times()[batch.rows - self.left])
+        return int(self.times[-self.left])
 
     def finished(self, rows: int) -> None:
         """So many rows were worked on."""
@@ -79,7 +84,18 @@ class TagLane(InLane):
         positioned: whether rows carry their place in the stream.
     """
 
-    __slots__ = ("bound", "bounds", "frames", "positioned", "risen", "tags", "words")
+    __slots__ = (
+        "bound",
+        "bounds",
+        "closed",
+        "frames",
+        "on_barrier",
+        "positioned",
+        "risen",
+        "shares",
+        "tags",
+        "words",
+    )
 
     def __init__(
         self,
@@ -100,6 +116,12 @@ class TagLane(InLane):
         self.bounds = dict.fromkeys(self.words, FRONTIER_MIN)
         self.risen: list[int] = []
         """Words that rose at the last look."""
+        self.closed = False
+        """Whether its end has come."""
+        self.shares: list[Share] = []
+        """Of checkpoints whose barrier has not come yet: rows that come belong to them."""
+        self.on_barrier: Callable[[TagLane, int], None] | None = None
+        """Called where a barrier comes, after the rows before it and before those behind it."""
 
     def take_in(self, protocol: WorkerProtocol) -> bool:
         """Gives the worker the slices that have come; whether there were any, or a promise has risen."""
@@ -115,13 +137,21 @@ class TagLane(InLane):
             if frame.kind == DATA:
                 batch = self.decode(frame)
                 batch.entry_min, batch.entry_max, batch.began = frame.min_entry, frame.max_entry, frame.began
-                held = Held(DATA, batch)
-                places = batch.system[POSITION].data if self.positioned else None
                 times: Any = batch.event_times()
+                held = Held(DATA, batch, times)
+                places = batch.system[POSITION].data if self.positioned else None
                 protocol.insert(frame.serial, times, held, places, checked=True)  # by the sender
+                for share in self.shares:
+                    share.add(frame.serial, batch)
             else:
                 held = Held(frame.kind, None)
-                if frame.kind == END:
+                if frame.kind == BARRIER and self.on_barrier is not None:
+                    self.on_barrier(self, frame.barrier)
+                elif frame.kind == END:
+                    self.closed = True
+                    for share in self.shares:
+                        share.close()
+                    self.shares.clear()
                     least = FRONTIER_END
                     bounds = dict.fromkeys(self.words, FRONTIER_END)
             frames.append(held)

@@ -18,6 +18,7 @@ from actorstream.transports.base import Frame, FrameKind
 
 if TYPE_CHECKING:
     from actorstream.native.arena import Arena
+    from actorstream.runtime.dependency.cuts import Share
     from actorstream.runtime.dependency.messages import Codec, Message
     from actorstream.transports.base import Channel, ReceiveChannel, SendChannel
 
@@ -110,6 +111,9 @@ class TreeReceiver:
     def __init__(self, channel: ReceiveChannel, codec: Codec) -> None:
         self.channel, self.codec = channel, codec
         self._take_short = channel.rows(ROW)
+        self.ended = False
+        self.shares: list[Share] = []
+        """Of checkpoints whose mark has not come yet: what comes belongs to them."""
 
     def take(self) -> Iterator[Message]:
         """Everything that has come."""
@@ -122,6 +126,10 @@ class TreeReceiver:
                 return
             if frame.kind == END:
                 channel.consume()
+                self.ended = True
+                for share in self.shares:
+                    share.close()
+                self.shares.clear()
                 return
             if type(frame.payload) is bytes:  # it has come between the two looks
                 channel.consume()

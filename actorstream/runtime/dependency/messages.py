@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 import numpy as np
@@ -11,9 +11,16 @@ import numpy as np
 from actorstream.dgs.worker import Promise, Request, StateDown, StateUp
 from actorstream.errors import DataError
 
-Message = Request | StateUp | StateDown | Promise
 
-PROMISE, REQUEST, UP, DOWN = range(4)
+class Mark(NamedTuple):
+    """To a neighbour: what I said before belongs to the checkpoint of this barrier, what follows does not."""
+
+    barrier: int
+
+
+Message = Request | StateUp | StateDown | Promise | Mark
+
+PROMISE, REQUEST, UP, DOWN, MARK = range(5)
 END_OF_INPUT = -1
 """The tag of the request at the end of all input."""
 
@@ -45,7 +52,27 @@ class _Request(msgspec.Struct, array_like=True, tag=REQUEST):
     places: bytes | None
 
 
+class _Mark(msgspec.Struct, array_like=True, tag=MARK):
+    barrier: int
+
+
 _encoder = msgspec.msgpack.Encoder(enc_hook=_array)
+
+
+def packed(states: Any, where: str) -> bytes:
+    """States, or what holds them, as bytes. DataError: one is not of values that msgpack can carry."""
+    try:
+        return _encoder.encode(states)
+    except (TypeError, NotImplementedError, OverflowError, ValueError) as error:
+        raise DataError(
+            f"{where}: a state cannot travel to another process: {error}; allowed: msgspec Structs and "
+            "dataclasses of values that msgpack carries, and NumPy arrays of numbers"
+        ) from error
+
+
+def unpacked(kind: Any, data: bytes) -> Any:
+    """A state of class `kind` from its bytes. msgspec.DecodeError: it is none."""
+    return msgspec.msgpack.decode(data, type=kind, dec_hook=_from_array)
 
 
 class Codec:
@@ -62,7 +89,7 @@ class Codec:
         fields = [("number", int), ("state", state)]
         self._up = msgspec.defstruct("_Up", fields, array_like=True, tag=UP)
         down = msgspec.defstruct("_Down", fields, array_like=True, tag=DOWN)
-        messages = list[_Promise | _Request | self._up | down]  # type: ignore[name-defined, valid-type]
+        messages = list[_Promise | _Request | _Mark | self._up | down]  # type: ignore[name-defined, valid-type]
         self._decode: Callable[[Any], Any] = msgspec.msgpack.Decoder(messages, dec_hook=_from_array).decode
 
     def encode(self, messages: Iterable[Message]) -> bytes:
@@ -77,15 +104,11 @@ class Codec:
                 parts.append((REQUEST, tag, message.times.tobytes(), places))
             elif isinstance(message, StateUp):
                 parts.append((UP, message.covered, message.state))
+            elif isinstance(message, Mark):
+                parts.append((MARK, message.barrier))
             else:
                 parts.append((DOWN, message.done, message.state))
-        try:
-            return _encoder.encode(parts)
-        except (TypeError, NotImplementedError, OverflowError, ValueError) as error:
-            raise DataError(
-                f"{self.where}: a state cannot travel to another process: {error}; allowed: msgspec Structs and "
-                "dataclasses of values that msgpack carries, and NumPy arrays of numbers"
-            ) from error
+        return packed(parts, self.where)
 
     def decode(self, data: Any) -> list[Message]:
         """DataError: a state is not of the class that the program says."""
@@ -107,4 +130,6 @@ class Codec:
                 np.frombuffer(said.times, np.int64),
                 None if said.places is None else np.frombuffer(said.places, np.int64),
             )
+        if kind is _Mark:
+            return Mark(said.barrier)
         return (StateUp if kind is self._up else StateDown)(said.state, said.number)

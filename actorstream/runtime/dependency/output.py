@@ -234,6 +234,23 @@ class TagEdge:
                 self._promise(stream, frontier)
             self._promise_all()
 
+    def kept(self) -> dict[str, Any]:
+        """How far each stream is, by its name, and how many rows there were: what a checkpoint keeps with the source."""
+        streams = {each.name: (each.first, each.time, each.rows, each.promised) for each in self.streams}
+        return {"row": self._row, "streams": streams}
+
+    def take_back(self, kept: dict[str, Any]) -> None:
+        """Goes on behind the rows of a checkpoint: says again what was said of them."""
+        self._row = kept["row"]
+        for stream in self.streams:
+            if stream.name not in kept["streams"]:
+                continue
+            stream.first, stream.time, stream.rows, promised = kept["streams"][stream.name]
+            if stream.rows:
+                self._tell(stream, stream.time)
+            self._promise(stream, promised)
+        self._promise_all()
+
     def _tell(self, stream: TagStream, last: int) -> None:
         """Says where a stream begins and how far its rows go, before they are there: that makes ticks certain."""
         for lane in stream.told:

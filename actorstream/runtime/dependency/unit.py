@@ -19,9 +19,13 @@ from actorstream.runtime.unit import Status, Unit
 from actorstream.transports.base import FRONTIER_MIN
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
     from actorstream.dgs.ticks import Ticks
     from actorstream.dgs.worker import WorkerProtocol
+    from actorstream.runtime.dependency.calls import CheckpointWish
     from actorstream.runtime.dependency.compile import StreamWords
+    from actorstream.runtime.dependency.cuts import Cuts
     from actorstream.runtime.dependency.lanes import TagLane
     from actorstream.runtime.dependency.links import TreeReceiver, TreeSender
     from actorstream.runtime.replica import Replica
@@ -44,6 +48,8 @@ class TreeWorker:
         self.parent: TreeWorker | None = None
         self.which = 0
         """Which child of its parent it is."""
+        self.below: list[int] = []
+        """Numbers of its children."""
         self.children: list[TreeWorker | None] = []
         self.up: TreeSender | None = None
         self.down: list[TreeSender | None] = []
@@ -59,6 +65,13 @@ class TreeWorker:
     def senders(self) -> list[TreeSender]:
         return [each for each in (self.up, *self.down) if each is not None]
 
+    def neighbours(self) -> Iterator[tuple[TreeSender, TreeReceiver]]:
+        """The two ends of each link to another process."""
+        receivers = {child: receiver for receiver, child in self.receivers}
+        for child, sender in enumerate((self.up, *self.down), -1):
+            if sender is not None:
+                yield sender, receivers[child]
+
 
 class ProgramUnit(Unit):
     """Runs the workers of one plan in this process. The head is the first of them."""
@@ -73,6 +86,10 @@ class ProgramUnit(Unit):
             each.queued = True
         self.follows = False
         """Whether somebody downstream listens to event time."""
+        self.cuts: Cuts | None = None
+        """Of checkpoints; set before the first turn."""
+        self.wants: CheckpointWish | None = None
+        """What the program says about checkpoints, if it does and the root is here."""
 
     def work(self) -> Status:
         deadline = monotonic_ns() + self.worker.turn_ns
@@ -101,6 +118,8 @@ class ProgramUnit(Unit):
             protocol = each.protocol
             for receiver, child in each.receivers:
                 for message in receiver.take():
+                    if self.cuts.at_link(each, receiver, child, message):  # type: ignore[union-attr]
+                        continue
                     if child < 0:
                         protocol.from_parent(message)  # type: ignore[arg-type]
                     else:
@@ -113,6 +132,8 @@ class ProgramUnit(Unit):
                         self._promise(each, lane, word)
             if each.ticks:
                 self._tick(each)
+        if self.cuts.open:  # type: ignore[union-attr]
+            self.cuts.complete()  # type: ignore[union-attr]
 
     def _tick(self, each: TreeWorker) -> None:
         """Makes the ticks that have become certain."""
@@ -123,8 +144,7 @@ class ProgramUnit(Unit):
                 ticks.moved(stream, first, last, bound)
             times = ticks.due()
             if times:
-                held = Held(DATA, Batch.of_events(Tick, [Tick(time) for time in times]))
-                each.protocol.insert(tag, np.array(times, np.int64), held)
+                each.protocol.insert(tag, np.array(times, np.int64), ticks_of(times))
             if ticks.bound > before:
                 each.protocol.promise(tag, ticks.bound)
                 self._queue(each)
@@ -150,10 +170,20 @@ class ProgramUnit(Unit):
             each.queued = False
             if each.protocol.run(STEPS):
                 self._queue(each)
+            if each.number == 1 and self.wants is not None:
+                self._at_root(self.wants)
             self._deliver(each)
             if monotonic_ns() > deadline:
                 return bool(work)
         return False
+
+    def _at_root(self, wants: CheckpointWish) -> None:
+        """After a join at the root the state is all here: that is where a program may want a checkpoint."""
+        barrier = self.worker.barriers.granted
+        if wants.now() and barrier > self.barrier:
+            self.worker.barriers.begin(barrier)
+            self.cuts.take(barrier)  # type: ignore[union-attr]
+            wants.made()
 
     def _deliver(self, each: TreeWorker) -> None:
         """Hands on what a worker has said."""
@@ -198,6 +228,9 @@ class ProgramUnit(Unit):
                 each.promised = frontier
                 each.replica.advance(frontier)
 
+    def while_blocked(self) -> None:
+        self._carry()  # a mark that others wait for, before they can let this unit go on
+
     async def finish(self) -> None:
         await super().finish()
         for each in self.workers:
@@ -205,16 +238,29 @@ class ProgramUnit(Unit):
                 sender.end()
 
     def _end(self) -> Status:
-        return super()._end() if self._carry() else Status.BLOCKED
+        if not self._carry():
+            return Status.BLOCKED
+        self.cuts.complete(over=True)  # type: ignore[union-attr]
+        return super()._end()
 
     def start_barrier(self, barrier: int) -> None:
-        """Barriers come in with the input."""
+        """Barriers come in with the input, or as marks from other workers."""
+
+    def kept_of(self, replica: Replica) -> Any:
+        each = next((each for each in self.workers if each.replica is replica), None)
+        return None if each is None else self.cuts.over(each)  # type: ignore[union-attr]
 
     def publish(self) -> None:
         super().publish()
         for each in self.workers:
             kept = sum(lane.channel.statistics()["kept"] for lane in each.lanes)
             each.replica.row[Counter.KEPT_BLOCKS] = kept
+
+
+def ticks_of(times: Sequence[int]) -> Held:
+    """Ticks as events."""
+    batch = Batch.of_events(Tick, [Tick(time) for time in times])
+    return Held(DATA, batch, times)
 
 
 def _drained(each: TreeWorker) -> bool:
@@ -225,7 +271,7 @@ def connect(workers: list[TreeWorker], parents: dict[int, int], children: dict[i
     """Makes neighbours in this unit known to each other."""
     here: dict[int, Any] = {each.number: each for each in workers}
     for each in workers:
-        below = children[each.number]
+        below = each.below = children[each.number]
         each.children = [here.get(number) for number in below]
         each.down = [None] * len(below)
         if each.number in parents:

@@ -1,0 +1,270 @@
+"""Checkpoints of programs: a run whose worker is killed goes on with --resume, and its files are those of an undisturbed
+run, on the same plan and on another."""
+
+from __future__ import annotations
+
+import csv
+import os
+import random
+import shutil
+import signal
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, ClassVar
+
+import msgspec
+import pytest
+
+from actorstream.checkpoint.store import CheckpointStore
+from actorstream.dgs import Tag, Tags, by, every
+from actorstream.errors import ConfigurationError, WorkerDiedError
+from actorstream.events.event import Event
+from actorstream.launch.launcher import Launcher
+from actorstream.launch.resume import restore_job
+from actorstream.launch.run import RunResult, run_job
+from actorstream.runtime.compile import read_job
+from tests.integration.processes import launched
+from tests.integration.programs import (
+    Barrier,
+    Each,
+    KeyedCounters,
+    Operation,
+    Streams,
+    SumOfEach,
+    Value,
+    ValueBarrier,
+    operation_streams,
+    value_streams,
+)
+
+RATE = 2_000
+KILLS = 2
+
+
+class AtEachJoin(ValueBarrier):
+    """Wants a checkpoint at each join of its root."""
+
+    def checkpoint(self, state: Any, joins: int, elapsed: int) -> bool:
+        return True
+
+
+class EveryThird(ValueBarrier):
+    """Wants one at every third join."""
+
+    def checkpoint(self, state: Any, joins: int, elapsed: int) -> bool:
+        return joins >= 3
+
+
+HEAD = """
+name = "programs"
+{sources}
+[actors.program]
+type = "{program}"
+inputs = [{inputs}]
+plan = "{plan}"
+plan_workers = 3
+[actors.result]
+type = "csv-sink"
+inputs = ["program"]
+path = "{out}/result"
+"""
+SOURCE = """
+[actors.{name}]
+type = "csv-source"
+path = "{name}"
+event = "{event}"
+event_time = "ts"
+time_unit = "us"
+replicas = {replicas}
+{paced}
+"""
+
+
+class Case:
+    """A program with its input, as files."""
+
+    def __init__(
+        self, program: type, streams: Streams, *, in_order: bool, plan: str = "communication"
+    ) -> None:
+        self.program, self.streams, self.in_order, self.plan = program, streams, in_order, plan
+
+    def write(self, folder: Path) -> None:
+        for name, parts in self.streams.items():
+            (folder / name).mkdir()
+            for number, events in enumerate(parts):
+                with (folder / name / f"{number}.csv").open("w", newline="") as file:
+                    writer = csv.writer(file)
+                    writer.writerow(events[0].__struct_fields__)
+                    writer.writerows(msgspec.structs.astuple(each) for each in events)
+
+    def topology(self, out: str, rate: float, plan: str | None = None) -> str:
+        """The TOML; `rate`: rows/s of the greatest input, to which the others keep the proportion of their rows."""
+        rows = {name: sum(map(len, parts)) for name, parts in self.streams.items()}
+        sources = [
+            SOURCE.format(
+                name=name,
+                event=_path(type(parts[0][0])),
+                replicas=len(parts),
+                paced=f"rate = {rate * rows[name] / max(rows.values())}" if rate else "",
+            )
+            for name, parts in self.streams.items()
+        ]
+        inputs = ", ".join(f'{{ from = "{name}", order = "dependency" }}' for name in self.streams)
+        program = _path(self.program)
+        return HEAD.format(
+            sources="".join(sources), program=program, inputs=inputs, plan=plan or self.plan, out=out
+        )
+
+
+def _path(cls: type) -> str:
+    return f"{cls.__module__}:{cls.__name__}"
+
+
+VALUES = value_streams(random.Random(3), 2, 2_000, 60)
+CASES = {
+    "a barrier joins two streams": Case(ValueBarrier, VALUES, in_order=True),
+    "one worker": Case(ValueBarrier, VALUES, in_order=True, plan="sequential"),
+    "a forest of keys": Case(KeyedCounters, operation_streams(random.Random(4), 1_500), in_order=False),
+    "ticks": Case(SumOfEach, {"values": VALUES["values"]}, in_order=True),
+    "at each join": Case(AtEachJoin, VALUES, in_order=True),
+}
+
+
+@pytest.fixture(params=CASES)
+def case(request: pytest.FixtureRequest) -> Case:
+    return CASES[request.param]
+
+
+def run(
+    folder: Path,
+    case: Case,
+    out: str,
+    *,
+    rate: float = 0.0,
+    plan: str | None = None,
+    workers: int = 2,
+    every: str = "10ms",
+    resume: bool = True,
+    control: Callable[[Launcher], Callable[[], None]] | None = None,
+) -> RunResult:
+    """One launch of a case whose outputs go to folder `out`."""
+    (folder / "topology.toml").write_text(case.topology(out, rate, plan))
+    (folder / "deploy.toml").write_text(
+        f'batch_size = 20\nworkers = {workers}\n[checkpoint]\npath = "state-{out}"\nevery = "{every}"\n'
+    )
+    job = read_job(folder / "topology.toml", folder / "deploy.toml")
+    if resume:
+        restore_job(job)
+    return run_job(job, on_start=None if control is None else lambda launcher, _: control(launcher))
+
+
+def killer(seed: int, after: int) -> Callable[[Launcher], Callable[[], None]]:
+    """Kills a worker when so many checkpoints have been made."""
+
+    def control(launcher: Launcher) -> Callable[[], None]:
+        def tick() -> None:
+            assert launcher.checkpoints is not None
+            if launcher.checkpoints.made >= after:
+                random.Random(seed).choice(launcher.workers).kill()
+
+        return tick
+
+    return control
+
+
+def content(folder: Path, case: Case) -> list[str]:
+    lines = (folder / "result").read_text().splitlines()
+    return lines if case.in_order else sorted(lines)
+
+
+@pytest.mark.parametrize("workers", [1, 3])
+def test_a_program_that_is_killed_and_resumed_leaves_what_an_undisturbed_run_does(
+    tmp_path: Path, case: Case, workers: int
+) -> None:
+    case.write(tmp_path)
+    run(tmp_path, case, "undisturbed", workers=workers)
+    made = 0
+    for kill in range(KILLS):
+        with pytest.raises(WorkerDiedError, match="--resume to go on from"):
+            run(tmp_path, case, "disturbed", rate=RATE, workers=workers, control=killer(kill, 1 + 2 * kill))
+        last = CheckpointStore(str(tmp_path / "state-disturbed")).latest()
+        assert last is not None
+        assert last.number > made
+        made = last.number
+    result = run(tmp_path, case, "disturbed", workers=workers)
+    read = sum(result.report["events_out"][name] for name in case.streams)
+    assert read < sum(len(events) for parts in case.streams.values() for events in parts)
+    assert content(tmp_path / "disturbed", case) == content(tmp_path / "undisturbed", case)
+
+
+@pytest.mark.parametrize("name", ["a barrier joins two streams", "a forest of keys", "ticks"])
+def test_a_checkpoint_of_one_plan_goes_on_on_any_other(tmp_path: Path, name: str) -> None:
+    case = CASES[name]
+    case.write(tmp_path)
+    run(tmp_path, case, "undisturbed", plan="sequential", workers=1)
+    for number, (plan, workers) in enumerate([("balanced", 2), ("sequential", 1), ("communication", 3)]):
+        with pytest.raises(WorkerDiedError):
+            run(tmp_path, case, "disturbed", rate=RATE, plan=plan, workers=workers, control=killer(number, 2))
+    run(tmp_path, case, "disturbed", plan="balanced", workers=2)
+    assert content(tmp_path / "disturbed", case) == content(tmp_path / "undisturbed", case)
+
+
+class Counted(ValueBarrier):
+    """Its state has a field more."""
+
+    class State(msgspec.Struct):
+        sum: int = 0
+        count: int = 0
+        barriers: int = 0
+
+
+def test_a_changed_program_is_refused_and_what_has_changed_is_named(tmp_path: Path) -> None:
+    case = CASES["a barrier joins two streams"]
+    case.write(tmp_path)
+    with pytest.raises(WorkerDiedError):
+        run(tmp_path, case, "out", rate=RATE, control=killer(1, 1))
+    topology = tmp_path / "topology.toml"
+    store = str(tmp_path / "state-out")
+    last = CheckpointStore(store).latest()
+    assert last is not None
+    says = dict(last.programs["program"].says)
+    for what, before, said in (
+        (
+            "states",
+            ["State(sum: int, mean: float)"],
+            r"without State\(sum: int, mean: float\), with new State",
+        ),
+        ("tags", [*says["tags"], "value@values/2"], r"other tags .* without value@values/2"),
+        ("dependence", [], r"other dependence .* with new barrier"),
+    ):
+        program = msgspec.structs.replace(last.programs["program"], says=says | {what: before})
+        CheckpointStore(store).write(msgspec.structs.replace(last, programs={"program": program}))
+        job = read_job(topology, tmp_path / "deploy.toml")
+        with pytest.raises(ConfigurationError, match=said):
+            restore_job(job)
+
+
+@pytest.mark.parametrize("plan", ["communication", "sequential"])
+def test_a_program_gets_a_checkpoint_at_the_joins_that_it_names(tmp_path: Path, plan: str) -> None:
+    for number, program in enumerate((AtEachJoin, EveryThird, ValueBarrier)):
+        folder = tmp_path / str(number)
+        folder.mkdir()
+        case = Case(program, VALUES, in_order=True, plan=plan)
+        case.write(folder)
+        states: list[str] = []
+
+        def control(launcher: Launcher, states: list[str] = states) -> Callable[[], None]:
+            def tick() -> None:
+                assert launcher.checkpoints is not None
+                states.append(str(launcher.checkpoints.made))
+
+            return tick
+
+        result = run(folder, case, "out", rate=RATE, every="1h", resume=False, control=control)
+        made = result.report["checkpoints"] - 1  # the end is one
+        barriers = len(VALUES["barriers"][0])
+        if program is ValueBarrier:
+            assert made == 0
+        else:
+            assert 1 <= made <= barriers
