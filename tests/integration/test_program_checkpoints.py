@@ -4,41 +4,33 @@ run, on the same plan and on another."""
 from __future__ import annotations
 
 import csv
-import os
 import random
 import shutil
-import signal
-from collections.abc import Callable, Iterator
-from contextlib import suppress
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 import msgspec
 import pytest
 
+from actorstream.checkpoint.checkpoint import Checkpoint
 from actorstream.checkpoint.store import CheckpointStore
-from actorstream.dgs import Tag, Tags, by, every
 from actorstream.errors import ConfigurationError, WorkerDiedError
-from actorstream.events.event import Event
 from actorstream.launch.launcher import Launcher
 from actorstream.launch.resume import restore_job
 from actorstream.launch.run import RunResult, run_job
 from actorstream.runtime.compile import read_job
-from tests.integration.processes import launched
+from actorstream.runtime.dependency.restored import RestoredProgram
 from tests.integration.programs import (
-    Barrier,
-    Each,
     KeyedCounters,
-    Operation,
     Streams,
     SumOfEach,
-    Value,
     ValueBarrier,
     operation_streams,
     value_streams,
 )
 
-RATE = 2_000
+RATE = 400
 KILLS = 2
 
 
@@ -47,13 +39,6 @@ class AtEachJoin(ValueBarrier):
 
     def checkpoint(self, state: Any, joins: int, elapsed: int) -> bool:
         return True
-
-
-class EveryThird(ValueBarrier):
-    """Wants one at every third join."""
-
-    def checkpoint(self, state: Any, joins: int, elapsed: int) -> bool:
-        return joins >= 3
 
 
 HEAD = """
@@ -131,11 +116,6 @@ CASES = {
 }
 
 
-@pytest.fixture(params=CASES)
-def case(request: pytest.FixtureRequest) -> Case:
-    return CASES[request.param]
-
-
 def run(
     folder: Path,
     case: Case,
@@ -178,20 +158,33 @@ def content(folder: Path, case: Case) -> list[str]:
     return lines if case.in_order else sorted(lines)
 
 
-@pytest.mark.parametrize("workers", [1, 3])
+def kill_often(folder: Path, case: Case, how: list[tuple[str | None, int]]) -> None:
+    """Runs a case into folder `disturbed` once for each (plan, workers), and kills a worker each time, after some more
+    checkpoints. If all input was read before that could happen, begins anew with slower sources."""
+    rate, kills = float(RATE), 0
+    while kills < len(how):
+        plan, workers = how[kills]
+        control = killer(kills, 1 + 2 * kills)
+        try:
+            run(folder, case, "disturbed", rate=rate, plan=plan, workers=workers, control=control)
+        except WorkerDiedError as error:
+            assert "--resume to go on from" in str(error)
+            assert not (folder / "disturbed" / "result").exists()
+            kills += 1
+        else:
+            shutil.rmtree(folder / "disturbed")
+            shutil.rmtree(folder / "state-disturbed")
+            rate, kills = rate / 2, 0
+
+
+@pytest.mark.parametrize(("name", "workers"), [("one worker", 1), *((name, 3) for name in CASES)])
 def test_a_program_that_is_killed_and_resumed_leaves_what_an_undisturbed_run_does(
-    tmp_path: Path, case: Case, workers: int
+    tmp_path: Path, name: str, workers: int
 ) -> None:
+    case = CASES[name]
     case.write(tmp_path)
     run(tmp_path, case, "undisturbed", workers=workers)
-    made = 0
-    for kill in range(KILLS):
-        with pytest.raises(WorkerDiedError, match="--resume to go on from"):
-            run(tmp_path, case, "disturbed", rate=RATE, workers=workers, control=killer(kill, 1 + 2 * kill))
-        last = CheckpointStore(str(tmp_path / "state-disturbed")).latest()
-        assert last is not None
-        assert last.number > made
-        made = last.number
+    kill_often(tmp_path, case, [(None, workers)] * KILLS)
     result = run(tmp_path, case, "disturbed", workers=workers)
     read = sum(result.report["events_out"][name] for name in case.streams)
     assert read < sum(len(events) for parts in case.streams.values() for events in parts)
@@ -203,29 +196,17 @@ def test_a_checkpoint_of_one_plan_goes_on_on_any_other(tmp_path: Path, name: str
     case = CASES[name]
     case.write(tmp_path)
     run(tmp_path, case, "undisturbed", plan="sequential", workers=1)
-    for number, (plan, workers) in enumerate([("balanced", 2), ("sequential", 1), ("communication", 3)]):
-        with pytest.raises(WorkerDiedError):
-            run(tmp_path, case, "disturbed", rate=RATE, plan=plan, workers=workers, control=killer(number, 2))
+    kill_often(tmp_path, case, [("balanced", 2), ("sequential", 1), ("communication", 3)])
     run(tmp_path, case, "disturbed", plan="balanced", workers=2)
     assert content(tmp_path / "disturbed", case) == content(tmp_path / "undisturbed", case)
-
-
-class Counted(ValueBarrier):
-    """Its state has a field more."""
-
-    class State(msgspec.Struct):
-        sum: int = 0
-        count: int = 0
-        barriers: int = 0
 
 
 def test_a_changed_program_is_refused_and_what_has_changed_is_named(tmp_path: Path) -> None:
     case = CASES["a barrier joins two streams"]
     case.write(tmp_path)
-    with pytest.raises(WorkerDiedError):
-        run(tmp_path, case, "out", rate=RATE, control=killer(1, 1))
+    kill_often(tmp_path, case, [(None, 1)])
     topology = tmp_path / "topology.toml"
-    store = str(tmp_path / "state-out")
+    store = str(tmp_path / "state-disturbed")
     last = CheckpointStore(store).latest()
     assert last is not None
     says = dict(last.programs["program"].says)
@@ -245,26 +226,64 @@ def test_a_changed_program_is_refused_and_what_has_changed_is_named(tmp_path: Pa
             restore_job(job)
 
 
-@pytest.mark.parametrize("plan", ["communication", "sequential"])
-def test_a_program_gets_a_checkpoint_at_the_joins_that_it_names(tmp_path: Path, plan: str) -> None:
-    for number, program in enumerate((AtEachJoin, EveryThird, ValueBarrier)):
-        folder = tmp_path / str(number)
-        folder.mkdir()
-        case = Case(program, VALUES, in_order=True, plan=plan)
-        case.write(folder)
-        states: list[str] = []
+@pytest.mark.parametrize("workers", [1, 2])
+def test_a_program_gets_a_checkpoint_where_it_wants_one(tmp_path: Path, workers: int) -> None:
+    """Where the state of a checkpoint is that of a join at the root: after the barrier, nothing is summed."""
+    case = Case(AtEachJoin, VALUES, in_order=True)
+    case.write(tmp_path)
+    store = CheckpointStore(str(tmp_path / "state-out"))
+    kept: list[Checkpoint] = []
 
-        def control(launcher: Launcher, states: list[str] = states) -> Callable[[], None]:
-            def tick() -> None:
-                assert launcher.checkpoints is not None
-                states.append(str(launcher.checkpoints.made))
+    def control(launcher: Launcher) -> Callable[[], None]:
+        def tick() -> None:
+            last = store.latest()
+            if last is not None and not last.ended:
+                kept.append(last)
 
-            return tick
+        return tick
 
-        result = run(folder, case, "out", rate=RATE, every="1h", resume=False, control=control)
-        made = result.report["checkpoints"] - 1  # the end is one
-        barriers = len(VALUES["barriers"][0])
-        if program is ValueBarrier:
-            assert made == 0
-        else:
-            assert 1 <= made <= barriers
+    rate = 10.0 * RATE
+    while not kept:
+        run(tmp_path, case, "out", rate=rate, workers=workers, every="1h", resume=False, control=control)
+        rate /= 2
+    for each in kept:
+        job = read_job(tmp_path / "topology.toml", tmp_path / "deploy.toml")
+        assert RestoredProgram(each, "program", job.programs["program"]).state() == ValueBarrier.State(0, 0)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", CASES)
+def test_fifty_kills_at_random_moments_leave_what_an_undisturbed_run_does(tmp_path: Path, name: str) -> None:
+    """Through the command line, each time until the run has ended; each launch on another plan and with other workers."""
+    case = CASES[name]
+    case.write(tmp_path)
+    run(tmp_path, case, "undisturbed")
+    (tmp_path / "topology.toml").write_text(case.topology("disturbed", RATE))
+    (tmp_path / "deploy.toml").write_text('batch_size = 20\n[checkpoint]\npath = "state"\nevery = "20ms"\n')
+    command = ["topology.toml", "--deploy", "deploy.toml", "--resume", "--quiet"]
+    dice = random.Random(name)
+    kills = 0
+    while kills < 50:
+        plan = dice.choice(("sequential", "balanced", "communication"))
+        fast = [] if kills % 5 else [f"--set=actors.{each}.rate=100000" for each in case.streams]
+        with launched(
+            tmp_path, *command, f"--set=actors.program.plan={plan}", f"--workers={dice.randint(1, 4)}", *fast
+        ) as launch:
+            launch.ends_within(dice.random() * 2.5)
+            family = launch.family()
+            if family:
+                with suppress(ProcessLookupError):
+                    os.kill(dice.choice(family), signal.SIGKILL)
+                kills += 1
+            launch.wait()
+            assert launch.wait_until_nobody_is_left() == []
+        done = (tmp_path / "state").is_dir() and CheckpointStore(str(tmp_path / "state")).latest()
+        if (done and done.ended) or kills == 50:
+            with launched(
+                tmp_path, *command, *(f"--set=actors.{each}.rate=100000" for each in case.streams)
+            ) as launch:
+                status, _, errors = launch.wait()
+            assert status == 0, errors
+            assert content(tmp_path / "disturbed", case) == content(tmp_path / "undisturbed", case)
+            shutil.rmtree(tmp_path / "disturbed")
+            shutil.rmtree(tmp_path / "state")
