@@ -12,8 +12,8 @@ import traceback
 from typing import TYPE_CHECKING, Any
 
 from actorstream.native.memory import keep_freed_memory
-from actorstream.runtime.control import ControlPipe, failed_message
-from actorstream.runtime.worker import Aborted, Worker
+from actorstream.runtime.control import Aborted, ControlPipe, failed_message
+from actorstream.runtime.worker import Worker
 
 if TYPE_CHECKING:
     from actorstream.runtime.compile import Job

@@ -118,6 +118,10 @@ _decoder = msgspec.msgpack.Decoder(AnyMessage)
 _encoder = msgspec.msgpack.Encoder()
 
 
+class Aborted(RunError):
+    """The launcher said stop, or is gone."""
+
+
 def failed_message(worker: int, error: BaseException) -> Failed:
     """What the launcher is told of an error."""
     kind = type(error).__name__

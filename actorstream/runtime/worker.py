@@ -14,12 +14,13 @@ from time import monotonic_ns
 from typing import TYPE_CHECKING, Any
 
 from actorstream.connectors.sink import END
-from actorstream.errors import ActorDeadError, RunError
+from actorstream.errors import ActorDeadError
 from actorstream.runtime.alarms import Alarm, Alarms
 from actorstream.runtime.barriers import Barriers
 from actorstream.runtime.build import build_units
 from actorstream.runtime.control import (
     Abort,
+    Aborted,
     Barrier,
     Collected,
     Commit,
@@ -53,10 +54,6 @@ LONG_SPIN_NS = 1_000_000
 PUBLISH_S = 0.02
 CANCEL_S = 1.0
 """How long an async hook that was cancelled may take to come to its end."""
-
-
-class Aborted(RunError):
-    """The launcher said stop, or is gone."""
 
 
 class Worker:

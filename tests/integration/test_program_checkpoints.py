@@ -4,9 +4,12 @@ run, on the same plan and on another."""
 from __future__ import annotations
 
 import csv
+import os
 import random
 import shutil
+import signal
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +24,7 @@ from actorstream.launch.resume import restore_job
 from actorstream.launch.run import RunResult, run_job
 from actorstream.runtime.compile import read_job
 from actorstream.runtime.dependency.restored import RestoredProgram
+from tests.integration.processes import launched
 from tests.integration.programs import (
     KeyedCounters,
     Streams,
