@@ -358,8 +358,7 @@ class WorkerProtocol:
 
     def unfinished(self) -> Iterator[tuple[Any, Any]]:
         """Tags and items of own events that are not, or not all, processed, in the order of each tag; once each."""
-        waiting = [*self._queue] if self._operation is None else [self._operation, *self._queue]
-        released = ((each.tag, each.rows) for each in waiting if each.first < each.last)
+        released = ((each.tag, each.rows) for each in self._open() if each.first < each.last)
         seen = set()
         for tag, rows in (*released, *self.mailbox.items()):
             if rows.item is not None and id(rows) not in seen:

@@ -35,7 +35,6 @@ from actorstream.topology.available import Available, check_deploy
 from actorstream.topology.inputs import read_inputs
 from actorstream.topology.machine import Machine, read_machine
 from actorstream.topology.plan import ExecutionPlan, PlannedReplica, check_plan, load_plan
-from actorstream.topology.recoverable import check_recoverable
 from actorstream.topology.serial import SerialPlan, serial_plan
 from actorstream.topology.timestamp import TimestampPlan, timestamp_plan
 from actorstream.topology.validate import check_graph
@@ -118,8 +117,7 @@ class Job:
 
     @classmethod
     def of(cls, graph: Graph, plan: ExecutionPlan) -> Job:
-        """The job that runs a plan for its graph. ConfigurationError: it is to be checkpointed and cannot be."""
-        check_recoverable(graph, plan.deploy)
+        """The job that runs a plan for its graph."""
         transport = load_transport(plan.deploy.transport)
         processes = plan.deploy.workers if transport.crosses_processes else 1
         job = cls(graph, plan, transport, CounterTable(len(plan.replicas)), processes)

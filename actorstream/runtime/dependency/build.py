@@ -134,7 +134,7 @@ class ProgramBuilder:
         numbers = {tag: index for index, tag in enumerate(deployment.tags)}
         planned = tree.worker(number)
         dependence = deployment.dependence
-        kind = AddingWorker if deployment.adds(number) else WorkerProtocol
+        kind = AddingWorker if self._adds(number) else WorkerProtocol
         protocol = kind(
             [numbers[tag] for tag in planned.tags],
             [numbers[tag] for above in tree.ancestors(number) for tag in tree.worker(above).tags],
@@ -154,7 +154,7 @@ class ProgramBuilder:
                 for tag, rank in deployment.ranks.items()
                 if rank >= 0 and deployment.streams[rank].input in self.positioned
             },
-            adds=number != 1 and deployment.adds(tree.parents[number]),
+            adds=number != 1 and self._adds(tree.parents[number]),
         )
         unit_ns = self.job.graph.actors[self.actor].input_schemas[0].time_unit_ns
         found = TreeWorker(number, replica, protocol)
@@ -164,6 +164,11 @@ class ProgramBuilder:
             if tag in planned.tags
         }
         return found
+
+    def _adds(self, number: int) -> bool:
+        """Whether a worker's children go ahead of it. Not with checkpoints: what they have made beyond events that it has
+        not processed yet is no part of any one state of the sequential program."""
+        return self.job.deploy.checkpoint is None and self.deployment.adds(number)
 
     def _add_lane(
         self, unit: ProgramUnit, each: TreeWorker, link: Link, decode: Callable[[Frame], Batch]
