@@ -7,6 +7,7 @@ interpreter, and short kernels are called as if there were no pool.
 
 from __future__ import annotations
 
+import math
 from collections import deque
 from time import monotonic_ns
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -21,8 +22,10 @@ if TYPE_CHECKING:
     from actorstream.runtime.replica import Replica
     from actorstream.runtime.unit import Unit
 
-PAYS_NS = 15_000
+PAYS_NS = 30_000
 """Kernels of a batch that are worth a thread of the pool, ns: what handing one over and taking it back costs."""
+AHEAD_NS = 200_000
+"""Kernels that are under way for each thread, ns at the measured cost: several times what being woken costs."""
 MOST_UNDER_WAY = 256
 """Batches of one edge at the most whose kernels wait, run, or have run before their turn."""
 
@@ -248,10 +251,9 @@ class KernelEdge(DirectEdge):
         self.kernel_ns = took_ns if not self.kernel_ns else self.kernel_ns + (took_ns - self.kernel_ns) / 8
 
     def plan(self, slice_ns: int, workers: int) -> None:
-        """How many batches may be under way, and how many a thread takes at once: a slice's worth, by the measured cost
-        (section 6). Never so few that a thread would wait for the loop."""
-        least = 2 * workers
+        """By the measured cost: how many batches a thread takes before it looks at other kernels, a slice's worth (section
+        6); and how many are under way, enough that no thread waits for the loop, few enough to stay in the caches."""
         if self.kernel_ns > 0:
-            each = int(slice_ns / self.kernel_ns)
-            self._limit = min(self._window, max(least, each * workers))
-            self.pool.allot(self.lane, max(1, each))  # type: ignore[union-attr]
+            self.pool.allot(self.lane, max(1, int(slice_ns / self.kernel_ns)))  # type: ignore[union-attr]
+            ahead = max(2, math.ceil(AHEAD_NS / self.kernel_ns))
+            self._limit = min(self._window, ahead * workers)

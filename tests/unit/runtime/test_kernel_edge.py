@@ -220,11 +220,11 @@ def worker_channel(hand: Hand, name: str) -> Any:
     return unit.in_lanes[0].channel  # type: ignore[attr-defined]
 
 
-def test_as_many_are_under_way_as_a_slice_is_long(make: Any) -> None:
+def test_more_short_kernels_are_under_way_than_long_ones(make: Any) -> None:
     hand = make(chain())
-    hand.edge.kernel_ns = 100_000
+    hand.edge.kernel_ns = 50_000
     hand.edge.plan(2_000_000, 2)
-    assert hand.edge._limit == 40
+    assert hand.edge._limit == 8
     hand.edge.kernel_ns = 10_000_000
     hand.edge.plan(2_000_000, 2)
     assert hand.edge._limit == 4
