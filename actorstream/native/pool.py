@@ -114,7 +114,7 @@ class KernelPool:
         lib.as_pool_settle(self._pool, lane)
 
     def park(self) -> bool:
-        """Whether the loop may sleep: the eventfd will tell. False: something is ready that it has not collected."""
+        """From now on the eventfd tells of what becomes ready. False: something is that was not collected."""
         return bool(lib.as_pool_park(self._pool) == lib.AS_OK)
 
     def unpark(self) -> None:

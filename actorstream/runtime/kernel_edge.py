@@ -173,9 +173,11 @@ class KernelEdge(DirectEdge):
         return True
 
     def is_done(self) -> bool:
-        """Whether `collect` would find something."""
-        return self._collected < self._submitted and (
-            self.pool.ready(self.lane) > self._collected  # type: ignore[union-attr]
+        """Whether `collect` would send something on."""
+        return (
+            self._collected < self._submitted
+            and self.pool.ready(self.lane) > self._collected  # type: ignore[union-attr]
+            and not self._has_no_credit()
         )
 
     def is_under_way(self) -> bool:

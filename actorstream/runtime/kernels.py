@@ -95,7 +95,10 @@ class Kernels:
 
     def park(self) -> bool:
         """Whether the loop may sleep: `eventfd` will tell. False: something is done."""
-        return self.pool.park()
+        if self.pool.park() or not any(edge.is_done() for edge in self.edges):
+            return True  # what is done and has no credit waits for others than threads
+        self.pool.unpark()
+        return False
 
     def unpark(self) -> None:
         self.pool.unpark()

@@ -55,7 +55,8 @@ void as_pool_collected(as_pool *pool, uint32_t lane, uint64_t serial); /* all be
 uint64_t as_pool_waiting(const as_pool *pool);                         /* jobs that nobody has begun, about */
 int as_pool_help(as_pool *pool);                     /* runs one job. AS_OK | AS_AGAIN: there was none */
 int as_pool_settle(as_pool *pool, uint32_t lane);    /* AS_OK: has helped, and waited, until all jobs of a lane left */
-int as_pool_park(as_pool *pool);   /* AS_OK: the eventfd will tell. AS_AGAIN: something is ready that was not collected */
+/* From now on the eventfd tells of what becomes ready. AS_AGAIN: something is ready that was not collected. */
+int as_pool_park(as_pool *pool);
 void as_pool_unpark(as_pool *pool);
 
 /* A worker's: each number by one thread. Runs jobs, and sleeps while there are none, until it is recalled. */

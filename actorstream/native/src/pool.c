@@ -304,7 +304,6 @@ int as_pool_park(as_pool *pool) {
     atomic_store_explicit(&pool->parked, 1, memory_order_seq_cst); /* partner: the look in tell */
     for (uint32_t i = 0; i < pool->lanes; i++) {
         if (as_pool_ready(pool, i) != pool->all[i].collected) {
-            as_pool_unpark(pool);
             return AS_AGAIN;
         }
     }

@@ -117,8 +117,8 @@ static void loop(void) {
                     sleep_on(eventfd_of_loop);
                     CHECK(read(eventfd_of_loop, &count, sizeof count) == sizeof count);
                 }
-                as_pool_unpark(pool);
             }
+            as_pool_unpark(pool);
             break;
         }
         }

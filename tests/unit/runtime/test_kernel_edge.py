@@ -201,6 +201,11 @@ def test_outputs_without_credit_keep_what_is_done_where_it_is(make: Any) -> None
     for value in range(1, 5):
         hand.push(value)
         hand.run(hand.waiting())
+        hand.edge.collect()
+    assert hand.worker.kernels is not None
+    assert hand.unit.blocked
+    assert hand.worker.kernels.pool.ready(0) > 1  # done, and with nowhere to go:
+    assert (hand.worker.kernels.done(), hand.worker.kernels.park()) == ([], True)  # the loop may sleep
     channel = worker_channel(hand, "sum")
     received: list[int] = []
     while len(received) < 3:
