@@ -1,58 +1,161 @@
-"""`dgs`: the three programs of the DGS paper's section 4 on synchronization plans, generators included, to null sinks."""
+"""`dgs`: the three programs of the DGS paper's section 4 on synchronization plans, generators included, to null sinks; how
+long a synchronization takes (appendix D.1, Figure 10); and the same plans on more cores, simulated with these costs."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from typing import Any
 
-from benchmarks.dataflow import launch_file
+from benchmarks.dataflow import Actors, launch, launch_file
 from benchmarks.job import ROOT
+from benchmarks.plan_speedup import APPS, pictures, summary
 from benchmarks.suite import Case, Probe, Settings, Suite
 
-COUNTS = {"value_barrier": 40_000_000, "rule_fraud": 40_000_000, "page_view_join": 20_000_000}
-"""App -> rows of its value streams; 10,000 of each come between two events that synchronize."""
 SOURCES = {"value_barrier": "values", "rule_fraud": "transactions", "page_view_join": "views"}
 SYNCHRONIZING = {
     "value_barrier": ("barriers", "per_barrier"),
     "rule_fraud": ("rules", "per_rule"),
     "page_view_join": ("updates", "per_update"),
 }
-BATCH = 10_000
+PROGRAMS = {
+    "value_barrier": ("sum", "ValueBarrierByEvent", ("sums",)),
+    "rule_fraud": ("detect", "RuleFraudByEvent", ("aggregates", "frauds")),
+    "page_view_join": ("join", "PageViewJoinByEvent", ("joined", "replaced")),
+}
+"""App -> its program's actor, the program without `update_batch`, its sinks."""
+BATCHED = {"value_barrier": 500_000_000, "rule_fraud": 160_000_000, "page_view_join": 80_000_000}
+"""App -> rows of its value streams in a run that takes some 2 s."""
+SINGLY = {"value_barrier": 8_000_000, "rule_fraud": 8_000_000, "page_view_join": 3_000_000}
+PERS = (10_000, 100_000)
+BATCH = 65_536
+OFFERED = 100_000
+RATIOS = (100, 1_000, 10_000)
+"""Values of a stream for each barrier."""
+HEARTBEATS = (1, 10, 100)
+"""Of the barriers' stream, for each barrier, at the greatest of these ratios."""
+JOINS = 10
+"""Values of each stream between two rules where little but the join is left."""
 
 
 def suite(settings: Settings) -> Suite:
+    share = settings.scale(1, 8)
+    seconds = 2.0 if settings.quick else 5.0
     probes = []
-    for app in COUNTS:
+    for app in APPS:
         name = app.replace("_", "-")
-        for workers in (1, 2):
-            against = f"{name}-batch-1" if workers > 1 else None
-            rows = COUNTS[app] // (10 if settings.quick else 1)
-            probes.append(
-                Probe((Case(f"{name}-batch-{workers}", "events/s", against),), runner(app, workers, rows))
-            )
+        for per in PERS:
+            kind = "batch" if per == PERS[0] else f"batch-{per // 1000}k"
+            probes += throughput(app, f"{name}-{kind}", per, BATCHED[app] // share)
+        probes += throughput(app, f"{name}-event", PERS[0], SINGLY[app] // share, singly=True)
+    probes.append(Probe((Case("join-2", "µs"),), partial(join_us, 800_000 // share)))
+    for wait in ("park", "spin"):
+        cases = (Case(f"barrier-{wait}-p50", "µs"), Case(f"barrier-{wait}-p99", "µs"))
+        probes.append(Probe(cases, partial(latency, seconds, wait=wait)))
+    for ratio in RATIOS:
+        probes.append(
+            Probe((Case(f"ratio-{ratio}-p50", "µs"),), partial(first_of(latency), seconds, ratio=ratio))
+        )
+    for beats in HEARTBEATS:
+        case = Case(f"heartbeats-{beats}-p50", "µs")
+        probes.append(Probe((case,), partial(first_of(latency), seconds, ratio=RATIOS[-1], beats=beats)))
     return Suite(
         "dgs",
         tuple(probes),
         (
-            "update_batch; 10,000 events of each of two streams between two synchronizing events; of the middle of a run "
-            'that takes 2 s, of the whole of a shorter one; wait = "park"',
+            f"batch: update_batch, event: update; two value streams, {PERS[0]:,} events of each (or as many as named) "
+            'between two synchronizing events, all times differ; wait = "park" unless said; of the middle of a run that '
+            "takes 2 s, of the whole of a shorter one",
+            f"barrier: from a barrier to its sum with {OFFERED:,} events/s offered on 2 workers, 50 barriers/s; ratio, "
+            "heartbeats: values a stream for a barrier, heartbeats of the barriers for each (D.1); paced sources send "
+            "every millisecond, and a barrier waits for the next rows of every stream",
             "not measured here: Flumina (Erlang) value_barrier 0.29-0.33, rule_fraud 0.21-0.23, page_view_join 0.57 M/s; the "
             "paper's Timely programs with 2 workers 27, 5-16 and 7-11.5 M/s, up to 1,000 events sharing a time",
         ),
+        summary=summary,
+        pictures=pictures,
     )
 
 
-def runner(app: str, workers: int, rows: int) -> Callable[[], tuple[float]]:
+def throughput(app: str, name: str, per: int, rows: int, *, singly: bool = False) -> list[Probe]:
+    """One worker and two, which are compared."""
+    return [
+        Probe(
+            (Case(f"{name}-{workers}", "events/s", f"{name}-1" if workers > 1 else None),),
+            runner(app, workers, rows, per, singly),
+        )
+        for workers in (1, 2)
+    ]
+
+
+def runner(
+    app: str, workers: int, rows: int, per: int = PERS[0], singly: bool = False
+) -> Callable[[], tuple[float]]:
     """Events/s of one run."""
-    topology = ROOT / "apps" / app / "bench.toml"
-    source, per = SYNCHRONIZING[app]
-    sets = {
-        f"actors.{SOURCES[app]}.count": rows,
-        f"actors.{source}.count": rows // 2 // BATCH,
-        f"actors.{source}.{per}": BATCH,
-    }
 
     def run() -> tuple[float]:
-        ran = launch_file(topology, sets=sets, transport="shm", workers=workers, batch_size=BATCH)
-        return (ran.report["throughput_eps"],)
+        return (measured(app, workers, rows, per, singly)["throughput_eps"],)
 
     return run
+
+
+def measured(app: str, workers: int, rows: int, per: int, singly: bool = False, **deploy: Any) -> Any:
+    """The report of one run. With two workers each of the plan's three has a null sink of its own beside it."""
+    source, per_key = SYNCHRONIZING[app]
+    program, by_event, sinks = PROGRAMS[app]
+    events = 2 if app == "page_view_join" else 1
+    sets: dict[str, Any] = {
+        f"actors.{SOURCES[app]}.count": rows,
+        f"actors.{source}.count": events * (rows // 2 // per),
+        f"actors.{source}.{per_key}": per,
+    }
+    if singly:
+        sets[f"actors.{program}.type"] = f"benchmarks.live:{by_event}"
+    if workers > 1:
+        sets |= {f"actors.{sink}.replicas": 3 for sink in sinks}
+    topology = ROOT / "apps" / app / "bench.toml"
+    deploy = {"transport": "shm", "workers": workers, "batch_size": BATCH, **deploy}
+    return launch_file(topology, sets=sets, **deploy).report
+
+
+def join_us(rows: int) -> tuple[float]:
+    """Microseconds from one rule of rule_fraud to the next, across two processes, where few values lie between."""
+    rate = measured("rule_fraud", 2, rows, JOINS, batch_size=1024)["throughput_eps"]
+    return (1e6 * (2 * JOINS + 1) / rate,)
+
+
+def latency(seconds: float, *, ratio: int = 1_000, beats: int = 0, wait: str = "park") -> tuple[float, float]:
+    """p50 and p99 in µs from a barrier's emission to its sum at the sink, two streams in two processes.
+
+    `beats`: heartbeats of the barriers' stream for each barrier; 0: a millisecond apart."""
+    barriers = OFFERED / 2 / ratio
+    every = 1e6 / barriers / beats if beats else 1_000
+    inputs = [{"from": name, "order": "dependency"} for name in ("barriers", "values")]
+    actors: Actors = {
+        "barriers": {
+            "type": "benchmarks.live:LiveBarriers",
+            "rate": barriers,
+            "count": max(4, int(barriers * seconds)),
+        },
+        "values": {
+            "type": "benchmarks.live:LiveValues",
+            "rate": float(OFFERED),
+            "count": int(OFFERED * seconds),
+            "shards": 2,
+            "replicas": 2,
+        },
+        "sum": {"type": "apps.value_barrier.program:ValueBarrier", "inputs": inputs},
+        "sums": {"type": "null-sink", "inputs": ["sum"]},
+    }
+    ran = launch("sum-live", actors, transport="shm", workers=2, wait=wait, heartbeat_every=f"{every:.0f}us")
+    found: Mapping[str, float] = ran.report["latency_ms"]
+    return found["p50"] * 1e3, found["p99"] * 1e3
+
+
+def first_of(run: Callable[..., Sequence[float]]) -> Callable[..., tuple[float]]:
+    """Only the first value of a run."""
+
+    def first(*arguments: Any, **options: Any) -> tuple[float]:
+        return (run(*arguments, **options)[0],)
+
+    return first
