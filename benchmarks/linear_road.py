@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from itertools import product
 from os import getpid
 from pathlib import Path
+from statistics import fmean
 from time import monotonic, monotonic_ns, process_time
 from typing import Any, ClassVar
 
@@ -194,17 +195,20 @@ def topology(
 
 
 def play(operator: str, jumbo: int, seconds: float, settings: Sequence[Sequence[int]]) -> list[list[float]]:
-    """Runs each of `settings` (injectors, instances) under OL and CL, one after the other, in jumbo tuples of `jumbo` rows.
+    """Runs each of `settings` (injectors, instances) under OL and CL in turns, once in each order, in jumbo tuples of
+    `jumbo` rows.
 
-    Answers, for each run: tuples a second, mean latency in µs, processor time of a tuple in µs, and energy of one in
-    mJ where that can be read."""
+    Answers, for each setting and layer, means of: tuples a second, latency in µs, processor time of a tuple in µs, and
+    energy of one in mJ where that can be read."""
     traffic(operator != "pos_rep")
     measured(operator, "ol", 1, 1, jumbo=jumbo, seconds=WARM_UP)
-    return [
-        measured(operator, layer, *setting, jumbo=jumbo, seconds=seconds)
-        for setting in settings
-        for layer in LAYERS
-    ]
+    found = []
+    for setting in settings:
+        runs: dict[str, list[list[float]]] = {layer: [] for layer in LAYERS}
+        for layer in (*LAYERS, *reversed(LAYERS)):
+            runs[layer].append(measured(operator, layer, *setting, jumbo=jumbo, seconds=seconds))
+        found += [[fmean(values) for values in zip(*runs[layer])] for layer in LAYERS]
+    return found
 
 
 def measured(

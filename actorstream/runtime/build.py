@@ -29,7 +29,7 @@ from actorstream.runtime.pooled_serial_unit import PooledSerialUnit
 from actorstream.runtime.pooled_unit import ExclusiveUnit
 from actorstream.runtime.replica import Replica
 from actorstream.runtime.restoring import restore_replicas
-from actorstream.runtime.routing import FEW_ROWS, make_router
+from actorstream.runtime.routing import make_router
 from actorstream.runtime.serial_output import ByNumber, SerialLane
 from actorstream.runtime.serial_unit import SerialInLane, SerialUnit, SideLane
 from actorstream.runtime.shared_unit import SharedUnit
@@ -350,7 +350,8 @@ class _Builder:
             to_events=not takes_batches(self.job.graph.actors[link.edge.consumer].cls),
             single=single_sender(channel, rows, wire.plain.fingerprint, link.producer),
         )
-        lane.runs = link.edge.index in self.job.timestamp.edges and lane.batch_size <= FEW_ROWS
+        lane.runs = self.job.in_runs(link.edge.index)
+        unit.runs |= lane.runs
         return lane
 
     def _row_format(self, link: Link) -> RowFormat | None:

@@ -28,6 +28,7 @@ from actorstream.runtime.planning import with_programs
 from actorstream.runtime.pooling import has_pool, joined, kernels, needed, pool_limits
 from actorstream.runtime.preaggregate import pre_aggregated
 from actorstream.runtime.registry import registry
+from actorstream.runtime.routing import FEW_ROWS
 from actorstream.runtime.serial_output import SERIAL_WORD
 from actorstream.runtime.wire import Wire, listeners, wires
 from actorstream.scheduling import SCHEDULES
@@ -50,6 +51,8 @@ if TYPE_CHECKING:
     from actorstream.topology.spec import TopologySpec
 
 SLOTS = 256
+RUN_SLOTS = 1024
+"""Of a channel whose jumbo tuples come in runs."""
 MIN_SLOTS = 16
 RING_ENTRIES = 1 << 16
 """Ring entries of one process's inputs in all; many channels get fewer slots each."""
@@ -135,6 +138,11 @@ class Job:
             job.pooled = {name: limit for name, limit in job.pooled.items() if name not in job.kernels}
         job.wires = placed_wires(job, wires(graph, job.listens, job.serial, job.timestamp))
         return job
+
+    def in_runs(self, edge: int) -> bool:
+        """Whether small jumbo tuples go along an edge in runs, since its consumer takes in what waits together."""
+        few = self.deploy.batch_size <= FEW_ROWS and not has_pool(self.deploy)
+        return few and edge in self.timestamp.edges
 
     @property
     def deploy(self) -> DeploySpec:
@@ -256,7 +264,8 @@ def _links(job: Job) -> list[Link]:
     for planned in job.plan.channels:
         sender = job.process_of(replicas[planned.producer])
         receiver = job.process_of(replicas[planned.consumer])
-        slots = planned.slots or slots_for(inputs[receiver])
+        most = RUN_SLOTS if job.in_runs(planned.edge) else SLOTS
+        slots = planned.slots or slots_for(inputs[receiver], most)
         serial = planned.edge in job.serial.edges
         if serial:
             window = max(1, job.deploy.reorder_window // serial_inputs[planned.consumer])
@@ -289,9 +298,9 @@ def _words(job: Job, edge: Edge, serial: bool, producer: PlannedReplica) -> int:
     return 1
 
 
-def slots_for(inputs: int) -> int:
-    """Ring entries of a channel into a process that has so many of them."""
-    slots = SLOTS
+def slots_for(inputs: int, most: int = SLOTS) -> int:
+    """Ring entries of a channel into a process that has so many of them, at most `most`."""
+    slots = most
     while slots > MIN_SLOTS and slots * inputs > RING_ENTRIES:
         slots //= 2
     return slots

@@ -27,9 +27,8 @@ if TYPE_CHECKING:
 
 RUN_ROWS = 1024
 """Most rows of a run of jumbo tuples."""
-RUN_WAITS = 128
-"""Rows that a run waits for while the consumer has something to do: 219,000 rows/s through one injector, six instances and
-six sinks, 144,000 without (suite `linear-road`, jumbo tuples of 1)."""
+RUN_WAITS = 256
+"""Rows that are handed over before the turn that sends them has ended; what is less goes at its end."""
 POLL_EVERY = 8
 """Frames between two looks at what the consumer has returned."""
 
@@ -114,8 +113,9 @@ class OutLane:
         self._spare = None if arena is None else Frame.data(None, 0, 0, 0, 0, producer, 0, 0)
 
     def push(self, batch: Batch) -> None:
-        """Queues rows; sends at once when a jumbo tuple is full or the consumer has nothing to do."""
-        if not self.pending and self._encoded is None and not self.blocked:
+        """Queues rows; sends at once when a jumbo tuple is full or the consumer has nothing to do, or, where they go in
+        runs, when there are enough for one: the unit sends the others at the end of its turn."""
+        if not (self.pending or self.runs or self.blocked) and self._encoded is None:
             rows = batch.rows
             if rows == 1 and self._single is not None and self._single(batch, self.sequence):
                 self.sequence += 1
@@ -130,8 +130,12 @@ class OutLane:
                     return
         self.pending.append(batch)
         self.rows += batch.rows
-        most = max(self.batch_size, RUN_WAITS) if self.runs else self.batch_size
-        if not self.blocked and (self.rows >= most or self.channel.is_empty()):
+        if self.blocked:
+            return
+        if self.runs:
+            if self.rows >= RUN_WAITS:
+                self.flush()
+        elif self.rows >= self.batch_size or self.channel.is_empty():
             self.flush()
 
     def _send_whole(self, batch: Batch, rows: int) -> bool:

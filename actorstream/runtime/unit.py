@@ -58,6 +58,8 @@ class Unit:
         self.ready = False
         """Whether the worker's ready queue holds this unit."""
         self.done = False
+        self.runs = False
+        """Whether an output gathers what a turn sends, to hand it over together at its end."""
         self.ending = False
         self.kernels: list[KernelEdge] = []
         """Edges between members whose kernels a pool may run, in topological order."""
@@ -169,6 +171,8 @@ class Unit:
     def _settle(self, status: Status) -> Status:
         """The end of a turn: what waits here goes out before the unit rests."""
         if status is Status.IDLE or status is Status.BUSY:  # nothing waits here for the next row
+            self.flush()
+        elif self.runs and status is Status.READY:
             self.flush()
             if self.blocked and status is Status.IDLE:
                 status = Status.BLOCKED
