@@ -34,6 +34,10 @@ _PUBLIC = {
     "map_async": "operators.map_async",
     "Topology": "topology.builder",
     "RunResult": "launch.run",
+    "CompileError": "native.c_module",
+    "NativeAggregate": "operators.native_aggregate",
+    "NativeFunction": "operators.functions",
+    "compile_c": "native.c_module",
     "without_baton": "native.baton",
 }
 
@@ -83,8 +87,12 @@ if TYPE_CHECKING:
     from actorstream.events.schema import Schema as Schema
     from actorstream.launch.run import RunResult as RunResult
     from actorstream.native.baton import without_baton as without_baton
+    from actorstream.native.c_module import CompileError as CompileError
+    from actorstream.native.c_module import compile_c as compile_c
+    from actorstream.operators.functions import NativeFunction as NativeFunction
     from actorstream.operators.map_async import MapAsync as MapAsync
     from actorstream.operators.map_async import map_async as map_async
+    from actorstream.operators.native_aggregate import NativeAggregate as NativeAggregate
     from actorstream.topology.builder import Topology as Topology
 
 __all__ = ["__version__", *_PUBLIC]

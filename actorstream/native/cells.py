@@ -8,6 +8,7 @@ from typing import Any
 
 from actorstream.errors import ResourceError
 from actorstream.native._core import ffi, lib
+from actorstream.native.userfn import UserFunctionError
 
 COUNT: int = lib.AS_COUNT
 INTEGERS: int = lib.AS_INTEGERS
@@ -18,19 +19,37 @@ FIRST: int = lib.AS_FIRST
 LAST: int = lib.AS_LAST
 DISTINCT: int = lib.AS_DISTINCT
 VALUES: int = lib.AS_VALUES
+USER: int = lib.AS_USER
+ROWS: int = lib.AS_ROWS
 
 MOST_STEPS: int = lib.AS_PROGRAM_STEPS
 MOST_VALUES: int = lib.AS_PROGRAM_VALUES
 MOST_ORDERS: int = lib.AS_PROGRAM_ORDERS
+MOST_ARGUMENTS: int = lib.AS_PROGRAM_ARGUMENTS
+MOST_STATE: int = lib.AS_USER_BYTES
+
+
+@dataclass(frozen=True)
+class UserState:
+    """The state of a USER step: how many bytes, and the addresses of the functions that change, merge and (0: it begins as
+    zeros) begin it. Whoever makes it keeps the functions alive."""
+
+    bytes: int
+    add: int
+    merge: int
+    begin: int = 0
 
 
 @dataclass(frozen=True)
 class Step:
-    """One accumulator: `what` of value column `value`; of FIRST and LAST also the first of its order columns."""
+    """One accumulator: `what` of value column `value`; of FIRST and LAST also the first of its order columns, of USER and
+    ROWS all value columns that it takes (`value` is the first), of USER what its state is."""
 
     what: int
     value: int
     order: int = 0
+    arguments: tuple[int, ...] = ()
+    user: UserState | None = None
 
 
 class Program:
@@ -52,19 +71,31 @@ class Program:
     ) -> None:
         self.hows, self.steps, self.orders = tuple(hows), tuple(steps), orders
         self.columns = orders if columns is None else columns
-        if len(steps) > MOST_STEPS or len(hows) > MOST_VALUES or self.columns > MOST_ORDERS:
+        arguments = sum(len(step.arguments) for step in steps)
+        given = (len(steps), len(hows), self.columns, arguments)
+        most = (MOST_STEPS, MOST_VALUES, MOST_ORDERS, MOST_ARGUMENTS)
+        if any(own > limit for own, limit in zip(given, most)):
             raise ValueError(
-                f"program of {len(steps)} steps over {len(hows)} values and {self.columns} order columns; allowed: "
-                f"{MOST_STEPS}, {MOST_VALUES} and {MOST_ORDERS}"
+                "program of {} steps over {} values, {} order columns and {} arguments; allowed: {}, {}, {} and {}".format(
+                    *given, *most
+                )
             )
         self._program = program = ffi.new("as_program *")
         program.steps, program.values = len(steps), len(hows)
         program.orders, program.columns = orders, self.columns
         for number, how in enumerate(hows):
             program.how[number] = how
+        taken = 0
         for number, step in enumerate(steps):
             made = program.step[number]
             made.what, made.value, made.order = step.what, step.value, step.order
+            made.first, made.count = taken, len(step.arguments)
+            for value in step.arguments:
+                program.argument[taken] = value
+                taken += 1
+            if step.user is not None:
+                user = step.user
+                made.bytes, made.add, made.merge, made.begin = user.bytes, user.add, user.merge, user.begin
         if lib.as_program_init(program) != lib.AS_OK:
             raise ValueError(f"program: steps {list(steps)} do not fit values read as {list(hows)}")
         self.words: int = program.words + program.sums
@@ -77,9 +108,12 @@ class Program:
 
 
 def checked(status: int, what: str) -> int:
-    """`status` if it is not negative; ResourceError for no memory, ValueError for operands that cannot be read."""
+    """`status` if it is not negative; ResourceError for no memory, UserFunctionError for a function of the
+    user's that failed, ValueError for operands that cannot be read."""
     if status >= 0:
         return status
     if status == lib.AS_E_MEMORY:
         raise ResourceError(f"{what}: no memory left for more groups and values")
+    if status == lib.AS_E_USER:
+        raise UserFunctionError(f"{what}: a native function answered {lib.as_user_answer()}; allowed: 0")
     raise ValueError(f"{what}: a column cannot be read as its program says")

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from actorstream.native._core import ffi, lib
-from actorstream.native.cells import DISTINCT, VALUES, Program, checked
+from actorstream.native.cells import DISTINCT, ROWS, VALUES, Program, checked
 from actorstream.native.groups import Groups, Numbers, int64s, read_texts, uint32s, uint64s
 from actorstream.native.operands import Operands
 from actorstream.native.status import opened
@@ -67,7 +67,7 @@ class Panes:
 
     def single(self, operands: Operands, rows: int) -> npt.NDArray[np.uint64]:
         """The cells of rows by themselves, shape (rows, words), as `take` writes them; nothing is added. ValueError for
-        programs with DISTINCT, VALUES, or positions of texts."""
+        programs with DISTINCT, VALUES, ROWS, or positions of texts."""
         own = np.empty((rows, self.words), np.uint64)
         if rows:
             order = operands.pointer + 1
@@ -109,6 +109,18 @@ class Panes:
             )
         return out
 
+    def rows(self, step: int, groups: Numbers) -> tuple[np.ndarray, np.ndarray]:
+        """Of a ROWS step, for groups that the last `take` wrote: (offsets, words), those of all their rows."""
+        offsets = np.zeros(len(groups) + 1, np.int64)
+        if not len(groups):
+            return offsets, np.empty(0, np.uint64)
+        numbers, rows = uint32s(groups), len(groups)
+        count = lib.as_panes_rows(self._panes, step, numbers, rows, int64s(offsets), ffi.NULL)
+        values = np.empty(count, np.uint64)
+        if count:
+            lib.as_panes_rows(self._panes, step, numbers, rows, int64s(offsets), uint64s(values))
+        return offsets, values
+
     def drop(self, pane: int) -> None:
         """Drops panes below `pane`, and what only they needed."""
         checked(lib.as_panes_drop(self._panes, pane), "aggregate")
@@ -140,7 +152,8 @@ class Panes:
         return number[0], tag[0], bound[0], groups
 
     def beside(self, step: int, groups: Numbers) -> tuple[np.ndarray, np.ndarray]:
-        """What lies beside the open pane's cells: (group, value) pairs of DISTINCT, (offsets, values) of VALUES."""
+        """What lies beside the open pane's cells: (group, value) pairs of DISTINCT, (offsets, values) of VALUES
+        and ROWS."""
         what = self.program.steps[step].what
         if what == DISTINCT:
             count = lib.as_panes_pairs(self._panes, step, ffi.NULL, ffi.NULL)
@@ -148,7 +161,7 @@ class Panes:
             if count:
                 lib.as_panes_pairs(self._panes, step, uint32s(pair_groups), uint64s(values))
             return pair_groups, values
-        assert what == VALUES
+        assert what in (VALUES, ROWS)
         offsets = np.zeros(len(groups) + 1, np.int64)
         if not len(groups):
             return offsets, np.empty(0, np.uint64)

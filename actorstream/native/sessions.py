@@ -136,7 +136,7 @@ class Sessions:
         lib.as_sessions_forget(self._sessions)
 
     def lists(self, step: int, which: Numbers) -> tuple[np.ndarray, np.ndarray]:
-        """The values of a DISTINCT or VALUES step: (offsets, values)."""
+        """The values of a DISTINCT, VALUES or ROWS step: (offsets, values)."""
         offsets = np.zeros(len(which) + 1, np.int64)
         if not len(which):
             return offsets, np.empty(0, np.uint64)

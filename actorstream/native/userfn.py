@@ -9,7 +9,11 @@ from itertools import chain
 from struct import Struct
 from typing import Any
 
+import numpy as np
+
+from actorstream.errors import ActorstreamError
 from actorstream.native._core import ffi, lib
+from actorstream.native.address import address_of
 from actorstream.native.pieces import Column
 from actorstream.native.pool import USER_CALL
 from actorstream.native.status import raise_status
@@ -17,6 +21,10 @@ from actorstream.native.status import raise_status
 C_SIGNATURE = "int32_t function(const void *const *columns, int64_t rows, void *out)"
 _PARAMETERS = 3
 _CTYPES_FUNCTION: Any = ctypes.CFUNCTYPE(None).__mro__[1]
+
+
+class UserFunctionError(ActorstreamError):
+    """A C function answered something else than 0; nothing of its batch goes on."""
 
 
 class NotAFunctionError(Exception):
@@ -136,3 +144,34 @@ class UserFunction:
         if status != lib.AS_OK:
             raise_status(status, f"user function over {rows} rows of {self.count} columns")
         return self._answer[0]  # type: ignore[no-any-return]
+
+
+def folded(
+    begin: Any, add: Any, columns: Sequence[Column], offsets: np.ndarray, state_bytes: int
+) -> np.ndarray:
+    """The states of groups from all their rows: group g has rows offsets[g] to offsets[g + 1] - 1 (int64) of columns
+    without nulls. begin: the function that fills a state; None: it begins as zeros. Shape (groups, state_bytes), uint8.
+    UserFunctionError."""
+    groups = len(offsets) - 1
+    states = np.zeros((groups, state_bytes), np.uint8)
+    if not groups:
+        return states
+    described = ffi.new("as_column[]", len(columns))
+    Struct("<" + "IIqQQQ" * len(columns)).pack_into(ffi.buffer(described), 0, *chain.from_iterable(columns))
+    answer = ffi.new("int32_t *")
+    status = lib.as_user_fold(
+        0 if begin is None else function_address(begin),
+        function_address(add),
+        described,
+        len(columns),
+        ffi.from_buffer("int64_t[]", offsets),
+        groups,
+        ffi.cast("void *", address_of(states)),
+        state_bytes,
+        answer,
+    )
+    if status == lib.AS_E_USER:
+        raise UserFunctionError(f"a native function answered {answer[0]}; allowed: 0")
+    if status != lib.AS_OK:
+        raise_status(status, f"user function over the rows of {groups} groups")
+    return states

@@ -31,7 +31,9 @@ class Aggregate(Actor):
 
     Args:
         aggregates: {field = "sum(price * quantity)", ...}: count(), count(x), sum, min, max, mean, first, last,
-            count_distinct, quantile(x, q) of expressions (docs/expressions.md). Nulls are left out.
+            count_distinct, quantile(x, q) of expressions (docs/expressions.md); or functions in C: a table
+            { native = "package.module:name", columns, returns, merge, begin, result, state } or a NativeAggregate
+            (docs/operators.md). Nulls are left out.
         key: fields; rows with equal ones are a group. Without any, all rows are.
         window: { type = "tumbling", size }, { type = "sliding", size, slide }, with `offset`; { type = "session", gap };
             { type = "count", size }: so many rows of a key, as they come in. Without a window the whole stream is one.
@@ -49,7 +51,7 @@ class Aggregate(Actor):
 
     def __init__(
         self,
-        aggregates: dict[str, str],
+        aggregates: dict[str, Any],
         key: str | list[str] | None = None,
         window: dict[str, Any] | None = None,
         allowed_lateness: timedelta | None = None,
@@ -79,7 +81,8 @@ class Aggregate(Actor):
         window = keys.get("window")
         if isinstance(window, dict) and window.get("type") == COUNT:
             return "which rows share a count window is up to arrival"
-        calls = [text.split("(")[0].strip() for text in keys["aggregates"].values()]
+        given = keys["aggregates"].values()
+        calls = [text.split("(")[0].strip() for text in given if isinstance(text, str)]
         named = [name for name in ("first", "last") if name in calls]
         tied = " of rows of one event time" if needs_time(keys) else ""
         return (

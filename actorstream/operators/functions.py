@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from actorstream.errors import ActorstreamError, NotInstalledError, Problem, SchemaError
+from actorstream.errors import NotInstalledError, Problem, SchemaError
 from actorstream.events.batch import Batch
 from actorstream.events.column import Column
 from actorstream.events.event import Event
@@ -27,6 +27,7 @@ from actorstream.native.userfn import (
     C_SIGNATURE,
     NotAFunctionError,
     UserFunction,
+    UserFunctionError,
     UserJob,
     function_address,
 )
@@ -35,10 +36,6 @@ from actorstream.topology.modules import NotFoundError, load_object
 from actorstream.topology.nearest import did_you_mean, listed
 
 ALLOWED = f"a C function {C_SIGNATURE}: a Numba cfunc, a cffi or ctypes function pointer, an address"
-
-
-class UserFunctionError(ActorstreamError):
-    """A C function answered something else than 0; nothing of its batch goes on."""
 
 
 @dataclass(frozen=True)

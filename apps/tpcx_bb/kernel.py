@@ -1,26 +1,14 @@
-"""Builds kernel.c through cffi at first use and wraps its states. No actors here.
-
-The module is compiled once for each source text, interpreter and machine into
-``$XDG_CACHE_HOME/actorstream/tpcx_bb/`` (``~/.cache/...`` unless set), never into the repository.
-"""
+"""Builds kernel.c through cffi at first use and wraps its states. No actors here."""
 
 from __future__ import annotations
 
-import fcntl
-import hashlib
-import importlib.util
-import os
-import shutil
-import sys
-import sysconfig
-import tempfile
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from actorstream import without_baton
+from actorstream import compile_c, without_baton
 
 SOURCE = Path(__file__).with_name("kernel.c")
 PARAMETERS = 3
@@ -28,45 +16,13 @@ TYPES = {"int64": "int64_t[]", "int32": "int32_t[]", "uint8": "uint8_t[]", "bool
 
 
 class KernelError(Exception):
-    """The kernel cannot be built, ran out of memory, or was given a state that is not its own."""
+    """The kernel ran out of memory, or was given a state that is not its own."""
 
 
 @cache
 def kernel() -> Any:
-    """The compiled module (`.lib`, `.ffi`); KernelError without a C compiler, or if it refuses the source."""
-    source, included = SOURCE.read_text(), SOURCE.with_name("state.h").read_text()
-    identity = hashlib.sha256(f"{source}{included}{sys.version}{os.uname()}".encode()).hexdigest()[:16]
-    name = f"_tpcx_bb_{identity}"
-    folder = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "actorstream" / "tpcx_bb"
-    folder.mkdir(parents=True, exist_ok=True)
-    target = folder / f"{name}{sysconfig.get_config_var('EXT_SUFFIX')}"
-    with (folder / "lock").open("w") as lock:  # workers start together; one of them compiles
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        if not target.exists():
-            compile_to(target, name, source)
-    spec = importlib.util.spec_from_file_location(name, target)
-    if spec is None or spec.loader is None:
-        raise KernelError(f"{target} is not a Python module; remove it and start again")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-def compile_to(target: Path, name: str, source: str) -> None:
-    from cffi import FFI, VerificationError
-
-    ffi = FFI()
-    ffi.cdef(source.split("/* cdef */")[1].split("/* end */")[0])
-    options = ["-O3", "-march=native", "-std=gnu11"]
-    ffi.set_source(name, source, extra_compile_args=options, include_dirs=[str(SOURCE.parent)])
-    with tempfile.TemporaryDirectory(dir=target.parent) as folder:
-        try:
-            made = ffi.compile(tmpdir=folder)
-        except VerificationError as error:
-            raise KernelError(
-                f"{SOURCE} cannot be compiled ({error}); install a C compiler such as gcc"
-            ) from error
-        shutil.move(made, target)
+    """The compiled module (`.lib`, `.ffi`); CompileError without a C compiler, or if it refuses the source."""
+    return compile_c(SOURCE)
 
 
 class State:

@@ -1,19 +1,7 @@
-"""Builds kernel.c through cffi at first use and wraps its three functions. No actors here.
-
-The module is compiled once for each source text, interpreter and machine into
-``$XDG_CACHE_HOME/actorstream/word_count/`` (``~/.cache/...`` unless set), never into the repository.
-"""
+"""Builds kernel.c through cffi at first use and wraps its three functions. No actors here."""
 
 from __future__ import annotations
 
-import fcntl
-import hashlib
-import importlib.util
-import os
-import shutil
-import sys
-import sysconfig
-import tempfile
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -21,53 +9,19 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from actorstream import compile_c
+
 SOURCE = Path(__file__).with_name("kernel.c")
 
 
 class KernelError(Exception):
-    """The kernel cannot be built, or ran out of memory."""
-
-
-def cache_folder() -> Path:
-    root = os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")
-    return Path(root) / "actorstream" / "word_count"
+    """The kernel ran out of memory."""
 
 
 @cache
 def kernel() -> Any:
-    """The compiled module (`.lib`, `.ffi`); KernelError without a C compiler, or if it refuses the source."""
-    source = SOURCE.read_text()
-    identity = hashlib.sha256(f"{source}{sys.version}{os.uname()}".encode()).hexdigest()[:16]
-    name = f"_word_count_{identity}"
-    folder = cache_folder()
-    folder.mkdir(parents=True, exist_ok=True)
-    target = folder / f"{name}{sysconfig.get_config_var('EXT_SUFFIX')}"
-    with (folder / "lock").open("w") as lock:  # workers start together; one of them compiles
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        if not target.exists():
-            compile_to(target, name, source)
-    spec = importlib.util.spec_from_file_location(name, target)
-    if spec is None or spec.loader is None:
-        raise KernelError(f"{target} is not a Python module; remove it and start again")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-def compile_to(target: Path, name: str, source: str) -> None:
-    from cffi import FFI, VerificationError
-
-    ffi = FFI()
-    ffi.cdef(source.split("/* cdef */")[1].split("/* end */")[0])
-    ffi.set_source(name, source, extra_compile_args=["-O3", "-march=native", "-std=gnu11"])
-    with tempfile.TemporaryDirectory(dir=target.parent) as folder:
-        try:
-            made = ffi.compile(tmpdir=folder)
-        except VerificationError as error:
-            raise KernelError(
-                f"{SOURCE} cannot be compiled ({error}); install a C compiler such as gcc"
-            ) from error
-        shutil.move(made, target)
+    """The compiled module (`.lib`, `.ffi`); CompileError without a C compiler, or if it refuses the source."""
+    return compile_c(SOURCE)
 
 
 def split_lines(lines: pa.Array) -> tuple[pa.Array, np.ndarray]:

@@ -205,12 +205,6 @@ def test_what_no_such_state_saved_is_refused(change: Any) -> None:
         State("charges").load(state.save())
 
 
-def test_a_kernel_that_does_not_compile_says_what_is_missing(tmp_path: Path) -> None:
-    source = "/* cdef */\nint f(void);\n/* end */\nint f(void) { return }"
-    with pytest.raises(kernel.KernelError, match="install a C compiler"):
-        kernel.compile_to(tmp_path / "broken.so", "_broken", source)
-
-
 def test_an_assessment_of_a_new_trip_is_not_charged_for_the_last_one() -> None:
     charges = started(operators.Charges())
     rows = [(0, 1, 50, True), (30, 1, 8, False), (900, 1, 18, True), (930, 1, 0, False)]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
-from pathlib import Path
 
 import pyarrow as pa
 import pytest
@@ -75,9 +74,3 @@ def test_added_counts_are_counted_on() -> None:
     table.add("supercalifragilisticexpialidocious", 1)
     column = pa.array(["the", "supercalifragilisticexpialidocious", "a"])
     assert table.count(column).tolist() == [42, 2, 1]
-
-
-def test_a_kernel_that_does_not_compile_says_what_is_missing(tmp_path: Path) -> None:
-    source = "/* cdef */\nint f(void);\n/* end */\nint f(void) { return }"
-    with pytest.raises(kernel.KernelError, match="install a C compiler"):
-        kernel.compile_to(tmp_path / "broken.so", "_broken", source)

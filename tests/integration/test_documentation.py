@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import subprocess
@@ -11,7 +12,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-BLOCK = re.compile(r"```(\w+)\n(?:# |<!-- )([\w./-]+\.\w+)\n(.*?)```", re.DOTALL)
+BLOCK = re.compile(r"```(\w+)\n(?:# |// |<!-- )([\w./-]+\.\w+)\n(.*?)```", re.DOTALL)
 
 
 def files_of(page: Path) -> dict[str, str]:
@@ -45,6 +46,24 @@ def test_the_topology_of_the_operators_page_launches(written: Path) -> None:
     assert done.returncode == 0, done.stderr
     rows = sorted((written / "alarms.csv").read_text().splitlines())
     assert rows == ["door,25.5,0.5", "roof,31.5,6.5", "sensor,celsius,above"]
+
+
+def test_the_aggregate_in_c_of_the_operators_page_launches_in_two_steps(written: Path) -> None:
+    command = [
+        sys.executable,
+        "-m",
+        "actorstream",
+        "launch",
+        "spread.toml",
+        "--quiet",
+        "--report",
+        "report.json",
+    ]
+    done = run(written, *command)
+    assert done.returncode == 0, done.stderr
+    expected = files_of(ROOT / "docs" / "operators.md")["expected.csv"]
+    assert (written / "spreads.csv").read_text() == expected
+    assert "spreads.local" in json.loads((written / "report.json").read_text())["events_in"]
 
 
 def test_the_program_of_the_dgs_page_does_what_the_page_says(tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ NATIVE = HERE.parents[1] / "actorstream" / "native"
 FLAGS = ["-std=gnu11", "-O1", "-g", "-Wall", "-Wextra", "-Werror", "-fno-strict-aliasing"]
 SANITIZERS = ["-fsanitize=address,undefined", "-fno-sanitize-recover=all"]
 GROUPS = ("groups", "groups_change", "texts", "order", "zeroed", "operand")
-CELLS = (*GROUPS, "cells", "cells_merge", "cells_single", "lists", "pairs", "quantile")
+CELLS = (*GROUPS, "cells", "cells_merge", "cells_single", "cells_user", "lists", "pairs", "quantile")
 PANES = ("panes", "panes_change", "panes_count", "panes_fire", "panes_state")
 SESSIONS = ("sessions", "sessions_fire", "sessions_state")
 

@@ -39,6 +39,10 @@ int64_t as_panes_take(as_panes *panes, int64_t most, uint32_t *group, uint64_t *
    as_panes_take answered; NaN where there is no value. AS_OK | AS_E_MEMORY. */
 int as_panes_quantile(as_panes *panes, uint32_t step, double q, const uint32_t *group, int64_t rows,
                       double *out);
+/* The words of a ROWS step of groups that the last as_panes_take answered: offsets[rows + 1] from 0, in words, and with
+   `value` != NULL the words. Answers how many. */
+int64_t as_panes_rows(const as_panes *panes, uint32_t step, const uint32_t *group, int64_t rows, int64_t *offsets,
+                      uint64_t *value);
 /* Drops panes below `pane`, and groups and texts that no pane has any more once they are many. AS_OK |
    AS_E_MEMORY. */
 int as_panes_drop(as_panes *panes, int64_t pane);

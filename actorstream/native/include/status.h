@@ -11,7 +11,8 @@ enum {
     AS_E_CORRUPT = -3,    /* magic, version or bounds are wrong */
     AS_E_ARGUMENT = -4,   /* the caller broke the contract of the function */
     AS_E_CLOSED = -5,     /* the other side has closed */
-    AS_E_SYSTEM = -6      /* a system call failed; errno says which way */
+    AS_E_SYSTEM = -6,     /* a system call failed; errno says which way */
+    AS_E_USER = -7        /* a user function answered something else than 0 (userfn.h) */
 };
 /* cffi: end */
 #endif

@@ -9,6 +9,16 @@
 #define TOP ((uint64_t)1 << 63)
 #define DEDUPE 1024 /* values from which lists of distinct ones are cleaned whenever they have doubled */
 
+static bool valid_user(const as_program *program, const as_step *step)
+{
+    if (step->first > AS_PROGRAM_ARGUMENTS || step->count == 0 || step->count > AS_PROGRAM_ARGUMENTS - step->first)
+        return false;
+    for (uint32_t at = step->first; at < step->first + step->count; at++)
+        if (program->argument[at] >= program->values || program->how[program->argument[at]] == AS_HASH_BYTES)
+            return false;
+    return step->what == AS_ROWS || (step->bytes && step->bytes <= AS_USER_BYTES && step->add && step->merge);
+}
+
 int as_program_init(as_program *program)
 {
     if (program->steps > AS_PROGRAM_STEPS || program->values > AS_PROGRAM_VALUES ||
@@ -46,6 +56,12 @@ int as_program_init(as_program *program)
             word += 2;
             break;
         case AS_VALUES: word += 2; break;
+        case AS_USER:
+        case AS_ROWS:
+            if (!valid_user(program, step))
+                return AS_E_ARGUMENT;
+            word += step->what == AS_ROWS ? 2 : 1 + (step->bytes + 7) / 8;
+            break;
         default: return AS_E_ARGUMENT;
         }
         if (bytes && (step->what == AS_INTEGERS || step->what == AS_FLOATS || step->what == AS_LEAST ||
@@ -344,6 +360,11 @@ int as_cells_add(const as_program *program, bool wide, const as_operand *order, 
         if (step->what == AS_COUNT) { /* needs no value */
             for (int64_t i = 0; i < rows; i++)
                 chunk->cell[i][step->word] += !operand_null(column, row + i);
+            continue;
+        }
+        if (step->what == AS_USER || step->what == AS_ROWS) {
+            status = (step->what == AS_USER ? as_cells_add_user : as_cells_add_rows)(program, step, value, row, rows,
+                                                                                      chunk);
             continue;
         }
         if (step->value != loaded) {

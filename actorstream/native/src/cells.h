@@ -57,11 +57,23 @@ static inline uint64_t cell_words(const as_program *program, bool wide)
 double as_cells_bound(const as_program *program, const as_operand *value, int64_t row, int64_t rows,
                       uint64_t *scratch);
 /* Adds rows row .. row + rows - 1 (at most CHUNK) to chunk->cell. `texts`: one a value column, for bytes.
-   AS_OK | AS_E_MEMORY. */
+   AS_OK | AS_E_MEMORY | AS_E_USER. */
 int as_cells_add(const as_program *program, bool wide, const as_operand *order, const as_operand *value,
                  as_texts *texts, int64_t row, int64_t rows, as_chunk *chunk);
-/* Adds cell `from` to `to`; DISTINCT and VALUES are left alone. */
-void as_cells_merge(const as_program *program, bool wide, uint64_t *to, const uint64_t *from, uint64_t cells);
+/* Adds cells `from` to `to`; what is beside cells is left alone. AS_OK | AS_E_USER. */
+int as_cells_merge(const as_program *program, bool wide, uint64_t *to, const uint64_t *from, uint64_t cells);
+/* Whether a step keeps a list beside its cells: two words of lists.h. */
+static inline bool step_lists(uint32_t what)
+{
+    return what == AS_VALUES || what == AS_DISTINCT || what == AS_ROWS;
+}
+/* The arguments of a USER or ROWS step for rows row .. row + rows - 1 of chunk->cell. AS_OK | AS_E_MEMORY | AS_E_USER. */
+int as_cells_add_user(const as_program *program, const as_step *step, const as_operand *value, int64_t row,
+                      int64_t rows, const as_chunk *chunk);
+int as_cells_add_rows(const as_program *program, const as_step *step, const as_operand *value, int64_t row,
+                      int64_t rows, const as_chunk *chunk);
+/* Adds the USER state of cell `from` to that of `to`. AS_OK | AS_E_USER. */
+int as_cells_merge_user(const as_step *step, uint64_t *to, const uint64_t *from);
 /* `cells` cells that were not wide, in `from`, as wide ones in `to` (zero before). */
 void as_cells_widen(const as_program *program, uint64_t *to, const uint64_t *from, uint64_t cells);
 #endif

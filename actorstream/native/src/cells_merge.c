@@ -42,18 +42,19 @@ static bool only_adds(const as_program *program, bool wide)
     return true;
 }
 
-void as_cells_merge(const as_program *program, bool wide, uint64_t *to, const uint64_t *from, uint64_t cells)
+int as_cells_merge(const as_program *program, bool wide, uint64_t *to, const uint64_t *from, uint64_t cells)
 {
+    int status = AS_OK;
     const uint64_t words = cell_words(program, wide);
     if (only_adds(program, wide)) {
         add_all(to, from, cells * words);
-        return;
+        return AS_OK;
     }
-    for (uint64_t cell = 0; cell < cells; cell++, to += words, from += words) {
+    for (uint64_t cell = 0; cell < cells && status == AS_OK; cell++, to += words, from += words) {
         if (from[0] == 0)
             continue;
         to[0] += from[0];
-        for (uint32_t number = 0; number < program->steps; number++) {
+        for (uint32_t number = 0; number < program->steps && status == AS_OK; number++) {
             const as_step *step = &program->step[number];
             const uint32_t word = step->word, high = program->words + step->number;
             switch (step->what) {
@@ -68,10 +69,12 @@ void as_cells_merge(const as_program *program, bool wide, uint64_t *to, const ui
             case AS_GREATEST: to[word] = from[word] > to[word] ? from[word] : to[word]; break;
             case AS_FIRST:
             case AS_LAST: merge_position(step->what, program->orders, to + word, from + word); break;
+            case AS_USER: status = as_cells_merge_user(step, to, from); break;
             default: break;
             }
         }
     }
+    return status;
 }
 
 void as_cells_widen(const as_program *program, uint64_t *to, const uint64_t *from, uint64_t cells)

@@ -10,7 +10,7 @@ int as_cells_single(const as_program *program, const as_operand *order, const as
         return AS_E_ARGUMENT;
     for (uint32_t number = 0; number < program->steps; number++) {
         const as_step *step = &program->step[number];
-        if (step->what == AS_VALUES || (step->what != AS_COUNT && program->how[step->value] == AS_HASH_BYTES))
+        if (step->what == AS_VALUES || step->what == AS_ROWS || (step->what != AS_COUNT && program->how[step->value] == AS_HASH_BYTES))
             return AS_E_ARGUMENT;
     }
     for (uint32_t number = 0; number < program->columns; number++)

@@ -71,13 +71,13 @@ static int merge_open(as_panes *panes)
     } else {
         memset(panes->merged, 0, bytes);
     }
-    for (uint64_t at = 0; at < panes->opened; at++) {
+    int status = AS_OK;
+    for (uint64_t at = 0; at < panes->opened && status == AS_OK; at++) {
         const as_pane *pane = panes->open[at];
-        as_cells_merge(&panes->program, panes->wide, panes->merged, pane->cells,
-                       pane->room < count ? pane->room : count);
+        status = as_cells_merge(&panes->program, panes->wide, panes->merged, pane->cells,
+                                pane->room < count ? pane->room : count);
     }
     panes->source = panes->merged;
-    int status = AS_OK;
     for (uint32_t number = 0; number < panes->program.steps && status == AS_OK; number++)
         if (panes->program.step[number].what == AS_DISTINCT)
             status = merge_pairs(panes, panes->program.step[number].number, panes->program.step[number].word);
@@ -191,4 +191,26 @@ int as_panes_quantile(as_panes *panes, uint32_t step, double q, const uint32_t *
         out[i] = as_quantile((double *)panes->values, have, q);
     }
     return AS_OK;
+}
+
+int64_t as_panes_rows(const as_panes *panes, uint32_t step, const uint32_t *group, int64_t rows, int64_t *offsets,
+                      uint64_t *value)
+{
+    const uint64_t words = pane_words(panes);
+    const uint32_t word = panes->program.step[step].word;
+    uint64_t have = 0;
+    offsets[0] = 0;
+    for (int64_t i = 0; i < rows; i++) {
+        for (uint64_t at = 0; at < panes->opened; at++) {
+            const as_pane *pane = panes->open[at];
+            if (group[i] >= pane->room)
+                continue;
+            const uint64_t *list = pane->cells + group[i] * words + word;
+            if (value != NULL)
+                as_lists_read(&pane->beside.lists, list, value + have);
+            have += list[1];
+        }
+        offsets[i + 1] = (int64_t)have;
+    }
+    return (int64_t)have;
 }

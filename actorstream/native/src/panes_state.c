@@ -98,8 +98,8 @@ int as_panes_put(as_panes *panes, int64_t number, int64_t tag, double bound, con
             status = as_pane_reserve(panes, pane);
         const uint64_t words = pane_words(panes);
         for (int64_t i = row; i < row + block && status == AS_OK; i++) {
-            as_cells_merge(&panes->program, panes->wide, pane->cells + group[i] * words,
-                           cell + (uint64_t)i * given, 1);
+            status = as_cells_merge(&panes->program, panes->wide, pane->cells + group[i] * words,
+                                    cell + (uint64_t)i * given, 1);
             if (panes->marking)
                 pane->marked[group[i]] = pane->some_marked = true;
         }

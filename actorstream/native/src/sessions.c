@@ -105,7 +105,7 @@ static void clear_cell(as_sessions *sessions, uint32_t number)
     uint64_t *cell = sessions->cells + number * words;
     for (uint32_t step = 0; step < sessions->program.steps; step++) {
         const uint32_t what = sessions->program.step[step].what;
-        if (what == AS_VALUES || what == AS_DISTINCT)
+        if (step_lists(what))
             as_lists_free(&sessions->beside.lists, cell + sessions->program.step[step].word);
     }
     memset(cell, 0, words * 8);
@@ -143,10 +143,12 @@ static int join(as_sessions *sessions, uint32_t to, uint32_t from)
         return status;
     const uint64_t words = session_words(sessions);
     uint64_t *kept = sessions->cells + to * words, *gone = sessions->cells + from * words;
-    as_cells_merge(&sessions->program, sessions->wide, kept, gone, 1);
+    const int merged = as_cells_merge(&sessions->program, sessions->wide, kept, gone, 1);
+    if (merged != AS_OK)
+        return merged;
     for (uint32_t step = 0; step < sessions->program.steps; step++) {
         const uint32_t what = sessions->program.step[step].what, word = sessions->program.step[step].word;
-        if (what == AS_VALUES || what == AS_DISTINCT)
+        if (step_lists(what))
             as_lists_join(&sessions->beside.lists, kept + word, gone + word);
     }
     as_session *target = &sessions->session[to], *source = &sessions->session[from];

@@ -87,7 +87,7 @@ int as_sessions_put(as_sessions *sessions, const as_operand *key, int64_t rows, 
             session->rows = (uint32_t)to[0];
             for (uint32_t step = 0; step < sessions->program.steps; step++) {
                 const as_step *of = &sessions->program.step[step];
-                if (of->what == AS_VALUES || of->what == AS_DISTINCT)
+                if (step_lists(of->what))
                     to[of->word] = to[of->word + 1] = 0;
             }
             number[row + i] = own;

@@ -124,3 +124,26 @@ int32_t as_user_job(void *work)
                                     own->validity, &own->answer);
     return status != AS_OK || own->answer != 0;
 }
+
+int as_user_fold(uintptr_t begin, uintptr_t add, const as_column *columns, uint32_t count, const int64_t *offset,
+                 int64_t groups, void *state, uint32_t bytes, int32_t *answer)
+{
+    const uint64_t padded = ((uint64_t)bytes + 7) & ~UINT64_C(7);
+    const void **pointers = malloc((count + 1) * sizeof *pointers);
+    uint64_t *own = malloc(padded); /* a state lies at a multiple of 8 */
+    int status = pointers == NULL || own == NULL ? AS_E_MEMORY : AS_OK;
+    for (int64_t group = 0; group < groups && status == AS_OK; group++) {
+        const int64_t rows = offset[group + 1] - offset[group];
+        memset(own, 0, padded);
+        for (uint32_t c = 0; c < count; c++)
+            pointers[c] = values(columns + c) + offset[group] * columns[c].width;
+        *answer = begin && rows ? ((as_user_function)begin)(NULL, 0, own) : 0;
+        if (*answer == 0 && rows)
+            *answer = ((as_user_function)add)(pointers, rows, own);
+        status = *answer == 0 ? AS_OK : AS_E_USER;
+        memcpy((char *)state + (uint64_t)group * bytes, own, bytes);
+    }
+    free(pointers);
+    free(own);
+    return status;
+}

@@ -11,9 +11,10 @@ from actorstream.events.fields import Field, Kind
 from actorstream.events.schema import Schema
 from actorstream.native.groups import MOST_KEYS
 from actorstream.operators.aggregation.layout import Layout
-from actorstream.operators.aggregation.outputs import Output, how_of, output_of
+from actorstream.operators.aggregation.outputs import AnyOutput, how_of, output_of
 from actorstream.operators.expressions import ExpressionError
 from actorstream.operators.joining.windowed import END, START, bound_kind
+from actorstream.operators.native_aggregate import NativeAggregate, native_output
 from actorstream.topology.nearest import did_you_mean, listed
 from actorstream.windows.spec import COUNT, SESSION, SLIDING, TUMBLING, WindowSpec, parse_window, units_of
 
@@ -34,7 +35,7 @@ class Definition:
     schema: Schema
     result: Schema
     key: tuple[str, ...]
-    outputs: list[Output]
+    outputs: list[AnyOutput]
     layout: Layout
     window: WindowSpec | None
     ttl: int | None = None
@@ -83,7 +84,7 @@ def define(keys: Mapping[str, Any], schema: Schema) -> tuple[Definition | None, 
     unit = schema.time_unit
     key = key_names(keys.get("key"))
     problems = _key_problems(key, schema)
-    outputs: list[Output] = []
+    outputs: list[AnyOutput] = []
     aggregates = keys.get("aggregates") or {}
     if not aggregates:
         problems.append(Problem("aggregates", "names nothing", 'a table such as { total = "sum(price)" }'))
@@ -92,6 +93,17 @@ def define(keys: Mapping[str, Any], schema: Schema) -> tuple[Definition | None, 
         where = f"aggregates.{name}"
         if name in key or name in bounds:
             problems.append(Problem(where, "is a field of the result already", "another name"))
+        if isinstance(text, Mapping | NativeAggregate):
+            native, found = native_output(name, text, schema)
+            problems += found
+            outputs += [] if native is None else [native]
+            continue
+        if not isinstance(text, str):
+            allowed = (
+                'text such as "sum(price)", or a table { native = "package.module:name", columns, returns }'
+            )
+            problems.append(Problem(where, f"is {text!r}", allowed))
+            continue
         try:
             outputs.append(output_of(name, text, schema))
         except ExpressionError as error:
@@ -113,7 +125,7 @@ def define(keys: Mapping[str, Any], schema: Schema) -> tuple[Definition | None, 
         return None, problems
     timed = schema.event_time is not None if window is None or window.type == COUNT else True
     try:
-        layout = Layout(outputs, timed=timed or ttl is not None)
+        layout = Layout(outputs, timed=timed or ttl is not None, schema=schema)
     except ValueError as error:
         return None, [Problem("aggregates", str(error), "fewer aggregates; several actors may share them")]
     fields = [Field(name, _bound_kind(schema, window)) for name in bounds]

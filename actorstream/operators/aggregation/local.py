@@ -36,7 +36,7 @@ LOCAL_BYTES = 4 << 20
 LOOK_ROWS = 1 << 18
 """Rows after which their size is looked at again."""
 
-_APART = (cells.DISTINCT, cells.VALUES)
+_APART = (cells.DISTINCT, cells.VALUES, cells.ROWS)
 
 
 def partial_schema(definition: Definition) -> Schema | None:

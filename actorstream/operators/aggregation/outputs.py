@@ -9,6 +9,7 @@ from actorstream.events.schema import Schema
 from actorstream.native import kernels
 from actorstream.operators.expressions import AggregateCall, Expression, Type, compile_call
 from actorstream.operators.folds import ARITIES
+from actorstream.operators.native_aggregate import NativeOutput
 
 _ORDERED = (Kind.DATETIME, Kind.BOOL)
 _HOWS = {
@@ -52,6 +53,9 @@ class Output:
     def value(self) -> Expression | None:
         """What is aggregated; None: the rows."""
         return self.call.arguments[0] if self.call.arguments else None
+
+
+AnyOutput = Output | NativeOutput
 
 
 def output_of(name: str, text: str, schema: Schema) -> Output:

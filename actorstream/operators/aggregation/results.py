@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
@@ -11,8 +12,10 @@ from actorstream.native import cells
 from actorstream.native.kernels import FLOAT, SIGNED
 from actorstream.operators.aggregation.keys import fixed_column, text_column, values_of
 from actorstream.operators.aggregation.layout import Layout
-from actorstream.operators.aggregation.outputs import Output, how_of
+from actorstream.operators.aggregation.native_results import native_reader
+from actorstream.operators.aggregation.outputs import AnyOutput, Output, how_of
 from actorstream.operators.expressions import RowError
+from actorstream.operators.native_aggregate import NativeOutput
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -30,6 +33,7 @@ class Beside(Protocol):
     def texts(self, value: int, numbers: np.ndarray) -> tuple[np.ndarray, np.ndarray]: ...
     def quantile(self, step: int, q: float, which: np.ndarray) -> np.ndarray: ...
     def distinct(self, step: int, which: np.ndarray, words: np.ndarray) -> np.ndarray: ...
+    def rows(self, step: int, which: np.ndarray) -> tuple[np.ndarray, np.ndarray]: ...
 
 
 Read = "Callable[[np.ndarray, np.ndarray, Failed], Any]"
@@ -67,6 +71,9 @@ class Results:
         found = []
         for output, read in zip(self.layout.outputs, self._readers):
             values = read(own, which, failed)
+            if isinstance(output, NativeOutput):
+                found.append(values)
+                continue
             valid = self._count(output, own) > 0 if output.field.nullable else None
             if isinstance(values, tuple):
                 found.append(text_column(output.field, values[0], values[1], valid))
@@ -89,7 +96,12 @@ class Results:
             return self._word(self._step(output, cells.COUNT), own).view(np.int64)
         return own[:, 0].copy().view(np.int64)
 
-    def _reader(self, output: Output) -> Callable[[np.ndarray, np.ndarray, Failed], Any]:
+    def _reader(self, output: AnyOutput) -> Callable[[np.ndarray, np.ndarray, Failed], Any]:
+        if isinstance(output, NativeOutput):
+            (step,) = self.layout.steps_of(output)
+            number = self.layout.number(step)
+            native = native_reader(output, self.layout.program.at[number], partial(self._beside.rows, number))
+            return lambda own, which, failed: native(own, which)
         match output.name:
             case "count":
                 return lambda own, which, failed: self._count(output, own)

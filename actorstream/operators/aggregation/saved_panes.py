@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from actorstream.native.panes import Panes
 
 _ANY = 2**63 - 1
+_APART = (cells.DISTINCT, cells.VALUES, cells.ROWS)
 _NONE = np.empty(0, np.uint32)
 
 Texts = list[tuple[int, bytes, bytes]]
@@ -115,7 +116,7 @@ def _save_pane(
             place[groups] = np.arange(found, dtype=np.uint32)
             pairs, values = panes.beside(step, groups)
             beside[str(step)] = (place[pairs].tobytes(), values.tobytes())
-        elif accumulator.what == cells.VALUES:
+        elif accumulator.what in (cells.VALUES, cells.ROWS):
             offsets, values = panes.beside(step, groups)
             beside[str(step)] = (offsets.tobytes(), values.tobytes())
     return {
@@ -136,10 +137,7 @@ class _Restored:
         self.cells = np.frombuffer(saved["cells"], np.uint64).reshape(-1, panes.words).copy()
         for step, accumulator in enumerate(panes.program.steps):
             at = panes.program.at[step]
-            if accumulator.what in (
-                cells.DISTINCT,
-                cells.VALUES,
-            ):  # they come back with what lies beside them
+            if accumulator.what in _APART:  # they come back with what lies beside them
                 self.cells[:, at : at + (1 if accumulator.what == cells.DISTINCT else 2)] = 0
         self._groups = np.empty(0, np.uint32)
 

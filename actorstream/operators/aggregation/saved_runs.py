@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from actorstream.events.fields import Field
     from actorstream.native.sessions import Sessions
 
-_APART = (cells.DISTINCT, cells.VALUES)
+_APART = (cells.DISTINCT, cells.VALUES, cells.ROWS)
 
 
 def save_runs(sessions: Sessions, fields: tuple[Field, ...]) -> dict[str, Any]:

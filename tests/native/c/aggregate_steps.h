@@ -2,6 +2,7 @@
 #ifndef AGGREGATE_STEPS_H
 #define AGGREGATE_STEPS_H
 #include "aggregate_rows.h"
+#include "aggregate_user.h"
 #include "cells.h"
 #include "groups.h"
 
@@ -29,6 +30,7 @@ typedef struct cell_reader { /* how what lies beside a cell is read */
     int64_t (*distinct)(void *from, uint32_t step, uint32_t which, const uint64_t *cell);
     double (*quantile)(void *from, uint32_t step, double q, uint32_t which);
     int64_t (*text)(void *from, uint32_t value, uint64_t number, int64_t *offsets, uint8_t *data);
+    int64_t (*words)(void *from, uint32_t step, uint32_t which, int64_t *offsets, uint64_t *word);
 } cell_reader;
 
 static inline as_program random_program(uint32_t orders)
@@ -39,6 +41,19 @@ static inline as_program random_program(uint32_t orders)
     for (int kind = 0; kind < KINDS; kind++)
         if (below(4) < share && (orders || (KIND[kind].what != AS_FIRST && KIND[kind].what != AS_LAST)))
             program.step[program.steps++] = (as_step){.what = KIND[kind].what, .value = KIND[kind].value};
+    for (uint32_t kind = 0; kind < 2; kind++) {
+        if (below(3))
+            continue;
+        memcpy(program.argument + kind * USER_ARGUMENTS, USER_VALUE, sizeof USER_VALUE);
+        program.step[program.steps++] = (as_step){.what = kind ? AS_ROWS : AS_USER,
+                                                  .value = USER_VALUE[0],
+                                                  .first = kind * USER_ARGUMENTS,
+                                                  .count = USER_ARGUMENTS,
+                                                  .bytes = SUMS_BYTES,
+                                                  .add = (uintptr_t)sums_add,
+                                                  .merge = (uintptr_t)sums_merge,
+                                                  .begin = (uintptr_t)sums_begin};
+    }
     CHECK(as_program_init(&program) == AS_OK);
     return program;
 }
@@ -187,6 +202,39 @@ static inline void check_quantiles(uint32_t number, const cell_reader *reader, c
     }
 }
 
+/* The state of a USER step, or what the words of a ROWS step come to, is what the rows say that have both values. */
+static inline void check_user(const as_program *program, uint32_t number, const uint64_t *cell, const cell_reader *reader,
+                              const given *const *rows, int64_t count)
+{
+    const as_step *step = &program->step[number];
+    sums wanted = {0}, found = {0};
+    for (int64_t i = 0; i < count; i++) {
+        const value small = value_at(&rows[i]->values[USER_VALUE[0]], rows[i]->row);
+        const value large = value_at(&rows[i]->values[USER_VALUE[1]], rows[i]->row);
+        if (small.null || large.null)
+            continue;
+        wanted.rows++;
+        wanted.sum += (uint64_t)large.number;
+        wanted.small += (uint32_t)small.number;
+    }
+    if (step->what == AS_USER) {
+        memcpy(&found, cell + step->word + 1, SUMS_BYTES);
+        CHECK(cell[step->word] == (uint64_t)wanted.rows && found.begun == (wanted.rows ? USER_BEGIN : 0));
+    } else {
+        int64_t offsets[2];
+        const int64_t words = reader->words(reader->from, number, reader->which, offsets, NULL);
+        uint64_t *word = malloc((size_t)words * 8 + 1);
+        CHECK(reader->words(reader->from, number, reader->which, offsets, word) == words && offsets[1] == words);
+        found.rows = words / USER_ARGUMENTS;
+        for (int64_t at = 0; at < words; at += USER_ARGUMENTS) {
+            found.small += (uint32_t)word[at];
+            found.sum += word[at + 1];
+        }
+        free(word);
+    }
+    CHECK(found.rows == wanted.rows && found.sum == wanted.sum && found.small == wanted.small);
+}
+
 /* Every step of a cell (of as_..._words words) says what the rows do that went into it. */
 static inline void check_cell(const as_program *program, const uint64_t *cell, const cell_reader *reader,
                               const given *const *rows, int64_t count)
@@ -219,6 +267,8 @@ static inline void check_cell(const as_program *program, const uint64_t *cell, c
             CHECK(reader->distinct(reader->from, number, reader->which, cell) == distinct);
             break;
         }
+        case AS_USER:
+        case AS_ROWS: check_user(program, number, cell, reader, rows, count); break;
         default: check_quantiles(number, reader, sorted, own);
         }
     }

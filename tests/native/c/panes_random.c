@@ -33,6 +33,11 @@ static int64_t text_of(void *from, uint32_t value, uint64_t number, int64_t *off
     return as_panes_texts(from, value, &number, 1, offsets, data);
 }
 
+static int64_t words_of(void *from, uint32_t step, uint32_t which, int64_t *offsets, uint64_t *word)
+{
+    return as_panes_rows(from, step, &which, 1, offsets, word);
+}
+
 static as_panes *fresh(void)
 {
     const uint32_t null[KEYS] = {nullable[0], nullable[1]};
@@ -75,7 +80,7 @@ static void check_window(as_panes *panes, int64_t first, int64_t count, int64_t 
             for (int64_t row = 0; row < row_count; row++)
                 if (rows[row].key == key && inside(&rows[row], first, count, window))
                     mine[found++] = &rows[row];
-            const cell_reader reader = {panes, group[i], distinct_of, quantile_of, text_of};
+            const cell_reader reader = {panes, group[i], distinct_of, quantile_of, text_of, words_of};
             check_cell(&program, cell + (size_t)i * words, &reader, mine, found);
         }
     }
@@ -175,7 +180,7 @@ static void copy_beside(as_panes *from, as_panes *to, int64_t number, int64_t ta
             CHECK(as_panes_put_pairs(to, number, tag, step, group, value, pairs) == AS_OK);
             free(group);
             free(value);
-        } else if (program.step[step].what == AS_VALUES) {
+        } else if (program.step[step].what == AS_VALUES || program.step[step].what == AS_ROWS) {
             int64_t *offsets = malloc((size_t)(count + 1) * 8);
             const int64_t values = as_panes_lists(from, step, old, count, offsets, NULL);
             uint64_t *value = malloc((size_t)values * 8 + 1);

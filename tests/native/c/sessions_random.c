@@ -44,6 +44,11 @@ static int64_t text_of(void *from, uint32_t value, uint64_t number, int64_t *off
     return as_sessions_texts(from, value, &number, 1, offsets, data);
 }
 
+static int64_t words_of(void *from, uint32_t step, uint32_t which, int64_t *offsets, uint64_t *word)
+{
+    return as_sessions_lists(from, step, &which, 1, offsets, word);
+}
+
 static as_sessions *fresh(void)
 {
     const uint32_t null[KEYS] = {nullable[0], nullable[1]};
@@ -177,7 +182,7 @@ static void agree(as_sessions *sessions, int64_t bound)
                                         full[own].last == last[at] && (uint64_t)full[own].count == cell[0]))
             own++;
         CHECK(own < sessions_full);
-        const cell_reader reader = {sessions, at, distinct_of, quantile_of, text_of};
+        const cell_reader reader = {sessions, at, distinct_of, quantile_of, text_of, words_of};
         bool only = true;
         for (int64_t other = own + 1; other < sessions_full && only; other++)
             only = full[other].key != key || full[other].start != start[at] || full[other].last != last[at];
@@ -267,7 +272,8 @@ static as_sessions *copied(as_sessions *from)
     keys_of(from, group, count, own, operands);
     CHECK(as_sessions_put(to, operands, count, start, last, cell, now) == AS_OK);
     for (uint32_t step = 0; step < program.steps; step++) {
-        if (program.step[step].what != AS_DISTINCT && program.step[step].what != AS_VALUES)
+        const uint32_t what = program.step[step].what;
+        if (what != AS_DISTINCT && what != AS_VALUES && what != AS_ROWS)
             continue;
         int64_t *offsets = malloc((size_t)(count + 1) * 8);
         const int64_t values = as_sessions_lists(from, step, which, count, offsets, NULL);

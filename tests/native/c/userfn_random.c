@@ -83,6 +83,31 @@ static int64_t value_at(const as_column *column, int64_t row)
     return *((const uint8_t *)column->data + (column->first + row) * column->width);
 }
 
+/* Totals of groups, some of which have no rows; one of 13 rows refuses. */
+static void fold_groups(void)
+{
+    int64_t offset[21] = {0}, expected[20] = {0}, found[20];
+    const int64_t groups = (int64_t)below(21);
+    bool refused = false;
+    for (int64_t group = 0; group < groups; group++) {
+        const int64_t rows = below(3) ? (int64_t)below(20) : 0;
+        offset[group + 1] = offset[group] + rows;
+        refused |= rows == 13;
+    }
+    int64_t *data = malloc((size_t)offset[groups] * 8 + 8);
+    const as_column column = {.width = 8, .first = 1, .data = data};
+    for (int64_t row = 0; row <= offset[groups]; row++)
+        data[row] = (int64_t)below(100);
+    for (int64_t group = 0; group < groups; group++)
+        for (int64_t row = offset[group]; row < offset[group + 1]; row++)
+            expected[group] += data[1 + row];
+    int32_t answer = 0;
+    const int status = as_user_fold(0, (uintptr_t)total, &column, 1, offset, groups, found, 8, &answer);
+    CHECK(status == (refused ? AS_E_USER : AS_OK) && answer == (refused ? 13 : 0));
+    CHECK(refused || memcmp(found, expected, (size_t)groups * 8) == 0);
+    free(data);
+}
+
 static void one_round(void)
 {
     const int64_t rows = (int64_t)below(200);
@@ -103,6 +128,7 @@ static void one_round(void)
         kept += first;
     }
     CHECK(sum == expected && answer == (kept == 13 ? 13 : 0));
+    fold_groups();
     columns[0].width = 0;
     CHECK(as_user_call((uintptr_t)total, columns, 1, rows, &sum, 0, NULL, &answer) == AS_E_ARGUMENT);
     free(sums), free(marks), free(validity), free(memory[0]), free(memory[1]), free(bits[0]), free(bits[1]);

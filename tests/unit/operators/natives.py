@@ -13,8 +13,10 @@ import numpy as np
 from cffi import FFI
 
 from actorstream.operators.functions import NativeFunction, numba_signature
+from actorstream.operators.native_aggregate import NativeAggregate
 
 SOURCE = """
+#include <stddef.h>
 #include <stdint.h>
 int32_t value(const void *const *columns, int64_t rows, void *out)
 {
@@ -38,6 +40,85 @@ int32_t total(const void *const *columns, int64_t rows, void *out)
         *(int64_t *)out += quantity[i];
     return 0;
 }
+int32_t most(const void *const *columns, int64_t rows, void *out)
+{
+    const double *value = columns[0];
+    for (int64_t i = 0; i < rows; i++)
+        if (value[i] > *(double *)out)
+            *(double *)out = value[i];
+    return 0;
+}
+int32_t lowest(const void *const *columns, int64_t rows, void *out)
+{
+    *(double *)out = -1e300;
+    return columns != NULL || rows != 0;
+}
+typedef struct mean {
+    double sum;
+    int64_t rows;
+    int32_t begun;
+} __attribute__((packed, aligned(4))) mean;
+int32_t mean_begin(const void *const *columns, int64_t rows, void *out)
+{
+    *(mean *)out = (mean){0, 0, 7};
+    return 0;
+}
+int32_t mean_add(const void *const *columns, int64_t rows, void *out)
+{
+    mean *to = out;
+    for (int64_t i = 0; i < rows; i++)
+        to->sum += ((const double *)columns[0])[i] * (double)((const int64_t *)columns[1])[i];
+    to->rows += rows;
+    return to->begun != 7;
+}
+int32_t mean_merge(const void *const *columns, int64_t rows, void *out)
+{
+    for (int64_t i = 0; i < rows; i++) {
+        ((mean *)out)->sum += ((const mean *)columns[0])[i].sum;
+        ((mean *)out)->rows += ((const mean *)columns[0])[i].rows;
+    }
+    return ((mean *)out)->begun != 7;
+}
+int32_t mean_result(const void *const *columns, int64_t rows, void *out)
+{
+    for (int64_t i = 0; i < rows; i++)
+        ((double *)out)[i] = ((const mean *)columns[0])[i].sum / (double)((const mean *)columns[0])[i].rows;
+    return 0;
+}
+int32_t typed(const void *const *columns, int64_t rows, void *out)
+{
+    for (int64_t i = 0; i < rows; i++)
+        *(double *)out += ((const int16_t *)columns[0])[i] + (double)((const float *)columns[1])[i] +
+                          1000 * ((const uint8_t *)columns[2])[i] + 10000 * ((const int8_t *)columns[3])[i] +
+                          (double)((const int64_t *)columns[4])[i];
+    return 0;
+}
+int32_t typed_merge(const void *const *columns, int64_t rows, void *out)
+{
+    *(double *)out += *(const double *)columns[0];
+    return 0;
+}
+int32_t bins(const void *const *columns, int64_t rows, void *out)
+{
+    for (int64_t i = 0; i < rows; i++)
+        ((int64_t *)out)[((const int64_t *)columns[0])[i] & 127]++;
+    return 0;
+}
+int32_t bins_merge(const void *const *columns, int64_t rows, void *out)
+{
+    for (int at = 0; at < 128; at++)
+        ((int64_t *)out)[at] += ((const int64_t *)columns[0])[at];
+    return 0;
+}
+int32_t bins_taken(const void *const *columns, int64_t rows, void *out)
+{
+    for (int64_t i = 0; i < rows; i++) {
+        ((int64_t *)out)[i] = 0;
+        for (int at = 0; at < 128; at++)
+            ((int64_t *)out)[i] += ((const int64_t *)columns[0])[128 * i + at] != 0;
+    }
+    return 0;
+}
 int32_t refuse(const void *const *columns, int64_t rows, void *out)
 {
     return 7;
@@ -59,16 +140,35 @@ subprocess.run(
     check=True,
 )
 
-ffi = FFI()
-ffi.cdef(
-    "".join(
-        f"int32_t {name}(const void *const *, int64_t, void *);"
-        for name in ("value", "dear", "total", "refuse")
-    )
+NAMES = (
+    "value",
+    "dear",
+    "total",
+    "refuse",
+    "most",
+    "lowest",
+    "mean_begin",
+    "mean_add",
+    "mean_merge",
+    "mean_result",
 )
+NAMES += ("typed", "typed_merge", "bins", "bins_merge", "bins_taken")
+ffi = FFI()
+ffi.cdef("".join(f"int32_t {name}(const void *const *, int64_t, void *);" for name in NAMES))
 cffi_library = ffi.dlopen(LIBRARY)
 cffi_value, cffi_dear, cffi_total = (ffi.addressof(cffi_library, name) for name in ("value", "dear", "total"))
 cffi_refuse = ffi.addressof(cffi_library, "refuse")
+cffi_most, cffi_lowest = ffi.addressof(cffi_library, "most"), ffi.addressof(cffi_library, "lowest")
+cffi_mean_begin, cffi_mean_add, cffi_mean_merge, cffi_mean_result = (
+    ffi.addressof(cffi_library, f"mean_{name}") for name in ("begin", "add", "merge", "result")
+)
+cffi_typed, cffi_typed_merge = (
+    ffi.addressof(cffi_library, "typed"),
+    ffi.addressof(cffi_library, "typed_merge"),
+)
+cffi_bins, cffi_bins_merge, cffi_bins_taken = (
+    ffi.addressof(cffi_library, name) for name in ("bins", "bins_merge", "bins_taken")
+)
 ctypes_library = ctypes.CDLL(LIBRARY)
 ctypes_value, ctypes_dear, ctypes_total = ctypes_library.value, ctypes_library.dear, ctypes_library.total
 
@@ -93,6 +193,8 @@ def numba_total(columns, rows, out):  # type: ignore[no-untyped-def]
     return 0
 
 
+declared_total = NativeAggregate(cffi_total, columns=["number"], returns="int", merge=cffi_total)
+described_total = NativeFunction(cffi_total, columns=["number"], returns={"total": "int"})
 described = NativeFunction(cffi_value, columns=["price", "quantity"], returns={"value": "float"})
 
 

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from tests.unit.operators import natives
 from tests.unit.operators.test_aggregate_updates import Fed
 
 ALL = {
@@ -17,6 +18,13 @@ ALL = {
     "distinct": "count_distinct(number)",
     "texts": "count_distinct(text)",
     "middle": "quantile(number, 0.5)",
+    "merged": {
+        "native": natives.cffi_total,
+        "merge": natives.cffi_total,
+        "columns": ["number"],
+        "returns": "int",
+    },
+    "whole": {"native": natives.cffi_total, "columns": ["number", "other"], "returns": "int"},
 }
 KINDS: list[dict[str, Any]] = [
     {"window": {"type": "tumbling", "size": 10}, "allowed_lateness": 7},
