@@ -143,6 +143,50 @@ VM_TARGET static void VM(test)(const as_block *block, const as_instruction *step
     }
 }
 
+/* Which texts have `size` bytes, by their offsets. */
+VM_TARGET static void VM(have_size)(const i32_any *offsets, int32_t size, uint64_t *restrict out, int64_t rows)
+{
+#if VM_LEVEL == 2
+    const __m512i wanted = _mm512_set1_epi32(size);
+    MASK_VECTORS(16, _mm512_mask_cmpeq_epi32_mask(
+                         (__mmask16)rest,
+                         _mm512_sub_epi32(_mm512_maskz_loadu_epi32((__mmask16)rest, offsets + i + 1),
+                                          _mm512_maskz_loadu_epi32((__mmask16)rest, offsets + i)),
+                         wanted))
+#else
+    MASK_LOOP(offsets[i + 1] - offsets[i] == size)
+#endif
+}
+
+VM_TARGET static void VM(have_size_wide)(const i64_any *offsets, int64_t size, uint64_t *restrict out, int64_t rows)
+{
+    MASK_LOOP(offsets[i + 1] - offsets[i] == size)
+}
+
+/* m[out] of texts that equal a constant or another column's: of a constant those of its length first, then their bytes;
+   so 0.7 ns a row where a third has it, and 1.3 where all have. */
+VM_TARGET static void VM(texts_equal)(const as_block *block, const as_instruction *step, uint64_t *out)
+{
+    const as_column *column = block->columns + step->a;
+    if (step->b != AS_X_NONE || step->size == 0 || step->size > INT32_MAX) {
+        texts_same(block, step, out);
+        return;
+    }
+    const int64_t first = column->first + block->first, rows = block->rows, size = (int64_t)step->size;
+    const i64_any *wide = (const i64_any *)column->offsets + (column->wide ? first : 0);
+    const i32_any *narrow = (const i32_any *)column->offsets + (column->wide ? 0 : first);
+    if (column->wide)
+        VM(have_size_wide)(wide, size, out, rows);
+    else
+        VM(have_size)(narrow, (int32_t)size, out, rows);
+    for (int64_t word = 0; 64 * word < rows; word++) {
+        if (column->wide)
+            out[word] = equal_texts(column->data, wide + 64 * word, true, out[word], wide[rows], step->table, size);
+        else
+            out[word] = equal_texts(column->data, narrow + 64 * word, false, out[word], narrow[rows], step->table, size);
+    }
+}
+
 /* The code of a dictionary column in row i of the block. */
 VM_TARGET AS_INLINE uint64_t VM(code)(const void *from, unsigned kind, int64_t i)
 {

@@ -148,58 +148,46 @@ AS_TEXTS(texts_start, text_starts(a, b))
 AS_TEXTS(texts_end, text_ends(a, b))
 AS_TEXTS(texts_contain, text_contains(a, b))
 
-/* One word of a mask: which of at most 64 texts equal `wanted`, of 1 byte or more, by its length and first 8 bytes
-   without a branch, then by the rest. `offsets` are those of the first row; the bytes before `readable` can be
-   read. */
-AS_INLINE uint64_t equal_word(const char *data, const void *offsets, bool wide, int64_t rows, int64_t readable,
-                              const char *wanted, int64_t size)
+/* 1 where a text, of as many bytes as `first` was made of, has others among its first 8, else 0. */
+AS_INLINE uint64_t other_head(const char *data, int64_t from, int64_t readable, uint64_t first, size_t head)
 {
-    const int64_t head = size < 8 ? size : 8;
-    const uint64_t cut = head == 8 ? ~UINT64_C(0) : (UINT64_C(1) << (8 * head)) - 1;
-    uint64_t bits = 0, first = 0;
-    memcpy(&first, wanted, (size_t)head);
-    int64_t from = wide ? ((const i64_any *)offsets)[0] : ((const i32_any *)offsets)[0];
-    for (int64_t i = 0; i < rows; i++) {
-        const int64_t to = wide ? ((const i64_any *)offsets)[i + 1] : ((const i32_any *)offsets)[i + 1];
-        uint64_t own = 0;
-        if (__builtin_expect(from + 8 <= readable, 1))
-            own = *(const u64_any *)(data + from);
-        else
-            memcpy(&own, data + from, (size_t)(to - from < 8 ? to - from : 8));
-        bits |= (uint64_t)((to - from == size) & (((own ^ first) & cut) == 0)) << i;
-        from = to;
+    const uint64_t cut = ~UINT64_C(0) >> (64 - 8 * head);
+    uint64_t own = 0;
+    if (__builtin_expect(from + 8 <= readable, 1))
+        own = *(const u64_any *)(data + from);
+    else
+        memcpy(&own, data + from, head);
+    return ((own ^ first) & cut) != 0;
+}
+
+#define START(i) (wide ? ((const i64_any *)offsets)[i] : ((const i32_any *)offsets)[i])
+
+/* Which of the texts in `bits`, of at most 64 and each of `size` bytes, 1 or more, equal `wanted`: by their first 8 bytes
+   without a branch, then by the rest. `offsets` are those of the first; the bytes before `readable` can be read. */
+AS_INLINE uint64_t equal_texts(const char *data, const void *offsets, bool wide, uint64_t bits, int64_t readable,
+                               const char *wanted, int64_t size)
+{
+    const size_t head = size < 8 ? (size_t)size : 8;
+    uint64_t first = 0, other = 0;
+    memcpy(&first, wanted, head);
+    if (bits == ~UINT64_C(0)) {
+        for (int i = 0; i < 64; i++)
+            other |= other_head(data, START(i), readable, first, head) << i;
+    } else {
+        for (uint64_t left = bits; left != 0; left &= left - 1) {
+            const int i = __builtin_ctzll(left);
+            other |= other_head(data, START(i), readable, first, head) << i;
+        }
     }
+    bits &= ~other;
     for (uint64_t left = size > 8 ? bits : 0; left != 0; left &= left - 1) {
         const int i = __builtin_ctzll(left);
-        const int64_t at = wide ? ((const i64_any *)offsets)[i] : ((const i32_any *)offsets)[i];
-        if (memcmp(data + at + 8, wanted + 8, (size_t)size - 8) != 0)
+        if (memcmp(data + START(i) + 8, wanted + 8, (size_t)size - 8) != 0)
             bits &= ~(UINT64_C(1) << i);
     }
     return bits;
 }
-
-/* 1 ns a row where whether it is equal cannot be guessed, not 4. */
-static void texts_equal(const as_block *block, const as_instruction *step, uint64_t *out)
-{
-    const as_column *column = block->columns + step->a;
-    if (step->b != AS_X_NONE || step->size == 0) {
-        texts_same(block, step, out);
-        return;
-    }
-    const int64_t first = column->first + block->first, size = (int64_t)step->size;
-    for (int64_t word = 0; 64 * word < block->rows; word++) {
-        const int64_t rows = block->rows - 64 * word < 64 ? block->rows - 64 * word : 64, at = first + 64 * word;
-        if (column->wide) {
-            const i64_any *offsets = (const i64_any *)column->offsets;
-            out[word] = equal_word(column->data, offsets + at, true, rows, offsets[first + block->rows], step->table,
-                                   size);
-        } else {
-            const i32_any *offsets = (const i32_any *)column->offsets;
-            out[word] = equal_word(column->data, offsets + at, false, rows, offsets[first + block->rows],
-                                   step->table, size);
-        }
-    }
-}
+#undef START
 
 /* Values of texts: v[out] of a function of one column; `bad` where a row has none. */
 #define AS_TEXT_VALUES(name, type, expression)                                                               \

@@ -63,7 +63,7 @@ VM_TARGET static void VM(do_mask)(as_block *block, const as_instruction *step)
     case AS_X_OR: MASKS(a[word] | b[word])
     case AS_X_AND_NOT: MASKS(a[word] & ~b[word])
     case AS_X_NOT: MASKS(~a[word])
-    case AS_X_TEXT_EQUAL: texts_equal(block, step, out_mask); break;
+    case AS_X_TEXT_EQUAL: VM(texts_equal)(block, step, out_mask); break;
     case AS_X_TEXT_LESS: texts_less(block, step, out_mask); break;
     case AS_X_TEXT_LESS_EQUAL: texts_less_equal(block, step, out_mask); break;
     case AS_X_TEXT_STARTS: texts_start(block, step, out_mask); break;
