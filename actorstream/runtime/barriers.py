@@ -8,6 +8,7 @@ import msgspec
 
 from actorstream.runtime.control import Begun, ControlPipe, Snapshot
 from actorstream.runtime.hooks import operator_error
+from actorstream.runtime.timed_replica import TimedReplica
 
 if TYPE_CHECKING:
     from actorstream.runtime.replica import Replica
@@ -77,8 +78,8 @@ class Barriers:
                 state["unit"] = kept
             elif replica.unit is not None:
                 state["unit"] = replica.unit.kept_of(replica)
-            if (sent := replica.kept()) is not None:
-                state["sent"] = sent
+            if isinstance(replica, TimedReplica):
+                state["sent"] = replica.kept()
             data = msgspec.msgpack.encode(state)
             encoded = msgspec.msgpack.encode(token) if replica.is_sink else None
         except Exception as error:

@@ -399,15 +399,6 @@ class Replica:
                 first = first or operator_error(self.name, self.replica, None, error)
         return first
 
-    # -- checkpoints
-
-    def kept(self) -> Any:
-        """What the replica keeps in a checkpoint beside its actor's state: plain values; None: nothing."""
-        return None
-
-    def take_back(self, kept: Any) -> None:
-        """What `kept` answered, in a run that goes on from there; before on_start."""
-
     # -- counters
 
     def publish(self) -> None:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from actorstream.runtime.hooks import operator_error
+from actorstream.runtime.timed_replica import TimedReplica
 
 if TYPE_CHECKING:
     from actorstream.checkpoint.checkpoint import Checkpoint
@@ -41,7 +42,7 @@ def _restore(replica: Replica, state: dict[str, Any]) -> None:
         replica.actor.seek(state["positions"])  # type: ignore[attr-defined]
     if state["state"] is not None:
         replica.actor.restore(state["state"])
-    if state.get("sent") is not None:
+    if isinstance(replica, TimedReplica):
         replica.take_back(state["sent"])
     unit = replica.unit
     if unit is not None and unit.head is replica and state.get("unit") is not None:
