@@ -207,6 +207,10 @@ class Pool:
                 found = self.decide(pooled_only=True)
                 if found is None:
                     self.idle.append(thread)
+                if tell := self.loop_rests and self._is_left_to_the_loop():
+                    self.loop_rests = False
+            if tell:
+                self.worker.wake_loop()
             if found is not None:
                 self.wake_more()
                 return found
@@ -217,6 +221,14 @@ class Pool:
                     thread.rest()  # it was seen, and told
                     continue
                 self.idle.remove(thread)
+
+    def _is_left_to_the_loop(self) -> bool:
+        """Whether there is work in a pooled operator that threads leave to the loop: a thread may have been woken for it,
+        or have left it with more to do. Under the lock."""
+        return any(
+            each.pooled and not each.pays and each.is_schedulable
+            for each in self.scheduler.operators  # type: ignore[union-attr]
+        )
 
     def decide(self, *, pooled_only: bool = False, own_first: bool = False) -> Turn | None:
         """The scheduler's decision, and which unit of a pooled operator it is for: of those that one more worker may

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from actorstream.runtime.build import build_units
+from actorstream.runtime.pool import PoolThread
 from actorstream.runtime.pooled_unit import PooledUnit
 from actorstream.runtime.scheduled_worker import ScheduledWorker
 from actorstream.topology.builder import Topology
@@ -114,3 +115,25 @@ def test_without_a_free_place_nothing_is_taken_until_one_is_given_back() -> None
     second = unit.take()
     assert second is not None
     assert second[0] == 1
+
+
+@pytest.mark.parametrize("rests", [True, False])
+def test_a_thread_that_was_woken_for_what_is_left_to_the_loop_tells_it(
+    rests: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    worker = worker_of(partitions())
+    pool = worker.pool
+    told: list[None] = []
+    monkeypatch.setattr(worker, "wake_loop", lambda: told.append(None))
+    thread = PoolThread(pool, 0)
+    operator = worker.units[1].operator  # type: ignore[attr-defined]
+    operator.pays = False
+    assert pool.next_turn(thread) is None  # nothing waits
+    pool.loop_rests = rests
+    send(worker, 100)
+    if rests:
+        assert pool.idle == []  # the thread was woken, not the loop
+    else:
+        pool.idle.clear()
+    assert pool.next_turn(thread) is None
+    assert (told, pool.idle, pool.loop_rests) == ([None] * rests, [thread], False)
