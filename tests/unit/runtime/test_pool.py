@@ -121,7 +121,10 @@ def test_without_a_free_place_nothing_is_taken_until_one_is_given_back() -> None
 def test_a_thread_that_was_woken_for_what_is_left_to_the_loop_tells_it(
     rests: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    worker = worker_of(partitions())
+    topology = Topology("one")
+    stream = topology.source(Numbers, name="numbers", count=1).through(RunningSum, name="sums")
+    stream.into(Collect, name="out")
+    worker = worker_of(topology)
     pool = worker.pool
     told: list[None] = []
     monkeypatch.setattr(worker, "wake_loop", lambda: told.append(None))

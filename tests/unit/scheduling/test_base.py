@@ -47,8 +47,12 @@ def test_a_worker_takes_a_slice_of_tuples_at_the_measured_cost() -> None:
 
 @given(st.lists(st.floats(0.01, 50), min_size=1, max_size=8))
 def test_in_a_chain_cumulative_selectivity_is_the_product_of_those_so_far(selectivities: list[float]) -> None:
-    for index, found in enumerate(chain(selectivities).cumulative()):
-        assert math.isclose(found, max(math.prod(selectivities[: index + 1]), LEAST_SELECTIVITY))
+    expected = 1.0
+    for selectivity, found in zip(selectivities, chain(selectivities).cumulative()):
+        expected = max(
+            expected * selectivity, LEAST_SELECTIVITY
+        )  # at each operator: what is 0 so far may grow again
+        assert math.isclose(found, expected)
 
 
 def test_where_streams_meet_it_is_that_of_their_sum() -> None:
