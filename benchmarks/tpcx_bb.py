@@ -17,8 +17,9 @@ from typing import Any
 import numpy as np
 
 from actorstream import Actor, Batch
+from actorstream.scheduling import SCHEDULES
 from actorstream.scheduling.base import UNBOUNDED
-from actorstream.scheduling.simulation import Stage
+from actorstream.scheduling.simulation import Simulation, Stage
 from apps.tpcx_bb.generate import DAY, Repeated, StoreSales, WebClickstreams, clicks, sales
 from benchmarks.dataflow import INTO, Actors, Ran, launch
 from benchmarks.job import ROOT, JobError
@@ -30,6 +31,10 @@ PARTITIONS = 100
 """Of a keyed operator in the paper's hybrid queue (section 7.2.1)."""
 STATELESS = ("filter", "map", "static-join", "apps.tpcx_bb.clicks:SessionPairs")
 SOURCES = {"store_sales": "SalesForSeconds", "web_clickstreams": "ClicksForSeconds"}
+LEAST_SHARE = 0.05
+"""Of an operator's turns that threads of the pool have had: with less it is one that the pool leaves to the loop."""
+MOST_BETWEEN_NS = 20e6
+"""Longer than a worker would be between two turns where nobody else takes its core."""
 SPAN = 4 * DAY
 """Of event time in a part of the generators."""
 
@@ -284,10 +289,47 @@ def pooled_stages(name: str, report: Mapping[str, Any]) -> list[Stage]:
         [Cost(*each, 0.0, 0.0, 1.0) for each in chain(QUERIES[name])], locked=True, partitions=1, slower={}
     )
     made = []
+    before = None
     for stage in found:
         (measured,) = report["actors"][stage.name]
-        made.append(replace(stage, cost_ns=measured["cost_ns"], selectivity=measured["selectivity"]))
+        turns = measured["turns"], measured["cost_ns"]
+        if turns != before:  # else it is called directly by the one before: one operator
+            shared = stage.pooled and measured["pool_turns"] >= LEAST_SHARE * measured["turns"]
+            costs = {"cost_ns": measured["cost_ns"], "selectivity": measured["selectivity"]}
+            made.append(replace(stage, pooled=shared, **costs))
+        before = turns
     return made
+
+
+def contention(name: str, pooled: Mapping[str, Any], alone: Mapping[str, Any]) -> float:
+    """How many times what operators cost one worker they cost each of two: for memory, caches, the interpreter, and for
+    what is not called directly there. Reports of a run each."""
+    stages = pooled_stages(name, pooled)
+    rows, cost = 1.0, 0.0
+    for stage in stages:
+        cost += rows * stage.cost_ns
+        rows *= stage.selectivity
+    of_chain = chain(QUERIES[name])
+    one = sum(own_time(alone, actor) for actor, _ in of_chain) * 1e9 / alone["events_out"][of_chain[0][0]]
+    return cost / one
+
+
+def between(name: str, schedule: str, report: Mapping[str, Any], tuples: int) -> float:
+    """What a worker spends between two turns, ns: what the simulator of two workers must be told, beside what their turns
+    have cost, to come to the throughput of `report`. 0 if it is slower as it is."""
+    found = pooled_stages(name, report)
+
+    def is_fast(between_ns: float) -> bool:
+        simulation = Simulation(found, SCHEDULES[schedule], 2, batch=BATCH_SIZE, between_ns=between_ns)
+        return simulation.run(tuples).throughput_eps > report["throughput_eps"]
+
+    low, high = 0.0, MOST_BETWEEN_NS
+    if not is_fast(low):
+        return 0.0
+    while high - low > 0.02 * high:
+        middle = (low + high) / 2
+        low, high = (middle, high) if is_fast(middle) else (low, middle)
+    return (low + high) / 2
 
 
 def imbalance(name: str, workers: int) -> dict[str, float]:

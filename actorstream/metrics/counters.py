@@ -39,13 +39,15 @@ class Counter(IntEnum):
     BARRIERS = 16
     ENDED = 17
     TURNS = 18
-    """Turns that a schedule gave to the replica's actor in its process; the next three are of these too."""
+    """Turns that a schedule gave to the replica's actor in its process; the next three and POOL_TURNS are of these too."""
     COST_PS = 19
     """Picoseconds a row."""
     SELECTIVITY_PPM = 20
     WORKLIST_MAX = 21
     PASSED = 22
     """Rows that a local pre-aggregation passed on as they were, since their keys hardly repeat."""
+    POOL_TURNS = 23
+    """Of TURNS those that threads of the pool had; the event loop had the others."""
 
 
 HISTOGRAM_WORDS = LATENCY_OCTAVES * LATENCY_STEPS

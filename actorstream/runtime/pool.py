@@ -63,7 +63,7 @@ class PoolThread:
                     self.rest()
                     baton.take()
                     continue
-                pool.run_turn(*found)
+                pool.run_turn(*found, by_pool=True)
                 baton.pass_on()
         except BaseException as error:
             pool.worker.fail_from_thread(error)
@@ -272,7 +272,7 @@ class Pool:
         ):
             self._wake_one()
 
-    def run_turn(self, allotted: Allotment, unit: PooledUnit | None) -> None:
+    def run_turn(self, allotted: Allotment, unit: PooledUnit | None, *, by_pool: bool = False) -> None:
         """Runs one turn to its end, on the thread of the pool or of the loop that asked for it."""
         assert unit is not None
         started = monotonic_ns()
@@ -288,6 +288,7 @@ class Pool:
             with self.lock:
                 self.scheduler.finish(allotted.operator, rows, made, now - started, now)  # type: ignore[union-attr]
                 if rows:
+                    allotted.operator.pool_turns += by_pool
                     allotted.operator.pays = unit.note_kernels(lent, rows) >= PAYS_NS
                 unit.workers -= 1
                 partitions = self.partitions.get(allotted.operator.index)

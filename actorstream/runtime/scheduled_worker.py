@@ -114,6 +114,7 @@ class ScheduledWorker(Worker):
             for member in unit.members:
                 row = member.row
                 row[Counter.TURNS] = measured.turns
+                row[Counter.POOL_TURNS] = operator.pool_turns
                 row[Counter.COST_PS] = int(measured.mean_cost * 1000)
                 row[Counter.SELECTIVITY_PPM] = int(measured.mean_selectivity * 1e6)
                 row[Counter.WORKLIST_MAX] = int(operator.peak)

@@ -66,6 +66,7 @@ class Simulation:
         batch: tuples of a jumbo tuple. queue: tuples that may wait before an operator. window: turns of one operator
             that may be unfinished (the slots of its reordering buffer).
         slice_ns, window_ns: the time slice s, CT's window w.
+        between_ns: what a worker spends between two turns: choosing, waiting for its lock, telling others, being woken.
     """
 
     def __init__(
@@ -80,8 +81,10 @@ class Simulation:
         slice_ns: int = 2_000_000,
         window_ns: int = 100_000_000,
         rate: float = 0.0,
+        between_ns: float = 0.0,
     ) -> None:
         self.stages, self.batch, self.queue, self.window, self.rate = list(stages), batch, queue, window, rate
+        self.between_ns = between_ns
         self.operators = [
             Operator(
                 each.name,
@@ -189,7 +192,8 @@ class Simulation:
             self._taken.append((now, rows + (self._taken[-1][1] if self._taken else 0)))
         work = stage.cost_ns * rows
         held = stage.turn_ns * len(took) + work * stage.locked
-        begins = max(now, self._lock_free) if held else now
+        chosen = now + int(self.between_ns)
+        begins = max(chosen, self._lock_free) if held else chosen
         self._lock_free = max(self._lock_free, begins + int(held))
         ends = begins + max(1, int(held + work * (1.0 - stage.locked)))
         for count, entered in took:
@@ -201,7 +205,7 @@ class Simulation:
         if number == len(self.stages) - 1:
             self._left.extend((ends - entered, count) for count, entered in took)
         made = sum(count for count, _ in turn.outputs)
-        self._at(ends, (number, rows, made, ends - now, turn), worker)
+        self._at(ends, (number, rows, made, ends - chosen, turn), worker)
 
     def _finish(self, now: int, worker: int, finished: tuple[int, int, int, int, _Turn]) -> None:
         number, rows, made, took, turn = finished

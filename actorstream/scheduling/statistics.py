@@ -13,7 +13,18 @@ class Statistics:
 
     Sums rather than a mean of quotients, so that a turn counts by its tuples. They change under the scheduler's lock."""
 
-    __slots__ = ("_in", "_ns", "_out", "cost", "rows_in", "rows_out", "selectivity", "total_ns", "turns")
+    __slots__ = (
+        "_first",
+        "_in",
+        "_ns",
+        "_out",
+        "cost",
+        "rows_in",
+        "rows_out",
+        "selectivity",
+        "total_ns",
+        "turns",
+    )
 
     def __init__(self) -> None:
         self._in = self._out = self._ns = 0.0
@@ -21,11 +32,16 @@ class Statistics:
         """Nanoseconds a tuple."""
         self.selectivity = 1.0
         """Outputs a tuple."""
+        self._first = (0, 0)
+        """Nanoseconds and tuples of the first turn, which makes tables and compiles."""
         self.turns = self.rows_in = self.rows_out = self.total_ns = 0
 
     @property
     def mean_cost(self) -> float:
-        """Nanoseconds a tuple, over all turns so far."""
+        """Nanoseconds a tuple, over all turns so far but the first."""
+        ns, rows = self._first
+        if self.rows_in > rows:
+            return (self.total_ns - ns) / (self.rows_in - rows)
         return self.total_ns / self.rows_in if self.rows_in else self.cost
 
     @property
@@ -37,6 +53,8 @@ class Statistics:
         """One turn: tuples taken, tuples answered, nanoseconds. One that took none says nothing about a tuple."""
         if rows_in <= 0:
             return
+        if not self.turns:
+            self._first = took_ns, rows_in
         self.turns += 1
         self.rows_in += rows_in
         self.rows_out += rows_out

@@ -127,6 +127,7 @@ class Models:
         self.reports: dict[str, dict[str, Any]] = {}
         self.pooled: dict[tuple[str, str], list[dict[str, Any]]] = {}
         """Query and schedule -> reports of its runs on two workers."""
+        self._between: dict[str, float] = {}
         self.small = cache(lambda query: tpcx_bb.run(query, seconds, batch_size=tpcx_bb.SMALL).report)
         self.simulated = cache(self._simulated)
 
@@ -161,14 +162,33 @@ class Models:
         )
         return Simulation(made, SCHEDULES[schedule], workers, batch=BATCH_SIZE).run(self.tuples)
 
-    def contended(self, query: str, schedule: str) -> float:
-        """How many times what was measured on two workers the simulator foretells, with the costs that these had."""
-        ratios = []
-        for report in self.pooled[query, schedule]:
-            made = tpcx_bb.pooled_stages(query, report)
-            found = Simulation(made, SCHEDULES[schedule], 2, batch=BATCH_SIZE).run(self.tuples // 4)
-            ratios.append(found.throughput_eps / report["throughput_eps"])
-        return median(ratios)
+    def between(self, query: str) -> float:
+        """What a worker spends between two turns, ns: the median over the runs on two workers, under all heuristics."""
+        if query not in self._between:
+            self._between[query] = median(
+                tpcx_bb.between(query, schedule, report, self.tuples // 4)
+                for (name, schedule), reports in self.pooled.items()
+                if name == query
+                for report in reports
+            )
+        return self._between[query]
+
+    def middle(self, query: str, schedule: str) -> dict[str, Any]:
+        """The run on two workers whose throughput is the median."""
+        runs = sorted(self.pooled[query, schedule], key=lambda report: report["throughput_eps"])
+        return runs[len(runs) // 2]
+
+    def here(self, query: str, schedule: str, workers: int, *, between_ns: float | None = None) -> Simulated:
+        """This engine on so many workers, one replica of each actor: costs are those of a turn on two workers, and the
+        time between two turns that of `between`."""
+        made = tpcx_bb.pooled_stages(query, self.middle(query, schedule))
+        spent = self.between(query) if between_ns is None else between_ns
+        simulation = Simulation(made, SCHEDULES[schedule], workers, batch=BATCH_SIZE, between_ns=spent)
+        return simulation.run(self.tuples)
+
+    def contention(self, query: str, schedule: str) -> float:
+        """How many times what they cost one worker operators cost each of two."""
+        return tpcx_bb.contention(query, self.middle(query, schedule), self.reports[query])
 
     def curves(self, schedules: Sequence[str]) -> list[Curve]:
         """Throughput of each query by workers under the first heuristic, simulated."""
@@ -205,12 +225,35 @@ def summary(
         cells = [f"{each.throughput_eps / 1e6:>9.2f}" for each in of_scheme]
         p99 = of_scheme[-1].latency_p99_ns / 1e6
         lines.append("".join([f"{query} {schedule} partitioned".ljust(24), *cells, f"{p99:>16.1f}"]))
+    lines.append("M tuples/s as here".ljust(24) + "".join(f"{each:>9}" for each in WORKERS[1:]))
+    for query in QUERIES:
+        for each in schedules:
+            rates = [models.here(query, each, workers).throughput_eps for workers in WORKERS[1:]]
+            lines.append("".join([f"{query} {each}".ljust(24), *(f"{rate / 1e6:>9.2f}" for rate in rates)]))
     for query in QUERIES:
         one = models.simulated(query, schedule, 1, locked=True).throughput_eps
-        two = models.simulated(query, schedule, 2, locked=True).throughput_eps
-        measured = median(each[0] for each in found[f"{query}-{schedule}-2"])
         lines.append(
-            f"{query}: simulated / measured: 1 worker {one / medians[f'{query}-turns-1']:.2f}; 2 workers with their own "
-            f"costs {models.contended(query, schedule):.2f}, with those of one worker {two / measured:.2f}"
+            f"{query}: simulated / measured: 1 worker {one / medians[f'{query}-turns-1']:.2f}; "
+            + deviations(query, schedules, models, found)
         )
     return lines
+
+
+def deviations(
+    query: str,
+    schedules: Sequence[str],
+    models: Models,
+    found: Mapping[str, Sequence[tuple[float, float, float]]],
+) -> str:
+    """What the simulator of this engine foretells on two workers ÷ what was measured, under each heuristic."""
+    said = []
+    for schedule in schedules:
+        measured = median(each[0] for each in found[f"{query}-{schedule}-2"])
+        ratio = models.here(query, schedule, 2).throughput_eps / measured
+        without = models.here(query, schedule, 2, between_ns=0.0).throughput_eps / measured
+        said.append(
+            f"{schedule} {ratio:.2f} (turns alone {without:.2f}, and cost {models.contention(query, schedule):.2f} times one "
+            "worker's)"
+        )
+    fitted = "fitted to it, " if len(schedules) == 1 else ""
+    return f"2 workers, {fitted}{models.between(query) / 1e3:.0f} µs between turns: {', '.join(said)}"

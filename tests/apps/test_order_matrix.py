@@ -61,9 +61,9 @@ def test_an_ordered_app_gives_the_sequence_of_one_worker(topology: str) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", range(10))
 @pytest.mark.parametrize("topology", ORDERED)
 def test_an_ordered_app_gives_the_sequence_of_one_worker_under_the_whole_matrix(
     topology: str, seed: int
 ) -> None:
-    matrix(topology, 25, seed=seed)
+    matrix(topology, 10, seed=seed)  # so many that a busy machine gets through them before a test is late

@@ -12,7 +12,19 @@ from actorstream.scheduling.base import UNBOUNDED
 from actorstream.scheduling.simulation import Simulation
 from benchmarks import tpcx_bb
 from benchmarks.suites.tpcx_bb import Models
-from benchmarks.tpcx_bb import BATCH_SIZE, QUERIES, SMALL, Cost, chain, costs, imbalance, stages, topology
+from benchmarks.tpcx_bb import (
+    BATCH_SIZE,
+    QUERIES,
+    SMALL,
+    Cost,
+    between,
+    chain,
+    costs,
+    imbalance,
+    pooled_stages,
+    stages,
+    topology,
+)
 
 TABLE_1 = {
     "q1": ["source", "stateless", "keyed", "keyed", "stateful"],
@@ -124,3 +136,40 @@ def test_a_short_run_sees_every_row_behind_the_last_operator(deploy: dict[str, A
     assert rate > 0
     assert mean > 0
     assert p99 > 0
+
+
+def scheduled(query: str, called: set[str], on_loop: set[str]) -> dict[str, Any]:
+    """The report of a run with a schedule: actors that are called directly by the one before, and those whose turns are
+    the loop's."""
+    actors: dict[str, Any] = {}
+    own = {"turns": 0, "pool_turns": 0, "cost_ns": 0.0, "selectivity": 1.0}
+    for number, (actor, _) in enumerate(chain(QUERIES[query])):
+        if actor not in called:
+            turns = 100 + number
+            shared = 0 if actor in on_loop else turns
+            own = {"turns": turns, "pool_turns": shared, "cost_ns": 50.0 + number, "selectivity": 1.0}
+        actors[actor] = [own]
+    return {"actors": actors, "throughput_eps": 1e6}
+
+
+def test_a_stage_of_the_pool_is_what_is_scheduled_and_where_it_is_run() -> None:
+    of_chain = [actor for actor, _ in chain(QUERIES["q15"])]
+    source, first, last = of_chain[0], of_chain[1], of_chain[-1]
+    found = pooled_stages("q15", scheduled("q15", {first}, {source}))
+    assert [each.name for each in found] == [source, last]
+    assert [each.pooled for each in found] == [False, True]
+    assert found[0].cost_ns == 50.0
+    alone = pooled_stages("q15", scheduled("q15", {first}, {source, last}))
+    assert [each.pooled for each in alone] == [False, False]
+
+
+def test_the_time_between_turns_is_what_is_missing_to_the_measured_throughput() -> None:
+    measured = scheduled("q15", set(), {chain(QUERIES["q15"])[0][0]})
+    found = pooled_stages("q15", measured)
+    simulation = Simulation(found, SCHEDULES["lp"], 2, batch=BATCH_SIZE, between_ns=300_000)
+    measured["throughput_eps"] = simulation.run(4_000_000).throughput_eps
+    spent = between("q15", "lp", measured, 4_000_000)
+    again = Simulation(found, SCHEDULES["lp"], 2, batch=BATCH_SIZE, between_ns=spent)
+    assert again.run(4_000_000).throughput_eps == pytest.approx(measured["throughput_eps"], rel=0.1)
+    measured["throughput_eps"] = 1e12
+    assert between("q15", "lp", measured, 1_000_000) == 0.0

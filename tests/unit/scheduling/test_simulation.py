@@ -85,3 +85,12 @@ def test_under_lp_latency_is_some_slices_though_the_source_is_cheap(workers: int
     ]
     run = Simulation(stages, SCHEDULES["lp"], workers, batch=4096, slice_ns=2_000_000, queue=1 << 14)
     assert run.run(5_000_000).latency_p99_ns < slices * 2_000_000
+
+
+def test_what_a_worker_spends_between_turns_is_taken_from_its_throughput_and_not_from_the_costs() -> None:
+    stages = [Stage("a", 100.0, limit=1)]
+    plain = Simulation(stages, SCHEDULES["ct"], 1, batch=1000, slice_ns=100_000).run(1_000_000)
+    simulation = Simulation(stages, SCHEDULES["ct"], 1, batch=1000, slice_ns=100_000, between_ns=100_000)
+    found = simulation.run(1_000_000)  # a turn is one jumbo tuple of 100 us
+    assert found.throughput_eps == pytest.approx(plain.throughput_eps / 2, rel=0.05)
+    assert simulation.operators[0].cost == pytest.approx(100.0, rel=0.01)

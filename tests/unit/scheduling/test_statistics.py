@@ -50,3 +50,13 @@ def test_they_stay_between_the_least_and_the_greatest_that_was_measured(
     assert min(costs) * 0.999 <= statistics.cost <= max(costs) * 1.001
     assert statistics.rows_in == sum(rows for rows, _, _ in turns)
     assert statistics.rows_out == sum(out for _, out, _ in turns)
+
+
+def test_the_first_turn_which_compiles_is_not_in_the_mean_cost_of_the_run() -> None:
+    statistics = Statistics()
+    statistics.add(10, 10, 1_000_000)
+    assert statistics.mean_cost == 100_000
+    statistics.add(100, 100, 5_000)
+    statistics.add(100, 100, 7_000)
+    assert statistics.mean_cost == 60
+    assert statistics.total_ns == 1_012_000
