@@ -48,6 +48,9 @@ class Counter(IntEnum):
     """Rows that a local pre-aggregation passed on as they were, since their keys hardly repeat."""
     POOL_TURNS = 23
     """Of TURNS those that threads of the pool had; the event loop had the others."""
+    TIE_BYTES = 24
+    """The most that has left its channels to wait for tied rows of other inputs, in timestamp order; the next is of it."""
+    SPILLED_BYTES = 25
 
 
 HISTOGRAM_WORDS = LATENCY_OCTAVES * LATENCY_STEPS

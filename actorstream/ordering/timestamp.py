@@ -47,6 +47,8 @@ class TimestampGate(Gate):
         """Rows of a lane that come behind those that the merge has."""
         self._last = [NOTHING] * count
         """Time of the last row that each lane brought."""
+        self._passed = [NOTHING] * count
+        """The same, also of rows that have left their channel and are to be brought later."""
         self._bounds = [NOTHING] * count
         self._times: list[np.ndarray] = [np.empty(0, np.int64)] * count
         self._waited: int | None = None
@@ -85,11 +87,20 @@ class TimestampGate(Gate):
         if time[0] < self._last[at]:
             raise ValueError(f"lane {at} brings time {time[0]} behind {self._last[at]}")
         self._last[at] = int(time[-1])
+        self._passed[at] = max(self._passed[at], self._last[at])
+        if self._bounds[at] == ENDED:  # it was idle, and is waited for again once these have gone
+            self._bounds[at] = self._last[at]
+            self._merge.promise(at, self._last[at])
         if self._left[at] or self._behind[at]:
             self._behind[at].append((time, ties))
         else:
             self._merge.fill(at, time, ties)
             self._times[at], self._left[at] = time, rows
+
+    def passed(self, at: int, time: int) -> None:
+        """Rows of lane `at` up to `time` have left its channel, behind those that are here, and are put in later. Until
+        then its head is the first of them."""
+        self._passed[at] = time
 
     # -- what goes
 
@@ -147,7 +158,7 @@ class TimestampGate(Gate):
         waited = self._waited
         if any(lane.held for lane in self.lanes):
             return [at for at, lane in enumerate(self.lanes) if not lane.held]
-        return [] if waited is None else [at for at, last in enumerate(self._last) if last == waited]
+        return [] if waited is None else [at for at, last in enumerate(self._passed) if last == waited]
 
     def first(self, at: int) -> int:
         """The row of what the merge has of lane `at` that goes next."""

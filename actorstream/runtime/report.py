@@ -143,6 +143,7 @@ def _replica_row(table: CounterTable, index: int, number: int) -> dict[str, Any]
     return {
         "replica": index,
         **({"passed": passed} if passed else {}),
+        **_tied_row(table, number),
         "in": table.value(number, Counter.EVENTS_IN),
         "out": table.value(number, Counter.EVENTS_OUT),
         "execute_s": seconds(Counter.EXECUTE_NS),
@@ -153,6 +154,12 @@ def _replica_row(table: CounterTable, index: int, number: int) -> dict[str, Any]
         "state_bytes": table.value(number, Counter.STATE_BYTES),
         "kept_blocks": table.value(number, Counter.KEPT_BLOCKS),
     }
+
+
+def _tied_row(table: CounterTable, number: int) -> dict[str, int]:
+    """Bytes that have waited for tied rows beside the budget, the most at once; and how many of them in files."""
+    tied, spilled = table.value(number, Counter.TIE_BYTES), table.value(number, Counter.SPILLED_BYTES)
+    return {"tie_bytes": tied, **({"spilled_bytes": spilled} if spilled else {})} if tied else {}
 
 
 def _schedule_row(table: CounterTable, number: int) -> dict[str, Any]:

@@ -25,7 +25,7 @@ def keep_lanes(lanes: list[TimestampInLane], gate: TimestampGate) -> list[list[S
         for batch in lane.batches:
             rows.append(save_rows(batch.slice(gone, batch.rows - gone)))
             gone = 0
-        found.append(rows)
+        found.append([*rows, *lane.spill.saved()])
     return found
 
 
@@ -33,11 +33,23 @@ def take_back_lanes(
     lanes: list[TimestampInLane],
     gate: TimestampGate,
     schemas: Mapping[str, Schema],
+    most_tied: int,
     kept: list[list[SavedRows]],
 ) -> None:
-    """Puts the rows where they were. schemas: of the inputs, by name."""
+    """Puts the rows where they were. schemas: of the inputs, by name; most_tied: bytes of a lane that wait in memory."""
     for at, (lane, rows) in enumerate(zip(lanes, kept, strict=True)):
         for each in rows:
             batch = saved_rows(schemas[lane.input], each)
+            crowded = lane.buffered > most_tied
             lane.take_back(batch)
-            gate.put(at, times_of(batch), lane.ties(batch, gate.ties))
+            if crowded:
+                put_aside(lane, gate)
+            else:
+                gate.put(at, times_of(batch), lane.ties(batch, gate.ties))
+
+
+def put_aside(lane: TimestampInLane, gate: TimestampGate) -> None:
+    """The rows that were taken in last wait in the lane's spill."""
+    last = int(times_of(lane.batches[-1])[-1])
+    lane.put_aside()
+    gate.passed(lane.index, last)

@@ -14,11 +14,14 @@ from actorstream.native.merge import Tags, gather
 from actorstream.runtime.idleness import IDLE_WORD
 from actorstream.runtime.merged_rows import packed
 from actorstream.runtime.operator_unit import InLane
+from actorstream.runtime.spill import Spill
 from actorstream.transports.base import FRONTIER_END, Frame, FrameKind, ReceiveChannel
 
 if TYPE_CHECKING:
     from actorstream.events.schema import Schema
 
+_SPILLED = Frame(FrameKind.DATA)
+"""The head of a lane whose next rows are in the spill."""
 _ZEROS = np.zeros(1, np.int64)
 
 
@@ -34,7 +37,19 @@ class TimestampInLane(InLane):
 
     The frames that are worked on stay in the channel until their rows have gone, unless a tie keeps them."""
 
-    __slots__ = ("batches", "buffered", "by_value", "columns", "idles", "local", "open", "packs", "rank")
+    __slots__ = (
+        "batches",
+        "buffered",
+        "by_value",
+        "columns",
+        "idles",
+        "local",
+        "open",
+        "over",
+        "packs",
+        "rank",
+        "spill",
+    )
 
     def __init__(
         self,
@@ -59,9 +74,15 @@ class TimestampInLane(InLane):
         """Rows that were taken in and have not gone, oldest first; what lies behind the first has left the channel."""
         self.buffered = 0
         """Bytes of rows that have left the channel and wait here for their tie."""
+        self.spill = Spill(f"input {input_name!r}")
+        """Rows behind these, which have left the channel too."""
+        self.over = False
+        """Whether the channel has ended; the lane has once nothing is left in the spill."""
 
     def head(self) -> Frame | None:
         """The first frame that was not taken in; while others are worked on, only whether there is one."""
+        if self.spill and not self.batches:
+            return _SPILLED
         if self.open:
             return _THERE if self.channel.waiting() > self.open else None
         return self.channel.peek()
@@ -77,6 +98,9 @@ class TimestampInLane(InLane):
 
     def take_in(self) -> Batch:
         """The rows of the head, which is data, and of what follows it in the same payload."""
+        if self.spill and not self.batches:
+            self.take_back(self.spill.take())
+            return self.batches[0]
         self.buffer()
         channel = self.channel
         frame = channel.peek()
@@ -95,8 +119,14 @@ class TimestampInLane(InLane):
         self.open = count
         return batch
 
+    def put_aside(self) -> None:
+        """The rows that were taken in last wait in the spill."""
+        self.spill.put(self.batches.pop())
+        if self.open:
+            self.consume_open()
+
     def take_back(self, batch: Batch) -> None:
-        """Rows that a checkpoint kept: they came in before, and wait here."""
+        """Rows that have left the channel before, which wait here from now on."""
         self.batches.append(batch)
         self.buffered += batch.nbytes
 

@@ -6,16 +6,17 @@ from __future__ import annotations
 
 from collections import deque
 from time import monotonic_ns
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
 from actorstream.events.saved import save_rows, saved_rows
+from actorstream.metrics.counters import Counter
 from actorstream.runtime.operator_unit import InLane, OperatorUnit
 from actorstream.runtime.ready_rows import ReadyRows, cut
 from actorstream.runtime.sequence import joined
 from actorstream.runtime.ties import by_value
-from actorstream.runtime.timestamp_kept import keep_lanes, take_back_lanes
+from actorstream.runtime.timestamp_kept import keep_lanes, put_aside, take_back_lanes
 from actorstream.runtime.timestamp_lane import TimestampInLane, times_of
 from actorstream.runtime.unit import TURN_FRAMES, Status
 from actorstream.transports.base import FRONTIER_END, FRONTIER_MIN, Frame, FrameKind
@@ -37,6 +38,9 @@ class TimestampUnit(OperatorUnit):
         lanes: of the timestamp inputs. sides: of side inputs, in no order, which take turns with the sequence.
         ready_rows: takes what is ready off them.
     """
+
+    most_tied: ClassVar[int] = 64 << 20
+    """Bytes of each lane that wait in memory for their tie; beyond it rows are spilled to a file."""
 
     def __init__(
         self,
@@ -168,16 +172,35 @@ class TimestampUnit(OperatorUnit):
         return self._finished() or Status.IDLE
 
     def _take_in(self, lane: TimestampInLane) -> None:
+        crowded = bool(lane.batches) and (bool(lane.spill) or lane.buffered > self.most_tied)
         batch = lane.take_in()
+        if lane.over and not lane.spill:
+            lane.ended = True
         if not batch.rows:
             lane.drop()
             return
         self._wake()
         times = times_of(batch)
-        if lane.idles and times[0] < max(self._frontier, self._last):
+        if lane.idles and lane.open and times[0] < max(self._frontier, self._last):
             batch, times = self._not_late(lane, batch, times)
-        if len(times):
+        if not len(times):
+            return
+        if crowded:
+            put_aside(lane, self.merge)
+        else:
             self.merge.put(lane.index, times, lane.ties(batch, self.merge.ties))
+        if lane.buffered:
+            self._count_tied()
+
+    def _count_tied(self) -> None:
+        """Notes the most bytes that have waited for their tie at once."""
+        tied = sum(lane.buffered for lane in self.lanes_in_order)
+        spilled = sum(lane.spill.nbytes for lane in self.lanes_in_order)
+        row = self.head.row
+        if tied + spilled > row[Counter.TIE_BYTES]:
+            row[Counter.TIE_BYTES] = tied + spilled
+        if spilled > row[Counter.SPILLED_BYTES]:
+            row[Counter.SPILLED_BYTES] = spilled
 
     def _not_late(self, lane: TimestampInLane, batch: Batch, times: np.ndarray) -> tuple[Batch, np.ndarray]:
         """Of a lane that was idle, what others went past meanwhile is late."""
@@ -207,9 +230,11 @@ class TimestampUnit(OperatorUnit):
         if not self._tied:
             return
         assert self._tied_lane is not None
+        reached = self.merge.reached()
+        if reached <= int(times_of(self._tied[0])[0]):
+            return
         batch = joined(self._tied)
         times = times_of(batch)
-        reached = self.merge.reached()
         rows = int(np.searchsorted(times, reached))
         lane, self._tied, self._tied_lane = self._tied_lane, [], None
         if rows < batch.rows:
@@ -247,12 +272,23 @@ class TimestampUnit(OperatorUnit):
             lane.buffer()  # the mark is behind rows that wait for their tie
         lane.consume()
         if frame.kind == FrameKind.BARRIER:
-            self._complete(self.alignment.deliver(lane, frame.barrier))
+            self._complete(self._aligned(lane, frame.barrier))
+        elif isinstance(lane, TimestampInLane) and lane.spill:
+            lane.over = True
+            if self.alignment.barrier is not None:
+                self._complete(self.alignment.deliver(lane, self.alignment.barrier))
         else:
             lane.ended = True
             self._complete(self.alignment.ended(lane))
             return self._finished() is not None
         return False
+
+    def _aligned(self, lane: Any, barrier: int) -> int | None:
+        """A lane has brought a barrier; those that bring nothing more have it too. The barrier, once all have."""
+        for each in self.lanes_in_order:
+            if each.over and not each.ended and not each.held:
+                self.alignment.deliver(each, barrier)
+        return self.alignment.deliver(lane, barrier)
 
     def _finished(self) -> Status | None:
         """Begins the end, once every lane has ended and all rows have gone."""
@@ -328,12 +364,15 @@ class TimestampUnit(OperatorUnit):
 
     def take_back(self, kept: Any) -> None:
         inputs = self.head.inputs
-        take_back_lanes(self.lanes_in_order, self.merge, inputs, kept["lanes"])
+        take_back_lanes(self.lanes_in_order, self.merge, inputs, self.most_tied, kept["lanes"])
         if kept["tied"] is not None:
             lane = self._tied_lane = self.lanes_in_order[kept["tied_lane"]]
             self._tied = [saved_rows(inputs[lane.input], kept["tied"])]
         self._floor, self._last = kept["promised"], kept["last"]
 
     def statistics(self) -> dict[str, int]:
-        """Rows that wait for their turn, and `tie_bytes`: what left its channel to wait for its tie, beside the budget."""
-        return {**self.merge.statistics(), "tie_bytes": sum(lane.buffered for lane in self.lanes_in_order)}
+        """Rows that wait for their turn; `tie_bytes`: what left its channel to wait for its tie, beside the budget, and
+        `spilled_bytes` of it in files."""
+        spilled = sum(lane.spill.nbytes for lane in self.lanes_in_order)
+        tied = spilled + sum(lane.buffered for lane in self.lanes_in_order)
+        return {**self.merge.statistics(), "tie_bytes": tied, "spilled_bytes": spilled}

@@ -186,6 +186,34 @@ def test_an_idle_lane_is_not_waited_for_and_is_again_when_it_wakes() -> None:
     assert len(reader.out) == 1
 
 
+def test_a_lane_that_was_idle_is_waited_for_once_its_first_rows_have_gone() -> None:
+    woken = ModelLane(0, 0, deque([[(3, 0, 0, 0)], [(5, 0, 1, 0)]]))
+    other = ModelLane(1, 0, deque([[(time, 0, 2, 1) for time in (2, 4, 6)]]))
+    reader = Reader([woken, other], 8)
+    woken.is_idle = True
+    reader.drain()
+    woken.is_idle = False
+    for lane in (other, woken):
+        lane.arrived.append(lane.runs.popleft())
+    reader.drain()
+    assert [row[0] for row in reader.out] == [2, 3]
+    woken.arrived.append(woken.runs.popleft())
+    reader.drain()
+    assert [row[0] for row in reader.out] == [2, 3, 4, 5]
+
+
+def test_a_lane_whose_later_rows_have_left_its_channel_already_is_not_asked_for_more() -> None:
+    lane = ModelLane(0, 0, deque([[(5, 0, 0, 0)], [(5, 0, 1, 0)], [(6, 0, 2, 0)]]))
+    reader = Reader([lane, ModelLane(1, 0)], 8)
+    lane.arrived.append(lane.runs.popleft())
+    reader.drain()
+    assert reader.gate.crowded() == [0]
+    reader.gate.passed(0, 5)  # its second run waits elsewhere, tied as well
+    assert reader.gate.crowded() == [0]
+    reader.gate.passed(0, 6)
+    assert reader.gate.crowded() == []
+
+
 def test_rows_that_are_tied_with_what_is_waited_on_are_wanted_from_behind_their_channel() -> None:
     lanes = streams([3, 1], [5], [1, 0], [0])
     reader = Reader(lanes, 8)
