@@ -1,15 +1,18 @@
-"""What the lanes of a unit with timestamp input keep in a checkpoint: rows that came in before the barrier and wait for
-others. Decides nothing about order."""
+"""What waits in the lanes of a unit with timestamp input beside their channels: in memory, in files, in a checkpoint.
+Decides nothing about order."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 from actorstream.events.saved import SavedRows, save_rows, saved_rows
+from actorstream.metrics.counters import Counter
 from actorstream.runtime.timestamp_lane import times_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+    import numpy as np
 
     from actorstream.events.schema import Schema
     from actorstream.ordering.timestamp import TimestampGate
@@ -53,3 +56,20 @@ def put_aside(lane: TimestampInLane, gate: TimestampGate) -> None:
     last = int(times_of(lane.batches[-1])[-1])
     lane.put_aside()
     gate.passed(lane.index, last)
+
+
+def tied_bytes(lanes: list[TimestampInLane]) -> dict[str, int]:
+    """Of what has left its channel and waits: `tie_bytes`, and `spilled_bytes` of these."""
+    spilled = sum(lane.spill.nbytes for lane in lanes)
+    return {"tie_bytes": spilled + sum(lane.buffered for lane in lanes), "spilled_bytes": spilled}
+
+
+def count_tied(lanes: list[TimestampInLane], row: np.ndarray) -> None:
+    """Notes in a replica's counters the most bytes that have waited at once."""
+    now = tied_bytes(lanes)
+    for counter, found in (
+        (Counter.TIE_BYTES, now["tie_bytes"]),
+        (Counter.SPILLED_BYTES, now["spilled_bytes"]),
+    ):
+        if found > row[counter]:
+            row[counter] = found

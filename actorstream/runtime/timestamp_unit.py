@@ -11,12 +11,11 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from actorstream.events.saved import save_rows, saved_rows
-from actorstream.metrics.counters import Counter
 from actorstream.runtime.operator_unit import InLane, OperatorUnit
 from actorstream.runtime.ready_rows import ReadyRows, cut
 from actorstream.runtime.sequence import joined
 from actorstream.runtime.ties import by_value
-from actorstream.runtime.timestamp_kept import keep_lanes, put_aside, take_back_lanes
+from actorstream.runtime.timestamp_kept import count_tied, keep_lanes, put_aside, take_back_lanes, tied_bytes
 from actorstream.runtime.timestamp_lane import TimestampInLane, times_of
 from actorstream.runtime.unit import TURN_FRAMES, Status
 from actorstream.transports.base import FRONTIER_END, FRONTIER_MIN, Frame, FrameKind
@@ -190,17 +189,7 @@ class TimestampUnit(OperatorUnit):
         else:
             self.merge.put(lane.index, times, lane.ties(batch, self.merge.ties))
         if lane.buffered:
-            self._count_tied()
-
-    def _count_tied(self) -> None:
-        """Notes the most bytes that have waited for their tie at once."""
-        tied = sum(lane.buffered for lane in self.lanes_in_order)
-        spilled = sum(lane.spill.nbytes for lane in self.lanes_in_order)
-        row = self.head.row
-        if tied + spilled > row[Counter.TIE_BYTES]:
-            row[Counter.TIE_BYTES] = tied + spilled
-        if spilled > row[Counter.SPILLED_BYTES]:
-            row[Counter.SPILLED_BYTES] = spilled
+            count_tied(self.lanes_in_order, self.head.row)
 
     def _not_late(self, lane: TimestampInLane, batch: Batch, times: np.ndarray) -> tuple[Batch, np.ndarray]:
         """Of a lane that was idle, what others went past meanwhile is late."""
@@ -348,31 +337,25 @@ class TimestampUnit(OperatorUnit):
             self._idle += 1
             self.tell_idle(self._idle)
 
-    # -- checkpoints
-
     def kept(self) -> Any:
         """The rows that came in before the barrier and have not gone, and how far the sequence has got."""
-        tied = joined(self._tied) if self._tied else None
         lane = None if self._tied_lane is None else self._tied_lane.index
         return {
             "lanes": keep_lanes(self.lanes_in_order, self.merge),
-            "tied": None if tied is None else save_rows(tied),
-            "tied_lane": lane,
+            "tied": [lane, save_rows(joined(self._tied))] if self._tied else None,
             "promised": self._frontier,
             "last": max(self._last, self._frontier),
         }
 
     def take_back(self, kept: Any) -> None:
-        inputs = self.head.inputs
-        take_back_lanes(self.lanes_in_order, self.merge, inputs, self.most_tied, kept["lanes"])
+        inputs, lanes = self.head.inputs, self.lanes_in_order
+        take_back_lanes(lanes, self.merge, inputs, self.most_tied, kept["lanes"])
         if kept["tied"] is not None:
-            lane = self._tied_lane = self.lanes_in_order[kept["tied_lane"]]
-            self._tied = [saved_rows(inputs[lane.input], kept["tied"])]
+            lane = self._tied_lane = lanes[kept["tied"][0]]
+            self._tied = [saved_rows(inputs[lane.input], kept["tied"][1])]
         self._floor, self._last = kept["promised"], kept["last"]
 
     def statistics(self) -> dict[str, int]:
         """Rows that wait for their turn; `tie_bytes`: what left its channel to wait for its tie, beside the budget, and
         `spilled_bytes` of it in files."""
-        spilled = sum(lane.spill.nbytes for lane in self.lanes_in_order)
-        tied = spilled + sum(lane.buffered for lane in self.lanes_in_order)
-        return {**self.merge.statistics(), "tie_bytes": tied, "spilled_bytes": spilled}
+        return self.merge.statistics() | tied_bytes(self.lanes_in_order)
