@@ -45,7 +45,9 @@ class Sampler:
         self.times.append(now)
         self.events.append(self.source_events())
         if self.memory and now >= self._next_pss:
-            begun = thread_time()  # not the clock: on a busy machine a look waits for a core, and none would follow
+            begun = (
+                thread_time()
+            )  # not the clock: on a busy machine a look waits for a core, and none would follow
             self.peak_pss = max(self.peak_pss, sum(pss_bytes(pid) for pid in [*self.pids, os.getpid()]))
             self._next_pss = now + max(PSS_EVERY_S, (thread_time() - begun) / PSS_SHARE)
 
