@@ -229,7 +229,7 @@ def test_more_short_kernels_are_under_way_than_long_ones(make: Any) -> None:
     hand = make(chain())
     hand.edge.kernel_ns = 50_000
     hand.edge.plan(2_000_000, 2)
-    assert hand.edge._limit == 8
+    assert hand.edge._limit == 80
     hand.edge.kernel_ns = 10_000_000
     hand.edge.plan(2_000_000, 2)
     assert hand.edge._limit == 4
