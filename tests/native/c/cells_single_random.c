@@ -10,7 +10,7 @@ static bool can_be_single(const as_program *program)
 {
     for (uint32_t number = 0; number < program->steps; number++) {
         const as_step *step = &program->step[number];
-        if (step->what == AS_DISTINCT || step->what == AS_VALUES)
+        if (step->what == AS_DISTINCT || step->what == AS_VALUES || step->what == AS_ROWS)
             return false;
         if (step->what != AS_COUNT && HOW[step->value] == AS_HASH_BYTES)
             return false;
