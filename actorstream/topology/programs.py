@@ -57,6 +57,12 @@ def take_planning(
     if actor.replicas != 1:
         message = f"is {shown(actor.replicas)}, but the workers of a program are those of its plan"
         problems.append(written.problem((*path, "replicas"), message, "no replicas", "say plan_workers"))
+    if actor.on_error != "fail":
+        message = (
+            f"is {shown(actor.on_error)}, and what an event that raises has changed would stay in the state"
+        )
+        hint = "catch what may be raised in `update`, and emit what is to be known of it"
+        problems.append(written.problem((*path, "on_error"), message, '"fail", for a program', hint))
     return msgspec.structs.replace(actor, keys=own), Planning(plan, workers)
 
 
@@ -87,6 +93,12 @@ def check_dependency(
         message = f"reads {each.from_!r}, which is no source: its rows have no streams that a plan could be made for"
         hint = "do in `update` what the operator does, or let the program read the source beside it"
         problems.append(written.problem(path, message, "the rows of a source", hint))
+    elif producer is not None and producer.keys.get("idle_timeout") is not None:
+        message = (
+            f"reads {each.from_!r}, which has an idle_timeout: events that it sends later would be too late"
+        )
+        hint = "let the source promise what it can while it waits (`lower_bound`, or `clocked`), heartbeats carry it"
+        problems.append(written.problem(path, message, "sources without idle_timeout, for a program", hint))
 
 
 def check_program(

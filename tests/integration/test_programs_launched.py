@@ -10,7 +10,10 @@ from typing import Any
 import pytest
 
 from actorstream.errors import ConfigurationError
+from actorstream.launch.run import run_job
+from actorstream.runtime.compile import compile_job
 from actorstream.topology.builder import Topology
+from actorstream.topology.load import load_deploy
 from tests.integration.processes import launched
 from tests.integration.programs import (
     Barrier,
@@ -80,10 +83,18 @@ def test_ticks_come_once_and_before_all_else_of_their_time(transport: str, worke
         assert each.sum == expected
 
 
+def test_the_inputs_of_a_program_come_on_different_transports_from_different_processes() -> None:
+    deploy = load_deploy(None, (), transport="shm", workers=2, placement="round-robin")
+    job = compile_job(topology("sequential").spec(), deploy)
+    between = {(link.edge.producer, link.remote) for link in job.links if link.edge.consumer == "sum"}
+    assert between >= {("barriers", False), ("values", True)}
+    assert run_job(job)["out"] == EXPECTED
+
+
 def test_a_program_cannot_leave_events_out() -> None:
     found = topology("sequential")
     found.actors["sum"].on_error = "skip"
-    with pytest.raises(ConfigurationError, match=r"on_error: is 'skip', and an event"):
+    with pytest.raises(ConfigurationError, match=r"on_error: is 'skip', and what an event"):
         found.run(transport="local", workers=1)
 
 

@@ -10,7 +10,6 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from actorstream.dgs.deployment import Deployment
-from actorstream.errors import ConfigurationError, Problem
 from actorstream.runtime.dependency.links import TreeLink
 from actorstream.topology.serial import POSITION
 from actorstream.transports.base import Channel
@@ -33,13 +32,6 @@ def deployments(job: Job) -> dict[str, Deployment]:
     found = {}
     for planned in job.plan.dependencies:
         node = job.graph.actors[planned.actor]
-        if node.on_error != "fail":
-            message = (
-                f"is {node.on_error!r}, and an event that is left out would not be left out of the state"
-            )
-            raise ConfigurationError(
-                Problem(f"actors.{node.name}.on_error", message, '"fail", for a program')
-            )
         found[planned.actor] = Deployment(node.make(), planned)
     return found
 

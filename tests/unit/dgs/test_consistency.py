@@ -38,9 +38,7 @@ class State(msgspec.Struct):
 
 def a_state() -> State:
     beside = Beside({"a": ["b"]})
-    return State(
-        {1: [2, 3]}, Inner([0.5, math.nan]), np.arange(3.0), (1, ["x"]), beside, Point([7]), {"k"}
-    )
+    return State({1: [2, 3]}, Inner([0.5, math.nan]), np.arange(3.0), (1, ["x"]), beside, Point([7]), {"k"})
 
 
 def test_a_copy_is_the_same_and_shares_nothing_that_can_change() -> None:

@@ -138,6 +138,12 @@ def test_a_program_takes_rows_by_tag_and_its_plan_is_made_as_its_table_says(tmp_
     assert read(tmp_path, topology()).actors["sum"].planning == Planning("communication", None)
 
 
+def test_a_source_of_a_program_has_no_idle_timeout(tmp_path: Path) -> None:
+    text = topology().replace("items = []", 'items = []\nidle_timeout = "1s"', 1)
+    [found] = problems(tmp_path, text)
+    assert found.startswith("actors.sum.inputs[1]: reads 'values', which has an idle_timeout: events")
+
+
 def test_a_file_with_a_tree_lies_beside_the_topology(tmp_path: Path) -> None:
     planning = read(tmp_path, topology(more='plan = "trees/mine.toml"')).actors["sum"].planning
     assert planning is not None and Path(planning.plan) == tmp_path / "trees" / "mine.toml"
@@ -152,6 +158,8 @@ def test_a_file_with_a_tree_lies_beside_the_topology(tmp_path: Path) -> None:
         ('plan_workers = "two"', "actors.sum.plan_workers: is 'two'"),
         ("replicas = 2", "actors.sum.replicas: is 2, but the workers of a program are those of its plan"),
         ("plans = 1", "actors.sum.plans: "),
+        ('on_error = "skip"', "actors.sum.on_error: is 'skip', and what an event that raises has changed"),
+        ('on_error = "dead-letter"', "actors.sum.on_error: is 'dead-letter', and"),
     ],
 )
 def test_a_wrong_key_is_named(tmp_path: Path, more: str, problem: str) -> None:
