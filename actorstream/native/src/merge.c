@@ -17,6 +17,7 @@ uint64_t as_merge_ready(as_merge_lane *lanes, uint32_t count, uint32_t ties, uin
                         uint16_t *tags, uint32_t *lane)
 {
     uint64_t done = 0, next_spell = 0;
+    bool tied = false;
     uint32_t from;
     while (done < limit) {
         const uint64_t run = merge_run(lanes, count, ties, limit - done, &from);
@@ -34,9 +35,13 @@ uint64_t as_merge_ready(as_merge_lane *lanes, uint32_t count, uint32_t ties, uin
         lanes[from].first += run;
         done += run;
         if (run < SHORT && done >= next_spell) {
-            const uint64_t more = merge_spell(lanes, count, limit - done, tags + done);
+            const uint64_t more = merge_spell(lanes, count, limit - done, tags + done, &tied);
             done += more;
             next_spell = more ? 0 : done + REST;
+        }
+        if (run < SHORT && tied) { /* rows that tie once do so again and again */
+            done += merge_pair(lanes, count, ties, limit - done, tags + done);
+            next_spell = UINT64_MAX;
         }
     }
     *lane = AS_MERGE_MIXED;

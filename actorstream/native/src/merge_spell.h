@@ -94,14 +94,15 @@ static inline uint32_t spell_parts(const as_merge_lane *lanes, uint32_t count, u
 }
 
 /* Tags as many of the next rows as it can see in order, at most `limit`, and moves `first` past them. 0: too few, or
-   rows tie that only their tie columns can order. */
-static inline uint64_t merge_spell(as_merge_lane *lanes, uint32_t count, uint64_t limit, uint16_t *tags)
+   rows tie (`ties`) that only their tie columns can order. */
+static inline uint64_t merge_spell(as_merge_lane *lanes, uint32_t count, uint64_t limit, uint16_t *tags, bool *ties)
 {
     int64_t times[2][SPELL_ROWS];
     uint16_t marks[2][SPELL_ROWS];
     spell_part parts[SPELL_LANES];
     uint64_t rows = 0, tied = 0;
     bool shared = false;
+    *ties = false;
     const uint32_t found = spell_parts(lanes, count, limit, parts, &rows, &shared);
     if (found == 0 || rows < SPELL_LEAST)
         return 0;
@@ -126,8 +127,10 @@ static inline uint64_t merge_spell(as_merge_lane *lanes, uint32_t count, uint64_
         }
         left = kept;
     }
-    if (tied && shared)
+    if (tied && shared) {
+        *ties = true;
         return 0;
+    }
     for (uint32_t n = 0; n < found; n++)
         lanes[lane[n]].first += taken[n];
     return rows;
