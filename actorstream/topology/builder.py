@@ -94,10 +94,10 @@ class Topology:
         from actorstream.topology.load import load_deploy
         from actorstream.topology.validate import build_graph
 
-        registry = importlib.import_module(
-            "actorstream.runtime.registry"
-        ).registry()  # a layer above: found at run time
-        return build_graph(self.spec(), registry, load_deploy(None, (), **deploy))
+        # layers above: found at run time
+        registry = importlib.import_module("actorstream.runtime.registry").registry()
+        available = importlib.import_module("actorstream.runtime.compile").available()
+        return build_graph(self.spec(), registry, load_deploy(None, (), **deploy), available)
 
     def run(self, **deploy: Any) -> Any:
         """Runs to the end of the input and answers a `RunResult`; `deploy`: keys of a deployment (`workers=2`).

@@ -1,12 +1,17 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
+import msgspec
 import pytest
 
+from actorstream import Actor, Event
+from actorstream.dgs import Program, Tag
 from actorstream.errors import ConfigurationError
+from actorstream.topology.available import ORDERS
 from actorstream.topology.builder import Topology
+from actorstream.topology.draw import graph_text
 from actorstream.topology.load import load_topology
 from actorstream.topology.registry import TypeRegistry
 from actorstream.topology.spec import InputSpec
@@ -186,3 +191,36 @@ def test_a_graph_can_be_checked_without_running_it() -> None:
     assert list(t.graph(workers=3).actors) == ["memory-source", "split", "passing", "memory-sink"]
     with pytest.raises(ConfigurationError, match="workers: is 0"):
         t.graph(workers=0)
+
+
+class Timed(Event, event_time="at"):
+    at: int
+    value: int
+
+
+class Keep(Actor):
+    def on_event(self, event: Timed) -> Timed:
+        return event
+
+
+class Total(Program):
+    class State(msgspec.Struct):
+        sum: int = 0
+
+    tags: ClassVar = {"rows": "row"}
+
+    def depends(self, one: Tag, other: Tag) -> bool:
+        return True
+
+    def update(self, state: State, event: Timed, tag: Tag) -> Timed:
+        return event
+
+
+@pytest.mark.parametrize("order", ORDERS)
+def test_a_graph_of_every_order_is_answered_and_drawn(order: str) -> None:
+    t = Topology("ordered")
+    rows = t.source("memory-source", name="rows", event=Timed, items=[])
+    rows.ordered(order).through(Total if order == "dependency" else Keep, name="taken").into("null-sink")
+    graph = t.graph()
+    assert [edge.order for edge in graph.actors["taken"].inputs] == [order]
+    assert "taken" in graph_text(graph)
