@@ -144,8 +144,9 @@ class Source(Actor):
         `read`."""
         self._opened = list(partitions)
 
-    def read(self, max_rows: int) -> Batch | Coroutine[Any, Any, Batch | None] | None:
-        """The next rows of one partition, at least one and at most `max_rows`; None when all have ended. A
+    def read(self, max_rows: int) -> Batch | Event | Coroutine[Any, Any, Batch | Event | None] | None:
+        """The next rows of one partition, at least one and at most `max_rows`; None when all have ended. Where
+        rows come one at a time it may answer the event itself: the shortest way to another process. A
         live source may be `async def`, and may then answer an empty batch for "nothing yet"."""
         return self._read_events(max_rows)
 
@@ -282,6 +283,15 @@ class Source(Actor):
 
         if isinstance(self._iterator, Pump):
             self._iterator.close()
+
+
+def batch_of(source: Source, rows: Batch | Event | None) -> Batch | None:
+    """What `read` of a source has answered, as a batch."""
+    from actorstream.events.batch import BATCHES, Batch
+
+    if rows is None or type(rows) in BATCHES:
+        return typing.cast("Batch | None", rows)
+    return Batch.of_events(source.row_schema(), [typing.cast("Event", rows)])
 
 
 def _annotated_rows(hook: Any) -> type[Event] | None:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from actorstream.connectors.source import batch_of
 from actorstream.errors import ConfigurationError, Problem
 from actorstream.events.fields import INTEGERS
 
@@ -84,7 +85,7 @@ def survey(source: Source, columns: Sequence[str], most_rows: int | None = None)
     rows = 0
     try:
         while most_rows is None or rows < most_rows:
-            batch: Any = source.read(ROWS)
+            batch: Any = batch_of(source, source.read(ROWS))  # type: ignore[arg-type] # not async, see above
             if batch is None:
                 return found
             rows += batch.rows

@@ -31,9 +31,11 @@ class RowFormat:
         layout: format of `struct` (little endian, unaligned) for what `values` answers.
         values: event -> tuple, one value a field; raises one of UNFIT.
         event: such a tuple -> event.
+        reads, names: the expressions of the values of `event`, and what they refer to.
+        plain: what makes an event of the values of such a tuple, if that is all that `event` does; else None.
     """
 
-    __slots__ = ("event", "layout", "values")
+    __slots__ = ("event", "layout", "names", "plain", "reads", "values")
 
     def __init__(self, schema: Schema, widths: list[int]) -> None:
         codes, reads, makes = [], [], []
@@ -50,7 +52,9 @@ class RowFormat:
                 read = f"truth({read})" if field.kind is Kind.BOOL else read
             reads.append(read)
             makes.append(make)
-        self.layout = "".join(codes)
+        self.layout, self.reads, self.names = "".join(codes), reads, names
+        decodes = any(field.kind is Kind.STRING for field in schema.fields)
+        self.plain: Callable[..., Event] | None = None if decodes else names["single"]
         self.values: Callable[[Event], tuple[Any, ...]] = eval(f"lambda event: ({', '.join(reads)},)", names)
         self.event: Callable[[tuple[Any, ...]], Event] = eval(
             f"lambda row: single({', '.join(makes)})", names

@@ -16,6 +16,7 @@ from setuptools.command.build_ext import build_ext
 HERE = Path(__file__).resolve().parent
 LENDING = (
     *("as_expression_run", "as_user_call", "as_jumbo_write", "as_doorbell_wait", "as_doorbell_spin"),
+    "as_channel_wait_row",
     *("as_lookup_find", "as_lookup_match", "as_lookup_pairs", "as_lookup_expand"),
     *("as_groups_find", "as_panes_add", "as_panes_take", "as_sessions_add", "as_sessions_due"),
     *("as_hash_column", "as_partition_hash", "as_partition_key"),

@@ -5,6 +5,7 @@ Moves references and promises only: what lies in a block, and when to send, is d
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from struct import Struct
 from typing import Any, NamedTuple
 
@@ -20,12 +21,14 @@ ENTRY = Struct("<IHHIIQQQIIQQIIqqqqqqQ")
 ENTRY_MAGIC = 0x4A544153
 ENTRY_VERSION = 1
 NO_LOAN = 0xFFFFFFFF
+TAKEN = 0xFFFFFFFF
 
 _send = lib.as_channel_send
 _send_run = lib.as_channel_send_run
 _run = lib.as_channel_run
 _send_row = lib.as_channel_send_row
 _take_row = lib.as_channel_take_row
+_wait_row = lib.as_channel_wait_row
 _peek = lib.as_channel_peek
 _consume = lib.as_channel_consume
 _borrow = lib.as_channel_borrow
@@ -111,6 +114,13 @@ def lay_out_channel(
         )
 
 
+def refused(code: int) -> bool:
+    """False for a send that was not admitted; raises what any other status but 0 says."""
+    if code != lib.AS_AGAIN:
+        raise_status(code, "send")
+    return False
+
+
 class SendRing:
     """The producer's end of a channel. One thread at a time. Opening it takes the end over from whoever
     had it."""
@@ -183,6 +193,11 @@ class SendRing:
         if code != 1:
             raise_status(code, "send")
         return False
+
+    def row_entry(self) -> tuple[Any, Any]:
+        """An entry to be filled as `row`, and the core's function that sends it: (`_producer`, entry) -> status, which is 0
+        or for `refused`. For whoever knows that this end is open."""
+        return ffi.new("as_entry *"), _send_row
 
     @property
     def handle(self) -> Any:
@@ -306,6 +321,18 @@ class ReceiveRing:
         if code != 1:
             raise_status(code, "receive")
         return False
+
+    def row_waiter(self, bell: Doorbell, bit: int) -> Callable[[int], int]:
+        """A function (ns): waits for `bell` as `Doorbell.wait` does, 0 without spinning, and then does `take_row` if `bit`
+        alone rang, in one call. It answers TAKEN, or how many bits rang: `bell.listed` says which."""
+        out, most, entry = bell.out, bell.most, self._entry
+
+        def wait(ns: int) -> int:
+            return _wait_row(  # type: ignore[no-any-return]
+                self._consumer or self.handle, bell._bell or bell.handle, bit, ns, entry, out, most
+            )
+
+        return wait
 
     def borrow(self, arena: Arena) -> Block:
         """The block of the entry that was peeked last, which lies in `arena` (mapped here). At most once an

@@ -25,7 +25,7 @@ class Doorbell:
     The owner's loop: `collect` the bits that rang, work on them, and when nothing is left `park`; if that
     answers True, sleep until `eventfd` is readable, then `unpark`."""
 
-    __slots__ = ("_bell", "_most", "_out", "bits", "eventfd", "memory")
+    __slots__ = ("_bell", "bits", "eventfd", "memory", "most", "out")
 
     @staticmethod
     def size(bits: int) -> int:
@@ -54,8 +54,8 @@ class Doorbell:
         self._bell = ffi.gc(handle, lib.as_doorbell_close)
         self.memory = memory
         self.bits = bits
-        self._most = min(bits, 4096)
-        self._out = ffi.new("uint32_t[]", self._most)
+        self.most = min(bits, 4096)
+        self.out = ffi.new("uint32_t[]", self.most)
         self.eventfd = eventfd
 
     @property
@@ -65,14 +65,18 @@ class Doorbell:
             raise ClosedError("this doorbell was closed")
         return self._bell
 
+    def listed(self, count: int) -> list[int]:
+        """The first bits that a function of the core has listed in `out`."""
+        return ffi.unpack(self.out, count)  # type: ignore[no-any-return]
+
     def ring(self, bit: int) -> None:
         """Sets `bit`, and wakes the owner if it sleeps. From any thread and process."""
         _ring(self._bell or self.handle, bit)
 
     def collect(self) -> list[int]:
         """The bits that rang, cleared. Whatever was published before a ring is visible afterwards."""
-        count = _collect(self._bell or self.handle, self._out, self._most)
-        return ffi.unpack(self._out, count) if count else []
+        count = _collect(self._bell or self.handle, self.out, self.most)
+        return ffi.unpack(self.out, count) if count else []
 
     def pending(self) -> bool:
         """Whether a bit is set."""
@@ -84,10 +88,10 @@ class Doorbell:
 
     def wait(self, ns: int) -> list[int]:
         """`spin`, then `collect`, in one call: what rang within `ns` nanoseconds."""
-        count = _wait(self._bell or self.handle, ns, self._out, self._most)
+        count = _wait(self._bell or self.handle, ns, self.out, self.most)
         if count == 1:
-            return [self._out[0]]
-        return ffi.unpack(self._out, count) if count else []
+            return [self.out[0]]
+        return ffi.unpack(self.out, count) if count else []
 
     def park(self) -> bool:
         """True: the next ring will write the eventfd, so sleep on it now. False: something has rung, do

@@ -233,6 +233,7 @@ class _Builder:
             channel,
             self._decoder(link, rows),
             single_taker(channel, rows),
+            None if rows is None else channel.watch_events(rows),
         )
 
     def _static_inputs(self, planned: PlannedReplica, links: list[Link]) -> None:
@@ -349,6 +350,7 @@ class _Builder:
             unfit=replica.unfit,
             to_events=not takes_batches(self.job.graph.actors[link.edge.consumer].cls),
             single=single_sender(channel, rows, wire.plain.fingerprint, link.producer),
+            send_event=rows and channel.events(rows, wire.plain.fingerprint, link.producer),
         )
         lane.runs = self.job.in_runs(link.edge.index)
         unit.runs |= lane.runs

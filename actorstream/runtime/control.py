@@ -6,7 +6,7 @@ import select
 import socket
 import struct
 import traceback
-from typing import Any
+from typing import Any, Protocol
 
 import msgspec
 
@@ -207,3 +207,35 @@ class ControlPipe:
     def close(self) -> None:
         self.closed = True
         self.sock.close()
+
+
+class Granting(Protocol):
+    """What is granted a barrier."""
+
+    granted: int
+
+
+class Controlled(Protocol):
+    """What does as the launcher says: a worker."""
+
+    @property
+    def barriers(self) -> Granting: ...
+    def drain(self) -> None: ...
+    def barrier(self, barrier: int) -> None: ...
+    def commit(self, barrier: int) -> None: ...
+    def abort(self, why: str) -> None: ...
+
+
+def obey(worker: Controlled, message: Any) -> None:
+    """Has a worker do what the launcher's message says."""
+    match message:
+        case Drain():
+            worker.drain()
+        case Barrier(barrier):
+            worker.barrier(barrier)
+        case Grant(barrier):
+            worker.barriers.granted = barrier
+        case Commit(barrier):
+            worker.commit(barrier)
+        case Abort():
+            worker.abort("stopped by the launcher")

@@ -16,10 +16,12 @@ if TYPE_CHECKING:
 
     from actorstream.events.batch import Batch
     from actorstream.events.feed import Feed
+    from actorstream.native.doorbell import Doorbell
     from actorstream.ordering.base import Gate
     from actorstream.runtime.idleness import Idleness
     from actorstream.runtime.single_row import TakeSingle
     from actorstream.runtime.worker import Worker
+    from actorstream.transports.base import EventWatch
 
 CHUNK_NS = 1_000_000
 """How long a hook may run over events before the turn looks at the clock."""
@@ -28,7 +30,7 @@ CHUNK_NS = 1_000_000
 class InLane:
     """One producer replica's channel into a unit."""
 
-    __slots__ = ("channel", "decode", "ended", "held", "index", "input", "single", "taken")
+    __slots__ = ("channel", "decode", "ended", "held", "index", "input", "single", "taken", "watch")
 
     def __init__(
         self,
@@ -37,10 +39,11 @@ class InLane:
         channel: ReceiveChannel,
         decode: Callable[[Frame], Batch],
         single: TakeSingle | None = None,
+        watch: EventWatch | None = None,
     ) -> None:
-        """`single`: takes the head if it is an event that came by itself."""
+        """`single`: takes the head if it is an event that came by itself; `watch`: waits for one."""
         self.index, self.input, self.channel, self.decode = index, input_name, channel, decode
-        self.single = single
+        self.single, self.watch = single, watch
         self.ended = False
         self.held = False
         self.taken = 0
@@ -77,6 +80,8 @@ class OperatorUnit(Unit):
         self._source = ""
         self._chunk = 256
         self._singles = self._can_take_singles()
+        self._watched: InLane | None = None
+        """The lane that brought the last event by itself, if it can be waited for."""
 
     def _can_take_singles(self) -> bool:
         """Whether a single event can go from its lane to the hook directly: no order, and a plain hook."""
@@ -90,11 +95,10 @@ class OperatorUnit(Unit):
             and not any(call.takes_batch or call.is_async for call in calls)
         )
 
-    def step(self) -> Status:
-        """A turn that only runs the hook on an event that came by itself, if that is all there is to do."""
-        if (
-            self._singles
-            and not self._events
+    def _only_input(self) -> bool:
+        """Whether this unit has nothing to do but to take input."""
+        return (
+            not self._events
             and not self._awaiting
             and not self.blocked
             and not self._fired
@@ -102,7 +106,11 @@ class OperatorUnit(Unit):
             and self.static is None
             and not self.beside
             and not self.ending
-        ):
+        )
+
+    def step(self) -> Status:
+        """A turn that only runs the hook on an event that came by itself, if that is all there is to do."""
+        if self._singles and self._only_input():
             status = self._take_singles()
             if status is not None:
                 return self._settle(status)
@@ -110,26 +118,54 @@ class OperatorUnit(Unit):
 
     def _take_singles(self) -> Status | None:
         """Runs the hook on what came by itself at the head of a lane. None: nothing did; READY: more waits."""
-        head = self.head
-        started = 0
+        found = False
         for lane in self.in_lanes:
             if lane.single is None or lane.held or lane.ended:
                 continue
             taken = lane.single()
-            if taken is None:
-                continue
-            event, head.entry_max, began = taken
-            started = monotonic_ns()
-            lane.taken += 1
-            head.input, head.entry_min, head.began = lane.input, head.entry_max, began or started
-            head.calls[lane.input].run_one(event)  # type: ignore[union-attr]
-            head.execute_ns += monotonic_ns() - started
-            head.events_in += 1
-            head.jumbo_in += 1
-            head.finish(1)
-            self._waited(started)
-        if not started:
-            return None
+            if taken is not None:
+                found = True
+                event, entered, began = taken
+                started = monotonic_ns()
+                self.head.input = lane.input
+                self.head.calls[lane.input].run_one(event)  # type: ignore[union-attr]
+                self._count_single(lane, started, entered, began)
+        return self._after_singles() if found else None
+
+    def wait(self, bell: Doorbell, ns: int) -> list[int] | None:
+        """What rings `bell` within `ns`. None: the lane that brought the last event by itself did, with another one: the
+        hook has run on it, and `status` is that of the turn. The way to the hook is short; all else follows it."""
+        lane = self._watched
+        if lane is None or lane.held or lane.ended or self.done or self.ready or not self._only_input():
+            return bell.wait(ns) if ns else bell.collect()
+        head = self.head
+        run_one = head.calls[lane.input].run_one  # type: ignore[union-attr]
+        found = lane.watch.wait(ns)  # type: ignore[union-attr]
+        if type(found) is list:
+            return found
+        head.input = lane.input
+        started = monotonic_ns()
+        run_one(found)
+        self._count_single(lane, started, *lane.watch.marks()[1:])  # type: ignore[union-attr]
+        self.status = self._settle(self._after_singles())
+        return None
+
+    def _count_single(self, lane: InLane, started: int, entered: int, began: int) -> None:
+        """Notes an event that was run, and sends on what the hook answered. `began`: 0: only now."""
+        head = self.head
+        ended = monotonic_ns()
+        head.entry_min = head.entry_max = entered
+        head.began = began or started
+        head.execute_ns += ended - started
+        lane.taken += 1
+        head.events_in += 1
+        head.jumbo_in += 1
+        head.finish(1)
+        self._waited(started)
+        if lane.watch is not None and self.worker.watches:
+            self._watched, self.worker.watched = lane, self
+
+    def _after_singles(self) -> Status:
         if self.follow_frontier:
             self._follow()
         waits = any(not (lane.held or lane.ended) and lane.head() is not None for lane in self.in_lanes)

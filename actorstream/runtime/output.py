@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from actorstream.runtime.routing import Router
     from actorstream.runtime.single_row import SendSingle
     from actorstream.runtime.wire import Wire
+    from actorstream.transports.base import EventSender
 
 
 RUN_ROWS = 1024
@@ -52,7 +53,7 @@ class OutLane:
         on_blocked: called with this lane when the channel has no credit.
         to_events: whether the consumer takes events rather than columns.
         unfit: makes the error of rows that cannot be encoded; it names who emitted them.
-        single: sends a single event by itself, if it can.
+        single: sends a single event by itself, if it can; send_event: the same, of an event just made at a source.
     """
 
     __slots__ = (
@@ -72,6 +73,7 @@ class OutLane:
         "producer",
         "rows",
         "runs",
+        "send_event",
         "sequence",
         "to_events",
         "transfer_ns",
@@ -92,6 +94,7 @@ class OutLane:
         unfit: Callable[[Exception], Exception],
         to_events: bool = False,
         single: SendSingle | None = None,
+        send_event: EventSender | None = None,
     ) -> None:
         self.channel, self.arena = channel, arena
         self.wire, self.plan, self.producer, self.batch_size = wire, plan, producer, batch_size
@@ -108,7 +111,7 @@ class OutLane:
         self.transfer_ns = 0
         self.frontier: int | None = None  # promise that waits until the rows before it are sent
         self._encoded: Frame | None = None
-        self._single = single
+        self._single, self.send_event = single, send_event
         # a channel between processes copies what a frame says, so one frame serves for all
         self._spare = None if arena is None else Frame.data(None, 0, 0, 0, 0, producer, 0, 0)
 

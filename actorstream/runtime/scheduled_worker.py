@@ -41,6 +41,7 @@ class ScheduledWorker(Worker):
     ) -> None:
         super().__init__(job, process, transport, control)
         self.delay_s, self.draw = self._delay_s, self._random.random
+        self.watches = False
         self.pool = Pool(self, job.deploy.threads)
         self.queue = ReadyQueue(self)
         self.ready = self.queue  # type: ignore[assignment] # it does what a worker asks of a deque

@@ -8,12 +8,14 @@ import sys
 from time import monotonic_ns, time_ns
 from typing import TYPE_CHECKING, Any
 
+from actorstream.connectors.source import batch_of
 from actorstream.metrics.counters import Counter
 from actorstream.native.baton import without_baton
 from actorstream.runtime.dependency.output import TagEdge
 from actorstream.runtime.hooks import operator_error
 from actorstream.runtime.replica import Replica
 from actorstream.runtime.silence import Silence
+from actorstream.runtime.single_row import Outlet
 from actorstream.runtime.unit import TURN_FRAMES, Status, Unit
 from actorstream.windows.watermark import NOTHING
 
@@ -24,12 +26,15 @@ if TYPE_CHECKING:
     from actorstream.connectors.source import Source
     from actorstream.events.batch import Batch
     from actorstream.runtime.alarms import Alarm
+    from actorstream.runtime.output import OutLane
     from actorstream.runtime.worker import Worker
     from actorstream.windows.watermark import PartitionWatermarks
 
 PACE_NS = 1_000_000
 """A paced source sends what is due every millisecond, or a full batch, whichever comes first."""
 POLL_S = 0.001
+NO_CLASS: Any = type("NoClass", (), {})
+"""A class that no event is of itself."""
 
 
 class Pace:
@@ -102,6 +107,8 @@ class SourceUnit(Unit):
         """The greatest that it has answered."""
         self._is_async = inspect.iscoroutinefunction(source.read)
         self._reading: asyncio.Task[Any] | None = None
+        self._way: tuple[Any, Any, Any] | None = None
+        """What `_find_outlet` has found."""
         self._later: Alarm | None = None
 
     def drain(self) -> None:
@@ -143,6 +150,8 @@ class SourceUnit(Unit):
     def _read(self) -> Status:
         deadline = monotonic_ns() + self.worker.turn_ns
         left = self.most_rows
+        read = self._read_lent if self.head.lends else self.source.read
+        event_class, lane, send = self._find_outlet()
         for _ in range(TURN_FRAMES):
             if self.blocked:
                 return Status.BLOCKED
@@ -172,11 +181,24 @@ class SourceUnit(Unit):
                 self._reading.add_done_callback(lambda _: self.worker.mark(self))
                 return Status.IDLE
             try:
-                batch: Any = self._read_rows(rows)
+                batch: Any = read(rows)
             except Exception as error:
                 raise operator_error(self.head.name, self.head.replica, None, error) from error
+            if (
+                type(batch) is event_class
+                and not lane.pending
+                and not lane.blocked
+                and lane._encoded is None
+                and send(batch, lane.sequence, now)
+            ):
+                self._sent_event(lane, now)
+                left -= 1
+                if now > deadline:
+                    return Status.READY
+                continue
             if batch is None:
                 return self._end_of_input()
+            batch = batch_of(self.source, batch)
             self._send(batch, now)
             self.worker.pass_on()
             left -= batch.rows
@@ -187,9 +209,7 @@ class SourceUnit(Unit):
                 return Status.READY
         return Status.READY
 
-    def _read_rows(self, rows: int) -> Any:
-        if not self.head.lends:
-            return self.source.read(rows)
+    def _read_lent(self, rows: int) -> Any:
         with without_baton():
             return self.source.read(rows)
 
@@ -234,14 +254,42 @@ class SourceUnit(Unit):
                 self.promise()  # behind every batch, so that event time rises at the same rows in every run
             if self.pace is not None:
                 self.pace.sent += batch.rows
+        self._send_dead()
+
+    def _send_dead(self) -> None:
+        """Sends rows that did not parse, if there were any since the last read."""
         if self.source.bad_rows == self._bad_rows:
             return
         self._bad_rows = self.source.bad_rows
-        dead = self.source.take_dead()
+        dead, head = self.source.take_dead(), self.head
         if dead is not None:
             head.failures.dead += dead.rows
             head.outbox.emit(dead, "dead")
             head.dispatch()
+
+    def _find_outlet(self) -> tuple[Any, Any, Any]:
+        """The class of events that may go by themselves as they were read, the lane and the way; (NO_CLASS, None, None):
+        there are none, since event time, idleness or who is downstream needs more. Known once there are edges."""
+        if self._way is None:
+            plain = type(self) is SourceUnit and self.watermarks is None and self._timeout is None
+            outlet = Outlet.of(self.head) if plain else None
+            self._way = (
+                (NO_CLASS, None, None) if outlet is None else (outlet.event_class, outlet.lane, outlet.send)
+            )
+        return self._way
+
+    def _sent_event(self, lane: OutLane, entered: int) -> None:
+        """Notes an event that went by itself, now that it is on its way: what `_send` and `Replica.forward` would."""
+        lane.sequence += 1
+        lane.jumbo_out += 1
+        head = self.head
+        head.execute_ns += monotonic_ns() - entered
+        head.events_out += 1
+        head.entry_min = head.entry_max = entered
+        if self.pace is not None:
+            self.pace.sent += 1
+        self._send_dead()
+        self.worker.pass_on()
 
     def _observed(self, batch: Batch) -> Batch:
         """The batch, with their watermarks where rows are behind their partition's."""
@@ -281,7 +329,7 @@ class SourceUnit(Unit):
         """Sends what an async read has answered."""
         self._reading = None
         try:
-            batch: Any = reading.result()
+            batch: Any = batch_of(self.source, reading.result())
         except Exception as error:
             raise operator_error(self.head.name, self.head.replica, None, error) from error
         if batch is None:
@@ -300,8 +348,10 @@ class SourceUnit(Unit):
         if reading is not None:
             reading.cancel()
             await asyncio.wait([reading])
-            if not reading.cancelled() and reading.exception() is None and reading.result() is not None:
-                self._send(reading.result(), monotonic_ns())  # it was about to answer when it was cancelled
+            if not reading.cancelled() and reading.exception() is None:
+                batch = batch_of(self.source, reading.result())
+                if batch is not None:
+                    self._send(batch, monotonic_ns())  # it was about to answer when it was cancelled
         await super().finish()
 
     def stop(self) -> list[asyncio.Task[Any]]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from actorstream.connectors.source import NO_MORE, Source
+from actorstream.connectors.source import NO_MORE, Source, batch_of
 from actorstream.errors import DataError
 from actorstream.events.batch import Batch
 from actorstream.events.saved import save_rows, saved_rows
@@ -74,7 +74,7 @@ class _Reader:
     def rows(self, max_rows: int) -> Batch | None:
         """The next rows, or none yet; None: it has ended, or has nothing for now (`ended` says which)."""
         while not self.ended:
-            batch = self.source.read(max_rows)
+            batch = batch_of(self.source, self.source.read(max_rows))
             if batch is None:
                 self.ended = True
                 return self.sequence.release(ENDED)

@@ -57,6 +57,8 @@ class Unit:
         """Hooks for messages that await while another member's hook does; input waits for them."""
         self.ready = False
         """Whether the worker's ready queue holds this unit."""
+        self.status = Status.IDLE
+        """Of a turn that the unit ran while its worker waited (`OperatorUnit.wait`)."""
         self.done = False
         self.runs = False
         """Whether an output gathers what a turn sends, to hand it over together at its end."""

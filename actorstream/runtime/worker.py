@@ -19,21 +19,18 @@ from actorstream.runtime.alarms import Alarm, Alarms
 from actorstream.runtime.barriers import Barriers
 from actorstream.runtime.build import build_units
 from actorstream.runtime.control import (
-    Abort,
     Aborted,
-    Barrier,
     Collected,
-    Commit,
     ControlPipe,
-    Drain,
     Finished,
-    Grant,
     Prepared,
     Started,
     failed_message,
+    obey,
 )
 from actorstream.runtime.fuse import takes_messages
 from actorstream.runtime.source_unit import SourceUnit
+from actorstream.runtime.spin import Spin
 from actorstream.runtime.two_phase import TwoPhase
 from actorstream.runtime.unit import Status, Unit
 
@@ -41,15 +38,12 @@ if TYPE_CHECKING:
     from actorstream.native.doorbell import Doorbell
     from actorstream.runtime.compile import Job
     from actorstream.runtime.messages import Messages
+    from actorstream.runtime.operator_unit import OperatorUnit
     from actorstream.runtime.replica import Replica
     from actorstream.transports.base import Transport
 
 LOOP_NS = 5_000_000
 """Longest time between two looks at the event loop."""
-SPIN_NS = 20_000
-MAX_SPIN_NS = 200_000
-"""How long a worker looks for work before it parks, where every worker has a core of its own: longer while what it
-waits for keeps coming soon after it parked, since being woken costs both sides more than waiting."""
 LONG_SPIN_NS = 1_000_000
 PUBLISH_S = 0.02
 CANCEL_S = 1.0
@@ -74,10 +68,12 @@ class Worker:
         self.units: list[Unit] = []
         self.by_bit: dict[int, Unit] = {}
         self.ready: deque[Unit] = deque()
+        self.watched: OperatorUnit | None = None
+        """The unit that took an event by itself last: a worker that waits takes its next one at once."""
+        self._taken: OperatorUnit | None = None  # that unit, if it has: its turn is over
         self._turning = False
         self._scheduled = False
-        self._parked = False
-        self._parked_at = 0
+        self._parked, self._parked_at = False, 0
         self.messages: Messages | None = None
         self._publishing = False
         self._running = 0
@@ -90,11 +86,12 @@ class Worker:
         self._sinks = TwoPhase()
         self._drained = False
         self.barriers = Barriers(process, control, self._sinks)
-        self._spin_ns = SPIN_NS if job.spins else 0
+        self._spin = Spin(job.spins)
         self.turn_ns = round(job.deploy.slice.total_seconds() * 1e9)
         """How long a unit may run before another one gets the loop."""
         testing = job.deploy.testing
         self._delay_s = testing.delay.total_seconds() if testing is not None else 0.0
+        self.watches = not self._delay_s  # an event by itself waits for nobody
         self._random = random.Random(testing.seed + process if testing is not None else 0)
 
     # -- what units ask of their worker
@@ -167,27 +164,25 @@ class Worker:
         self._scheduled = False
         if not self._open:
             return
-        bell, ready, by_bit = self.bell, self.ready, self.by_bit
-        woken, self._parked = self._parked, False
-        deadline = monotonic_ns() + LOOP_NS
         self._turning = True
-        rung: list[int] | None = None
         try:
+            bell, deadline = self.bell, monotonic_ns() + LOOP_NS
+            if bell is not None:
+                self._listen(
+                    bell, 0
+                )  # before all else: the way of an event to a parked worker is cold as it is
+            ready = self.ready
+            woken, self._parked = self._parked, False
             while True:
-                if bell is not None:
-                    for bit in rung or bell.collect():
-                        unit = by_bit[bit]
-                        if not unit.ready and not unit.done:
-                            if self._delay_s:
-                                self._mark_late(unit)
-                                continue
-                            unit.ready = True
-                            ready.append(unit)
-                    rung = None
-                if ready:
-                    unit = ready.popleft()
-                    unit.ready = False
-                    if unit.step() is Status.READY:
+                unit: Unit | None = self._taken
+                if unit is not None or ready:
+                    if unit is not None:
+                        status, self._taken = unit.status, None
+                    else:
+                        unit = ready.popleft()
+                        unit.ready = False
+                        status = unit.step()
+                    if status is Status.READY and not unit.ready:
                         if self._delay_s:
                             self._mark_late(unit)
                         else:
@@ -201,8 +196,10 @@ class Worker:
                 elif woken:
                     woken = False
                     self._unpark(deadline - LOOP_NS)
-                elif (rung := self._rest()) is None:
+                elif not self._rest():
                     return
+                if bell is not None and self._taken is None:
+                    self._listen(bell, 0)
             self._scheduled = True
             self._loop.call_soon(self._turns)
         except BaseException as error:
@@ -210,45 +207,55 @@ class Worker:
         finally:
             self._turning = False
 
-    def _unpark(self, woken: int) -> None:
-        """Rings need not wake this worker any more. `woken`: when it was; it says how long to spin next time."""
-        self.bell.unpark()  # type: ignore[union-attr]
-        if self._spin_ns:
-            slept = woken - self._parked_at
-            if slept < MAX_SPIN_NS:
-                self._spin_ns = min(2 * self._spin_ns, MAX_SPIN_NS)
-            elif slept > 10 * MAX_SPIN_NS:
-                self._spin_ns = SPIN_NS
+    def _listen(self, bell: Doorbell, ns: int) -> None:
+        """Marks the units that ring within `ns`, or notes the one that has taken an event that came by itself."""
+        watched = self.watched
+        if watched is not None and not self.ready:
+            rung = watched.wait(bell, ns)
+        else:
+            rung = bell.wait(ns) if ns else bell.collect()
+        if rung is None:
+            self._taken = watched
+            return
+        for bit in rung:
+            unit = self.by_bit[bit]
+            if not unit.ready and not unit.done:
+                if self._delay_s:
+                    self._mark_late(unit)
+                else:
+                    unit.ready = True
+                    self.ready.append(unit)
 
-    def _rest(self) -> list[int] | None:
-        """Nothing is ready. The bits that rang, or none, if it is to look again; None: the worker sleeps until told."""
+    def _unpark(self, woken: int) -> None:
+        """Rings need not wake this worker any more. `woken`: when it was."""
+        self.bell.unpark()  # type: ignore[union-attr]
+        self._spin.slept(woken - self._parked_at)
+
+    def _rest(self) -> bool:
+        """Nothing is ready. Whether the worker is to look again; else it sleeps until told."""
         self._publish_soon()
         for unit in self.units:
             if unit.blocked:
                 unit.flush()  # what waits for other consumers than the one that is full
-        if self.ready:
-            return []
         bell = self.bell
-        if bell is None:
-            return None
+        if self.ready or bell is None:
+            return bool(self.ready)
         if self.job.always_spin:
             # the loop is looked at about once a millisecond
-            rung = bell.wait(max(0, min(LONG_SPIN_NS, self.alarms.next_ns() - monotonic_ns())))
-            if rung:
-                return rung
-            self.alarms.run_due()
-            if self.ready:
-                return []
-            self._scheduled = True
-            self._loop.call_soon(self._turns)
-            return None
-        if self._spin_ns and self._hopes() and (rung := bell.wait(self._spin_ns)):
-            return rung
-        if bell.park():
-            self._parked = True
-            self._parked_at = monotonic_ns()
-            return None
-        return []
+            self._listen(bell, max(0, min(LONG_SPIN_NS, self.alarms.next_ns() - monotonic_ns())))
+            if self._taken is None and not self.ready:
+                self.alarms.run_due()
+                if not self.ready:
+                    self._scheduled = True
+                    self._loop.call_soon(self._turns)
+                    return False
+            return True
+        if self._spin.ns and self._hopes():
+            self._listen(bell, self._spin.ns)
+        if self._taken is not None or self.ready or not bell.park():
+            return True
+        self._parked, self._parked_at = True, monotonic_ns()
+        return False
 
     def _hopes(self) -> bool:
         """Whether another worker may soon have something for this one. One that only waits for time does not spin: the
@@ -404,17 +411,7 @@ class Worker:
     def _on_control(self) -> None:
         assert self.control is not None
         for message in self.control.receive():
-            match message:
-                case Drain():
-                    self.drain()
-                case Barrier(barrier):
-                    self.barrier(barrier)
-                case Grant(barrier):
-                    self.barriers.granted = barrier
-                case Commit(barrier):
-                    self.commit(barrier)
-                case Abort():
-                    self.abort("stopped by the launcher")
+            obey(self, message)
         if self.control.closed:
             self._loop.remove_reader(self.control.fileno())
             self.abort("the launcher is gone")

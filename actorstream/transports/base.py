@@ -27,6 +27,8 @@ from enum import IntEnum
 from typing import TYPE_CHECKING, Any, ClassVar
 
 if TYPE_CHECKING:
+    from actorstream.events.event import Event
+    from actorstream.events.row_format import RowFormat
     from actorstream.native.arena import Arena
     from actorstream.native.doorbell import Doorbell
 
@@ -183,8 +185,21 @@ class Channel:
 
 RowSender = Callable[[tuple[Any, ...], int, int, int, int, int, int], bool]
 """See `SendChannel.rows`."""
+EventSender = Callable[["Event", int, int], bool]
+"""See `SendChannel.events`."""
 RowTaker = Callable[[], tuple[tuple[Any, ...], int, int, int] | None]
 """See `ReceiveChannel.rows`."""
+
+
+@dataclass(frozen=True, slots=True)
+class EventWatch:
+    """See `ReceiveChannel.watch_events`."""
+
+    wait: Callable[[int], Any]
+    """(ns) -> the list of the bits of the worker's doorbell that rang within so many ns (0: by now), which are cleared.
+    Where this channel's alone did, and its head is a row that was sent by itself, the event of it, which was taken."""
+    marks: Callable[[], tuple[int, int, int]]
+    """min_entry, max_entry and began of the event that was taken last."""
 
 
 class SendChannel(ABC):
@@ -249,6 +264,13 @@ class SendChannel(ABC):
         has consumed everything before. struct.error: a value does not fit. Otherwise as `send_nowait`."""
         return None
 
+    def events(self, rows: RowFormat, schema: int, producer: int) -> EventSender | None:
+        """A function compiled for events of one format, which sends one by itself as that of `rows` does, the shortest way
+        there is from a Python object into the channel; None: there is none.
+
+        It takes (event, sequence, entry time, as both), and answers False also for an event that does not fit."""
+        return None
+
     @abstractmethod
     def advance(self, word: int, value: int, *, ring: bool = True) -> None:
         """Raises frontier word `word` to `value`; a lower value changes nothing."""
@@ -308,6 +330,11 @@ class ReceiveChannel(ABC):
         """A function that takes the head away if it is a row that was sent by itself, and answers (values, min_entry,
         max_entry, began); None: it is none, or nothing waits. What it leaves, `peek` answers; `peek` answers such rows,
         too, as frames whose payload is the bytes of the row. None: no rows come so on this transport."""
+        return None
+
+    def watch_events(self, rows: RowFormat) -> EventWatch | None:
+        """A way to wait for the worker's doorbell and to take the event that rang, in one step. None: this transport has
+        none."""
         return None
 
     @abstractmethod

@@ -12,7 +12,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from actorstream import Actor, Batch, Event, Source
+from actorstream import Actor, Event, Source
 from actorstream.launch.sustainable import RateSearch
 from benchmarks.dataflow import INTO, Actors, launch
 from benchmarks.job import JobError
@@ -59,7 +59,7 @@ class Pings(Source):
     def open(self, partitions: list[str]) -> None:
         pass
 
-    def read(self, max_rows: int) -> Batch | None:
+    def read(self, max_rows: int) -> Ping | None:
         now = monotonic_ns()
         if not self.ends:
             self.ends = now + int(self.seconds * 1e9)
@@ -71,7 +71,7 @@ class Pings(Source):
         if now >= self.ends:
             return None
         self.sent += 1
-        return Batch.of_events(Ping, [Ping(monotonic_ns())])
+        return Ping(monotonic_ns())
 
     def position(self) -> dict[str, int]:
         return {"pings": self.sent}

@@ -78,6 +78,14 @@ class Singles(Source):
     outputs: ClassVar[dict[str, Any]] = {"default": Item}
 
 
+class Alone(Singles):
+    """Single events are answered as they are."""
+
+    def read(self, max_rows: int) -> Any:
+        made = super().read(max_rows)
+        return made.events()[0] if made is not None and made.rows == 1 else made
+
+
 class MaybeSingles(Singles):
     outputs: ClassVar[dict[str, Any]] = {"default": Maybe}
 
@@ -128,18 +136,19 @@ class KeepBatches(Keep):
 
 
 @EVERYWHERE
-@pytest.mark.parametrize("keep", [Keep, KeepBatches])
+@pytest.mark.parametrize(("source", "keep"), [(Singles, Keep), (Singles, KeepBatches), (Alone, Keep)])
 def test_single_events_arrive_in_order_among_batches(
-    deploy: dict[str, Any], keep: type[Keep], tmp_path: Path
+    deploy: dict[str, Any], keep: type[Keep], source: type[Singles], tmp_path: Path
 ) -> None:
     seen = str(tmp_path / "seen")
     topology = Topology("singles")
-    topology.source(Singles, seen=seen).shuffle().into(keep, name="kept", seen=seen)
+    topology.source(source, seen=seen).shuffle().into(keep, name="kept", seen=seen)
     result = topology.run(**APART, **deploy)
     sent = result.report["events_in"]["kept"]
     assert sent >= COUNT
     assert result["kept"] == [msgspec.structs.astuple(item(number)) for number in range(sent)]
     assert sum(result.report["latency_ms"].values()) > 0
+    assert result.report["events_out"][source.__name__.lower()] == sent
 
 
 @EVERYWHERE
@@ -163,10 +172,43 @@ def test_operators_pass_single_events_on_from_worker_to_worker(tmp_path: Path) -
     assert found == [each for number in range(sent) for each in (number, -number - 1)]
 
 
-def test_a_hook_that_raises_on_a_single_event_names_it(tmp_path: Path) -> None:
+@pytest.mark.parametrize(("source", "deploy"), [(Singles, {}), (Alone, {"wait": "spin"})])
+def test_a_hook_that_raises_on_a_single_event_names_it(
+    deploy: dict[str, Any], source: type[Singles], tmp_path: Path
+) -> None:
     seen = str(tmp_path / "seen")
     topology = Topology("raises")
-    topology.source(Singles, seen=seen).shuffle().into(Keep, name="kept", seen=seen, fails_at=5)
+    topology.source(source, seen=seen).shuffle().into(Keep, name="kept", seen=seen, fails_at=5)
     with pytest.raises(OperatorError, match="number 5") as raised:
-        topology.run(**APART)
+        topology.run(**APART, **deploy)
     assert "Item(number=5" in raised.value.event
+
+
+class Strangers(Alone):
+    """Answers one event of another class than it says."""
+
+    def made(self, number: int) -> Any:
+        return maybe(number) if number == 2 else item(number)
+
+
+def test_an_event_of_another_class_than_the_source_says_is_refused_by_name(tmp_path: Path) -> None:
+    seen = str(tmp_path / "seen")
+    topology = Topology("strangers")
+    topology.source(Strangers, seen=seen).shuffle().into(Keep, name="kept", seen=seen)
+    with pytest.raises(OperatorError, match="Maybe") as raised:
+        topology.run(**APART)
+    assert raised.value.actor == "strangers"
+
+
+def test_a_live_source_may_answer_one_event(tmp_path: Path) -> None:
+    class Live(Alone):
+        async def read(self, max_rows: int) -> Any:
+            return super().read(max_rows)
+
+    seen = str(tmp_path / "seen")
+    topology = Topology("live")
+    topology.source(Live, seen=seen, count=20).shuffle().into(Keep, name="kept", seen=seen)
+    result = topology.run(workers=1)
+    sent = result.report["events_in"]["kept"]
+    assert sent >= 20
+    assert result["kept"] == [msgspec.structs.astuple(item(number)) for number in range(sent)]

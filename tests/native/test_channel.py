@@ -191,3 +191,34 @@ def test_ends_and_doorbells_may_die_together_in_any_order(memory: ControlMemory)
         del holder
         gc.collect()
         os.close(eventfd)
+
+
+def test_waiting_for_the_doorbell_takes_a_row_only_if_its_channel_alone_rang() -> None:
+    size = channel_size(8, 8, 1)
+    memory = ControlMemory(2 * size, name="rows")
+    eventfd = create_eventfd()
+    bell = Doorbell.create(4, eventfd)
+    ends = []
+    for bit in (1, 2):
+        lay_out_channel(memory, (bit - 1) * size, 8, 8, 1, 7)
+        sender = SendRing(memory, (bit - 1) * size, plan=7, budget=1024, peer=bell, peer_bit=bit)
+        ends.append((sender, ReceiveRing(memory, (bit - 1) * size, plan=7)))
+    (first, taker), (second, other) = ends
+    wait = taker.row_waiter(bell, 1)
+    assert wait(0) == wait(1000) == 0
+    assert first.send_row()
+    assert wait(0) == channel.TAKEN
+    assert taker.waiting() == 0 and first.is_empty()
+    assert first.send_row() and second.send_row()
+    assert sorted(bell.listed(wait(0))) == [1, 2]  # nothing is taken: the other may be older
+    assert taker.take_row() and other.take_row()
+    assert second.send_row()
+    assert bell.listed(wait(1_000_000)) == [2]
+    assert first.send(Entry(bytes=8))
+    assert bell.listed(wait(0)) == [1] and taker.waiting() == 1  # it is no row
+    for sender, receiver in ends:
+        receiver.close()
+        sender.close()
+    bell.close()
+    os.close(eventfd)
+    memory.close()

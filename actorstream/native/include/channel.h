@@ -132,6 +132,11 @@ int as_channel_take_row(as_consumer *consumer, as_entry *out);
 uint32_t as_channel_run(as_consumer *consumer, uint32_t most, int64_t *rows);
 /* as_channel_consume of `count` entries, of which all but the first `borrowed` hand their blocks back here. */
 void as_channel_consume_run(as_consumer *consumer, uint32_t borrowed, uint32_t count);
+/* as_doorbell_wait of the owner of `bell` (which `ns` 0 does not spin for), and then, if `bit` alone rang,
+   as_channel_take_row: AS_TAKEN if that took one; else how many bits are in out[..max], which then are to be dealt with
+   as if nothing had been tried. */
+uint32_t as_channel_wait_row(as_consumer *consumer, as_doorbell *bell, uint32_t bit, uint64_t ns, as_entry *row,
+                             uint32_t *out, uint32_t max);
 /* Entries that wait. */
 uint64_t as_channel_waiting(as_consumer *consumer);
 /* Makes a hold of one use for the loan of `entry`, whose block lies in `arena` (mapped here). Call at most once an
@@ -149,4 +154,5 @@ void as_consumer_statistics(const as_consumer *consumer, uint64_t out[3]);
 #define AS_ENTRY_MAGIC 0x4a544153u /* "SATJ" */
 #define AS_ENTRY_VERSION 1
 #define AS_KIND_ROW 5
+#define AS_TAKEN 0xffffffffu
 #endif

@@ -4,7 +4,7 @@
  *
  *   0    magic u32, bits u32
  *   64   parked u32 (seq_cst): 0 awake, else the number of this sleep
- *   128  summary words: u64[(bits + 4095) / 4096], padded to 64 bytes
+ *   128  summary words: u64[(bits + 4095) / 4096], padded to 64 bytes unless they and the bit words fit into 64
  *   ...  bit words: u64[(bits + 63) / 64]
  *
  * No lost wake-up. Ringer: publishes (seq_cst), sets the bit, then its summary bit (seq_cst; not written when it reads

@@ -215,6 +215,20 @@ uint32_t as_channel_run(as_consumer *consumer, uint32_t most, int64_t *rows) {
     return found;
 }
 
+uint32_t as_channel_wait_row(as_consumer *consumer, as_doorbell *bell, uint32_t bit, uint64_t ns, as_entry *row,
+                             uint32_t *out, uint32_t max) {
+    if (ns != 0 && !as_doorbell_spin(bell, ns)) {
+        return 0;
+    }
+    const as_entry *entry = &consumer->entries[consumer->consumed & (consumer->slots - 1)];
+    as_expect_read((const void *)&consumer->ring->committed);
+    as_expect_read(entry);
+    as_expect_read((const char *)entry + 64);
+    as_expect_write((const void *)&consumer->ring->consumed);
+    uint32_t count = as_doorbell_collect(bell, out, max);
+    return count == 1 && out[0] == bit && as_channel_take_row(consumer, row) == AS_OK ? AS_TAKEN : count;
+}
+
 uint64_t as_channel_waiting(as_consumer *consumer) {
     return is_stale(consumer) ? 0 : waiting(consumer, UINT64_MAX);
 }

@@ -55,6 +55,8 @@ static inline uint32_t *ring_returns(as_ring *ring) {
 
 /* doorbell.c: another user of the handle, who ends with as_doorbell_close; NULL stays NULL */
 as_doorbell *as_doorbell_retain(as_doorbell *bell);
+/* doorbell.c: a hint that the caller is about to ring `bit`; NULL is nothing */
+void as_doorbell_expect(const as_doorbell *bell, uint32_t bit);
 /* channel.c: 0, or the errno that opening an end answers */
 int as_ring_check(const void *memory, uint64_t plan);
 #endif

@@ -5,11 +5,14 @@ from __future__ import annotations
 import struct
 from typing import Any
 
+from actorstream.events.event import Event
+from actorstream.events.row_format import UNFIT, RowFormat
+from actorstream.events.schema import Schema
 from actorstream.testing.transport.check import Check, check
 from actorstream.testing.transport.payload import sample, verify
 from actorstream.testing.transport.side import Side, expect
 from actorstream.testing.transport.signals import finish, finished, signal, signalled
-from actorstream.transports.base import Frame, FrameKind, RowSender, RowTaker, Transport
+from actorstream.transports.base import EventSender, Frame, FrameKind, RowSender, RowTaker, Transport
 
 LAYOUT = "qd?20p"
 SCHEMA, PRODUCER, ENTERED = 2**64 - 3, 9, 2**40
@@ -134,6 +137,83 @@ async def receive_refused(side: Side) -> None:
     await finished(side)
 
 
+# -- events by functions compiled for them ---------------------------------------------------------------------------
+
+
+class Reading(Event):
+    """What the layout of the other checks says."""
+
+    number: int
+    weight: float
+    good: bool
+    name: bytes
+
+
+def reading(seed: int) -> Reading:
+    return Reading(*row(seed))
+
+
+async def send_events(side: Side) -> None:
+    rows = RowFormat.of(Schema.of(Reading), side.transport.row_bytes)
+    assert rows is not None
+    send = side.sender().events(rows, SCHEMA, PRODUCER)
+    if send is None:
+        send = _by_rows(side, rows)
+    too_long = Reading(0, 0.0, True, b"x" * 1000)
+    expect(not send(too_long, 0, 0), "an event that does not fit was sent")
+    for seed in range(ROUNDS):
+        await side.until(lambda: side.sender().admits(2**62), "the receiver to consume everything")
+        if seed % 4 == 1:
+            await side.send(sample(side, seed, rows=3))
+            expect(not send(reading(seed), seed, 0), "an event was sent although a frame waits before it")
+            await signal(side, 1, seed)
+        else:
+            expect(
+                send(reading(seed), seed, ENTERED + seed),
+                f"event {seed} was refused although all is consumed",
+            )
+    await finish(side)
+
+
+def _by_rows(side: Side, rows: RowFormat) -> EventSender:
+    send = side.sender().rows(rows.layout)
+    assert send is not None
+
+    def send_event(event: Event, sequence: int, entered: int) -> bool:
+        try:
+            return send(rows.values(event), SCHEMA, PRODUCER, sequence, entered, entered, 0)
+        except UNFIT:
+            return False
+
+    return send_event
+
+
+async def receive_events(side: Side) -> None:
+    rows = RowFormat.of(Schema.of(Reading), side.transport.row_bytes)
+    assert rows is not None
+    watch, end, bell = side.receiver().watch_events(rows), side.receiver(), side.transport.doorbell
+    for seed in range(ROUNDS):
+        if seed % 4 == 1:
+            expect(await signalled(side, 1) == seed, "signals came in another order")
+            verify(await side.receive(), seed, rows=3)
+            continue
+        found = watch.wait(0) if watch is not None else bell.collect()
+        if (
+            type(found) is list
+        ):  # not yet, or something else rang, too: it is where it would be without a watch
+            side.rung.update(found)
+            frame = await side.until(end.peek, f"event {seed}")
+            marks = frame.min_entry, frame.max_entry, frame.began
+            found = rows.event(struct.unpack_from(f"<{rows.layout}", frame.payload))
+            end.consume()
+        else:
+            assert watch is not None
+            marks = watch.marks()
+        expect(found == reading(seed), f"event {seed} arrived as {found!r}")
+        expect(marks == (ENTERED + seed, ENTERED + seed, 0), f"event {seed} entered at {marks}")
+    await finished(side)
+
+
 # -- losses -----------------------------------------------------------------------------------------------------------
 
 
@@ -187,6 +267,13 @@ ROWS: tuple[Check, ...] = (
         answers=[(0, 1)],
         name="a refused row changes nothing, and no promise overtakes a row",
         roles=(send_refused, receive_refused),
+        applies=_carries_rows,
+    ),
+    check(
+        (0, 1),
+        answers=[(0, 1)],
+        name="events that travel by themselves keep their place among frames",
+        roles=(send_events, receive_events),
         applies=_carries_rows,
     ),
     check(

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -20,6 +20,8 @@ from actorstream.transports.base import (
     NO_TIME_MAX,
     NO_TIME_MIN,
     Channel,
+    EventSender,
+    EventWatch,
     Frame,
     FrameKind,
     ReceiveChannel,
@@ -29,7 +31,18 @@ from actorstream.transports.base import (
 )
 from actorstream.transports.shm.layout import CLOSED, OPEN
 from actorstream.transports.shm.retired import retire
-from actorstream.transports.shm.rows import ROW, row_frame, row_sender, row_taker, waited_flags
+from actorstream.transports.shm.rows import (
+    ROW,
+    event_sender,
+    event_watch,
+    row_frame,
+    row_sender,
+    row_taker,
+    waited_flags,
+)
+
+if TYPE_CHECKING:
+    from actorstream.events.row_format import RowFormat
 
 DATA = int(FrameKind.DATA)
 BARRIER = int(FrameKind.BARRIER)
@@ -209,6 +222,9 @@ class ShmSendChannel(SendChannel):
     def rows(self, layout: str) -> RowSender | None:
         return row_sender(self._ring, layout, self)
 
+    def events(self, rows: RowFormat, schema: int, producer: int) -> EventSender | None:
+        return event_sender(self._ring, rows, self, schema, producer)
+
     def advance(self, word: int, value: int, *, ring: bool = True) -> None:
         self._ring.advance(word, value, ring)
 
@@ -261,11 +277,12 @@ class ShmReceiveChannel(ReceiveChannel):
         arena_of: Callable[[int], Arena],
         most_kept: int,
         *,
+        bell: Doorbell | None = None,
         outside: bool = False,
     ) -> None:
         """`most_kept`: jumbo tuples that may be kept by reference; further ones are copied, so that a consumer that
-        hoards does not stop its producer. `outside`: the sender is no worker of the plan, so its bytes are checked
-        and other workers cannot map them."""
+        hoards does not stop its producer. `bell`: the worker's own. `outside`: the sender is no worker of the plan, so
+        its bytes are checked and other workers cannot map them."""
         self.channel = channel
         self.forwardable = not outside
         self._trusts = not outside
@@ -274,6 +291,7 @@ class ShmReceiveChannel(ReceiveChannel):
         self._take = ring.consume
         self._line = line
         self._arena_of = arena_of
+        self._bell = bell
         self._most_kept = most_kept
         self._copies = False
         self._seen: deque[Frame] = deque()
@@ -336,6 +354,10 @@ class ShmReceiveChannel(ReceiveChannel):
 
     def rows(self, layout: str) -> RowTaker | None:
         return row_taker(self._ring, layout, self._seen)
+
+    def watch_events(self, rows: RowFormat) -> EventWatch | None:
+        bell, bit = self._bell, self.channel.receive_bit
+        return None if bell is None else event_watch(self._ring, rows, self._seen, bell, bit)
 
     def _nothing(self, ahead: int) -> Frame | None:
         """No frame there: is there never one again?"""

@@ -7,13 +7,26 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable
+from functools import partial
 from struct import Struct
 from typing import TYPE_CHECKING, Any, Protocol
 
-from actorstream.native.channel import ReceiveRing, SendRing
-from actorstream.transports.base import DATA, NO_TIME_MAX, NO_TIME_MIN, RowSender, RowTaker
+from actorstream.events.row_format import UNFIT
+from actorstream.native._core import ffi
+from actorstream.native.channel import TAKEN, ReceiveRing, SendRing, refused
+from actorstream.transports.base import (
+    DATA,
+    NO_TIME_MAX,
+    NO_TIME_MIN,
+    EventSender,
+    EventWatch,
+    RowSender,
+    RowTaker,
+)
 
 if TYPE_CHECKING:
+    from actorstream.events.row_format import RowFormat
+    from actorstream.native.doorbell import Doorbell
     from actorstream.transports.base import Frame
 
 ROW = 5
@@ -25,6 +38,8 @@ _HEAD, _TAIL = "IIQQ", "qqI"
 _MARKS = Struct("<8xI92xqq")
 """Flags, least and greatest entry time."""
 _WAITED = (1 << 31) - 1
+NOTHING: list[int] = []
+"""No bit rang. Never changed."""
 
 
 class Stoppable(Protocol):
@@ -71,18 +86,76 @@ def row_taker(ring: ReceiveRing, layout: str, peeked: deque[Frame]) -> RowTaker 
     form = Struct(f"<{layout}")
     if form.size > ROW_BYTES:
         return None
-    entry, take_row = ring.entry, ring.take_row
-    unpack, marks = form.unpack_from, _MARKS.unpack_from
+    entry, take_row, marks = ring.entry, ring.take_row, _marks_of(ring)
+    unpack = form.unpack_from
 
     def take() -> tuple[tuple[Any, ...], int, int, int] | None:
         if peeked or not take_row():
             return None
-        flags, min_entry, max_entry = marks(entry)
-        waited = flags >> 1
-        began = max_entry + (waited - 1) * 1000 if waited else 0
-        return unpack(entry, AT), min_entry, max_entry, began
+        return unpack(entry, AT), *marks()
 
     return take
+
+
+def event_sender(
+    ring: SendRing, rows: RowFormat, end: Stoppable, schema: int, producer: int
+) -> EventSender | None:
+    """See `SendChannel.events`. A function of Python costs several times as much here as in a loop, since the processor
+    has seen something else meanwhile; so it is one function, and calls two of C (benchmark `latency`)."""
+    size = Struct(f"<{rows.layout}").size
+    if size > ROW_BYTES:
+        return None
+    entry, send = ring.row_entry()
+    buffer = ffi.buffer(entry)
+    Struct(f"<{_HEAD}{ROW_BYTES}x{_TAIL}").pack_into(buffer, 8, 0, 0, schema, 0, 0, 0, producer)
+    pack = Struct(f"<Q{rows.layout}{ROW_BYTES - size}xqq").pack_into
+    names = {"end": end, "buffer": buffer, "entry": entry, "send": send, "ring": ring, "pack": pack}
+    code = (
+        "def send_event(event, sequence, entered):\n"
+        " if end._stopped is not None: raise end._stopped()\n"
+        f" try: pack(buffer, {AT - 8}, sequence, {', '.join(rows.reads)}, entered, entered)\n"
+        " except unfit: return False\n"
+        " code = send(ring._producer, entry)\n"
+        " return code == 0 or refused(code)\n"
+    )
+    made: dict[str, Any] = {**rows.names, **names, "unfit": UNFIT, "refused": refused}
+    exec(code, made)
+    return made["send_event"]  # type: ignore[no-any-return]
+
+
+def event_watch(
+    ring: ReceiveRing, rows: RowFormat, peeked: deque[Frame], bell: Doorbell, bit: int
+) -> EventWatch | None:
+    """See `ReceiveChannel.watch_events`. `peeked`: as above; `bell`, `bit`: what rings for this channel."""
+    form = Struct(f"<{rows.layout}")
+    if form.size > ROW_BYTES:
+        return None
+    single, event_of = rows.plain, rows.event
+    values = partial(form.unpack_from, ring.entry, AT)
+    wait_row = ring.row_waiter(bell, bit)
+    listed = bell.listed
+
+    def wait(ns: int) -> Any:
+        if peeked:
+            return bell.wait(ns)
+        count = wait_row(ns)
+        if count != TAKEN:
+            return listed(count) if count else NOTHING
+        return single(*values()) if single is not None else event_of(values())
+
+    return EventWatch(wait, _marks_of(ring))
+
+
+def _marks_of(ring: ReceiveRing) -> Callable[[], tuple[int, int, int]]:
+    """Reads least and greatest entry time of the row taken last, and when the first operator took it."""
+    entry, unpack = ring.entry, _MARKS.unpack_from
+
+    def marks() -> tuple[int, int, int]:
+        flags, min_entry, max_entry = unpack(entry)
+        waited = flags >> 1
+        return min_entry, max_entry, max_entry + (waited - 1) * 1000 if waited else 0
+
+    return marks
 
 
 def row_frame(frame: Frame, ring: ReceiveRing) -> Frame:

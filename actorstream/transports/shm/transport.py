@@ -120,7 +120,8 @@ class ShmTransport(Transport):
             peer=self._bell_of(channel.sender),
             peer_bit=channel.send_bit,
         )
-        end = ShmReceiveChannel(channel, ring, fabric.line(place.line), self._arena_of, place.returns // 2)
+        line = fabric.line(place.line)
+        end = ShmReceiveChannel(channel, ring, line, self._arena_of, place.returns // 2, bell=self._bell)
         if channel.sender in self._lost:
             end.lose()
         self._receivers.append(end)
