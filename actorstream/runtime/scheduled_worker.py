@@ -167,11 +167,11 @@ class ScheduledWorker(Worker):
         if not self._turning and self._open:
             self._turns()
 
-    def _rest(self) -> list[int] | None:
-        rung = super()._rest()
-        if rung is None and self.kernels is not None and not self._scheduled and not self.kernels.park():
-            return []  # something was done just now
-        return rung
+    def _rest(self) -> bool:
+        if super()._rest():
+            return True
+        # else something was done just now
+        return self.kernels is not None and not self._scheduled and not self.kernels.park()
 
     def _hopes(self) -> bool:
         if self.kernels is not None and self.kernels.are_under_way():

@@ -9,10 +9,8 @@ from collections import deque
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from actorstream.errors import BrokenError, ClosedError
-from actorstream.events.jumbo import HeapBlock, JumboTuple
+from actorstream.events.jumbo import JumboTuple
 from actorstream.native.arena import Arena, Block
 from actorstream.native.channel import ENTRY_MAGIC, ENTRY_VERSION, Entry, ReceiveRing, SendRing
 from actorstream.native.doorbell import Doorbell
@@ -29,7 +27,9 @@ from actorstream.transports.base import (
     RowTaker,
     SendChannel,
 )
+from actorstream.transports.shm.copying import copied
 from actorstream.transports.shm.layout import CLOSED, OPEN
+from actorstream.transports.shm.names import described, worker_name
 from actorstream.transports.shm.retired import retire
 from actorstream.transports.shm.rows import (
     ROW,
@@ -53,24 +53,6 @@ HOARD_EVERY = 256
 
 UNTRUSTED = 1
 """Flag of an entry: the bytes come from outside the run, the receiver checks every offset before it reads."""
-
-
-def worker_name(worker: int) -> str:
-    """What messages call an end's process."""
-    return f"worker {worker}" if worker >= 0 else "the outside producer"
-
-
-def described(channel: Channel) -> str:
-    """What messages call a channel."""
-    return f"channel {channel.id} from {worker_name(channel.sender)} to {worker_name(channel.receiver)}"
-
-
-def copied(payload: JumboTuple, arena: Arena | None) -> JumboTuple:
-    """The same jumbo tuple in `arena`, or on the heap."""
-    data = np.frombuffer(payload.buffer(), np.uint8)
-    block = HeapBlock.allocate(len(data)) if arena is None else arena.allocate(len(data))
-    block.view()[: len(data)] = data
-    return JumboTuple(block, trusted=payload.trusted)
 
 
 class ShmSendChannel(SendChannel):
