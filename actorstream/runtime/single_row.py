@@ -19,7 +19,8 @@ if TYPE_CHECKING:
     from actorstream.events.event import Event
     from actorstream.events.schema import Schema
     from actorstream.runtime.wire import Wire
-    from actorstream.transports.base import EventSender, Frame, ReceiveChannel, SendChannel
+    from actorstream.transports.base import Frame, ReceiveChannel, SendChannel
+    from actorstream.transports.rows import EventSender
 
 SendSingle = Callable[[Batch, int], bool]
 TakeSingle = Callable[[], "tuple[Event, int, int] | None"]

@@ -21,13 +21,13 @@ one worker's end of it. Rules that every transport keeps, and that `actorstream.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
 from dataclasses import dataclass
 from enum import IntEnum
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from actorstream.transports.rows import EventSender, EventWatch, RowSender, RowTaker
+
 if TYPE_CHECKING:
-    from actorstream.events.event import Event
     from actorstream.events.row_format import RowFormat
     from actorstream.native.arena import Arena
     from actorstream.native.doorbell import Doorbell
@@ -183,25 +183,6 @@ class Channel:
     implementation tags."""
 
 
-RowSender = Callable[[tuple[Any, ...], int, int, int, int, int, int], bool]
-"""See `SendChannel.rows`."""
-EventSender = Callable[["Event", int, int], bool]
-"""See `SendChannel.events`."""
-RowTaker = Callable[[], tuple[tuple[Any, ...], int, int, int] | None]
-"""See `ReceiveChannel.rows`."""
-
-
-@dataclass(frozen=True, slots=True)
-class EventWatch:
-    """See `ReceiveChannel.watch_events`."""
-
-    wait: Callable[[int], Any]
-    """(ns) -> the list of the bits of the worker's doorbell that rang within so many ns (0: by now), which are cleared.
-    Where this channel's alone did, and its head is a row that was sent by itself, the event of it, which was taken."""
-    marks: Callable[[], tuple[int, int, int]]
-    """min_entry, max_entry and began of the event that was taken last."""
-
-
 class SendChannel(ABC):
     """The producer's end. One owner: the worker's loop thread."""
 
@@ -265,10 +246,7 @@ class SendChannel(ABC):
         return None
 
     def events(self, rows: RowFormat, schema: int, producer: int) -> EventSender | None:
-        """A function compiled for events of one format, which sends one by itself as that of `rows` does, the shortest way
-        there is from a Python object into the channel; None: there is none.
-
-        It takes (event, sequence, entry time, as both), and answers False also for an event that does not fit."""
+        """As `rows`, for events of one format: (event, sequence, entry time) -> whether it fits and was sent; None: no."""
         return None
 
     @abstractmethod
@@ -304,8 +282,7 @@ class OutsideChannel(SendChannel):
 
     @property
     @abstractmethod
-    def arena(self) -> Arena | None:
-        """Where outgoing jumbo tuples are to be built, if this transport hands over memory."""
+    def arena(self) -> Arena | None: ...
 
     @abstractmethod
     async def send(self, frame: Frame) -> None:
@@ -333,8 +310,7 @@ class ReceiveChannel(ABC):
         return None
 
     def watch_events(self, rows: RowFormat) -> EventWatch | None:
-        """A way to wait for the worker's doorbell and to take the event that rang, in one step. None: this transport has
-        none."""
+        """A way to wait for the worker's doorbell and to take the event that rang at once; None: there is none."""
         return None
 
     @abstractmethod

@@ -365,8 +365,7 @@ int as_channel_send_row(as_producer *producer, as_entry *entry) {
     as_entry *slot = &producer->entries[producer->committed & (producer->slots - 1)];
     as_doorbell_expect(producer->peer, producer->peer_bit);
     as_expect_write(&producer->ring->committed);
-    as_expect_write(slot);
-    as_expect_write((const char *)slot + 64);
+    as_expect_write(slot), as_expect_write((const char *)slot + 64);
     as_expect_read((const void *)&producer->ring->consumed);
     int status = check(producer);
     if (status != AS_OK) {

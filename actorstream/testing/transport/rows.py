@@ -12,7 +12,8 @@ from actorstream.testing.transport.check import Check, check
 from actorstream.testing.transport.payload import sample, verify
 from actorstream.testing.transport.side import Side, expect
 from actorstream.testing.transport.signals import finish, finished, signal, signalled
-from actorstream.transports.base import EventSender, Frame, FrameKind, RowSender, RowTaker, Transport
+from actorstream.transports.base import Frame, FrameKind, Transport
+from actorstream.transports.rows import EventSender, RowSender, RowTaker
 
 LAYOUT = "qd?20p"
 SCHEMA, PRODUCER, ENTERED = 2**64 - 3, 9, 2**40

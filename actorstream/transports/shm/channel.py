@@ -18,15 +18,12 @@ from actorstream.transports.base import (
     NO_TIME_MAX,
     NO_TIME_MIN,
     Channel,
-    EventSender,
-    EventWatch,
     Frame,
     FrameKind,
     ReceiveChannel,
-    RowSender,
-    RowTaker,
     SendChannel,
 )
+from actorstream.transports.rows import EventSender, EventWatch, RowSender, RowTaker
 from actorstream.transports.shm.copying import copied
 from actorstream.transports.shm.layout import CLOSED, OPEN
 from actorstream.transports.shm.names import described, worker_name

@@ -14,15 +14,8 @@ from typing import TYPE_CHECKING, Any, Protocol
 from actorstream.events.row_format import UNFIT
 from actorstream.native._core import ffi
 from actorstream.native.channel import TAKEN, ReceiveRing, SendRing, refused
-from actorstream.transports.base import (
-    DATA,
-    NO_TIME_MAX,
-    NO_TIME_MIN,
-    EventSender,
-    EventWatch,
-    RowSender,
-    RowTaker,
-)
+from actorstream.transports.base import DATA, NO_TIME_MAX, NO_TIME_MIN
+from actorstream.transports.rows import EventSender, EventWatch, RowSender, RowTaker
 
 if TYPE_CHECKING:
     from actorstream.events.row_format import RowFormat

@@ -1,0 +1,28 @@
+"""Ways of single rows and events over a channel, as functions: what `SendChannel` and `ReceiveChannel` may answer."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from actorstream.events.event import Event
+
+RowSender = Callable[[tuple[Any, ...], int, int, int, int, int, int], bool]
+"""See `SendChannel.rows`."""
+EventSender = Callable[["Event", int, int], bool]
+"""See `SendChannel.events`."""
+RowTaker = Callable[[], tuple[tuple[Any, ...], int, int, int] | None]
+"""See `ReceiveChannel.rows`."""
+
+
+@dataclass(frozen=True, slots=True)
+class EventWatch:
+    """See `ReceiveChannel.watch_events`."""
+
+    wait: Callable[[int], Any]
+    """(ns) -> the list of the bits of the worker's doorbell that rang within so many ns (0: by now), which are cleared.
+    Where this channel's alone did, and its head is a row that was sent by itself, the event of it, which was taken."""
+    marks: Callable[[], tuple[int, int, int]]
+    """min_entry, max_entry and began of the event that was taken last."""
