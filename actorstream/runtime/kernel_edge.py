@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 PAYS_NS = 30_000
 """Kernels of a batch that are worth a thread of the pool, ns: what handing one over and taking it back costs."""
 AHEAD_NS = 2_000_000
-"""Kernels that are under way for each thread, ns at the measured cost. With 0.2 ms threads slept between the loop's turns:
-kernels of 50 us were slower with a second thread than without, and with 2 ms 1.2 times as fast."""
+"""Kernels that are under way for each thread, ns at the measured cost. With 0.2 ms threads slept between the loop's turns,
+and kernels of 50 us were slower with a second thread than without; of 0.8 ms on they were not."""
 MOST_UNDER_WAY = 256
 """Batches of one edge at the most whose kernels wait, run, or have run before their turn."""
 
