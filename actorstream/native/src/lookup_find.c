@@ -46,48 +46,10 @@ static void asked_numbers(const asked *ask, uint64_t *out)
         numbers(data + ask->row * key->width, key->width, ask->how[0], ask->rows, out);
 }
 
-AS_INLINE void narrow_places_body(uint32_t *key, uint32_t least, uint32_t span, int64_t rows)
-{
-    for (int64_t i = 0; i < rows; i++) {
-        const uint32_t at = key[i] - least;
-        key[i] = at < span ? at : span;
-    }
-}
-AS_VERSIONS(narrow_places, (uint32_t *key, uint32_t least, uint32_t span, int64_t rows), (key, least, span, rows))
-
-/* Keys of 32 bits, with places of as many: 0.6 ns a row on Zen 4, where keys of 64 bits take 1.1. The limits by
-   themselves in between: as a branch in one loop they are 10% quicker if all keys are in the table, and three times as
-   slow if a third is not. */
-static void find_narrow(const as_lookup *lookup, const asked *ask, uint32_t *found)
-{
-    const uint32_t *direct = lookup->memory;
-    const u32_any *keys = (const u32_any *)ask->key->data + ask->key->first;
-    for (int64_t i = 0; i < ask->rows; i++)
-        found[i] = keys[ask->index[i]];
-    narrow_places(found, (uint32_t)lookup->least, (uint32_t)lookup->span, ask->rows);
-    for (int64_t i = 0; i < ask->rows; i++)
-        found[i] = direct[found[i]];
-}
-
-/* Whether all numbers of the table are of the 32 bits that `how` reads. */
-static bool is_narrow(const as_lookup *lookup, uint32_t how)
-{
-    const uint64_t last = lookup->least + lookup->span - 1;
-    if (lookup->span == 0)
-        return false;
-    if (how == AS_HASH_SIGNED)
-        return (int64_t)lookup->least == (int32_t)lookup->least && (int64_t)last == (int32_t)last;
-    return how == AS_HASH_UNSIGNED && lookup->least <= UINT32_MAX && last <= UINT32_MAX;
-}
-
 static void find_dense(const as_lookup *lookup, const asked *ask, uint32_t *found)
 {
     uint64_t keys[BLOCK];
     const uint32_t *direct = lookup->memory;
-    if (ask->index != NULL && ask->key->width == 4 && is_narrow(lookup, ask->how[0])) {
-        find_narrow(lookup, ask, found);
-        return;
-    }
     asked_numbers(ask, keys);
     places(keys, lookup->least, lookup->span, ask->rows, found);
     for (int64_t i = 0; i < ask->rows; i++)
