@@ -38,12 +38,12 @@ NO_CLASS: Any = type("NoClass", (), {})
 
 
 class Pace:
-    """How many rows are due at a given rate. Pure: the clock is an argument."""
+    """How many rows are due at a given rate, of which `full` make a batch. Pure: the clock is an argument."""
 
-    def __init__(self, rate: float) -> None:
+    def __init__(self, rate: float, full: int = sys.maxsize) -> None:
         self.rate = rate
-        self.least = max(1, int(rate * PACE_NS / 1e9))
-        """Rows that are worth a batch: a millisecond's."""
+        self.least = max(1, min(int(rate * PACE_NS / 1e9), full))
+        """Rows that are worth a batch: a millisecond's, or a full one."""
         self.started = 0
         self.sent = 0
 
@@ -96,7 +96,7 @@ class SourceUnit(Unit):
         self._bad_rows = 0
         self.source = source
         self.batch_size = batch_size
-        self.pace = Pace(rate) if rate else None
+        self.pace = Pace(rate, batch_size) if rate else None
         self.most_rows = sys.maxsize
         """Rows after which a turn ends, if a schedule says so."""
         self.draining = False

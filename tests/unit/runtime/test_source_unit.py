@@ -70,6 +70,13 @@ def test_above_a_thousand_rows_a_second_a_milliseconds_worth_goes_at_a_time() ->
     assert pace.wait(SECOND + 400_000) == pytest.approx(0.0006)
 
 
+def test_a_full_batch_goes_before_the_millisecond_is_over() -> None:
+    pace = Pace(50_000.0, full=10)
+    pace.sent = pace.due(SECOND)
+    assert [pace.due(SECOND + us * 1000) for us in (100, 200, 1000)] == [0, 10, 50]
+    assert pace.wait(SECOND + 100_000) == pytest.approx(0.0001)
+
+
 def test_time_that_the_first_rows_took_to_read_is_not_made_up_for() -> None:
     pace = Pace(1000.0)
     assert pace.due(SECOND) == 1
