@@ -43,20 +43,47 @@ def test_trials_without_results_get_a_hint():
     assert hint(sustained(HELD, FAILED)) == ""
 
 
-def test_the_drawing_has_a_point_a_trial_and_a_line_at_the_best_rate():
-    root = ElementTree.fromstring(svg(sustained(HELD, FAILED)))
-    space = "{http://www.w3.org/2000/svg}"
-    circles = root.findall(f"{space}circle")
-    assert [circle.get("class") for circle in circles] == ["held", "failed"]
-    assert [title.text for title in root.iter(f"{space}title")][1] == f"4,000,000/s: {FAILED.reason}"
-    best = next(each for each in root.findall(f"{space}line") if each.get("class") == "best")
-    assert best.get("x1") == circles[0].get("cx")
-    texts = [text.text for text in root.findall(f"{space}text")]
-    assert "ysb<bench>: sustainable throughput" in texts and "1 M/s held" in texts
+SPACE = "{http://www.w3.org/2000/svg}"
+SILENT = Verdict(2e6, True, "", 2e6, 0.03, math.nan, math.nan, 0)
+SLOW = Verdict(3e6, False, "latency rose from 0.1 to 0.4 s", 3e6, 0.2, 0.3, 0.5, 99)
+
+
+def test_the_drawing_has_a_point_a_trial_at_its_p99_and_a_line_at_the_best_rate():
+    root = ElementTree.fromstring(svg(sustained(HELD, SLOW)))
+    held, slow = (each for each in root.findall(f"{SPACE}circle") if len(each))
+    assert [held.get("class"), slow.get("class")] == ["held", "failed"]
+    assert [title.text for title in root.iter(f"{SPACE}title")] == [
+        "1,000,000/s: held, p99 12.3 ms",
+        f"3,000,000/s: {SLOW.reason}, p99 500 ms",
+    ]
+    best = next(each for each in root.findall(f"{SPACE}line") if each.get("class") == "best")
+    assert best.get("x1") == held.get("cx")
+    (curve,) = root.findall(f"{SPACE}polyline")
+    assert curve.get("points") == " ".join(f"{each.get('cx')},{each.get('cy')}" for each in (held, slow))
+    texts = [text.text for text in root.findall(f"{SPACE}text")]
+    assert "ysb<bench>: sustainable throughput" in texts and "1 M/s held, p99 12.3 ms" in texts
+
+
+def test_trials_without_results_are_squares_beside_the_curve_and_the_legend_says_what_they_are():
+    root = ElementTree.fromstring(svg(sustained(HELD, SILENT, FAILED)))
+    squares = [each.get("class") for each in root.findall(f"{SPACE}rect") if len(each)]
+    assert squares == ["held silent", "failed silent"]
+    (curve,) = root.findall(f"{SPACE}polyline")
+    assert len((curve.get("points") or "").split()) == 1
+    texts = [text.text for text in root.findall(f"{SPACE}text")]
+    assert "held, no results: how far the source was behind" in texts and "not held" not in texts
+
+
+def test_of_a_rate_that_was_tried_twice_the_curve_takes_the_trial_that_held():
+    again = Verdict(1e6, False, "a hiccup", 9e5, 0.1, 0.2, 0.4, 50)
+    root = ElementTree.fromstring(svg(sustained(again, HELD, SLOW)))
+    (curve,) = root.findall(f"{SPACE}polyline")
+    assert len((curve.get("points") or "").split()) == 2
+    assert len([each for each in root.findall(f"{SPACE}circle") if len(each)]) == 3
 
 
 def test_one_trial_alone_can_be_drawn_and_none_cannot():
-    assert "circle" in svg(sustained(FAILED))
+    assert "failed silent" in svg(sustained(FAILED))
     with pytest.raises(ValueError, match="no trial"):
         svg(sustained())
 
