@@ -111,7 +111,12 @@ def check(workload: Workload, ran: Ran, results: Path) -> None:
     for actor, column in workload.counted:
         counted = sum(int(row[column]) for row in rows)
         came = ran.report["events_out"][actor] * workload.windows
-        if counted != came or not came:
+        if not came:
+            raise JobError(
+                f"{workload.file.name}: the run was ended before a row of {actor!r} came; the machine is too busy for runs "
+                "of this length: try again, or without --quick"
+            )
+        if counted != came:
             raise JobError(
                 f"{workload.file.name}: the {len(rows)} results count {counted} rows of {actor!r}, and {came} came"
             )

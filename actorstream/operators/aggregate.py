@@ -14,7 +14,7 @@ from actorstream.operators.aggregation.runs import Runs
 from actorstream.operators.checks import same_inputs
 from actorstream.operators.expressions import RowErrors
 from actorstream.operators.failed_rows import without_failed
-from actorstream.windows.spec import COUNT
+from actorstream.windows.spec import COUNT, WindowTable
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -53,7 +53,7 @@ class Aggregate(Actor):
         self,
         aggregates: dict[str, Any],
         key: str | list[str] | None = None,
-        window: dict[str, Any] | None = None,
+        window: WindowTable | None = None,
         allowed_lateness: timedelta | None = None,
         emit: Literal["final", "updates"] = "final",
         every: Any = None,

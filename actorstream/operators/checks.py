@@ -26,7 +26,7 @@ def same_inputs(inputs: list[Schema]) -> list[Problem]:
     return [
         Problem(
             f"inputs.{number}",
-            f"its rows are {_difference(first, other)}",
+            f"has rows {_difference(first, other)}",
             f"inputs of one schema: {', '.join(map(str, first.fields))}",
             "a map with `set` and `select` in between can make them the same",
         )

@@ -14,7 +14,7 @@ from actorstream.operators.joining.matching import matches
 from actorstream.operators.joining.pending import Closing, Pending
 from actorstream.operators.joining.windowed import WindowedFields
 from actorstream.windows.sliding import SlidingWindows
-from actorstream.windows.spec import SLIDING, TUMBLING, WindowSpec, parse_window
+from actorstream.windows.spec import SLIDING, TUMBLING, WindowSpec, WindowTable, parse_window
 from actorstream.windows.watermark import NOTHING
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ class Join(Actor):
 
     def __init__(
         self,
-        window: dict[str, Any],
+        window: WindowTable,
         on: str | list[str] | dict[str, str],
         how: Literal["inner", "left", "right", "outer"] = "inner",
         allowed_lateness: timedelta | None = None,

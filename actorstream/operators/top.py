@@ -23,7 +23,7 @@ from actorstream.operators.joining.whole import WholeStream
 from actorstream.operators.joining.windowed import END, START, bound_kind
 from actorstream.topology.nearest import did_you_mean, listed
 from actorstream.windows.sliding import SlidingWindows
-from actorstream.windows.spec import SLIDING, TUMBLING, WindowSpec, parse_window
+from actorstream.windows.spec import SLIDING, TUMBLING, WindowSpec, WindowTable, parse_window
 from actorstream.windows.watermark import NOTHING
 
 if TYPE_CHECKING:
@@ -59,7 +59,7 @@ class Top(Actor):
         self,
         n: int,
         by: str | list[str],
-        window: dict[str, Any] | None = None,
+        window: WindowTable | None = None,
         key: str | list[str] | None = None,
         allowed_lateness: timedelta | None = None,
     ) -> None:

@@ -80,8 +80,10 @@ def check_class(actor: GraphActor, written: Written, problems: list[Problem]) ->
 
 
 def _path_of(where: str, actor: str) -> tuple[str | int, ...]:
-    """The key path of a problem that a class reports: ``path``, ``window.size`` or ``actors.NAME.path``."""
-    steps = [step for step in where.removeprefix(f"actors.{actor}").split(".") if step]
+    """The key path of a problem that a class reports: ``path``, ``window.size``, ``inputs.1`` or ``actors.NAME.path``."""
+    steps: list[str | int] = [step for step in where.removeprefix(f"actors.{actor}").split(".") if step]
+    if len(steps) > 1 and steps[0] == "inputs":
+        steps[1] = int(steps[1])
     return ("actors", actor, *steps) if steps != [actor] else ("actors", actor)
 
 

@@ -8,13 +8,18 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import Any
+from typing import Annotated, Any
+
+import msgspec
 
 from actorstream.errors import Problem
 from actorstream.events.schema import TIME_UNITS
 from actorstream.topology.nearest import did_you_mean, listed
 from actorstream.topology.quantities import parse_duration
 
+WINDOW_ALLOWED = 'a table such as { type = "tumbling", size = "10s" }'
+WindowTable = Annotated[dict[str, Any], msgspec.Meta(description=WINDOW_ALLOWED)]
+"""The key `window` of an operator, as a topology says it."""
 TUMBLING, SLIDING, SESSION, COUNT = "tumbling", "sliding", "session", "count"
 
 REQUIRED: dict[str, tuple[str, ...]] = {
@@ -98,8 +103,7 @@ def parse_window(
     """
     problems: list[Problem] = []
     if not isinstance(table, Mapping):
-        allowed = 'a table such as { type = "tumbling", size = "10s" }'
-        return None, [Problem(where, f"is {table!r}", allowed)]
+        return None, [Problem(where, f"is {table!r}", WINDOW_ALLOWED)]
     kind = table.get("type")
     if kind not in REQUIRED:
         said = "has no type" if kind is None else f"is {kind!r}"
@@ -109,9 +113,9 @@ def parse_window(
     for name in table:
         if name not in known:
             allowed = f"of a {kind} window: {listed(known)}"
-            problems.append(
-                Problem(f"{where}.{name}", "is not a key", allowed, did_you_mean(str(name), known))
-            )
+            other = [each for each in REQUIRED if name in REQUIRED[each]]
+            hint = f"{listed(map(repr, other))} windows have one" if other else did_you_mean(str(name), known)
+            problems.append(Problem(f"{where}.{name}", "is not a key", allowed, hint))
     values: dict[str, int] = {}
     for name in REQUIRED[kind]:
         if name not in table:

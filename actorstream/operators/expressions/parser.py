@@ -85,7 +85,8 @@ class _Parser:
             hint = f"write {token.value.lower()!r}"
         elif token.kind == "op" and token.value in "*/" and self.at and self.tokens[self.at - 1].value == "*":
             hint = "there is no power operator: write x * x"
-        return ExpressionError(self.text, token.start, token.end, f"unexpected {token}", allowed, hint)
+        message = "ends too soon" if token.kind == "end" else f"unexpected {token}"
+        return ExpressionError(self.text, token.start, token.end, message, allowed, hint)
 
     # -- grammar
 

@@ -27,6 +27,6 @@ def test_inputs_of_another_schema_are_refused_with_what_differs() -> None:
     less = rows.through("map", name="less", select=["at", "price"])
     rows.through(Union, less, name="both").collect()
     with pytest.raises(
-        ConfigurationError, match="its rows are without 'quantity', without 'kind', without 'note'"
+        ConfigurationError, match="has rows without 'quantity', without 'kind', without 'note'"
     ):
         topology.graph()
