@@ -33,7 +33,7 @@ def test_a_lost_row_fails_the_run(tmp_path: Path) -> None:
 
 
 def test_a_run_without_rows_fails(tmp_path: Path) -> None:
-    with pytest.raises(JobError, match="count 0 rows"):
+    with pytest.raises(JobError, match="ended before a row of 'campaigns' came"):
         check(YSB, Ran({"events_out": {"campaigns": 0}}, []), written(tmp_path))
 
 
