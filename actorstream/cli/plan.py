@@ -64,9 +64,9 @@ def plan(
         Writes the execution plan to this file, for `launch --plan`.
     """
     from actorstream.runtime.compile import available, make_plan
-    from actorstream.runtime.merge_operators import merged_by_operators
     from actorstream.runtime.preaggregate import pre_aggregated
     from actorstream.runtime.registry import registry
+    from actorstream.runtime.timestamp.merge_operators import merged_by_operators
     from actorstream.topology.inputs import read_inputs
     from actorstream.topology.plan import check_plan, load_plan
 

@@ -129,7 +129,7 @@ async def run_worker(job: Job, process: int, fabric: Fabric | None, control: Con
 def _worker_of(job: Job) -> type[Worker]:
     if job.deploy.schedule == "none":
         return Worker
-    from actorstream.runtime.scheduled_worker import ScheduledWorker
+    from actorstream.runtime.pool.worker import ScheduledWorker
 
     return ScheduledWorker
 

@@ -8,7 +8,7 @@ import msgspec
 
 from actorstream.runtime.control import Begun, ControlPipe, Snapshot
 from actorstream.runtime.hooks import operator_error
-from actorstream.runtime.timed_replica import TimedReplica
+from actorstream.runtime.timestamp.replica import TimedReplica
 
 if TYPE_CHECKING:
     from actorstream.runtime.replica import Replica

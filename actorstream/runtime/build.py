@@ -20,24 +20,24 @@ from actorstream.runtime.direct_edge import DirectEdge, takes_events
 from actorstream.runtime.hooks import EventCall, operator_error
 from actorstream.runtime.idle_output import IdleOutLane
 from actorstream.runtime.idleness import IDLE_WORD, IdleInLane, Idleness
-from actorstream.runtime.kernel_edge import KernelEdge
-from actorstream.runtime.numbered_replica import NumberedReplica
-from actorstream.runtime.numbering import Follower, Numberer, Numbering
 from actorstream.runtime.operator_unit import InLane, OperatorUnit
 from actorstream.runtime.output import ChannelEdge, LaneEdge, OutLane
-from actorstream.runtime.pooled_serial_unit import PooledSerialUnit
-from actorstream.runtime.pooled_unit import ExclusiveUnit
+from actorstream.runtime.pool.kernel_edge import KernelEdge
+from actorstream.runtime.pool.serial_unit import PooledSerialUnit
+from actorstream.runtime.pool.shared_unit import SharedUnit
+from actorstream.runtime.pool.unit import ExclusiveUnit
 from actorstream.runtime.replica import Replica
 from actorstream.runtime.restoring import restore_replicas
 from actorstream.runtime.routing import make_router
-from actorstream.runtime.serial_output import ByNumber, SerialLane
-from actorstream.runtime.serial_unit import SerialInLane, SerialUnit, SideLane
-from actorstream.runtime.shared_unit import SharedUnit
+from actorstream.runtime.serial.numbering import Follower, Numberer, Numbering
+from actorstream.runtime.serial.output import ByNumber, SerialLane
+from actorstream.runtime.serial.replica import NumberedReplica
+from actorstream.runtime.serial.unit import SerialInLane, SerialUnit, SideLane
 from actorstream.runtime.single_row import row_format, single_decoder, single_sender, single_taker
 from actorstream.runtime.source_unit import SourceUnit
-from actorstream.runtime.timed_replica import TimedReplica
-from actorstream.runtime.timed_source import MergedPartitions, TimedSourceUnit
-from actorstream.runtime.timestamp_build import timed_source, timestamp_unit
+from actorstream.runtime.timestamp.build import timed_source, timestamp_unit
+from actorstream.runtime.timestamp.replica import TimedReplica
+from actorstream.runtime.timestamp.source import MergedPartitions, TimedSourceUnit
 from actorstream.runtime.unit import Unit
 from actorstream.runtime.wire import inherits
 from actorstream.windows.watermark import PartitionWatermarks
@@ -47,7 +47,7 @@ if TYPE_CHECKING:
 
     from actorstream.events.row_format import RowFormat
     from actorstream.runtime.compile import Job, Link
-    from actorstream.runtime.scheduled_worker import ScheduledWorker
+    from actorstream.runtime.pool.worker import ScheduledWorker
     from actorstream.runtime.worker import Worker
     from actorstream.topology.graph import Edge
     from actorstream.topology.plan import PlannedReplica

@@ -23,13 +23,13 @@ from actorstream.placement.base import find_placement
 from actorstream.runtime.dependency.compile import deployments, frontier_words, placed_wires, tree_links
 from actorstream.runtime.fuse import fusible
 from actorstream.runtime.idleness import IDLE_WORD, idle_sources
-from actorstream.runtime.merge_operators import merged_by_operators
 from actorstream.runtime.planning import with_programs
-from actorstream.runtime.pooling import has_pool, joined, kernels, needed, pool_limits
+from actorstream.runtime.pool.pooling import has_pool, joined, kernels, needed, pool_limits
 from actorstream.runtime.preaggregate import pre_aggregated
 from actorstream.runtime.registry import registry
 from actorstream.runtime.routing import FEW_ROWS
-from actorstream.runtime.serial_output import SERIAL_WORD
+from actorstream.runtime.serial.output import SERIAL_WORD
+from actorstream.runtime.timestamp.merge_operators import merged_by_operators
 from actorstream.runtime.wire import Wire, listeners, wires
 from actorstream.scheduling import SCHEDULES
 from actorstream.topology.available import Available, check_deploy

@@ -36,8 +36,8 @@ if TYPE_CHECKING:
     from actorstream.events.feed import Feed
     from actorstream.native.arena import Arena
     from actorstream.runtime.gathering import Gathered
-    from actorstream.runtime.numbering import Stamp
     from actorstream.runtime.output import Edge
+    from actorstream.runtime.serial.numbering import Stamp
     from actorstream.runtime.two_phase import TwoPhase
     from actorstream.runtime.unit import Unit
 

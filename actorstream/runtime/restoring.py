@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from actorstream.runtime.hooks import operator_error
-from actorstream.runtime.timed_replica import TimedReplica
+from actorstream.runtime.timestamp.replica import TimedReplica
 
 if TYPE_CHECKING:
     from actorstream.checkpoint.checkpoint import Checkpoint

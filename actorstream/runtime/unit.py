@@ -20,8 +20,8 @@ from actorstream.runtime.static_inputs import StaticInputs
 from actorstream.transports.base import FrameKind
 
 if TYPE_CHECKING:
-    from actorstream.runtime.kernel_edge import KernelEdge
     from actorstream.runtime.operator_unit import InLane
+    from actorstream.runtime.pool.kernel_edge import KernelEdge
     from actorstream.runtime.worker import Worker
 
 TURN_FRAMES = 64

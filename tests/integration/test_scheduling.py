@@ -30,8 +30,8 @@ NAMES = list(SCHEDULES)
 @pytest.fixture(autouse=True)
 def threads_take_what_does_not_pay(monkeypatch: pytest.MonkeyPatch) -> None:
     """The rows of these tests are few, so their kernels are short; the loop's thread would do everything."""
-    monkeypatch.setattr("actorstream.runtime.pool.PAYS_NS", 0)
-    monkeypatch.setattr("actorstream.runtime.kernel_edge.PAYS_NS", 0)
+    monkeypatch.setattr("actorstream.runtime.pool.pool.PAYS_NS", 0)
+    monkeypatch.setattr("actorstream.runtime.pool.kernel_edge.PAYS_NS", 0)
 
 
 def chain(count: int) -> Topology:

@@ -21,7 +21,7 @@ def written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     for name, body in re.findall(r"```python\n# (\w+\.py)\n(.*?)```", PAGE.read_text(), re.DOTALL):
         (tmp_path / name).write_text(body)
     monkeypatch.syspath_prepend(str(tmp_path))
-    monkeypatch.setattr("actorstream.runtime.pool.PAYS_NS", 0)
+    monkeypatch.setattr("actorstream.runtime.pool.pool.PAYS_NS", 0)
     return tmp_path
 
 

@@ -18,7 +18,7 @@ from actorstream.launch.launcher import Launcher
 from actorstream.launch.resume import restore_job
 from actorstream.launch.run import RunResult, run_job
 from actorstream.metrics.counters import Counter
-from actorstream.runtime.timestamp_unit import TimestampUnit
+from actorstream.runtime.timestamp.unit import TimestampUnit
 from actorstream.topology.builder import Topology
 from tests.integration.parts import Collect
 from tests.integration.test_recovery_hooks import job_of

@@ -1,0 +1,113 @@
+"""The kernels of a process that its pool runs: the edges they belong to, which of them threads look at first, and how the
+event loop hears of what is done. Decides by the scheduler's heuristic; runs nothing itself."""
+
+from __future__ import annotations
+
+import os
+from contextlib import suppress
+from time import monotonic_ns
+from typing import TYPE_CHECKING
+
+from actorstream.native.memory import create_eventfd
+from actorstream.native.pool import KernelPool
+from actorstream.runtime.pool.kernel_edge import MOST_UNDER_WAY
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from actorstream.runtime.pool.kernel_edge import KernelEdge
+    from actorstream.runtime.unit import Unit
+    from actorstream.scheduling.base import Operator
+    from actorstream.scheduling.scheduler import Scheduler
+
+RANK_EVERY = 64
+"""Turns of the loop between two looks at which kernels come first."""
+
+
+class Kernels:
+    """All kernel edges of a process, and the native pool behind them. The loop's thread calls everything here, but for
+    `work` and `recall`.
+
+    Args:
+        units: of the worker, in topological order.
+        operators: of the units, by their identity.
+        scheme: of the reordering buffers.
+        spin_ns: how long a thread looks for a kernel before it sleeps.
+    """
+
+    def __init__(
+        self,
+        units: Sequence[Unit],
+        operators: dict[int, Operator],
+        scheduler: Scheduler,
+        *,
+        threads: int,
+        scheme: str,
+        spin_ns: int,
+        slice_ns: int,
+    ) -> None:
+        self.edges: list[KernelEdge] = [edge for unit in units for edge in unit.kernels]
+        self.threads, self._slice_ns, self._scheduler = threads, slice_ns, scheduler
+        self._operators = [operators[id(edge.unit)] for edge in self.edges]
+        self.eventfd = create_eventfd()
+        self.pool = KernelPool(
+            len(self.edges), 2 * MOST_UNDER_WAY, threads, self.eventfd, scheme=scheme, spin_ns=spin_ns
+        )
+        self._turns = 0
+        self.work, self.recall = self.pool.work, self.pool.recall
+        self.help, self.waiting = self.pool.help, self.pool.waiting
+        for lane, edge in enumerate(self.edges):
+            edge.open(self.pool, lane)
+
+    def done(self) -> list[Unit]:
+        """Units that have something to collect."""
+        return [edge.unit for edge in self.edges if edge.is_done()]
+
+    def are_under_way(self) -> bool:
+        return any(edge.is_under_way() for edge in self.edges)
+
+    def worked(self, unit: Unit) -> int:
+        """Time that threads of the pool have spent for a unit since the last time, ns. Plans ahead by it."""
+        took = 0
+        for edge in unit.kernels:
+            took += edge.took_ns
+            edge.took_ns = 0
+            edge.plan(self._slice_ns, self.threads + 1)
+        return took
+
+    def rank(self) -> None:
+        """Now and then: the order in which threads look at the lanes is that in which the heuristic would choose their
+        operators, and of one operator the latest first. Under the pool's lock."""
+        self._turns += 1
+        if len(self.edges) < 2 or self._turns % RANK_EVERY != 1:
+            return
+        left = sorted({each.index: each for each in self._operators}.items())
+        now = monotonic_ns()
+        ranked: list[int] = []
+        while left:
+            chosen = self._scheduler.heuristic.choose([each for _, each in left], now)
+            left = [each for each in left if each[0] != chosen.index]
+            own = [lane for lane, each in enumerate(self._operators) if each is chosen]
+            ranked.extend(reversed(own))
+        self.pool.rank(ranked)
+
+    # -- sleeping
+
+    def park(self) -> bool:
+        """Whether the loop may sleep: `eventfd` will tell. False: something is done."""
+        if self.pool.park() or not any(edge.is_done() for edge in self.edges):
+            return True  # what is done and has no credit waits for others than threads
+        self.pool.unpark()
+        return False
+
+    def unpark(self) -> None:
+        self.pool.unpark()
+
+    def heard(self) -> None:
+        """The eventfd has told."""
+        with suppress(BlockingIOError):
+            os.read(self.eventfd, 8)
+
+    def close(self) -> None:
+        """After all threads have returned."""
+        os.close(self.eventfd)

@@ -1,0 +1,174 @@
+"""Serial numbers at the sending side: who gives them, who keeps them, and how rows say their place within one.
+
+A number on the wire is hand-over x phases + phase: phase 0 for rows that descend from the hand-over's rows, phase
+1 + rank for what the actor of that rank fires when a heartbeat that came behind them passes, so that what is fired
+further down comes later. What actors emit at their end has a hand-over of its own behind all others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from actorstream.errors import SchemaError
+from actorstream.topology.serial import POSITION
+
+if TYPE_CHECKING:
+    from actorstream.events.batch import Batch
+    from actorstream.runtime.serial.output import SerialLane
+    from actorstream.topology.serial import Numbered
+
+END_HAND_OVER = 1 << 46
+"""The hand-over of rows that are emitted at the end; with up to 65,536 actors its numbers are positive int64."""
+REPLICA_SHIFT = 40
+"""Where the replica's number stands in an ordinal, above a count of rows."""
+ASIDE = -(1 << 62)
+"""Where the positions begin of rows that a timer brings: before the number's other rows."""
+
+
+class Numbering:
+    """The number that one unit works on, behind one numbering point, and what it has promised.
+
+    Before rows of a number are sent on any lane, that number is promised on all of them: so nobody waits for a lane
+    whose rows would have to pass somebody who waits in turn. All lanes count as promised 0 from the start.
+
+    Attributes:
+        number: of the rows that are being emitted.
+        is_open: whether a number is being worked on; else rows come from a timer, and get the next number.
+        promised: no lower number will be sent any more.
+    """
+
+    __slots__ = ("is_open", "lanes", "number", "phases", "promised")
+
+    def __init__(self, phases: int) -> None:
+        self.phases = phases
+        self.number = self.promised = 0
+        self.is_open = False
+        self.lanes: list[SerialLane] = []
+
+    def promise(self, number: int) -> None:
+        """Promises on every lane that no lower number follows; a lower promise changes nothing."""
+        if number > self.promised:
+            self.promised = number
+            for lane in self.lanes:
+                lane.promise(number)
+
+
+class Stamp:
+    """What a replica does to the rows that it emits into a serial region. `aside`: a timer's rows, not the input's."""
+
+    def __init__(self, numbering: Numbering, described: Numbered, replica: int) -> None:
+        self.numbering, self.described = numbering, described
+        self.columns = described.columns
+        self.base = replica << REPLICA_SHIFT
+        self.own_phase = 1 + described.rank
+        self.aside = False
+        self._count = 0
+
+    def parts(self, batch: Batch) -> Iterator[Batch]:
+        """The batch as it is to be pushed, while `numbering.number` is its number."""
+        raise NotImplementedError
+
+    def fire(self) -> None:
+        """A heartbeat passes: what the actor emits now comes behind the rows of the number."""
+
+    def pass_on(self) -> None:
+        """The heartbeat is about to be sent on."""
+
+    def passed(self) -> None:
+        """The heartbeat was sent on."""
+
+    def end(self) -> None:
+        """The input has ended: what the actor emits now is its last."""
+
+    def _running(self, rows: int) -> np.ndarray:
+        first = self._count
+        self._count = first + rows
+        return np.arange(first, first + rows)
+
+
+class Numberer(Stamp):
+    """Of the numbering point: each batch it emits is a hand-over, cut where it is larger than `batch_size` rows."""
+
+    def __init__(self, numbering: Numbering, described: Numbered, replica: int, batch_size: int) -> None:
+        super().__init__(numbering, described, replica)
+        self.batch_size = batch_size
+        self._hand_over = 0
+
+    def parts(self, batch: Batch) -> Iterator[Batch]:
+        numbering, phases = self.numbering, self.numbering.phases
+        limit = self.batch_size
+        for first in range(0, batch.rows, limit):
+            part = batch if batch.rows <= limit else batch.slice(first, min(limit, batch.rows - first))
+            part.entry_min, part.entry_max, part.began = batch.entry_min, batch.entry_max, batch.began
+            numbering.number = self._hand_over * phases
+            numbering.is_open = True
+            yield part.with_system(**{POSITION: np.arange(part.rows)}) if self.columns else part
+            self._next()
+
+    def pass_on(self) -> None:
+        numbering = self.numbering
+        numbering.number = self._hand_over * numbering.phases + self.own_phase
+        numbering.is_open = True
+
+    def passed(self) -> None:
+        self._next()
+
+    def _next(self) -> None:
+        self._hand_over += 1
+        self.numbering.is_open = False
+        self.numbering.promise(self._hand_over * self.numbering.phases)
+
+
+class Follower(Stamp):
+    """Of everybody behind it: rows keep the number of the rows that they come from."""
+
+    def __init__(self, numbering: Numbering, described: Numbered, replica: int) -> None:
+        super().__init__(numbering, described, replica)
+        self._number = -1
+
+    def parts(self, batch: Batch) -> Iterator[Batch]:
+        numbering = self.numbering
+        if not numbering.is_open:
+            numbering.number = numbering.promised
+        if numbering.number != self._number:
+            self._number, self._count = numbering.number, 0
+        yield self._placed(batch) if self.columns else batch
+
+    def _placed(self, batch: Batch) -> Batch:
+        described, rows = self.described, batch.rows
+        phase = self._number % self.numbering.phases
+        running = self._running(rows)
+        system: dict[str, Any]
+        if self.aside or not self.numbering.is_open or phase == self.own_phase:
+            system = {name: np.zeros(rows, np.int64) for name in self.columns}
+            if self.aside or not self.numbering.is_open:
+                system[POSITION] = ASIDE + self.base + running
+            else:
+                times = batch.event_times()
+                system[POSITION] = self.base + running if times is None else times
+        elif described.places:
+            system = {POSITION: self.base + running if phase else running}
+        else:
+            if POSITION not in batch.system:
+                raise SchemaError(
+                    f"rows of {batch.schema.name} carry no {POSITION}: on_batch dropped their lineage, which a serial "
+                    "edge downstream needs; use batch.take(...), batch.with_columns(...) or Batch.of(..., origin=rows)"
+                )
+            system = {}
+        if described.ordinal:
+            system[described.ordinal] = self.base + running
+        return batch.with_system(**system) if system else batch
+
+    def fire(self) -> None:
+        numbering = self.numbering
+        numbering.number += self.own_phase - numbering.number % numbering.phases
+        numbering.promise(numbering.number)
+
+    def end(self) -> None:
+        numbering = self.numbering
+        numbering.number = END_HAND_OVER * numbering.phases + self.own_phase
+        numbering.is_open = True
+        numbering.promise(numbering.number)

@@ -1,0 +1,244 @@
+"""Channels into a unit with timestamp input, and how rows of several become one batch. Decides nothing about order."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from actorstream.events.batch import Batch
+from actorstream.events.column import Column
+from actorstream.native.merge import Tags, gather
+from actorstream.runtime.idleness import IDLE_WORD
+from actorstream.runtime.operator_unit import InLane
+from actorstream.runtime.timestamp.merged_rows import packed
+from actorstream.runtime.timestamp.spill import Spill
+from actorstream.transports.base import FRONTIER_END, Frame, FrameKind, ReceiveChannel
+
+if TYPE_CHECKING:
+    from actorstream.events.schema import Schema
+
+_SPILLED = Frame(FrameKind.DATA)
+"""The head of a lane whose next rows are in the spill."""
+_ZEROS = np.zeros(1, np.int64)
+
+
+MOST_RUN = 1024
+"""Frames that are taken in at once."""
+_THERE = Frame(FrameKind.HEARTBEAT)
+"""Says only that something waits behind the frames that are worked on."""
+
+
+class TimestampInLane(InLane):
+    """A channel that brings rows in the order (event time, `columns`). `rank`: of its input; `local`: whether the producer
+    is in this process, so that payloads are batches.
+
+    The frames that are worked on stay in the channel until their rows have gone, unless a tie keeps them."""
+
+    __slots__ = (
+        "batches",
+        "buffered",
+        "by_value",
+        "columns",
+        "idles",
+        "local",
+        "open",
+        "over",
+        "packs",
+        "rank",
+        "spill",
+    )
+
+    def __init__(
+        self,
+        index: int,
+        input_name: str,
+        channel: ReceiveChannel,
+        decode: Callable[[Frame], Batch],
+        *,
+        local: bool = False,
+        rank: int,
+        columns: tuple[str, ...] = (),
+        by_value: bool = False,
+    ) -> None:
+        super().__init__(index, input_name, channel, decode)
+        self.rank, self.columns, self.by_value, self.local = rank, columns, by_value, local
+        self.idles = channel.channel.frontiers > IDLE_WORD
+        self.packs: Schema | None = None
+        """What selections are gathered as when they are taken in, since they are to be merged; None: they are not."""
+        self.open = 0
+        """Frames at the head of the channel that were taken in, and not consumed yet."""
+        self.batches: deque[Batch] = deque()
+        """Rows that were taken in and have not gone, oldest first; what lies behind the first has left the channel."""
+        self.buffered = 0
+        """Bytes of rows that have left the channel and wait here for their tie."""
+        self.spill = Spill(f"input {input_name!r}")
+        """Rows behind these, which have left the channel too."""
+        self.over = False
+        """Whether the channel has ended; the lane has once nothing is left in the spill."""
+
+    def head(self) -> Frame | None:
+        """The first frame that was not taken in; while others are worked on, only whether there is one."""
+        if self.spill and not self.batches:
+            return _SPILLED
+        if self.open:
+            return _THERE if self.channel.waiting() > self.open else None
+        return self.channel.peek()
+
+    def is_idle(self) -> bool:
+        return self.idles and bool(self.channel.frontier(IDLE_WORD) & 1)
+
+    def frontier(self) -> int:
+        """What the producer promises; while it is idle nobody waits for it."""
+        if self.ended or self.is_idle():
+            return FRONTIER_END
+        return self.channel.frontier(0)
+
+    def take_in(self) -> Batch:
+        """The rows of the head, which is data, and of what follows it in the same payload."""
+        if self.spill and not self.batches:
+            self.take_back(self.spill.take())
+            return self.batches[0]
+        self.buffer()
+        channel = self.channel
+        frame = channel.peek()
+        assert frame is not None
+        count, rows = channel.run(MOST_RUN)
+        if count == 1:
+            batch = self.decode(frame)
+            if self.local and rows != batch.rows:
+                batch = batch.slice(frame.first, rows)
+        else:
+            batch = self._run(frame, rows)
+        if self.packs is not None:
+            batch = packed(batch, self.packs)
+        batch.entry_min, batch.entry_max, batch.began = frame.min_entry, frame.max_entry, frame.began
+        self.batches.append(batch)
+        self.open = count
+        return batch
+
+    def put_aside(self) -> None:
+        """The rows that were taken in last wait in the spill."""
+        self.spill.put(self.batches.pop())
+        if self.open:
+            self.consume_open()
+
+    def take_back(self, batch: Batch) -> None:
+        """Rows that have left the channel before, which wait here from now on."""
+        self.batches.append(batch)
+        self.buffered += batch.nbytes
+
+    def _run(self, frame: Frame, rows: int) -> Batch:
+        if self.local:
+            whole: Batch = frame.payload
+            return whole if whole.rows == rows else whole.slice(frame.first, rows)
+        own, frame.rows = frame.rows, rows
+        batch = self.decode(frame)
+        frame.rows = own
+        return batch
+
+    def consume_open(self) -> None:
+        """The frames that are worked on leave the channel."""
+        if self.open == 1:
+            self.channel.consume()
+        else:
+            self.channel.consume_run(self.open)
+        self.taken += self.open
+        self.open = 0
+
+    def drop(self) -> None:
+        """None of the rows that were taken in last is left."""
+        self.batches.pop()
+        self.consume_open()
+
+    def buffer(self) -> None:
+        """The frames that are worked on leave the channel before their rows have gone."""
+        if self.open:
+            self.consume_open()
+            self.buffered += self.batches[-1].nbytes
+
+    def release(self) -> None:
+        """The rows that were taken in first have gone."""
+        batch = self.batches.popleft()
+        if self.open and not self.batches:
+            self.consume_open()
+        elif self.buffered:
+            self.buffered = max(0, self.buffered - batch.nbytes)
+
+    def ties(self, batch: Batch, most: int) -> list[np.ndarray]:
+        """The columns that tell tied rows apart, `most` of them; what the lane has not is 0."""
+        found = [batch.system[name].data for name in self.columns]
+        if len(found) < most:
+            found += [zeros(batch.rows)] * (most - len(found))
+        return found
+
+
+def zeros(rows: int) -> np.ndarray:
+    """That many zeros, int64, not to be changed."""
+    global _ZEROS
+    if len(_ZEROS) < rows:
+        _ZEROS = np.zeros(2 * rows, np.int64)
+    return _ZEROS[:rows]
+
+
+def times_of(batch: Batch) -> np.ndarray:
+    """Event times as contiguous int64. SchemaError: the rows have none."""
+    times = batch.event_times()
+    if times is None:
+        from actorstream.errors import SchemaError
+
+        raise SchemaError(f"rows of {batch.schema.name} have no event time, which timestamp order needs")
+    return np.ascontiguousarray(times, np.int64)
+
+
+def interleaved(tags: Tags, parts: Sequence[Batch | None], wanted: tuple[str, ...], as_events: bool) -> Batch:
+    """The rows of several batches of one schema in the order of `tags`: the next row of the part that each names.
+
+    wanted: system columns to keep. as_events: whoever gets the batch asks it for events, and the parts have them."""
+    given = [part for part in parts if part is not None]
+    schema = given[0].schema
+    if as_events and all(part.has_events for part in given):
+        streams = [None if part is None else iter(part.events()) for part in parts]
+        made = Batch.of_events(schema, [next(streams[tag]) for tag in tags.tolist()])  # type: ignore[arg-type]
+    elif all(field.plain for field in schema.fields):
+        columns: list[Column | None] = [
+            Column(
+                field,
+                len(tags),
+                None,
+                gather(tags, [None if part is None else part.column(field.name).data for part in parts]),
+                None,
+            )
+            for field in schema.fields
+        ]
+        made = Batch(schema, len(tags), columns)
+    else:
+        made = Batch.concat(given).selection(_places(tags, parts))
+        return _stamped(made, given)
+    system = {}
+    for name in wanted:
+        sources = [None if part is None else part.system.get(name) for part in parts]
+        if all(part is None or each is not None for part, each in zip(parts, sources)):
+            found = gather(tags, [None if each is None else each.data for each in sources])
+            system[name] = Column(
+                next(each.field for each in sources if each is not None), len(tags), None, found, None
+            )
+    made._system = system
+    return _stamped(made, given)
+
+
+def _places(tags: Tags, parts: Sequence[Batch | None]) -> np.ndarray:
+    """Row numbers within the parts laid end to end, in the order of the tags."""
+    order = np.argsort(tags, kind="stable")
+    places = np.empty(len(tags), np.uint32)
+    places[order] = np.arange(len(tags), dtype=np.uint32)
+    return places
+
+
+def _stamped(batch: Batch, parts: Sequence[Batch]) -> Batch:
+    batch.entry_min = min((part.entry_min for part in parts if part.entry_min), default=0)
+    batch.entry_max = max(part.entry_max for part in parts)
+    batch.began = min((part.began for part in parts if part.began), default=0)
+    return batch

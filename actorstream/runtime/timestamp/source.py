@@ -1,0 +1,270 @@
+"""Sources in timestamp order: partitions that are read one after the other become one sequence by time, and the unit
+promises up to the last row. Reads through the source's own protocol; knows no files."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+
+from actorstream.connectors.source import NO_MORE, Source, batch_of
+from actorstream.errors import DataError
+from actorstream.events.batch import Batch
+from actorstream.events.saved import save_rows, saved_rows
+from actorstream.native.merge import ENDED, Merge
+from actorstream.runtime.source_unit import SourceUnit
+from actorstream.runtime.timestamp.lane import interleaved, times_of
+from actorstream.runtime.timestamp.sequence import Ascending, Sorted, Unsorted, joined
+from actorstream.topology.serial import POSITION
+from actorstream.topology.timestamp import ORIGIN
+from actorstream.windows.watermark import PartitionWatermarks
+
+if TYPE_CHECKING:
+    from actorstream.events.schema import Schema
+
+MOST_PARTITIONS = 4096
+LEAST_READ = 1024
+"""Rows that a source is asked for however few a jumbo tuple has."""
+
+
+class TimedSourceUnit(SourceUnit):
+    """A source whose rows leave it in the order of time: it promises the time of the last one, or more.
+
+    It reads LEAST_READ rows at once at least, since no order depends on how many are read."""
+
+    def __init__(self, *arguments: Any, batch_size: int, **options: Any) -> None:
+        super().__init__(*arguments, batch_size=max(batch_size, LEAST_READ), **options)
+
+    def _send(self, batch: Batch, entered: int) -> None:
+        super()._send(batch, entered)
+        if not isinstance(self.source, MergedPartitions):
+            return
+        if self.source.unsorted is not None:
+            raise self.source.unsorted
+        if (late := self.source.take_late()) is not None:
+            self.head.count_late(late.rows)
+            self.head.forward(late, "late")
+
+    def kept(self) -> Any:
+        return {"watermarks": super().kept(), "promised": self._promised}
+
+    def take_back(self, kept: Any) -> None:
+        super().take_back(kept["watermarks"])
+        self._promised = kept["promised"]
+
+    def promise(self) -> None:
+        super().promise()
+        if self.watermarks is not None:
+            self.head.advance(self.watermarks.watermark(self.source.origin))
+
+
+class _Reader:
+    """One partition: a source of its own that reads nothing else, its rows in order."""
+
+    def __init__(self, source: Any, name: str, origin: int, slack: int | None) -> None:
+        self.source, self.name, self.origin = source, name, origin
+        self.watermarks = PartitionWatermarks(slack or 0, ordered=bool(getattr(source, "ordered", False)))
+        self.sequence: Ascending | Sorted = Ascending() if slack is None else Sorted()
+        self.sorts = slack is not None
+        self.batch: Batch | None = None
+        self.ended = self.unsorted = False
+        self.late: list[Batch] = []
+
+    def rows(self, max_rows: int) -> Batch | None:
+        """The next rows, or none yet; None: it has ended, or has nothing for now (`ended` says which)."""
+        while not self.ended:
+            batch = batch_of(self.source, self.source.read(max_rows))
+            if batch is None:
+                self.ended = True
+                return self.sequence.release(ENDED)
+            if not batch.rows:
+                return None
+            found = self._in_order(batch)
+            if found is not None and found.rows:
+                return found
+        return None
+
+    def _in_order(self, batch: Batch) -> Batch | None:
+        rows, first = batch.rows, self.source.row
+        system = {ORIGIN: np.full(rows, self.origin, np.int64), POSITION: np.arange(first, first + rows)}
+        batch = batch.with_system(**system)
+        times = times_of(batch)
+        if not self.sorts:
+            try:
+                return self.sequence.take(batch, times)
+            except Unsorted as error:
+                self.unsorted = True
+                raise self._refused(error, batch, first) from None
+        marks = self.watermarks.observe(self.origin, times)
+        if marks is not None:
+            late = marks > -(2**63)
+            self.late.append(batch.take(late))
+            batch, times = batch.take(~late), times[~late]
+        if batch.rows:
+            self.sequence.take(batch, times)
+        return self.sequence.release(self.watermarks.watermark(self.origin))
+
+    def kept(self, waiting: Batch | None) -> Any:
+        """What was read and has not gone, `waiting` of it in order already."""
+        return {
+            "state": self.source.snapshot(),
+            "watermarks": self.watermarks.snapshot(),
+            "sequence": self.sequence.kept(),
+            "waiting": None if waiting is None else save_rows(waiting),
+        }
+
+    def take_back(self, kept: Any) -> Batch | None:
+        """Answers what is in order already."""
+        if kept["state"] is not None:
+            self.source.restore(kept["state"])
+        self.watermarks.restore(kept["watermarks"])
+        schema = self.source.row_schema()
+        self.sequence.take_back(kept["sequence"], schema)
+        return None if kept["waiting"] is None else saved_rows(schema, kept["waiting"])
+
+    def _refused(self, error: Unsorted, batch: Batch, first: int) -> DataError:
+        at = max(error.row, 0)
+        row = batch.slice(at, 1).events()[0]
+        before = f"event time {error.before}"
+        if error.row > 0:
+            before = f"row {batch.slice(at - 1, 1).events()[0]!r} of {before}"
+        return DataError(
+            f"row {first + at} ({row!r}) has event time {error.time}, but comes after {before}; allowed: event times that "
+            "do not descend within a partition, since the source has a consumer in timestamp order (say "
+            'max_out_of_orderness = "10s", or how far rows may be out of order, to have them sorted)',
+            file=self.name,
+        )
+
+
+class MergedPartitions(Source):
+    """A source with several partitions as one sequence by (event time, partition, position).
+
+    Args:
+        first: a source of the class, opened for nothing. make: makes another one.
+        origins: partition -> its place among all of them.
+        slack: units of event time that rows may be out of order within a partition; None: they must not be.
+    """
+
+    outputs: ClassVar[dict[str, Any]] = {}
+    ordered: ClassVar[bool] = True
+
+    def __init__(
+        self, first: Source, make: Callable[[], Source], origins: dict[str, int], slack: int | None
+    ) -> None:
+        self.first, self.make, self.origins, self.slack = first, make, origins, slack
+        self.idle_timeout, self.max_out_of_orderness = first.idle_timeout, None
+        self.readers: list[_Reader] = []
+        self.unsorted: DataError | None = None
+        """A row that was out of order: the unit raises it, since it is no failure to read."""
+        self._merge = Merge([])
+        self._filled: list[Batch | None] = []
+
+    def partitions(self) -> list[str]:
+        return self.first.partitions()
+
+    def _bind(self, context: Any) -> None:
+        super()._bind(context)
+        self.first._bind(context)
+
+    def row_schema(self) -> Schema:
+        return self.first.row_schema()
+
+    def open(self, partitions: list[str]) -> None:
+        for name in partitions:
+            source = self.make()
+            if self._context is not None:
+                source._bind(self._context)
+            source.on_bad_row = self.on_bad_row
+            source.open([name])
+            self.readers.append(_Reader(source, name, self.origins[name], self.slack))
+        self._merge = Merge([reader.origin for reader in self.readers])
+        self._filled = [None] * len(self.readers)
+
+    def on_start(self) -> Any:
+        for reader in self.readers:
+            reader.source.on_start()
+
+    def on_stop(self) -> Any:
+        for reader in self.readers:
+            reader.source.on_stop()
+
+    def read(self, max_rows: int) -> Batch | None:
+        merge, filled = self._merge, self._filled
+        for at, reader in enumerate(self.readers):
+            if filled[at] is None and not reader.ended:
+                try:
+                    batch = filled[at] = reader.rows(max_rows)
+                except DataError as error:
+                    if not reader.unsorted:
+                        raise
+                    self.unsorted = error
+                    return Batch.of_events(self.row_schema(), [])
+                if batch is not None:
+                    merge.fill(at, times_of(batch))
+            if filled[at] is None and reader.ended:
+                merge.promise(at, ENDED)
+        rows, only, tags = merge.ready(max_rows)
+        if not rows:
+            if all(reader.ended for reader in self.readers) and not any(filled):
+                return None
+            return Batch.of_events(self.row_schema(), [])
+        counts = [0] * len(filled)
+        if only is not None:
+            counts[only] = rows
+        else:
+            counts = np.bincount(tags, minlength=len(filled)).tolist()
+        parts: list[Batch | None] = [None] * len(filled)
+        for at, count in enumerate(counts):
+            batch = filled[at]
+            if count and batch is not None:
+                parts[at] = batch.slice(merge.first(at) - count, count)
+                if not merge.left(at):
+                    filled[at] = None
+        given = [part for part in parts if part is not None]
+        return given[0] if len(given) == 1 else interleaved(tags, parts, (ORIGIN, POSITION), False)
+
+    def take_late(self) -> Batch | None:
+        """Rows that came too late to be sorted, since the last call."""
+        found = [batch for reader in self.readers for batch in reader.late]
+        for reader in self.readers:
+            reader.late = []
+        return joined(found) if found else None
+
+    def position(self) -> dict[str, int]:
+        return {name: row for reader in self.readers for name, row in reader.source.position().items()}
+
+    def seek(self, positions: dict[str, int]) -> None:
+        for reader in self.readers:
+            reader.source.seek(positions)
+
+    def snapshot(self) -> Any:
+        """Of each partition, what was read of it and not handed on; `position` is behind that."""
+        found = {}
+        for at, (reader, batch) in enumerate(zip(self.readers, self._filled)):
+            first = self._merge.first(at)
+            waiting = None if batch is None else batch.slice(first, batch.rows - first)
+            found[reader.name] = reader.kept(waiting)
+        return found
+
+    def restore(self, snapshot: Any) -> None:
+        for at, reader in enumerate(self.readers):
+            if reader.name in snapshot:
+                batch = self._filled[at] = reader.take_back(snapshot[reader.name])
+                if batch is not None:
+                    self._merge.fill(at, times_of(batch))
+
+    def lower_bound(self, now_ns: int) -> int | None:
+        return NO_MORE if self.readers and all(reader.ended for reader in self.readers) else None
+
+    def progress(self) -> tuple[int, int]:
+        found = [reader.source.progress() for reader in self.readers]
+        return sum(done for done, _ in found), sum(total for _, total in found)
+
+    @property
+    def bad_rows(self) -> int:  # type: ignore[override]
+        return sum(reader.source.bad_rows for reader in self.readers)
+
+    def take_dead(self) -> Batch | None:
+        found = [dead for reader in self.readers if (dead := reader.source.take_dead()) is not None]
+        return joined(found) if found else None

@@ -1,0 +1,66 @@
+"""Operator-layer determinism: merge-sort operators where channels would merge, and nowhere else."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from actorstream.runtime.compile import compile_job
+from actorstream.runtime.timestamp.merge_operators import MergeSort, merged_by_operators
+from actorstream.topology.builder import Topology
+from actorstream.topology.deploy import DeploySpec
+from actorstream.topology.graph import Graph
+from tests.integration.parts import Collect
+from tests.integration.timestamp_parts import PassTicks, Ticks
+
+OPERATORS = DeploySpec(merge="operator")
+
+
+def graph(*, replicas: int, order: str = "timestamp", both: Any = PassTicks) -> Graph:
+    topology = Topology("merging")
+    first = (
+        topology.source(Ticks, name="first", who=1)
+        .shuffle()
+        .through(PassTicks, name="one", replicas=replicas)
+    )
+    second = topology.source(Ticks, name="second", who=2)
+    joined = first.to_one().ordered(order).through(both, second.to_one().ordered(order), name="both")
+    joined.into(Collect, name="sink")
+    return compile_job(topology.spec(), DeploySpec()).graph
+
+
+def merges(found: Graph) -> list[str]:
+    return [actor.name for actor in found.actors.values() if actor.cls is MergeSort]
+
+
+@pytest.mark.parametrize(
+    ("given", "deploy"),
+    [
+        (graph(replicas=2), DeploySpec()),
+        (graph(replicas=2, order="none"), OPERATORS),
+        (graph(replicas=1), OPERATORS),
+    ],
+    ids=["not asked for", "no order", "one channel an input"],
+)
+def test_where_nothing_is_to_be_merged_by_an_operator_the_graph_stays(
+    given: Graph, deploy: DeploySpec
+) -> None:
+    assert merges(merged_by_operators(given, deploy)) == []
+
+
+def test_an_input_of_several_replicas_gets_an_operator_of_its_own() -> None:
+    found = merged_by_operators(graph(replicas=2), OPERATORS)
+    assert merges(found) == ["both.merge"]
+    assert [(edge.producer, edge.route, edge.order) for edge in found.actors["both"].inputs] == [
+        ("both.merge", "forward", "timestamp"),
+        ("second", "global", "timestamp"),
+    ]
+    assert [edge.index for edge in found.edges] == list(range(len(found.edges)))
+
+
+def test_inputs_of_one_type_of_an_actor_that_does_not_tell_them_apart_get_one_together() -> None:
+    found = merged_by_operators(graph(replicas=2, both="union"), OPERATORS)
+    assert merges(found) == ["both.merge"]
+    assert [edge.producer for edge in found.actors["both.merge"].inputs] == ["one", "second"]
+    assert [edge.producer for edge in found.actors["both"].inputs] == ["both.merge"]
