@@ -30,7 +30,8 @@ def run_suite(
     """Runs rounds A B C, A B C, ... so that drift of the machine meets every case, until the time is spent.
 
     A round is only begun if one like the longest so far still fits, but at least FEWEST_ROUNDS are run (one
-    under --quick). The time of peers is not counted, and they take part in the first rounds only.
+    under --quick). The time of peers is not counted, and they take part in the first rounds only, as does a probe that
+    says so.
     """
     check(suite)
     values: dict[str, list[float]] = {case.name: [] for case in cases(suite)}
@@ -43,6 +44,8 @@ def run_suite(
         of_round = 0.0
         for probe in suite.probes:
             if probe.peer is not None and done >= peer_rounds:
+                continue
+            if probe.rounds is not None and done >= probe.rounds:
                 continue
             begun = clock()
             for case, value in measure(suite, probe):

@@ -30,6 +30,7 @@ class Ran:
     send_p999_us: float
     latency_us: float
     latency_p50_us: float
+    latency_p99_us: float
 
 
 def run(

@@ -40,6 +40,8 @@ class Probe:
     run: Callable[[], Sequence[float]]
     peer: str | None = None
     """The peer that it measures; its time is not charged to the suite's."""
+    rounds: int | None = None
+    """It takes part in so many rounds, the first ones; in all of them unless said."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -31,6 +31,7 @@ typedef struct run_result {
     double send_p99_us, send_p999_us;
     double latency_us; /* mean: from the start of the operator to the exit of its output */
     double latency_p50_us;
+    double latency_p99_us;
 } run_result;
 int run_operator(const run_settings *settings, run_result *result);
 int run_pipeline(const run_settings *settings, run_result *result);
@@ -339,6 +340,7 @@ static void run(bench *bench, run_result *result) {
         .send_p999_us = quantile_us(sends, 0.999),
         .latency_us = (double)bench->latency.sum_ns / 1000 / exits,
         .latency_p50_us = quantile_us(&bench->latency, 0.5),
+        .latency_p99_us = quantile_us(&bench->latency, 0.99),
     };
     free(sends);
     free(bench->workers);

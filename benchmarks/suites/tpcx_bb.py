@@ -5,19 +5,20 @@ two are simulated."""
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from functools import cache, partial
+from dataclasses import replace
+from functools import partial
 from statistics import median
 from typing import Any
 
 from actorstream.scheduling import SCHEDULES
-from actorstream.scheduling.simulation import Simulated, Simulation
 from benchmarks import tpcx_bb
 from benchmarks.ordered import run
-from benchmarks.suite import Case, Curve, Probe, Settings, Suite, probe
-from benchmarks.tpcx_bb import BATCH_SIZE, PARTITIONS, QUERIES
+from benchmarks.suite import Case, Probe, Settings, Suite, probe
+from benchmarks.tpcx_bb import PARTITIONS, QUERIES
+from benchmarks.tpcx_bb_figures import QUEUES, Point, Points, by_setting, by_workers, measured_points
+from benchmarks.tpcx_bb_models import TUPLES, WORKERS, Models, point_of_simulated
+from benchmarks.tpcx_bb_study import settings_of
 
-TUPLES = "tuples/s"
-WORKERS = (1, 2, 4, 8, 16)
 BEYOND = (4, 8, 16)
 """Workers that are simulated."""
 SIMULATED_TUPLES = (8_000_000, 4_000_000)
@@ -26,8 +27,12 @@ SCHEMES = ("lock-based", "non-blocking")
 """Of reordering."""
 UNIT_ROWS = 64
 """Source tuples that are put in order together where reordering schemes are compared."""
+KINDS = ("hybrid", "partitioned")
+"""Of queues before a keyed operator."""
 PROCESSES = ("q1", "q15")
-"""Queries that are run on two processes too, in serial order."""
+"""Queries that are run on two processes too, in serial order, and whose time slice and window are studied."""
+STUDIED_WORKERS = 8
+"""Simulated, in the study of the time slice and the window."""
 
 
 def suite(settings: Settings) -> Suite:
@@ -64,8 +69,8 @@ def suite(settings: Settings) -> Suite:
         for schedule in schedules:
             for workers in BEYOND:
                 name = f"{query}-{schedule}-{workers}-simulated"
-                simulated = partial(models.throughput, query, schedule, workers)
-                probes.append(probe(name, TUPLES, simulated, against=f"{query}-turns-1"))
+                simulated = partial(models.point, query, schedule, workers)
+                probes.append(three(name, f"{query}-turns-1", simulated))
     for query in () if settings.quick else QUERIES:
         for scheme in SCHEMES:
             against = None if scheme == SCHEMES[0] else f"{query}-{SCHEMES[0]}-2"
@@ -74,6 +79,32 @@ def suite(settings: Settings) -> Suite:
                     f"{query}-{scheme}-2", TUPLES, partial(reordered, models, query, scheme), against=against
                 )
             )
+    few = PROCESSES[:1] if settings.quick else tuple(QUERIES)
+    best = "ct" if "ct" in schedules else schedules[0]
+    for query in few:
+        for schedule in schedules:
+            case = f"{query}-{schedule}-1"
+            measured = partial(measure, case, query, schedule=schedule, threads=0)
+            probes.append(replace(three(case, f"{query}-turns-1", measured), rounds=1))
+        for workers in (2,) if settings.quick else (1, 2):
+            case = f"{query}-{best}-lock-based-{workers}"
+            deploy = {"schedule": best, "threads": workers - 1, "reordering": "lock-based"}
+            measured = partial(once, query, seconds, deploy)
+            probes.append(replace(three(case, f"{query}-{best}-{workers}", measured), rounds=1))
+            for kind in KINDS:
+                case = f"{query}-{kind}-queues-{workers}"
+                against = None if kind == KINDS[-1] else f"{query}-{KINDS[-1]}-queues-{workers}"
+                queued = partial(partitioned, models, query, kind, workers)
+                probes.append(replace(three(case, against, queued), rounds=1))
+    for query in PROCESSES[: 1 if settings.quick else None]:
+        for schedule, setting in settings_of(settings.quick):
+            case = f"{query}-{schedule}-{setting.name}"
+            deploy = {"schedule": schedule, "threads": 1, **setting.keys}
+            measured = partial(once, query, seconds, deploy)
+            probes.append(replace(three(case, f"{query}-turns-1", measured), rounds=1))
+            case += f"-{STUDIED_WORKERS}-simulated"
+            simulated = partial(models.studied, query, schedule, STUDIED_WORKERS, setting)
+            probes.append(three(case, None, simulated))
     notes = (
         "turns: one process without a schedule; ct, lp, et, qst: one process, the event loop and one thread; "
         "serial: two processes",
@@ -86,6 +117,9 @@ def suite(settings: Settings) -> Suite:
         "nothing, with the operators' costs measured on one worker here",
         f"keyed operators have {PARTITIONS} partitions there (the hybrid queue); 'partitioned': as many as workers, which "
         "wait for the largest",
+        "slice-S, window-W: with that time slice (CT's window 100 ms), with that window of CT (slice 2 ms), on two workers",
+        f"lock-based-1, -2 after a heuristic: the query itself with that reordering buffer; {', '.join(KINDS)} queues: "
+        "the two operators on C threads, mean and p99 from the start of the second on a tuple to its exit",
     )
     return Suite(
         "tpcx-bb",
@@ -93,6 +127,7 @@ def suite(settings: Settings) -> Suite:
         notes,
         partial(models.curves, schedules),
         partial(summary, schedules, models, found),
+        partial(pictures, settings.quick, schedules, models),
     )
 
 
@@ -100,6 +135,11 @@ def three(case: str, against: str | None, run: Callable[[], Sequence[float]]) ->
     """A probe of throughput, mean and 99th percentile of latency."""
     cases = (Case(case, TUPLES, against), Case(f"{case}-mean", "µs"), Case(f"{case}-p99", "µs"))
     return Probe(cases, run)
+
+
+def once(query: str, seconds: float, deploy: Mapping[str, Any]) -> Point:
+    """One run of a query as deployed."""
+    return tpcx_bb.figures(tpcx_bb.run(query, seconds, **deploy))
 
 
 def half_load(
@@ -118,90 +158,85 @@ def reordered(models: Models, query: str, scheme: str) -> float:
     return ran.rate * UNIT_ROWS
 
 
-class Models:
-    """The queries as the simulator sees them, with the costs of runs on one worker; one with smaller jumbo tuples is made
-    when it is first asked for."""
+def partitioned(models: Models, query: str, kind: str, threads: int) -> Point:
+    """The same over a kind of queues before the second operator, with the latency in it and its reordering buffer."""
+    cost = models.row_us(query) * UNIT_ROWS / 2
+    partitions = PARTITIONS if kind == "hybrid" else threads
+    ran = run(cost, 0.3, threads=threads, kind=kind, partitions=partitions, pipeline=True, timed=True)
+    return ran.rate * UNIT_ROWS, ran.latency_us, ran.latency_p99_us
 
-    def __init__(self, seconds: float, tuples: int) -> None:
-        self.tuples = tuples
-        self.reports: dict[str, dict[str, Any]] = {}
-        self.pooled: dict[tuple[str, str], list[dict[str, Any]]] = {}
-        """Query and schedule -> reports of its runs on two workers."""
-        self._between: dict[str, float] = {}
-        self.small = cache(lambda query: tpcx_bb.run(query, seconds, batch_size=tpcx_bb.SMALL).report)
-        self.simulated = cache(self._simulated)
 
-    def remember(self, query: str, report: dict[str, Any]) -> None:
-        """Costs are those of the fastest run on one worker so far: others were held up by something else."""
-        known = self.reports.get(query)
-        if known is None or known["throughput_eps"] < report["throughput_eps"]:
-            self.reports[query] = report
-            self.simulated.cache_clear()
-
-    def row_us(self, query: str) -> float:
-        """What all operators of a query together spend on a row of the source."""
-        report = self.reports[query]
-        (source, _), *others = tpcx_bb.chain(QUERIES[query])
-        worked = sum(tpcx_bb.own_time(report, actor) for actor, _ in others)
-        return worked * 1e6 / report["events_out"][source]
-
-    def throughput(self, query: str, schedule: str, workers: int) -> float:
-        return self.simulated(query, schedule, workers).throughput_eps
-
-    def _simulated(
-        self, query: str, schedule: str, workers: int, scheme: str = "hybrid", locked: bool = False
-    ) -> Simulated:
-        """`scheme`: hybrid or partitioned queues (section 4). `locked`: as this engine is, with one partition a
-        replica; else as in the paper."""
-        partitioned = scheme == "partitioned"
-        made = tpcx_bb.stages(
-            tpcx_bb.costs(query, self.reports[query], self.small(query)),
-            locked=locked,
-            partitions=1 if locked else workers if partitioned else PARTITIONS,
-            slower=tpcx_bb.imbalance(query, workers) if partitioned else {},
-        )
-        return Simulation(made, SCHEDULES[schedule], workers, batch=BATCH_SIZE).run(self.tuples)
-
-    def between(self, query: str) -> float:
-        """What a worker spends between two turns, ns: the median over the runs on two workers, under all heuristics."""
-        if query not in self._between:
-            self._between[query] = median(
-                tpcx_bb.between(query, schedule, report, self.tuples // 4)
-                for (name, schedule), reports in self.pooled.items()
-                if name == query
-                for report in reports
-            )
-        return self._between[query]
-
-    def middle(self, query: str, schedule: str) -> dict[str, Any]:
-        """The run on two workers whose throughput is the median."""
-        runs = sorted(self.pooled[query, schedule], key=lambda report: report["throughput_eps"])
-        return runs[len(runs) // 2]
-
-    def here(self, query: str, schedule: str, workers: int, *, between_ns: float | None = None) -> Simulated:
-        """This engine on so many workers, one replica of each actor: costs are those of a turn on two workers, and the
-        time between two turns that of `between`."""
-        made = tpcx_bb.pooled_stages(query, self.middle(query, schedule))
-        spent = self.between(query) if between_ns is None else between_ns
-        simulation = Simulation(made, SCHEDULES[schedule], workers, batch=BATCH_SIZE, between_ns=spent)
-        return simulation.run(self.tuples)
-
-    def contention(self, query: str, schedule: str) -> float:
-        """How many times what they cost one worker operators cost each of two."""
-        return tpcx_bb.contention(query, self.middle(query, schedule), self.reports[query])
-
-    def curves(self, schedules: Sequence[str]) -> list[Curve]:
-        """Throughput of each query by workers under the first heuristic, simulated."""
-        schedule = "ct" if "ct" in schedules else schedules[0]
-        return [
-            Curve(
-                f"{query} {schedule}",
-                "workers, simulated",
-                TUPLES,
-                tuple((float(each), self.throughput(query, schedule, each)) for each in WORKERS),
-            )
-            for query in QUERIES
-        ]
+def pictures(
+    quick: bool, schedules: Sequence[str], models: Models, medians: Mapping[str, float]
+) -> dict[str, str]:
+    """Figures 8, 11 and 14 and the study, as SVG."""
+    best = "ct" if "ct" in schedules else schedules[0]
+    simulated: Points = {
+        (query, schedule, workers): models.point(query, schedule, workers)
+        for query in QUERIES
+        for schedule in schedules
+        for workers in WORKERS
+    }
+    queues: Points = {
+        (query, kind, workers): models.point(query, best, workers, scheme=kind)
+        for query in QUERIES
+        for kind in KINDS
+        for workers in WORKERS
+    }
+    of_heuristics = measured_points(
+        medians, QUERIES, {each: f"{{query}}-{each}-{{workers}}" for each in (*schedules, "turns")}
+    )
+    of_queues = measured_points(
+        medians, QUERIES, {each: f"{{query}}-{each}-queues-{{workers}}" for each in KINDS}
+    )
+    buffers = {
+        "non-blocking": f"{{query}}-{best}-{{workers}}",
+        "lock-based": f"{{query}}-{best}-lock-based-{{workers}}",
+    }
+    of_buffers = measured_points(medians, QUERIES, buffers)
+    here: Points = {
+        (query, schedule, workers): point_of_simulated(models.here(query, schedule, workers))
+        for query in QUERIES
+        for schedule in schedules
+        for workers in WORKERS[1:]
+    }
+    free: Points = {
+        (query, "non-blocking", workers): point
+        for (query, schedule, workers), point in simulated.items()
+        if schedule == best
+    }
+    return {
+        "tpcx-bb-heuristics": by_workers(
+            "TPCx-BB by heuristic",
+            of_heuristics,
+            simulated,
+            notes=[
+                "simulated as in the paper: no shared lock, tuples for nothing, costs measured on one worker"
+            ],
+        ),
+        "tpcx-bb-heuristics-here": by_workers(
+            "TPCx-BB by heuristic, in this engine",
+            of_heuristics,
+            here,
+            notes=["simulated as this engine is: one replica of each actor, sources on the event loop"],
+        ),
+        "tpcx-bb-partitioning": by_workers(
+            f"TPCx-BB by partitioning scheme, {best}",
+            of_queues,
+            queues,
+            columns=QUEUES,
+            notes=["measured: two operators of the query's cost on C threads; simulated: the query"],
+        ),
+        "tpcx-bb-reordering": by_workers(
+            f"TPCx-BB by reordering scheme, {best}",
+            of_buffers,
+            free,
+            notes=[
+                "in the simulator a send takes no time and blocks nobody: that is the non-blocking buffer"
+            ],
+        ),
+        "tpcx-bb-slices": by_setting(medians, PROCESSES, settings_of(quick), STUDIED_WORKERS),
+    }
 
 
 def summary(

@@ -50,6 +50,15 @@ def test_rounds_stop_when_another_would_not_fit() -> None:
     assert len(log) == 1
 
 
+def test_a_probe_takes_part_in_as_many_rounds_as_it_says() -> None:
+    clock, log = Clock(), []
+    once = Probe((Case("b", "x/s"),), lambda: (clock.taking(1, 4, log, "b")(),), rounds=1)
+    suite = Suite("s", (probe("a", "x/s", clock.taking(1, 2, log, "a")), once))
+    records = run_suite(suite, Settings(), clock=clock)
+    assert log == ["a", "b"] + ["a"] * (MOST_ROUNDS - 1)
+    assert [record.runs for record in records] == [MOST_ROUNDS, 1]
+
+
 def test_the_value_is_the_median_and_the_ratio_that_of_medians() -> None:
     fast, slow = iter([6.0, 8.0, 100.0]), iter([2.0, 1.0, 4.0])
     suite = Suite(

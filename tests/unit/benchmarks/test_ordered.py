@@ -16,6 +16,7 @@ def test_outputs_leave_at_some_rate_and_cost_time(scheme: str, selectivity: int)
     assert 0 < ran.work_us <= ran.cost_us
     assert ran.send_p99_us > 0
     assert (ran.latency_us > 0) == (scheme != "unordered")
+    assert ran.latency_p99_us >= ran.latency_p50_us
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -11,7 +11,6 @@ from actorstream.scheduling import SCHEDULES
 from actorstream.scheduling.base import UNBOUNDED
 from actorstream.scheduling.simulation import Simulation
 from benchmarks import tpcx_bb
-from benchmarks.suites.tpcx_bb import Models
 from benchmarks.tpcx_bb import (
     BATCH_SIZE,
     QUERIES,
@@ -25,6 +24,7 @@ from benchmarks.tpcx_bb import (
     stages,
     topology,
 )
+from benchmarks.tpcx_bb_models import Models
 
 TABLE_1 = {
     "q1": ["source", "stateless", "keyed", "keyed", "stateful"],

@@ -1,0 +1,132 @@
+"""The TPCx-BB queries as the simulator of a pool sees them: calibrated with runs of the suite `tpcx-bb`, which keeps them
+here. Measures one run itself, with smaller jumbo tuples."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cache
+from statistics import median
+from typing import Any
+
+from actorstream.scheduling import SCHEDULES
+from actorstream.scheduling.simulation import Simulated, Simulation
+from benchmarks import tpcx_bb
+from benchmarks.suite import Curve
+from benchmarks.tpcx_bb import BATCH_SIZE, PARTITIONS, QUERIES
+from benchmarks.tpcx_bb_figures import Point
+from benchmarks.tpcx_bb_study import USUAL, Setting
+
+TUPLES = "tuples/s"
+WORKERS = (1, 2, 4, 8, 16)
+WINDOWS = 4
+
+
+class Models:
+    """The queries as the simulator sees them, with the costs of runs on one worker; one with smaller jumbo tuples is made
+    when it is first asked for."""
+
+    def __init__(self, seconds: float, tuples: int) -> None:
+        self.tuples = tuples
+        self.reports: dict[str, dict[str, Any]] = {}
+        self.pooled: dict[tuple[str, str], list[dict[str, Any]]] = {}
+        """Query and schedule -> reports of its runs on two workers."""
+        self._between: dict[str, float] = {}
+        self.small = cache(lambda query: tpcx_bb.run(query, seconds, batch_size=tpcx_bb.SMALL).report)
+        self.simulated = cache(self._simulated)
+
+    def remember(self, query: str, report: dict[str, Any]) -> None:
+        """Costs are those of the fastest run on one worker so far: others were held up by something else."""
+        known = self.reports.get(query)
+        if known is None or known["throughput_eps"] < report["throughput_eps"]:
+            self.reports[query] = report
+            self.simulated.cache_clear()
+
+    def row_us(self, query: str) -> float:
+        """What all operators of a query together spend on a row of the source."""
+        report = self.reports[query]
+        (source, _), *others = tpcx_bb.chain(QUERIES[query])
+        worked = sum(tpcx_bb.own_time(report, actor) for actor, _ in others)
+        return worked * 1e6 / report["events_out"][source]
+
+    def throughput(self, query: str, schedule: str, workers: int) -> float:
+        return self.simulated(query, schedule, workers).throughput_eps
+
+    def _simulated(
+        self,
+        query: str,
+        schedule: str,
+        workers: int,
+        scheme: str = "hybrid",
+        locked: bool = False,
+        setting: Setting = USUAL,
+        tuples: int = 0,
+    ) -> Simulated:
+        """`scheme`: hybrid or partitioned queues (section 4). `locked`: as this engine is, with one partition a
+        replica; else as in the paper."""
+        partitioned = scheme == "partitioned"
+        made = tpcx_bb.stages(
+            tpcx_bb.costs(query, self.reports[query], self.small(query)),
+            locked=locked,
+            partitions=1 if locked else workers if partitioned else PARTITIONS,
+            slower=tpcx_bb.imbalance(query, workers) if partitioned else {},
+        )
+        spans = {"slice_ns": setting.slice_ns, "window_ns": setting.window_ns}
+        return Simulation(made, SCHEDULES[schedule], workers, batch=BATCH_SIZE, **spans).run(
+            tuples or self.tuples
+        )
+
+    def point(self, query: str, schedule: str, workers: int, **settings: Any) -> Point:
+        """What `simulated` comes to."""
+        return point_of_simulated(self.simulated(query, schedule, workers, **settings))
+
+    def studied(self, query: str, schedule: str, workers: int, setting: Setting) -> Point:
+        """With that time slice and window; under CT for WINDOWS windows, since in less than one it is of no matter."""
+        rate, _, _ = self.point(query, schedule, workers)
+        needed = int(rate * setting.window_ns / 1e9 * WINDOWS) if schedule == "ct" else 0
+        return self.point(query, schedule, workers, setting=setting, tuples=max(self.tuples, needed))
+
+    def between(self, query: str) -> float:
+        """What a worker spends between two turns, ns: the median over the runs on two workers, under all heuristics."""
+        if query not in self._between:
+            self._between[query] = median(
+                tpcx_bb.between(query, schedule, report, self.tuples // 4)
+                for (name, schedule), reports in self.pooled.items()
+                if name == query
+                for report in reports
+            )
+        return self._between[query]
+
+    def middle(self, query: str, schedule: str) -> dict[str, Any]:
+        """The run on two workers whose throughput is the median."""
+        runs = sorted(self.pooled[query, schedule], key=lambda report: report["throughput_eps"])
+        return runs[len(runs) // 2]
+
+    def here(self, query: str, schedule: str, workers: int, *, between_ns: float | None = None) -> Simulated:
+        """This engine on so many workers, one replica of each actor: costs are those of a turn on two workers, and the
+        time between two turns that of `between`."""
+        made = tpcx_bb.pooled_stages(query, self.middle(query, schedule))
+        spent = self.between(query) if between_ns is None else between_ns
+        simulation = Simulation(made, SCHEDULES[schedule], workers, batch=BATCH_SIZE, between_ns=spent)
+        return simulation.run(self.tuples)
+
+    def contention(self, query: str, schedule: str) -> float:
+        """How many times what they cost one worker operators cost each of two."""
+        return tpcx_bb.contention(query, self.middle(query, schedule), self.reports[query])
+
+    def curves(self, schedules: Sequence[str]) -> list[Curve]:
+        """Throughput of each query by workers under the first heuristic, simulated."""
+        schedule = "ct" if "ct" in schedules else schedules[0]
+        return [
+            Curve(
+                f"{query} {schedule}",
+                "workers, simulated",
+                TUPLES,
+                tuple((float(each), self.throughput(query, schedule, each)) for each in WORKERS),
+            )
+            for query in QUERIES
+        ]
+
+
+def point_of_simulated(found: Simulated) -> Point:
+    """Source tuples a second, mean and 99th percentile of latency in µs."""
+    return found.throughput_eps, found.latency_mean_ns / 1e3, found.latency_p99_ns / 1e3
