@@ -12,10 +12,13 @@ from benchmarks.suite import Curve
 from benchmarks.table import figure
 
 WIDTH = 860
-LEFT = 250
+LEFT = 272
 RIGHT = 130
 ROW = 26
 MOST_LINEAR = 50
+DASHES = "5 4"
+"""Of what is simulated."""
+SIMULATED = "-simulated"
 COLOURS = ("#4472c4", "#c55a11", "#3a8f5c", "#8e5aa8", "#b8860b", "#7f7f7f")
 STYLE = (
     "text{font:13px system-ui,sans-serif;fill:#404040}.t{font-weight:600;font-size:15px}.u{fill:#808080}"
@@ -25,11 +28,12 @@ STYLE = (
 
 
 def bars(title: str, records: Sequence[Record]) -> str:
-    """One horizontal bar a record, a block of its own scale for each unit; the thin line spans minimum to
-    maximum."""
+    """One horizontal bar a record, a block of its own scale for each unit, and for what is simulated (SIMULATED in the
+    case's name) in that unit, whose bars are hollow; the thin line spans minimum to maximum."""
     units: dict[str, list[Record]] = {}
     for record in records:
-        units.setdefault(record.unit, []).append(record)
+        block = f"{record.unit}, simulated" if SIMULATED in record.case else record.unit
+        units.setdefault(block, []).append(record)
     parts = [text(12, 24, title, "t")]
     y = 44
     for unit, group in units.items():
@@ -45,6 +49,8 @@ def bars(title: str, records: Sequence[Record]) -> str:
 
 def bar(record: Record, y: int, scale: float) -> list[str]:
     colour = COLOURS[0] if record.against is not None or record.ratio is not None else COLOURS[5]
+    hollow = f'fill="none" stroke="{colour}" stroke-dasharray="{DASHES}"'
+    filled = hollow if SIMULATED in record.case else f'fill="{colour}"'
     length = max(record.value * scale, 1.0)
     label = figure(record.value)
     if record.ratio is not None:
@@ -52,7 +58,7 @@ def bar(record: Record, y: int, scale: float) -> list[str]:
     middle, low, high = y + 9, LEFT + record.min * scale, LEFT + record.max * scale
     return [
         text(LEFT - 8, y + 14, record.case, "", "end"),
-        f'<rect class="b" x="{LEFT}" y="{y}" width="{length:.1f}" height="18" fill="{colour}"/>',
+        f'<rect class="b" x="{LEFT}" y="{y}" width="{length:.1f}" height="18" {filled}/>',
         f'<line x1="{low:.1f}" x2="{high:.1f}" y1="{middle}" y2="{middle}"/>',
         text(int(high + 8), y + 14, label),
     ]

@@ -7,12 +7,11 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from benchmarks.plots import COLOURS, WIDTH, scale, svg, text
+from benchmarks.plots import COLOURS, DASHES, WIDTH, scale, svg, text
 from benchmarks.table import figure
 
 LEFT, RIGHT, HEIGHT, BELOW = 62, 22, 150, 74
 """Left and right of a plot, its height, and what is between it and the next."""
-DASHES = "5 4"
 
 Line = tuple[tuple[float, float], ...]
 

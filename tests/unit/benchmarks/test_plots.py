@@ -28,6 +28,18 @@ def test_a_bar_plot_has_one_bar_a_record_as_long_as_its_value() -> None:
     assert {"whole", "half <&>", "p99", "x/s", "µs", "5  (0.50×)"} <= set(words)
 
 
+def test_what_is_simulated_has_hollow_bars_in_a_block_of_its_own_scale() -> None:
+    records = [
+        Record("s", "q1-lp-8-simulated", 1000.0, "x/s", 1, 1000.0, 1000.0),
+        Record("s", "q1-lp-2", 10.0, "x/s", 1, 10.0, 10.0),
+    ]
+    root = ElementTree.fromstring(bars("s", records))
+    simulated, measured = root.iter(f"{SVG}rect")
+    assert simulated.attrib["width"] == measured.attrib["width"]
+    assert simulated.attrib["fill"] == "none" != measured.attrib["fill"]
+    assert {"x/s", "x/s, simulated"} <= {text.text for text in root.iter(f"{SVG}text")}
+
+
 def test_a_line_plot_has_one_line_a_curve() -> None:
     curves = [
         Curve("one", "rows", "x/s", ((1.0, 2.0), (4096.0, 4.0))),

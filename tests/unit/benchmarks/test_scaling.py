@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from xml.etree import ElementTree
 
-from benchmarks.scaling import DASHES, Plot, Series, scaling
+from benchmarks.plots import DASHES
+from benchmarks.scaling import Plot, Series, scaling
 
 SVG = "{http://www.w3.org/2000/svg}"
 BOTH = Series("lp", ((1.0, 10.0), (2.0, 20.0)), ((4.0, 30.0), (8.0, 40.0), (16.0, 50.0)))
