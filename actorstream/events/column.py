@@ -3,20 +3,22 @@ unless its name says so (`take`, `copy`, `concat`, conversions from another type
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from array import array as numbers_of
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 import numpy as np
 
 from actorstream.errors import SchemaError
-from actorstream.events.fields import FLOATS, INTEGERS, Field, Kind
+from actorstream.events.fields import FLOATS, INTEGERS, STRUCT_CODES, Field, Kind
 from actorstream.events.values import pack, put_nulls, unpack_few, unpack_fixed, unpack_msgpack
 from actorstream.native.address import address_of
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
+_NUMBERS = INTEGERS | FLOATS
 Descriptor = tuple[int, int, int, int, int, int]
 """(width, wide, first, validity address, data address, offsets address): the fields of `as_column`."""
 
@@ -158,6 +160,14 @@ class Column(msgspec.Struct, eq=False, gc=False):
             return unpack_fixed(field, data)
         valid = self.valid()
         return put_nulls(unpack_fixed(field, np.where(valid, data, 0).astype(field.dtype)), valid)
+
+    def sequence(self) -> Sequence[Any]:
+        """The Python values for one pass. Of plain numbers an array, which makes each as it is taken, in memory that is
+        still warm: 6 ns a value less than a list (benchmark `python-map`, event-3-fields)."""
+        field = self.field
+        if field.plain and field.kind in _NUMBERS:
+            return numbers_of(STRUCT_CODES[field.kind], self.data.tobytes())
+        return self.tolist()
 
     def valid(self) -> np.ndarray:
         """One bool a row: False where it is null."""

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any, overload
 
 if TYPE_CHECKING:
@@ -14,12 +15,12 @@ class Feed:
 
     Args:
         single: one event of its values.
-        values: of each field, at least one.
+        values: of each field, at least one; lists or arrays of the standard library.
     """
 
     __slots__ = ("_single", "_values")
 
-    def __init__(self, single: Callable[..., Event], values: list[list[Any]]) -> None:
+    def __init__(self, single: Callable[..., Event], values: Sequence[Sequence[Any]]) -> None:
         self._single, self._values = single, values
 
     def __len__(self) -> int:
@@ -28,11 +29,11 @@ class Feed:
     def __iter__(self) -> Iterator[Event]:
         return map(self._single, *self._values)
 
-    def start(self) -> tuple[Iterator[Event], Iterator[Any]]:
-        """The events, and an iterator whose length hint is how many have not been taken."""
+    def start(self) -> tuple[Iterator[Event], Callable[[], int]]:
+        """The events, and a function that answers how many of them were taken."""
         first, *others = self._values
         cursor = iter(first)
-        return map(self._single, cursor, *others), cursor
+        return map(self._single, cursor, *others), partial(taken, cursor, len(first))
 
     @overload
     def __getitem__(self, at: int) -> Event: ...
@@ -41,3 +42,11 @@ class Feed:
     def __getitem__(self, at: int | slice) -> Event | Feed:
         values = [each[at] for each in self._values]
         return Feed(self._single, values) if isinstance(at, slice) else self._single(*values)
+
+
+def taken(cursor: Any, rows: int) -> int:
+    """How many of `rows` values an iterator of a list or an array has given."""
+    if hasattr(cursor, "__length_hint__"):
+        return rows - cursor.__length_hint__()  # type: ignore[no-any-return]
+    state = cursor.__reduce__()  # (iter, (array,), position), and without a position when it is through
+    return state[2] if len(state) > 2 else rows

@@ -197,7 +197,10 @@ class Representation(msgspec.Struct, eq=False, gc=False):
         """The rows as events for one pass: made as they are taken, unless they are there already (or only one)."""
         if self.rows == 1 or self.has_events or not self._columns:
             return self.events()
-        return Feed(rows_of(self.schema).single, self._listed())
+        single = rows_of(self.schema).single
+        if self._values is not None:
+            return Feed(single, self._values)
+        return Feed(single, [self._column(position).sequence() for position in range(len(self._columns))])
 
     def _listed(self) -> list[list[Any]]:
         if self._values is not None:

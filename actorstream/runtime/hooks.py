@@ -9,12 +9,13 @@ from __future__ import annotations
 import traceback
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator
 from difflib import get_close_matches
+from functools import partial
 from typing import Any
 
 from actorstream.errors import ActorstreamError, OperatorError, SchemaError
 from actorstream.events.batch import BATCHES, Batch
 from actorstream.events.event import Event
-from actorstream.events.feed import Feed
+from actorstream.events.feed import Feed, taken
 from actorstream.events.schema import Schema
 from actorstream.runtime.gathering import Gathered, Loop, loop_of
 from actorstream.runtime.hook_shapes import answerer, collector, flatten, is_async, shape_of
@@ -189,20 +190,19 @@ class EventCall:
         """Calls the hook for each event, in order. A hook that raises costs the others nothing."""
         out = self.outbox.events["default"]
         if type(events) is list:
-            cursor: Any = iter(events)
-            rest = cursor
+            rest = iter(events)
+            begun: Callable[[], int] = partial(taken, rest, len(events))
         else:
-            rest, cursor = events.start()  # type: ignore[union-attr]
+            rest, begun = events.start()  # type: ignore[union-attr]
             if self._loop is not None and not out:
-                self._run_gathered(self._loop, events, rest, cursor)
+                self._run_gathered(self._loop, events, rest, begun)
                 return
         while True:
             try:
                 self.collect(out, rest)
                 return
             except Exception as error:
-                at = len(events) - cursor.__length_hint__() - 1
-                self.failures.failed(events[at], error)
+                self.failures.failed(events[begun() - 1], error)
                 out = self.outbox.events["default"]
 
     def run_one(self, event: Any) -> None:
@@ -214,7 +214,7 @@ class EventCall:
         except Exception as error:
             self.failures.failed(event, error)
 
-    def _run_gathered(self, loop: Loop, events: Any, rest: Iterator[Any], cursor: Any) -> None:
+    def _run_gathered(self, loop: Loop, events: Any, rest: Iterator[Any], begun: Callable[[], int]) -> None:
         assert self._schema is not None
         outbox, failures = self.outbox, self.failures
         gathered = outbox.events["default"] = Gathered(self._schema)
@@ -224,7 +224,7 @@ class EventCall:
                 return
             except Exception as error:
                 gathered.level()
-                event = events[len(events) - cursor.__length_hint__() - 1]
+                event = events[begun() - 1]
                 stranger = gathered.stranger_in(error)
                 if stranger is not None:
                     raise operator_error(failures.actor, failures.replica, event, stranger) from None

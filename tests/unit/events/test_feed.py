@@ -2,10 +2,28 @@
 
 from __future__ import annotations
 
-import numpy as np
+from array import array
+from collections.abc import Sequence
 
-from actorstream import Batch, Event
+import msgspec
+import numpy as np
+import pytest
+
+from actorstream import Batch, Event, Float32, Int8, UInt64
 from actorstream.events.feed import Feed
+
+
+class Number(Event):
+    value: int
+
+
+class Kinds(Event):
+    small: Int8
+    large: UInt64
+    short: Float32
+    value: float
+    flag: bool
+    maybe: int | None
 
 
 class Reading(Event):
@@ -38,11 +56,40 @@ def test_parts_of_a_feed_are_feeds_and_a_row_is_an_event() -> None:
     assert feed[-1] == events[-1]
 
 
-def test_the_cursor_says_how_many_events_were_not_taken() -> None:
-    feed = batch(5).feed()
+@pytest.mark.parametrize("first", [list(range(5)), array("q", range(5))], ids=["list", "array"])
+def test_a_feed_says_how_many_of_its_events_were_taken(first: Sequence[int]) -> None:
+    events, taken = Feed(Number, [first]).start()
+    assert taken() == 0
+    assert [taken() for _ in events] == [1, 2, 3, 4, 5]
+    assert next(events, None) is None
+    assert taken() == 5
+
+
+def test_plain_numbers_are_made_as_they_are_taken_and_are_those_of_a_list() -> None:
+    columns = {
+        "small": np.array([-128, 0, 127], np.int8),
+        "large": np.array([0, 1, 2**64 - 1], np.uint64),
+        "short": np.array([0.1, -0.0, np.inf], np.float32),
+        "value": np.array([0.1, -0.0, np.inf]),
+        "flag": np.array([True, False, True]),
+        "maybe": [1, None, 3],
+    }
+    rows = Batch.of_columns(Kinds, columns)
+    given = [rows.column(name).sequence() for name in columns]
+    assert [type(values) for values in given] == [array, array, array, array, list, list]
+    feed = rows.feed()
     assert isinstance(feed, Feed)
-    events, cursor = feed.start()
-    assert [cursor.__length_hint__() for _ in events] == [4, 3, 2, 1, 0]  # type: ignore[attr-defined]
+    assert list(feed) == rows.events()
+    assert [type(value) for value in msgspec.structs.astuple(feed[1])] == [
+        int,
+        int,
+        float,
+        float,
+        bool,
+        type(None),
+    ]
+    part = rows.slice(1, 2).feed()
+    assert list(part) == rows.events()[1:]
 
 
 def test_events_that_are_there_already_are_not_made_again() -> None:

@@ -25,6 +25,10 @@ class Out(Event):
     text: str = "x"
 
 
+class Only(Event):
+    value: int
+
+
 class Wide(Event):
     a: int
     b: int
@@ -48,6 +52,12 @@ def twice(event: In) -> Iterator[Out]:
     yield Out(-event.value)
 
 
+def only(event: In) -> Only:
+    if event.value == 3:
+        raise AttributeError("three")
+    return Wide(0, 0, 0, 0, 0) if event.value == 5 else Only(event.value + 1)  # type: ignore[return-value]
+
+
 def stranger(event: In) -> Out:
     return In(event.value) if event.value == 4 else Out(event.value)  # type: ignore[return-value]
 
@@ -55,10 +65,10 @@ def stranger(event: In) -> Out:
 class Bench:
     """A hook that runs over columns, with an outbox whose default output is gathered."""
 
-    def __init__(self, hook: Callable[..., Any], mode: str = "fail") -> None:
+    def __init__(self, hook: Callable[..., Any], mode: str = "fail", answers: type[Event] = Out) -> None:
         self.outbox = Outbox(("dead",), "op")
         self.call = EventCall(hook, self.outbox, Failures("op", 0, mode, self.outbox))
-        self.call.gather(Schema.of(Out))
+        self.call.gather(Schema.of(answers))
 
     def run(self, rows: int) -> list[tuple[str, list[Any]]]:
         self.call.run(Batch.of_columns(In, {"value": np.arange(rows)}).feed())
@@ -117,6 +127,21 @@ def test_an_answer_of_another_type_is_an_error_of_the_hook(mode: str) -> None:
     with pytest.raises(OperatorError, match=r"emitted a In: In\(value=4\); allowed: Out") as caught:
         Bench(stranger, mode).run(9)
     assert caught.value.actor == "op"
+
+
+def test_answers_of_one_field_are_gathered_around_one_that_raised() -> None:
+    bench = Bench(only, "skip", Only)
+    assert bench.run(5) == [("default", [Only(value) for value in (1, 2, 3, 5)])]
+    assert bench.call.failures.dead == 1
+    with pytest.raises(OperatorError, match="three") as caught:
+        Bench(only, "fail", Only).run(5)
+    assert "value=3" in str(caught.value)
+
+
+def test_an_answer_of_another_type_is_named_where_one_field_is_read() -> None:
+    with pytest.raises(OperatorError, match=r"emitted a Wide: Wide\(a=0.*allowed: Only") as caught:
+        Bench(only, "skip", Only).run(6)
+    assert "value=5" in str(caught.value)
 
 
 def test_wide_events_and_hooks_of_other_shapes_are_gathered_as_they_are() -> None:
