@@ -1,5 +1,5 @@
-"""`latency`: one hop between processes, one event at a time, and a word count at half of its sustainable
-rate."""
+"""`latency`: one hop between processes, one event at a time, beside the same with no engine, and a word count at half
+of its sustainable rate."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ import numpy as np
 
 from actorstream import Actor, Event, Source
 from actorstream.launch.sustainable import RateSearch
+from benchmarks import job
 from benchmarks.dataflow import INTO, Actors, launch
 from benchmarks.job import JobError
 from benchmarks.meter import note
@@ -26,6 +27,7 @@ TRIAL_SECONDS = 2.0
 HELD_MS = 20.0
 REST_NS = 20_000
 """How long the consumer has for the end of its turn, before the next event is sent."""
+FLOOR_EVENTS = 800
 
 
 class Ping(Event):
@@ -142,17 +144,34 @@ def half_load(seconds: float) -> Sequence[float]:
     return (at_rate(sustainable(TRIAL_SECONDS) / 2, seconds)["p99"] * 1e3,)
 
 
+PACES = (
+    ("parked", "park", EVENTS_PER_SECOND),
+    ("spin", "spin", None),
+    ("spin-paced", "spin", EVENTS_PER_SECOND),
+)
+
+
+def floor(wait: str, rate: float | None) -> Sequence[float]:
+    """The same p50 and p99 in µs with no engine, at the same pace (benchmarks/loops/hop.py)."""
+    gap = REST_NS if rate is None else int(1e9 / rate)
+    found: Sequence[float] = job.call(
+        "benchmarks.loops.hop:percentiles", wait=wait, gap_ns=gap, count=FLOOR_EVENTS, warm_up=WARM_UP
+    )
+    return found
+
+
+def cases(name: str, against: str | None = None) -> tuple[Case, Case]:
+    p50, p99 = (Case(f"{name}-{part}", "µs", against and f"{against}-{part}") for part in ("p50", "p99"))
+    return p50, p99
+
+
 def suite(settings: Settings) -> Suite:
     seconds = 2.0 if settings.quick else 5.0
-    paces = (
-        ("parked", "park", EVENTS_PER_SECOND),
-        ("spin", "spin", None),
-        ("spin-paced", "spin", EVENTS_PER_SECOND),
-    )
-    probes = [
-        Probe((Case(f"{name}-p50", "µs"), Case(f"{name}-p99", "µs")), partial(hop, wait, seconds, rate))
-        for name, wait, rate in paces
-    ]
+    probes: list[Probe] = []
+    for name, wait, rate in PACES:
+        probes.append(Probe(cases(name, f"floor-{name}"), partial(hop, wait, seconds, rate)))
+        probes.append(Probe(cases(f"floor-{name}"), partial(floor, wait, rate)))
+    probes.append(Probe(cases("floor-uvloop"), partial(floor, "uvloop", EVENTS_PER_SECOND)))
     probes.append(Probe((Case("word-count-half-load-p99", "µs"),), partial(half_load, seconds)))
     return Suite(
         "latency",
@@ -160,5 +179,7 @@ def suite(settings: Settings) -> Suite:
         notes=(
             "from emit to the start of the hook, one event at a time: the next as soon as the last was seen (spin), "
             "or one a millisecond (parked, spin-paced)",
+            "floor-...: two processes with no engine: C in epoll or spinning on a cache line, and a reader on a bare "
+            "uvloop",
         ),
     )
