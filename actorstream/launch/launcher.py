@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 GRACE_S = 1.0
 """After a failure or abort, how long workers may take to let go before they are killed."""
 TICK_S = 0.05
-SUSPECT_S = 0.1
+SUSPECT_S = 0.5
 """How long an error that may be another's consequence waits for its cause."""
 CONSEQUENCES = ("BrokenError", "ClosedError")
 
