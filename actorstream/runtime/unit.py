@@ -174,10 +174,10 @@ class Unit:
         """The end of a turn: what waits here goes out before the unit rests."""
         if status is Status.IDLE or status is Status.BUSY:  # nothing waits here for the next row
             self.flush()
-        elif self.runs and status is Status.READY:
-            self.flush()
             if self.blocked and status is Status.IDLE:
                 status = Status.BLOCKED
+        elif self.runs and status is Status.READY:
+            self.flush()
         return self._rest(status)
 
     def _rest(self, status: Status) -> Status:
