@@ -145,6 +145,20 @@ class Groups:
         )
 
 
+def read_words(
+    groups: npt.NDArray[np.uint32], read: Any
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.uint64]]:
+    """Offsets and words of as many lists as `groups`, which `read(groups, count, offsets, words or NULL)` writes."""
+    offsets = np.zeros(len(groups) + 1, np.int64)
+    if not len(groups):
+        return offsets, np.empty(0, np.uint64)
+    numbers, rows = uint32s(groups), len(groups)
+    words = np.empty(read(numbers, rows, int64s(offsets), ffi.NULL), np.uint64)
+    if len(words):
+        read(numbers, rows, int64s(offsets), uint64s(words))
+    return offsets, words
+
+
 def read_texts(rows: int, read: Any) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.uint8]]:
     """Offsets and bytes of `rows` texts that `read(offsets, data or NULL)` writes."""
     offsets = np.zeros(rows + 1, np.int64)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,7 @@ import numpy.typing as npt
 
 from actorstream.native._core import ffi, lib
 from actorstream.native.cells import DISTINCT, ROWS, VALUES, Program, checked
-from actorstream.native.groups import Groups, Numbers, int64s, read_texts, uint32s, uint64s
+from actorstream.native.groups import Groups, Numbers, int64s, read_texts, read_words, uint32s, uint64s
 from actorstream.native.operands import Operands
 from actorstream.native.status import opened
 
@@ -111,15 +112,7 @@ class Panes:
 
     def rows(self, step: int, groups: Numbers) -> tuple[np.ndarray, np.ndarray]:
         """Of a ROWS step, for groups that the last `take` wrote: (offsets, words), those of all their rows."""
-        offsets = np.zeros(len(groups) + 1, np.int64)
-        if not len(groups):
-            return offsets, np.empty(0, np.uint64)
-        numbers, rows = uint32s(groups), len(groups)
-        count = lib.as_panes_rows(self._panes, step, numbers, rows, int64s(offsets), ffi.NULL)
-        values = np.empty(count, np.uint64)
-        if count:
-            lib.as_panes_rows(self._panes, step, numbers, rows, int64s(offsets), uint64s(values))
-        return offsets, values
+        return read_words(groups, partial(lib.as_panes_rows, self._panes, step))
 
     def drop(self, pane: int) -> None:
         """Drops panes below `pane`, and what only they needed."""
@@ -162,15 +155,7 @@ class Panes:
                 lib.as_panes_pairs(self._panes, step, uint32s(pair_groups), uint64s(values))
             return pair_groups, values
         assert what in (VALUES, ROWS)
-        offsets = np.zeros(len(groups) + 1, np.int64)
-        if not len(groups):
-            return offsets, np.empty(0, np.uint64)
-        numbers, rows = uint32s(groups), len(groups)
-        count = lib.as_panes_lists(self._panes, step, numbers, rows, int64s(offsets), ffi.NULL)
-        values = np.empty(count, np.uint64)
-        if count:
-            lib.as_panes_lists(self._panes, step, numbers, rows, int64s(offsets), uint64s(values))
-        return offsets, values
+        return read_words(groups, partial(lib.as_panes_lists, self._panes, step))
 
     def text_count(self, value: int) -> int:
         return lib.as_panes_text_count(self._panes, value)  # type: ignore[no-any-return]

@@ -4,6 +4,7 @@ the GIL."""
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,7 @@ import numpy.typing as npt
 
 from actorstream.native._core import ffi, lib
 from actorstream.native.cells import Program, checked
-from actorstream.native.groups import Groups, Numbers, int64s, read_texts, uint32s, uint64s
+from actorstream.native.groups import Groups, Numbers, int64s, read_texts, read_words, uint32s, uint64s
 from actorstream.native.operands import Operands
 from actorstream.native.status import opened
 
@@ -137,15 +138,7 @@ class Sessions:
 
     def lists(self, step: int, which: Numbers) -> tuple[np.ndarray, np.ndarray]:
         """The values of a DISTINCT, VALUES or ROWS step: (offsets, values)."""
-        offsets = np.zeros(len(which) + 1, np.int64)
-        if not len(which):
-            return offsets, np.empty(0, np.uint64)
-        numbers, rows = uint32s(which), len(which)
-        count = lib.as_sessions_lists(self._sessions, step, numbers, rows, int64s(offsets), ffi.NULL)
-        values = np.empty(count, np.uint64)
-        if count:
-            lib.as_sessions_lists(self._sessions, step, numbers, rows, int64s(offsets), uint64s(values))
-        return offsets, values
+        return read_words(which, partial(lib.as_sessions_lists, self._sessions, step))
 
     def seen(self) -> npt.NDArray[np.uint64]:
         """Without times: how many rows each group has had, by its number."""

@@ -4,13 +4,13 @@
  * word, then looks at the count (both seq_cst), so that no wake-up is lost.
  */
 #include "baton.h"
+#include "machine.h"
 
 #include <linux/futex.h>
 #include <sched.h>
 #include <stdatomic.h>
 #include <stddef.h>
 #include <sys/syscall.h>
-#include <time.h>
 #include <unistd.h>
 
 enum { FREE = 0, HELD = 1, LENT = 2, STATE = 3, CHANGE = 4 };
@@ -27,20 +27,6 @@ static _Atomic uint64_t waits, sleeps, stolen, waited_ns;
 static _Thread_local uint32_t mine = FREE; /* what the caller has: FREE none, HELD, LENT */
 static _Thread_local uint32_t lent;        /* the word as it was lent */
 static _Thread_local uint64_t lent_at, lent_ns;
-
-static uint64_t now_ns(void) {
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * UINT64_C(1000000000) + (uint64_t)now.tv_nsec;
-}
-
-static inline void relax(void) {
-#if defined(__x86_64__)
-    __builtin_ia32_pause();
-#elif defined(__aarch64__)
-    __asm__ __volatile__("yield");
-#endif
-}
 
 static inline uint32_t changed(uint32_t seen, uint32_t state) {
     return ((seen & ~(uint32_t)STATE) + CHANGE) | state;
@@ -83,7 +69,7 @@ static void learn(uint64_t spin, int slept) {
 }
 
 static void wait(void) {
-    const uint64_t begun = now_ns();
+    const uint64_t begun = as_now_ns();
     const uint64_t spin = atomic_load_explicit(&spin_ns, memory_order_relaxed);
     uint64_t now = begun, until = begun + spin, since = begun;
     uint32_t seen = 0;
@@ -105,7 +91,7 @@ static void wait(void) {
         if ((found & STATE) == HELD && now >= until) {
             doze(found);
             slept = 1;
-            now = now_ns();
+            now = as_now_ns();
             until = now + spin;
             if (!starves && now - begun > STARVING_NS) {
                 starves = 1;
@@ -113,9 +99,9 @@ static void wait(void) {
             }
             continue;
         }
-        relax();
+        as_relax();
         if (looks % LOOKS == 0) {
-            now = now_ns();
+            now = as_now_ns();
         }
     }
     atomic_fetch_sub_explicit(&waiting, 1, memory_order_relaxed);
@@ -124,7 +110,7 @@ static void wait(void) {
     }
     learn(spin, slept);
     atomic_fetch_add_explicit(&waits, 1, memory_order_relaxed);
-    atomic_fetch_add_explicit(&waited_ns, now_ns() - begun, memory_order_relaxed);
+    atomic_fetch_add_explicit(&waited_ns, as_now_ns() - begun, memory_order_relaxed);
 }
 
 void as_baton_spin(uint64_t ns) {
@@ -157,7 +143,7 @@ void as_baton_pass(void) {
     mine = FREE;
     uint32_t given = leave(FREE);
     for (int i = 0; i < PASS_LOOKS && atomic_load_explicit(&word, memory_order_relaxed) == given; i++) {
-        relax();
+        as_relax();
     }
     for (int i = 0; i < PASS_YIELDS && atomic_load_explicit(&starving, memory_order_relaxed) != 0 &&
                     atomic_load_explicit(&word, memory_order_relaxed) == given; i++) {
@@ -169,7 +155,7 @@ void as_baton_pass(void) {
 void as_baton_lend(void) {
     if (mine == HELD) {
         mine = LENT;
-        lent_at = now_ns();
+        lent_at = as_now_ns();
         lent = leave(LENT);
     }
 }
@@ -178,7 +164,7 @@ void as_baton_reclaim(void) {
     if (mine != LENT) {
         return;
     }
-    lent_ns += now_ns() - lent_at;
+    lent_ns += as_now_ns() - lent_at;
     mine = FREE;
     if (!seize(lent)) {
         as_baton_take();

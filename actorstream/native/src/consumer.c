@@ -6,6 +6,7 @@
 
 #include "../include/channel.h"
 #include "hold.h"
+#include "machine.h"
 #include "process.h"
 #include "ring.h"
 

@@ -5,12 +5,11 @@
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "../include/doorbell.h"
-#include "process.h"
 #include "ring.h"
+#include "machine.h"
 
 #define MAGIC 0x4c4c4542u /* "BELL" */
 
@@ -60,12 +59,6 @@ int as_doorbell_init(void *at, uint32_t bits) {
     return AS_OK;
 }
 
-static uint64_t now_ns(void) {
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * UINT64_C(1000000000) + (uint64_t)now.tv_nsec;
-}
-
 as_doorbell *as_doorbell_open(void *at, int eventfd) {
     memory *shared = at;
     int flags = eventfd < 0 ? O_NONBLOCK : fcntl(eventfd, F_GETFL);
@@ -85,7 +78,7 @@ as_doorbell *as_doorbell_open(void *at, int eventfd) {
             .words = shared->words + padded_summaries(shared->bits),
             .bits = shared->bits,
             .summaries = words_for(words_for(shared->bits)),
-            .sleep = (uint32_t)now_ns(), /* not the numbers that a predecessor used */
+            .sleep = (uint32_t)as_now_ns(), /* not the numbers that a predecessor used */
             .eventfd = eventfd,
         };
     }
@@ -185,7 +178,7 @@ int as_doorbell_pending(const as_doorbell *bell) {
 }
 
 int as_doorbell_spin(as_doorbell *bell, uint64_t ns) {
-    uint64_t start = now_ns();
+    uint64_t start = as_now_ns();
     do {
         for (int round = 0; round < 16; round++) {
             if (as_doorbell_pending(bell)) {
@@ -193,7 +186,7 @@ int as_doorbell_spin(as_doorbell *bell, uint64_t ns) {
             }
             as_relax();
         }
-    } while (now_ns() - start < ns);
+    } while (as_now_ns() - start < ns);
     return as_doorbell_pending(bell);
 }
 

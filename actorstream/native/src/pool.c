@@ -9,11 +9,11 @@
 #include <stddef.h>
 #include <string.h>
 #include <sys/syscall.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "../include/reorder.h"
 #include "../include/worklist.h"
+#include "machine.h"
 
 #define LINE 64u
 #define MOST_LANES 4096u
@@ -48,20 +48,6 @@ struct as_pool {
     _Alignas(64) _Atomic uint32_t parked;
     _Alignas(64) _Atomic uint64_t jobs, helped, turns, sleeps, rung;
 };
-
-static uint64_t now_ns(void) {
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * UINT64_C(1000000000) + (uint64_t)now.tv_nsec;
-}
-
-static inline void relax(void) {
-#if defined(__x86_64__)
-    __builtin_ia32_pause();
-#elif defined(__aarch64__)
-    __asm__ __volatile__("yield");
-#endif
-}
 
 static uint64_t lines(uint64_t bytes) {
     return (bytes + LINE - 1) / LINE * LINE;
@@ -158,9 +144,9 @@ static uint32_t take_turn(as_pool *pool, uint32_t number, uint32_t most) {
         while (done < allotted &&
                as_worklist_pop(at->list, number, as_reorder_limit(at->buffer), &work) == AS_OK) {
             as_pool_job *job = (as_pool_job *)(uintptr_t)work.item;
-            const uint64_t begun = now_ns();
+            const uint64_t begun = as_now_ns();
             job->outcome = ((job_function)job->function)(job->context);
-            job->took_ns = now_ns() - begun;
+            job->took_ns = as_now_ns() - begun;
             job->worker = number;
             /* has a free slot: the limit. It may not be touched any more: it is the loop's as soon as it has left */
             as_reorder_send(at->buffer, work.serial, (uint64_t)(uintptr_t)job);
@@ -199,7 +185,7 @@ static void doze(as_pool *pool, worker *self) {
 
 void as_pool_work(as_pool *pool, uint32_t number) {
     worker *self = &pool->each[number];
-    uint64_t since = now_ns();
+    uint64_t since = as_now_ns();
     for (uint32_t looks = 1;; looks++) {
         /* acquire; partner: the store in as_pool_recall */
         if (atomic_load_explicit(&self->recalled, memory_order_acquire) != 0) {
@@ -210,14 +196,14 @@ void as_pool_work(as_pool *pool, uint32_t number) {
         if (done != 0) {
             atomic_fetch_add_explicit(&pool->jobs, done, memory_order_relaxed);
             atomic_fetch_add_explicit(&pool->turns, 1, memory_order_relaxed);
-            since = now_ns();
+            since = as_now_ns();
             continue;
         }
-        if (pool->spin_ns == 0 || (looks % LOOKS == 0 && now_ns() - since > pool->spin_ns)) {
+        if (pool->spin_ns == 0 || (looks % LOOKS == 0 && as_now_ns() - since > pool->spin_ns)) {
             doze(pool, self);
-            since = now_ns();
+            since = as_now_ns();
         } else {
-            relax();
+            as_relax();
         }
     }
 }

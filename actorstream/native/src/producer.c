@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "../include/channel.h"
+#include "machine.h"
 #include "process.h"
 #include "ring.h"
 
@@ -23,8 +24,7 @@ struct as_producer {
     uint64_t consumed;  /* as last seen */
     uint64_t sent_bytes, consumed_bytes; /* running totals; their difference is what is unconsumed */
     uint64_t peak_bytes;
-    uint64_t sent;
-    uint64_t reaped;
+    uint64_t sent, reaped;
     uint32_t issued;    /* loans ever issued, by our predecessors too; modulo 2^32 */
     uint32_t out;       /* our loans that are out */
     uint32_t foreign;   /* loans of our predecessors that are out */

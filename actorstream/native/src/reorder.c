@@ -1,7 +1,7 @@
 /* Reordering buffers: what does not depend on the scheme; see reorder.h. */
 #include "reorder.h"
+#include "machine.h"
 
-#include <time.h>
 
 #define MOST_CAPACITY (1u << 24)
 
@@ -41,12 +41,6 @@ int as_reorder_is_free(const as_reorder *buffer, uint64_t serial) {
     return serial - atomic_load_explicit(&buffer->next, memory_order_acquire) <= buffer->mask;
 }
 
-static uint64_t now_ns(void) {
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * UINT64_C(1000000000) + (uint64_t)now.tv_nsec;
-}
-
 int as_reorder_send(as_reorder *buffer, uint64_t serial, uint64_t unit) {
     if (unit == NO_UNIT) {
         return AS_E_ARGUMENT;
@@ -54,9 +48,9 @@ int as_reorder_send(as_reorder *buffer, uint64_t serial, uint64_t unit) {
     if (!buffer->timed) {
         return buffer->scheme->send(buffer, serial, unit);
     }
-    uint64_t begun = now_ns();
+    uint64_t begun = as_now_ns();
     int outcome = buffer->scheme->send(buffer, serial, unit);
-    uint64_t took = now_ns() - begun;
+    uint64_t took = as_now_ns() - begun;
     uint64_t longest = atomic_load_explicit(&buffer->longest_ns, memory_order_relaxed);
     while (took > longest && !atomic_compare_exchange_weak_explicit(&buffer->longest_ns, &longest, took,
                                                                     memory_order_relaxed, memory_order_relaxed)) {
