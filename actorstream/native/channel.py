@@ -194,10 +194,11 @@ class SendRing:
             raise_status(code, "send")
         return False
 
-    def row_entry(self) -> tuple[Any, Any]:
-        """An entry to be filled as `row`, and the core's function that sends it: (`_producer`, entry) -> status, which is 0
-        or for `refused`. For whoever knows that this end is open."""
-        return ffi.new("as_entry *"), _send_row
+    def row_entry(self) -> tuple[Any, Any, Any]:
+        """An entry to be filled as `row`: its memory, what the core calls it, and the core's function that sends it:
+        (`_producer`, entry) -> status, which is 0 or for `refused`. For whoever knows that this end is open."""
+        entry = ffi.new("as_entry *")
+        return ffi.buffer(entry), entry, _send_row
 
     @property
     def handle(self) -> Any:

@@ -179,7 +179,7 @@ class OperatorUnit(Unit):
 
     def _take(self) -> Status:
         deadline = monotonic_ns() + self.worker.turn_ns
-        head, gate = self.head, self.gate
+        gate = self.gate
         for _ in range(TURN_FRAMES):
             if self._events and not self._run_events(deadline):
                 return Status.BLOCKED if self.blocked else Status.READY
@@ -194,15 +194,8 @@ class OperatorUnit(Unit):
             if frame.kind == FrameKind.DATA:
                 batch = lane.decode(frame)
                 batch.entry_min, batch.entry_max, batch.began = frame.min_entry, frame.max_entry, frame.began
-                call = head.calls[lane.input]
-                if call.is_async:
-                    head.busy += 1
-                    return self.spawn(self._run_async(lane, batch))
-                if call.takes_batch:
-                    head.accept(batch, lane.input)
-                else:
-                    head.begin(batch, lane.input)
-                    self._events, self._at, self._source = batch.feed(), 0, lane.input
+                if self._run(batch, lane.input, lane):
+                    return Status.BUSY
                 lane.consume()
             elif self._control(lane, frame):
                 return self.spawn(self.finish())
@@ -211,13 +204,14 @@ class OperatorUnit(Unit):
                 return Status.READY
         return Status.READY
 
-    def _run(self, batch: Batch, source: str) -> bool:
-        """Runs the hook on a batch whose frame is not needed any more, or begins to; whether it awaits."""
+    def _run(self, batch: Batch, source: str, lane: InLane | _Taken | None = None) -> bool:
+        """Runs the hook on a batch of an input, or begins to; whether it awaits. `lane`: its frame is still there, and is
+        taken once what awaits is through."""
         head = self.head
         call = head.calls[source]
         if call.is_async:
             head.busy += 1
-            self.spawn(self._run_async(_Taken(source), batch))  # type: ignore[arg-type]
+            self.spawn(self._run_async(lane or _Taken(source), batch))
             return True
         if call.takes_batch:
             head.accept(batch, source)
@@ -263,7 +257,7 @@ class OperatorUnit(Unit):
         self._events = []
         return True
 
-    async def _run_async(self, lane: InLane, batch: Batch) -> None:
+    async def _run_async(self, lane: InLane | _Taken, batch: Batch) -> None:
         """Runs a hook that awaits; what it answered goes on at the latest when it has taken a millisecond."""
         head = self.head
         call = head.calls[lane.input]

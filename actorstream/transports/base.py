@@ -282,7 +282,8 @@ class OutsideChannel(SendChannel):
 
     @property
     @abstractmethod
-    def arena(self) -> Arena | None: ...
+    def arena(self) -> Arena | None:
+        """As `SendChannel.arena`."""
 
     @abstractmethod
     async def send(self, frame: Frame) -> None:
@@ -304,9 +305,8 @@ class ReceiveChannel(ABC):
         The same object is answered until it is consumed. BrokenError: the sender is lost or sent what it must not."""
 
     def rows(self, layout: str) -> RowTaker | None:
-        """A function that takes the head away if it is a row that was sent by itself, and answers (values, min_entry,
-        max_entry, began); None: it is none, or nothing waits. What it leaves, `peek` answers; `peek` answers such rows,
-        too, as frames whose payload is the bytes of the row. None: no rows come so on this transport."""
+        """A function that takes the head away if it is a row sent by itself, and answers (values, min_entry, max_entry,
+        began), else None: `peek` answers what it leaves, such rows, too, as frames of their bytes. None: no such rows."""
         return None
 
     def watch_events(self, rows: RowFormat) -> EventWatch | None:

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from actorstream.errors import DataError
-from actorstream.runtime.output import OutLane
+from actorstream.runtime.numbered_lane import NumberedLane
 from actorstream.topology.serial import POSITION
-from actorstream.transports.base import FRONTIER_END, FRONTIER_MIN, Frame, FrameKind
+from actorstream.transports.base import FRONTIER_END, FRONTIER_MIN, FrameKind
 
 if TYPE_CHECKING:
     from actorstream.dgs.classifier import Classifier
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from actorstream.runtime.dependency.compile import StreamWords
 
 
-class TagLane(OutLane):
+class TagLane(NumberedLane):
     """Slices that wait for one worker of a plan; rows of two tags never share a jumbo tuple."""
 
     __slots__ = ("_promises",)
@@ -58,30 +58,6 @@ class TagLane(OutLane):
         self.rows += batch.rows
         if not self.blocked:
             self.flush()
-
-    def _next_frame(self) -> Frame | None:
-        item = self.pending[0]
-        if isinstance(item, Frame):
-            self.pending.popleft()
-            return item
-        tag, batch = item
-        nbytes, rows = batch.nbytes, min(batch.rows, self.batch_size)
-        if nbytes > self.byte_limit:
-            rows = max(1, min(rows, batch.rows * self.byte_limit // nbytes))
-        if not self.channel.admits(nbytes * rows // batch.rows):
-            return None
-        part = batch
-        if rows < batch.rows:
-            part = batch.slice(0, rows)
-            rest = batch.slice(rows, batch.rows - rows)
-            part.began = rest.began = batch.began
-            self.pending[0] = (tag, rest)
-        else:
-            self.pending.popleft()
-        self.rows -= rows
-        frame = self._whole(part) or self._parts([part], part.nbytes)
-        frame.serial = tag
-        return frame
 
 
 class TagStream:

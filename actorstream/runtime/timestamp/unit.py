@@ -239,8 +239,8 @@ class TimestampUnit(OperatorUnit):
 
     # -- hooks and marks
 
-    def _run(self, batch: Batch, source: str) -> bool:
-        awaits = super()._run(batch, source)
+    def _run(self, batch: Batch, source: str, lane: Any = None) -> bool:
+        awaits = super()._run(batch, source, lane)
         if self._events:
             self._working = batch
         return awaits

@@ -12,7 +12,6 @@ from struct import Struct
 from typing import TYPE_CHECKING, Any, Protocol
 
 from actorstream.events.row_format import UNFIT
-from actorstream.native._core import ffi
 from actorstream.native.channel import TAKEN, ReceiveRing, SendRing, refused
 from actorstream.transports.base import DATA, NO_TIME_MAX, NO_TIME_MIN
 from actorstream.transports.rows import EventSender, EventWatch, RowSender, RowTaker
@@ -98,8 +97,7 @@ def event_sender(
     size = Struct(f"<{rows.layout}").size
     if size > ROW_BYTES:
         return None
-    entry, send = ring.row_entry()
-    buffer = ffi.buffer(entry)
+    buffer, entry, send = ring.row_entry()
     Struct(f"<{_HEAD}{ROW_BYTES}x{_TAIL}").pack_into(buffer, 8, 0, 0, schema, 0, 0, 0, producer)
     pack = Struct(f"<Q{rows.layout}{ROW_BYTES - size}xqq").pack_into
     names = {"end": end, "buffer": buffer, "entry": entry, "send": send, "ring": ring, "pack": pack}
