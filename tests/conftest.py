@@ -3,8 +3,11 @@ Ctrl-C reaches the processes that tests start, also where a shell started the te
 
 from __future__ import annotations
 
+import os
 import signal
+from collections.abc import Iterator
 
+import pytest
 from hypothesis import settings
 
 settings.register_profile("untimed", deadline=None)
@@ -12,3 +15,12 @@ settings.load_profile("untimed")
 
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+@pytest.fixture
+def eventfd() -> Iterator[int]:
+    from actorstream.native.memory import create_eventfd
+
+    made = create_eventfd()
+    yield made
+    os.close(made)

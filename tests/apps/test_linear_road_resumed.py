@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import os
 import random
 import shutil
-import signal
-from contextlib import suppress
 from functools import partial
 from pathlib import Path
 
@@ -18,7 +15,7 @@ from actorstream.launch.run import run_job
 from actorstream.runtime.compile import read_job
 from apps.linear_road.reference import COLUMNS
 from tests.apps.test_linear_road import APP, DENSE, ROOT, as_sets, expected
-from tests.integration.processes import launched
+from tests.integration.processes import kill_one, launched
 from tests.integration.test_checkpoints import killer, was_killed
 
 RATE = 4_000
@@ -81,14 +78,7 @@ def test_linear_road_killed_fifty_times_at_random_moments_gives_the_expected_fil
     kills = 0
     while kills < 50:
         with launched(ROOT, *command, *slowly) as launch:
-            launch.ends_within(dice.random() * 2)
-            family = launch.family()
-            if family:
-                with suppress(ProcessLookupError):
-                    os.kill(dice.choice(family), signal.SIGKILL)
-                kills += 1
-            launch.wait()
-            assert launch.wait_until_nobody_is_left() == []
+            kills += kill_one(launch, dice, 2)
         done = CheckpointStore(str(store)).latest() if store.is_dir() else None
         if done is not None and (done.ended or kills == 50):
             with launched(ROOT, *command) as launch:

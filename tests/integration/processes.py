@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import random
 import select
+import signal
 import subprocess
 import sys
 import uuid
@@ -66,6 +68,18 @@ class Run:
                 readable(descriptor, until - monotonic())
                 os.close(descriptor)
         return left
+
+
+def kill_one(run: Run, dice: random.Random, within: float) -> bool:
+    """Kills a random process of a run at a random moment, and waits until none is left; whether there was one to kill."""
+    run.ends_within(dice.random() * within)
+    family = run.family()
+    if family:
+        with suppress(ProcessLookupError):
+            os.kill(dice.choice(family), signal.SIGKILL)
+    run.wait()
+    assert run.wait_until_nobody_is_left() == []
+    return bool(family)
 
 
 @contextmanager

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import os
 import random
 import shutil
-import signal
 from collections.abc import Callable
-from contextlib import suppress
 from functools import partial
 from itertools import product
 from pathlib import Path
@@ -23,7 +20,7 @@ from actorstream.launch.resume import restore_job
 from actorstream.launch.run import RunResult, run_job
 from actorstream.runtime.compile import read_job
 from actorstream.runtime.control import Commit, Message
-from tests.integration.processes import launched
+from tests.integration.processes import kill_one, launched
 
 ROWS = 12_000
 RATE = 2_000
@@ -355,14 +352,7 @@ def test_fifty_kills_of_workers_and_launchers_at_random_moments_leave_what_an_un
     kills = 0
     while kills < 50:
         with launched(folder, *command, *(slowly if kills % 5 else [])) as launch:
-            launch.ends_within(dice.random() * 1.5)
-            family = launch.family()
-            if family:
-                with suppress(ProcessLookupError):
-                    os.kill(dice.choice(family), signal.SIGKILL)
-                kills += 1
-            launch.wait()
-            assert launch.wait_until_nobody_is_left() == []
+            kills += kill_one(launch, dice, 1.5)
         done = (folder / "state").is_dir() and CheckpointStore(str(folder / "state")).latest()
         if done and done.ended:
             with launched(folder, *command) as launch:

@@ -4,12 +4,9 @@ run, on the same plan and on another."""
 from __future__ import annotations
 
 import csv
-import os
 import random
 import shutil
-import signal
 from collections.abc import Callable
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +21,7 @@ from actorstream.launch.resume import restore_job
 from actorstream.launch.run import RunResult, run_job
 from actorstream.runtime.compile import read_job
 from actorstream.runtime.dependency.restored import RestoredProgram
-from tests.integration.processes import launched
+from tests.integration.processes import kill_one, launched
 from tests.integration.programs import (
     KeyedCounters,
     Streams,
@@ -33,6 +30,7 @@ from tests.integration.programs import (
     operation_streams,
     value_streams,
 )
+from tests.integration.test_checkpoints import killer
 
 RATE = 400
 KILLS = 2
@@ -141,20 +139,6 @@ def run(
     if resume:
         restore_job(job)
     return run_job(job, on_start=None if control is None else lambda launcher, _: control(launcher))
-
-
-def killer(seed: int, after: int) -> Callable[[Launcher], Callable[[], None]]:
-    """Kills a worker when so many checkpoints have been made."""
-
-    def control(launcher: Launcher) -> Callable[[], None]:
-        def tick() -> None:
-            assert launcher.checkpoints is not None
-            if launcher.checkpoints.made >= after:
-                random.Random(seed).choice(launcher.workers).kill()
-
-        return tick
-
-    return control
 
 
 def content(folder: Path, case: Case) -> list[str]:
@@ -273,14 +257,7 @@ def test_fifty_kills_at_random_moments_leave_what_an_undisturbed_run_does(tmp_pa
         with launched(
             tmp_path, *command, f"--set=actors.program.plan={plan}", f"--workers={dice.randint(1, 4)}", *fast
         ) as launch:
-            launch.ends_within(dice.random() * 2.5)
-            family = launch.family()
-            if family:
-                with suppress(ProcessLookupError):
-                    os.kill(dice.choice(family), signal.SIGKILL)
-                kills += 1
-            launch.wait()
-            assert launch.wait_until_nobody_is_left() == []
+            kills += kill_one(launch, dice, 2.5)
         done = (tmp_path / "state").is_dir() and CheckpointStore(str(tmp_path / "state")).latest()
         if (done and done.ended) or kills == 50:
             with launched(

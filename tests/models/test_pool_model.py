@@ -3,28 +3,18 @@
 from __future__ import annotations
 
 import ctypes
-import os
 from collections import deque
-from collections.abc import Iterator
 from random import Random
 
 import pytest
 from actorstream.native._core import ffi
 
-from actorstream.native.memory import create_eventfd
 from actorstream.native.pool import KernelPool
 from actorstream.native.reorder import SCHEMES
 
 SCHEDULES = 1000
 STARTS = (0, 2**32 - 5, 2**63 - 5, 2**64 - 5)
 FUNCTION = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p)
-
-
-@pytest.fixture
-def eventfd() -> Iterator[int]:
-    made = create_eventfd()
-    yield made
-    os.close(made)
 
 
 class Sequential:

@@ -4,25 +4,15 @@ from __future__ import annotations
 
 import ctypes
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 from actorstream.native._core import ffi
 
-from actorstream.native.memory import create_eventfd
 from actorstream.native.pool import KernelPool
 
 FUNCTION = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p)
-
-
-@pytest.fixture
-def eventfd() -> Iterator[int]:
-    import os
-
-    made = create_eventfd()
-    yield made
-    os.close(made)
 
 
 class Job:
