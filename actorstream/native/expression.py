@@ -109,7 +109,7 @@ class Program:
         made._work = ffi.new(
             "as_expression_work *", (made._program, made._columns, made._outs, made._counts, 0)
         )
-        made.job = ffi.new("as_pool_job *", (EXPRESSION, made._work, 0, 0, 0))
+        made.job = ffi.new("as_pool_job *", (EXPRESSION, made._work, 0, 0, 0, 0))
         return made
 
     def prepare(self, rows: int, columns: Sequence[Column] | None, addresses: Sequence[int]) -> None:

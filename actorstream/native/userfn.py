@@ -102,7 +102,7 @@ class UserJob:
         self._buffer = ffi.buffer(self._columns)
         self._work = work = ffi.new("as_user_work *")
         work.function, work.columns, work.count = function.address, self._columns, count
-        self.job = ffi.new("as_pool_job *", (USER_CALL, work, 0, 0, 0))
+        self.job = ffi.new("as_pool_job *", (USER_CALL, work, 0, 0, 0, 0))
         """`as_pool_job *`"""
 
     def call(self, columns: Sequence[Column], rows: int, out: int, out_width: int, validity: int = 0) -> None:

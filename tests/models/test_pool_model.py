@@ -61,7 +61,7 @@ def test_random_schedules_agree_with_the_model(eventfd: int, scheme: str) -> Non
             lane = dice.randrange(lanes)
             what = dice.randrange(6)
             if what < 3:
-                job = ffi.new("as_pool_job *", (address, ffi.cast("void *", number), -1, 0, 0))
+                job = ffi.new("as_pool_job *", (address, ffi.cast("void *", number), -1, 0, 0, 0))
                 kept.append(job)
                 assert pool.submit(lane, job) == model.submit(lane, number)
             elif what == 3:

@@ -21,7 +21,7 @@ class Job:
     def __init__(self, what: Callable[[], int]) -> None:
         self._function = FUNCTION(lambda context: what())
         address = ctypes.cast(self._function, ctypes.c_void_p).value
-        self.raw: Any = ffi.new("as_pool_job *", (address, ffi.NULL, -1, 0, 0))
+        self.raw: Any = ffi.new("as_pool_job *", (address, ffi.NULL, -1, 0, 0, 0))
 
 
 def test_jobs_are_run_and_leave_in_order(eventfd: int) -> None:

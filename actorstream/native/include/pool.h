@@ -30,6 +30,7 @@ typedef struct as_pool_job {
     int32_t outcome;    /* what it answered */
     uint32_t worker;    /* who has run it; the number of workers: the loop */
     uint64_t took_ns;
+    uint64_t delay_ns;  /* a worker sleeps so long before it runs it, to shake out races; 0 but in tests */
 } as_pool_job;
 typedef struct as_pool_statistics {
     uint64_t jobs;   /* that were run by workers */

@@ -9,6 +9,7 @@
 #include <stddef.h>
 #include <string.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "../include/reorder.h"
@@ -48,6 +49,13 @@ struct as_pool {
     _Alignas(64) _Atomic uint32_t parked;
     _Alignas(64) _Atomic uint64_t jobs, helped, turns, sleeps, rung;
 };
+
+static inline void delay(uint64_t ns) {
+    if (ns != 0) {
+        const struct timespec span = {(time_t)(ns / UINT64_C(1000000000)), (long)(ns % UINT64_C(1000000000))};
+        nanosleep(&span, NULL);
+    }
+}
 
 static uint64_t lines(uint64_t bytes) {
     return (bytes + LINE - 1) / LINE * LINE;
@@ -144,6 +152,7 @@ static uint32_t take_turn(as_pool *pool, uint32_t number, uint32_t most) {
         while (done < allotted &&
                as_worklist_pop(at->list, number, as_reorder_limit(at->buffer), &work) == AS_OK) {
             as_pool_job *job = (as_pool_job *)(uintptr_t)work.item;
+            delay(job->delay_ns);
             const uint64_t begun = as_now_ns();
             job->outcome = ((job_function)job->function)(job->context);
             job->took_ns = as_now_ns() - begun;

@@ -16,6 +16,8 @@ from actorstream.native import baton
 from actorstream.runtime.direct_edge import DirectEdge
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from actorstream.events.batch import Batch
     from actorstream.native.pool import KernelPool
     from actorstream.operators.prepared import Prepared
@@ -51,6 +53,7 @@ class KernelEdge(DirectEdge):
         "_behind",
         "_bytes",
         "_collected",
+        "_delay_ns",
         "_limit",
         "_most",
         "_submitted",
@@ -77,6 +80,7 @@ class KernelEdge(DirectEdge):
         """Time in the kernel of a batch, smoothed."""
         self.took_ns = 0
         """Time that threads of the pool have spent in kernels since somebody asked last."""
+        self._delay_ns: Callable[[], int] | None = None
         self._window = min(window, MOST_UNDER_WAY)
         self._limit = self._window
         self._most = most_bytes
@@ -87,14 +91,15 @@ class KernelEdge(DirectEdge):
         self._behind: deque[Batch | int] = deque()
         """What came when there was no place left."""
 
-    def open(self, pool: KernelPool, lane: int) -> None:
-        """From now on there is a pool, and this edge's kernels are those of a lane."""
-        self.pool, self.lane = pool, lane
+    def open(self, pool: KernelPool, lane: int, delay_ns: Callable[[], int] | None = None) -> None:
+        """From now on there is a pool, and this edge's kernels are those of a lane. `delay_ns`: draws by how much each is
+        held up, as `[testing]` says; then all of them are the pool's, however short."""
+        self.pool, self.lane, self._delay_ns = pool, lane, delay_ns
 
     # -- what comes
 
     def push(self, batch: Batch) -> None:
-        if not self._waiting and not self._behind and (self.kernel_ns < PAYS_NS or self.pool is None):
+        if not self._waiting and not self._behind and self._at_once():
             self._call(batch)
         elif self._behind or self._is_full():
             self._behind.append(batch)
@@ -103,6 +108,9 @@ class KernelEdge(DirectEdge):
             self._start(batch)
             if self._is_full():
                 self._block()
+
+    def _at_once(self) -> bool:
+        return self.pool is None or (self.kernel_ns < PAYS_NS and self._delay_ns is None)
 
     def advance(self, frontier: int) -> None:
         if self._behind:
@@ -145,6 +153,8 @@ class KernelEdge(DirectEdge):
             else:
                 self._call(batch)
             return
+        if self._delay_ns is not None:
+            prepared.job.delay_ns = self._delay_ns()
         submitted = pool.submit(self.lane, prepared.job)
         assert submitted, "a lane holds as many as may be under way"
         self._submitted += 1

@@ -13,7 +13,7 @@ from actorstream.native.pool import KernelPool
 from actorstream.runtime.pool.kernel_edge import MOST_UNDER_WAY
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from actorstream.runtime.pool.kernel_edge import KernelEdge
     from actorstream.runtime.unit import Unit
@@ -33,6 +33,7 @@ class Kernels:
         operators: of the units, by their identity.
         scheme: of the reordering buffers.
         spin_ns: how long a thread looks for a kernel before it sleeps.
+        delay_ns: draws by how much a kernel is held up, as `[testing]` says.
     """
 
     def __init__(
@@ -45,6 +46,7 @@ class Kernels:
         scheme: str,
         spin_ns: int,
         slice_ns: int,
+        delay_ns: Callable[[], int] | None = None,
     ) -> None:
         self.edges: list[KernelEdge] = [edge for unit in units for edge in unit.kernels]
         self.threads, self._slice_ns, self._scheduler = threads, slice_ns, scheduler
@@ -57,7 +59,7 @@ class Kernels:
         self.work, self.recall = self.pool.work, self.pool.recall
         self.help, self.waiting = self.pool.help, self.pool.waiting
         for lane, edge in enumerate(self.edges):
-            edge.open(self.pool, lane)
+            edge.open(self.pool, lane, delay_ns)
 
     def done(self) -> list[Unit]:
         """Units that have something to collect."""

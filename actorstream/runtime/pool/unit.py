@@ -13,7 +13,7 @@ from threading import Lock
 from time import monotonic_ns, sleep
 from typing import TYPE_CHECKING, Any
 
-from actorstream.native.baton import pass_on
+from actorstream.native.baton import pass_on, without_baton
 from actorstream.runtime.operator_unit import InLane, OperatorUnit
 from actorstream.runtime.unit import PUBLISH_NS, Status
 from actorstream.transports.base import FrameKind
@@ -168,7 +168,8 @@ class PooledUnit(OperatorUnit):
     def _delay(self) -> None:
         """Shakes out races: only under `[testing] delay`."""
         if self.worker.delay_s:
-            sleep(self.worker.draw() * self.worker.delay_s)
+            with without_baton():  # the others go on meanwhile, or nothing would be shaken
+                sleep(self.worker.draw() * self.worker.delay_s)
 
     def _flush_if_resting(self) -> None:
         """Sends rows that wait to be joined by others, when no others are to come. Under `exit`."""

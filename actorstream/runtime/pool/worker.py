@@ -89,6 +89,7 @@ class ScheduledWorker(Worker):
                 scheme=deploy.reordering,
                 spin_ns=SPIN_NS if self.job.has_cores else 0,
                 slice_ns=self.turn_ns,
+                delay_ns=(lambda: int(self.draw() * self.delay_s * 1e9)) if self.delay_s else None,
             )
             self._loop.add_reader(self.kernels.eventfd, self._kernels_done)
         self.pool.start(scheduler, pooled, self.kernels)
