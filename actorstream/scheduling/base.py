@@ -111,13 +111,15 @@ class Pipeline:
             for index, _ in operator.upstream:
                 self.operators[index].downstream.append(operator)
 
-    def cost(self) -> float:
-        """Nanoseconds that all operators together spend on a tuple of the ingress and what comes of it."""
-        made = self.cumulative()
-        return sum(
-            each.cost * (sum(made[index] * share for index, share in each.upstream) if each.upstream else 1.0)
-            for each in self.operators
-        )
+    def cost(self, ingress: Operator) -> float:
+        """Nanoseconds that `ingress` and all operators behind it together spend on one of its tuples and what comes of it.
+        What else is read in the process, tables say, is not part of it."""
+        total, made = ingress.cost, {ingress.index: ingress.selectivity}
+        for each in self.operators[ingress.index + 1 :]:
+            arriving = sum(made.get(index, 0.0) * share for index, share in each.upstream)
+            total += each.cost * arriving
+            made[each.index] = each.selectivity * arriving
+        return total
 
     def cumulative(self) -> list[float]:
         """Outputs of each operator for one tuple at the ingress: in a chain the product of the selectivities so far,

@@ -19,7 +19,7 @@ class LastInPipeline(Heuristic):
         cheapest, would be many slices of the others, and the last of its tuples would wait for all of them."""
         if operator.upstream or not operator.statistics.turns:
             return super().tuples(operator)
-        return max(1, int(self.slice_ns / self.pipeline.cost()))
+        return max(1, int(self.slice_ns / self.pipeline.cost(operator)))
 
     def choose(self, schedulable: Sequence[Operator], now: int) -> Operator:
         return schedulable[-1]
