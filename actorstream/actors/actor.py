@@ -72,6 +72,8 @@ class Actor:
         stateless: True if a batch may be split and parts of it processed again (`on_error` then finds the bad row).
         drops_lineage: True if `on_batch` emits rows that descend from no single row of its input; several replicas of
             it cannot stand before an edge in serial order then, unless each has whole batches.
+        descends: True if all that it emits has the lineage of rows of its input and comes in their order, though it
+            overrides `promise`: it only emits them later.
         one_stream: True if it never asks which input a row came by (`self.input`): rows of inputs of one type that are in
             one order then come together.
         lends_baton: False if its input hooks are short but for native code that lends the baton by itself: that of
@@ -84,6 +86,7 @@ class Actor:
     outputs: ClassVar[dict[str, Any]] = {}
     stateless: ClassVar[bool] = False
     drops_lineage: ClassVar[bool] = False
+    descends: ClassVar[bool] = False
     one_stream: ClassVar[bool] = False
     lends_baton: ClassVar[bool] = True
     role: ClassVar[str] = "operator"

@@ -12,7 +12,7 @@ from datetime import timedelta
 from functools import partial
 from inspect import iscoroutinefunction
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -48,7 +48,7 @@ class MapAsync(Actor):
         function: an `async def` of one event that answers an event, a list of events, or None for nothing.
         max_in_flight: events that were started and whose results were not sent on yet; input waits beyond it.
         ordered: results go on in the order of the events, so one that takes long holds up those behind it; False: as
-            they come.
+            they come, unless an input downstream asks for an order.
         timeout: how long one event may take; beyond it has failed with a TimeoutError.
 
     An event that fails is decided by `on_error`, when its turn has come. When the run is aborted, what is in flight is
@@ -57,6 +57,8 @@ class MapAsync(Actor):
     Where a serial edge downstream needs the rows of a number together, it has answered a whole batch before it takes
     the next; with one replica behind a source it has not, because it numbers anew itself.
     """
+
+    descends: ClassVar[bool] = True
 
     function: Callable[[Any], Awaitable[Any]] | None = None
     max_in_flight: int = 64
@@ -93,6 +95,7 @@ class MapAsync(Actor):
     _restored: tuple[Batch, ...] = ()
 
     def on_start(self) -> Any:
+        self.ordered = self.ordered or bool(getattr(self.context, "in_order", False))
         self._flights = deque() if self.ordered else {}
         self._ready: deque[Flight] = deque()  # where the order does not matter: done and not sent on
         self._landed = asyncio.Event()

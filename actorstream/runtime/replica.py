@@ -136,6 +136,11 @@ class Replica:
         sequence."""
         return self.stamp is not None and not self.stamp.described.numbers
 
+    @property
+    def in_order(self) -> bool:
+        """Whether the order in which it emits rows is seen downstream: in a serial or timestamp sequence."""
+        return self.stamp is not None
+
     def emit(self, item: Any, to: str) -> None:
         self.outbox.emit(item, to)
 

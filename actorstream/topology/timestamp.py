@@ -98,12 +98,10 @@ def imply_timestamp(
 
 
 def fires(cls: type) -> bool:
-    """Whether an actor's class emits rows at a heartbeat, or promises less than its input does."""
-    return any(
-        hook in vars(base) and base.__module__ != BASE
-        for base in cls.__mro__
-        for hook in ("on_heartbeat", "promise")
-    )
+    """Whether an actor's class emits rows at a heartbeat, or promises less than its input does and does not say that its
+    rows descend from those of the input, in their order."""
+    hooks = ("on_heartbeat",) if getattr(cls, "descends", False) else ("on_heartbeat", "promise")
+    return any(hook in vars(base) and base.__module__ != BASE for base in cls.__mro__ for hook in hooks)
 
 
 class _Region:

@@ -11,7 +11,17 @@ import pytest
 
 from actorstream.topology.builder import Topology
 from tests.integration.parts import Collect
-from tests.integration.timestamp_parts import Copies, KeepKey, PassTicks, Row, Running, Tick, Ticks, rows_of
+from tests.integration.timestamp_parts import (
+    Awaits,
+    Copies,
+    KeepKey,
+    PassTicks,
+    Row,
+    Running,
+    Tick,
+    Ticks,
+    rows_of,
+)
 
 DEPLOYMENTS: list[dict[str, Any]] = [
     {"workers": 1, "transport": "local"},
@@ -48,6 +58,27 @@ def test_sorted_sources_become_one_sequence_by_time_rank_origin_and_position(
     assert rows(topology, deployment) == expected
 
 
+@pytest.mark.parametrize("deployment", DEPLOYMENTS, ids=str)
+@pytest.mark.parametrize(
+    ("operator", "copied"),
+    [("union", False), ("union", True), (Awaits, True)],
+    ids=["union", "union-of-unlike-lineage", "map-async"],
+)
+def test_tied_rows_of_two_inputs_stay_in_rank_order_behind_several_replicas(
+    operator: Any, copied: bool, deployment: dict[str, Any]
+) -> None:
+    topology = Topology("ranked")
+    first = topology.source(Ticks, name="first", who=2, count=700, span=40).shuffle()
+    second = topology.source(Ticks, name="second", who=1, count=300, span=40).shuffle()
+    expected = rows_of(1, 300, 1, 40)
+    if copied:  # its rows have one ordinal more
+        second = second.through(Copies, name="copied", replicas=2).by("key")
+        expected = each(Copies())(expected)
+    united = first.through(operator, second, name="united", replicas=3)
+    united.to_one().ordered("timestamp").into(Collect, name="sink")
+    assert rows(topology, deployment) == in_rank_order(rows_of(2, 700, 1, 40), expected)
+
+
 # -- random topologies against a model that runs one row after the other
 
 Model = Callable[[list[Row]], list[Row]]
@@ -69,11 +100,13 @@ def each(actor: Any) -> Model:
     return run
 
 
-OPERATORS: list[tuple[type, dict[str, Any], str, Callable[[], Model]]] = [
+OPERATORS: list[tuple[Any, dict[str, Any], str, Callable[[], Model]]] = [
     (PassTicks, {}, "any", lambda: list),
     (KeepKey, {"key": 3}, "any", lambda: lambda given: [row for row in given if row[4] == 3]),
     (KeepKey, {}, "any", lambda: lambda given: []),
     (Copies, {"most": 3}, "any", lambda: each(Copies(3))),
+    ("union", {}, "any", lambda: list),
+    (Awaits, {"ordered": False, "max_in_flight": 16}, "any", lambda: list),
     (Running, {}, "by", lambda: each(Running())),
     (Running, {}, "by", lambda: each(Running())),
 ]

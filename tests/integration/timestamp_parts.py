@@ -3,6 +3,7 @@ command line too, so that it is a module of its own."""
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterator
 from typing import Any, ClassVar
 
@@ -12,6 +13,7 @@ from actorstream.actors.actor import Actor
 from actorstream.connectors.source import Source
 from actorstream.events.batch import Batch
 from actorstream.events.event import Event
+from actorstream.operators.map_async import MapAsync
 
 
 class Tick(Event):
@@ -134,6 +136,15 @@ class PassTicks(Actor):
 
     def on_batch(self, batch: Batch) -> Batch:
         return batch
+
+
+class Awaits(MapAsync):
+    """Answers each row after as many turns of the loop as its number says, many in flight."""
+
+    async def call(self, event: Tick) -> Tick:
+        for _ in range(event.n * 7919 % 5):
+            await asyncio.sleep(0)
+        return event
 
 
 class Renamed(Actor):

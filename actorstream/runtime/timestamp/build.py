@@ -12,6 +12,7 @@ from actorstream.runtime.timestamp.lane import TimestampInLane
 from actorstream.runtime.timestamp.ready_rows import ReadyRows
 from actorstream.runtime.timestamp.source import MOST_PARTITIONS, MergedPartitions
 from actorstream.runtime.timestamp.unit import TimestampUnit
+from actorstream.topology.timestamp import ORIGIN
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -41,6 +42,7 @@ def timestamp_unit(
     if not own:
         return None
     counts = Counter(link.edge.index for link in own)
+    offsets = _offsets(job, head)
     lanes = []
     for index, link in enumerate(own):
         producer = plan.producers[link.edge.producer]
@@ -55,6 +57,7 @@ def timestamp_unit(
                 rank=link.edge.input,
                 columns=producer.columns if several and not producer.by_value else (),
                 by_value=several and producer.by_value,
+                shift=offsets[link.edge.input] if offsets else 0,
             )
         )
     sides = [
@@ -64,7 +67,8 @@ def timestamp_unit(
     ties = max(len(lane.columns) for lane in lanes)
     schemas = {link.edge.input: job.wires[link.edge.index].plain for link in own}
     alike = len({schema.user.fingerprint for schema in schemas.values()}) == 1
-    one_stream = alike and type(head.actor).one_stream
+    same_places = len({schema.system for schema in schemas.values()}) == 1
+    one_stream = alike and same_places and type(head.actor).one_stream
     as_events = not any(call.takes_batch for call in head.calls.values())
     together = (
         (one_stream or len(schemas) == 1)
@@ -87,6 +91,14 @@ def timestamp_unit(
         schema=schema,
     )
     return TimestampUnit(worker, head, lanes, gate, sides, NoOrder(sides), ready_rows)
+
+
+def _offsets(job: Job, head: Replica) -> tuple[int, ...]:
+    """What is added to the origins of each input, by rank; (): the head's rows carry none, or new ones."""
+    described = job.timestamp.producers.get(head.name)
+    if described is None or described.places or ORIGIN not in described.columns:
+        return ()
+    return described.offsets
 
 
 def timed_source(job: Job, source: Any, planned: PlannedReplica) -> Any:

@@ -15,6 +15,7 @@ from actorstream.runtime.idleness import IDLE_WORD
 from actorstream.runtime.operator_unit import InLane
 from actorstream.runtime.timestamp.merged_rows import packed
 from actorstream.runtime.timestamp.spill import Spill
+from actorstream.topology.timestamp import ORIGIN
 from actorstream.transports.base import FRONTIER_END, Frame, FrameKind, ReceiveChannel
 
 if TYPE_CHECKING:
@@ -33,7 +34,8 @@ _THERE = Frame(FrameKind.HEARTBEAT)
 
 class TimestampInLane(InLane):
     """A channel that brings rows in the order (event time, `columns`). `rank`: of its input; `local`: whether the producer
-    is in this process, so that payloads are batches.
+    is in this process, so that payloads are batches; `shift`: added to the origins of its rows, so that those of several
+    inputs stay apart whenever and with whatever rows the actor emits them.
 
     The frames that are worked on stay in the channel until their rows have gone, unless a tie keeps them."""
 
@@ -48,6 +50,7 @@ class TimestampInLane(InLane):
         "over",
         "packs",
         "rank",
+        "shift",
         "spill",
     )
 
@@ -62,9 +65,11 @@ class TimestampInLane(InLane):
         rank: int,
         columns: tuple[str, ...] = (),
         by_value: bool = False,
+        shift: int = 0,
     ) -> None:
         super().__init__(index, input_name, channel, decode)
         self.rank, self.columns, self.by_value, self.local = rank, columns, by_value, local
+        self.shift = shift
         self.idles = channel.channel.frontiers > IDLE_WORD
         self.packs: Schema | None = None
         """What selections are gathered as when they are taken in, since they are to be merged; None: they are not."""
@@ -114,6 +119,8 @@ class TimestampInLane(InLane):
             batch = self._run(frame, rows)
         if self.packs is not None:
             batch = packed(batch, self.packs)
+        if self.shift:
+            batch = batch.with_system(**{ORIGIN: batch.system[ORIGIN].data + self.shift})
         batch.entry_min, batch.entry_max, batch.began = frame.min_entry, frame.max_entry, frame.began
         self.batches.append(batch)
         self.open = count

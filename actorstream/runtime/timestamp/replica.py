@@ -41,8 +41,10 @@ class TimedReplica(Replica):
         self._base = self.replica << REPLICA_SHIFT
         self._hook = ""
         self._floor = FRONTIER_MIN
-        names = list(self.inputs)
-        self._offsets = {name: at for name, at in zip(names, described.offsets) if at}
+
+    @property
+    def in_order(self) -> bool:
+        return True
 
     def forward(self, batch: Batch, output: str = "default") -> None:
         sequence = self._sequences.get(output)
@@ -115,8 +117,6 @@ class TimedReplica(Replica):
                     "Batch.of(..., origin=rows)"
                 )
             )
-        if not missing and ORIGIN in described.columns and self._offsets.get(self.input):
-            system[ORIGIN] = batch.system[ORIGIN].data + self._offsets[self.input]
         return batch.with_system(**system) if system else batch
 
     def _running(self, output: str, rows: int) -> np.ndarray:
