@@ -8,10 +8,14 @@ from typing import Any, ClassVar
 import numpy as np
 
 from actorstream import Batch, Source
+from actorstream.events.column import Column
 from apps.page_view_join.program import PageViewJoin
 from apps.rule_fraud.program import RuleFraud
 from apps.value_barrier.events import Barrier, Value
 from apps.value_barrier.program import ValueBarrier
+
+KEPT = 4096
+"""Most rows of a batch."""
 
 
 def now() -> int:
@@ -51,15 +55,17 @@ class LiveValues(_Live):
     def open(self, partitions: list[str]) -> None:
         super().open(partitions)
         self.origin = self.partitions().index(partitions[0])
+        self._stream = Column.of(Value.__schema__.field("stream"), [f"s{self.origin}"] * KEPT)
+        self._values = np.arange(KEPT)
 
     def read(self, max_rows: int) -> Batch | None:
-        rows = self._due(max_rows)
+        rows = self._due(min(max_rows, KEPT))
         if rows <= 0:
             return None
         columns: Any = {
-            "stream": [f"s{self.origin}"] * rows,
+            "stream": self._stream.slice(0, rows),
             "ts": np.full(rows, now()),
-            "value": np.arange(rows),
+            "value": self._values[:rows],
         }
         return Batch.of_columns(Value, columns)
 

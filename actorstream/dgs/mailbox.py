@@ -183,6 +183,10 @@ class Mailbox:
         buffer = self._buffers[tag]
         return buffer.head, buffer.head_place
 
+    def waits(self, tag: Hashable) -> bool:
+        """Whether events of a tag wait; None, the end of all input, is no tag."""
+        return tag is not None and bool(self._buffers[tag].waiting)
+
     def items(self) -> Iterator[tuple[Any, Any]]:
         """The tag and the item of what waits, in the order of each tag."""
         for buffer in self._buffers.values():

@@ -92,7 +92,7 @@ class SourceUnit(Unit):
         self._timeout = idle_timeout
         self._silence: Silence | None = None
         self._listening: asyncio.TimerHandle | None = None
-        self._heartbeat: asyncio.TimerHandle | None = None
+        self._heartbeat: Alarm | None = None
         self._bad_rows = 0
         self.source = source
         self.batch_size = batch_size
@@ -106,6 +106,8 @@ class SourceUnit(Unit):
         self._promised = NOTHING
         """The greatest that it has answered."""
         self._is_async = inspect.iscoroutinefunction(source.read)
+        self._beats = self.pace is not None or self._is_async
+        """Whether it may promise more than its rows do."""
         self._reading: asyncio.Task[Any] | None = None
         self._way: tuple[Any, Any, Any] | None = None
         """What `_find_outlet` has found."""
@@ -143,8 +145,8 @@ class SourceUnit(Unit):
             self._listen(self._silence, status)
         if self.promises and self.task is None:
             self.promise()
-            if self._heartbeat is None and (self.pace is not None or self._is_async):
-                self._heartbeat = self.worker.loop.call_later(self.heartbeat_s, self._beat)
+            if self._heartbeat is None and self._beats:
+                self._heartbeat = self.worker.alarms.call_later(self.heartbeat_s, self._beat)
         return Status.READY if self._awaiting and status is Status.IDLE else status
 
     def _read(self) -> Status:
@@ -314,11 +316,16 @@ class SourceUnit(Unit):
         elif self.one_partition and self.watermarks is not None:
             self.head.advance(self.watermarks.watermark(self.source.origin))
 
+    def hurry(self) -> None:
+        """Somebody waits for what this source can promise: it says at once what time alone lets it say."""
+        if self.promises and self._beats and self.task is None and not self.ending:
+            self.promise()
+
     def _beat(self) -> None:
         """A heartbeat: time alone may let a paced or live source promise more, at its next turn."""
         if not self.done:
             self.worker.mark(self)
-            self._heartbeat = self.worker.loop.call_later(self.heartbeat_s, self._beat)
+            self._heartbeat = self.worker.alarms.call_later(self.heartbeat_s, self._beat)
 
     def _look_again(self, seconds: float) -> None:
         if self._later is not None:

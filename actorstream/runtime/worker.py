@@ -242,7 +242,7 @@ class Worker:
             return bool(self.ready)
         if self.job.always_spin:
             # the loop is looked at about once a millisecond
-            self._listen(bell, max(0, min(LONG_SPIN_NS, self.alarms.next_ns() - monotonic_ns())))
+            self._listen(bell, min(LONG_SPIN_NS, self._alarm_ns()))
             if self._taken is None and not self.ready:
                 self.alarms.run_due()
                 if not self.ready:
@@ -251,11 +251,17 @@ class Worker:
                     return False
             return True
         if self._spin.ns and self._hopes():
-            self._listen(bell, self._spin.ns)
+            self._listen(bell, min(self._spin.ns, self._alarm_ns()))
+            if self._taken is None and not self.ready:
+                self.alarms.run_due()
         if self._taken is not None or self.ready or not bell.park():
             return True
         self._parked, self._parked_at = True, monotonic_ns()
         return False
+
+    def _alarm_ns(self) -> int:
+        """How long until the next alarm is due."""
+        return max(0, self.alarms.next_ns() - monotonic_ns())
 
     def _hopes(self) -> bool:
         """Whether another worker may soon have something for this one. One that only waits for time does not spin: the

@@ -59,6 +59,8 @@ class ProgramBuilder:
         }
         self.positioned = positioned(self.deployment)
         restored = self.job.restored
+        self._here: dict[int, TreeWorker] = {}
+        """Workers of the plan in this process, by number."""
         self.restored: RestoredProgram | None = None
         if restored is not None and not restored.ended:
             self.restored = RestoredProgram(restored, actor, self.deployment)
@@ -76,6 +78,7 @@ class ProgramBuilder:
         """The unit of the replicas that are in this process. `incoming`: their channels, by replica."""
         tree = self.deployment.tree
         workers = [self._tree_worker(replica) for replica in replicas]
+        self._here = {each.number: each for each in workers}
         children = {number: tree.children(number) for number in range(1, len(tree.workers) + 1)}
         connect(workers, tree.parents, children)
         unit = ProgramUnit(self.worker, workers)
@@ -93,7 +96,7 @@ class ProgramBuilder:
                     each.lanes_of[tag] = found
         for tree_link in self.job.tree:
             if tree_link.actor == self.actor:
-                self._add_link(unit, {each.number: each for each in workers}, tree_link)
+                self._add_link(unit, self._here, tree_link)
         wires = {
             edge.name: self.job.wires[edge.index].plain for edge in self.job.graph.actors[self.actor].inputs
         }
@@ -235,6 +238,10 @@ class ProgramBuilder:
         unit = replica.unit
         streams = self._words(edge, replica.replica)
         by_field = any(self.deployment.streams[stream].field for stream in streams)
+        if isinstance(unit, SourceUnit):
+            for number in {self.owners[tag] for stream in streams for tag in self._tags_of(stream)}:
+                if number in self._here:
+                    self._here[number].sources.append(unit)
         derived = isinstance(actor, FileSource) or (
             isinstance(unit, SourceUnit) and unit.watermarks is not None
         )

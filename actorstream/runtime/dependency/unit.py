@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from actorstream.dgs.tagging import Tick
-from actorstream.dgs.worker import StateDown
+from actorstream.dgs.worker import Promise, Request
 from actorstream.events.batch import Batch
 from actorstream.metrics.counters import Counter
 from actorstream.runtime.dependency.lanes import DATA, Held
@@ -22,13 +22,14 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from actorstream.dgs.ticks import Ticks
-    from actorstream.dgs.worker import WorkerProtocol
+    from actorstream.dgs.worker import ToChild, WorkerProtocol
     from actorstream.runtime.dependency.calls import CheckpointWish
     from actorstream.runtime.dependency.compile import StreamWords
     from actorstream.runtime.dependency.cuts import Cuts
     from actorstream.runtime.dependency.lanes import TagLane
     from actorstream.runtime.dependency.links import TreeReceiver, TreeSender
     from actorstream.runtime.replica import Replica
+    from actorstream.runtime.source_unit import SourceUnit
     from actorstream.runtime.worker import Worker
 
 STEPS = 8
@@ -59,6 +60,8 @@ class TreeWorker:
         """Tags of ticks that it is responsible for."""
         self.tick_streams: list[tuple[TagLane, int, StreamWords]] = []
         """Where it hears how far each stream is, if it is responsible for ticks."""
+        self.sources: list[SourceUnit] = []
+        """Those in this process that bring its rows."""
         self.queued = False
         self.promised = FRONTIER_MIN
 
@@ -84,6 +87,8 @@ class ProgramUnit(Unit):
         self._work: list[TreeWorker] = list(workers)
         for each in workers:
             each.queued = True
+        self._asked: dict[TreeWorker, int | None] = {}
+        """Workers that were asked for their state in this turn, and the tag of the request."""
         self.follows = False
         """Whether somebody downstream listens to event time."""
         self.cuts: Cuts | None = None
@@ -93,8 +98,11 @@ class ProgramUnit(Unit):
 
     def work(self) -> Status:
         deadline = monotonic_ns() + self.worker.turn_ns
-        self._take_in()
+        self._take_in(deadline)
         more = self._run(deadline)
+        if self._asked and not more and self._hurry():
+            self._take_in(deadline)
+            more = self._run(deadline)
         sent = self._carry()  # first of all: others wait for it
         for each in self.workers:
             each.replica.dispatch()
@@ -112,7 +120,7 @@ class ProgramUnit(Unit):
             return self.spawn(self.finish())
         return Status.IDLE
 
-    def _take_in(self) -> None:
+    def _take_in(self, deadline: int) -> None:
         """Messages of other processes, slices and heartbeats."""
         for each in self.workers:
             protocol = each.protocol
@@ -121,7 +129,7 @@ class ProgramUnit(Unit):
                     if self.cuts.at_link(each, receiver, child, message):  # type: ignore[union-attr]
                         continue
                     if child < 0:
-                        protocol.from_parent(message)  # type: ignore[arg-type]
+                        self._hear(each, message)  # type: ignore[arg-type]
                     else:
                         protocol.from_child(child, message)  # type: ignore[arg-type]
                     self._queue(each)
@@ -132,6 +140,8 @@ class ProgramUnit(Unit):
                         self._promise(each, lane, word)
             if each.ticks:
                 self._tick(each)
+            if each.below and each.queued:
+                self._run(deadline)  # what it asks its children for is on its way while theirs is taken in
         if self.cuts.open:  # type: ignore[union-attr]
             self.cuts.complete()  # type: ignore[union-attr]
 
@@ -168,11 +178,12 @@ class ProgramUnit(Unit):
         while work:
             each = work.pop()
             each.queued = False
-            if each.protocol.run(STEPS):
+            more = each.protocol.run(STEPS)
+            if more:
                 self._queue(each)
             if each.number == 1 and self.wants is not None:
                 self._at_root(self.wants)
-            self._deliver(each)
+            self._deliver(each, more)
             if monotonic_ns() > deadline:
                 return bool(work)
         return False
@@ -185,14 +196,29 @@ class ProgramUnit(Unit):
             self.cuts.take(barrier)  # type: ignore[union-attr]
             wants.made()
 
-    def _deliver(self, each: TreeWorker) -> None:
-        """Hands on what a worker has said."""
+    def _hear(self, each: TreeWorker, message: ToChild) -> None:
+        """A worker's parent has said something."""
+        each.protocol.from_parent(message)
+        if each.sources and type(message) is Request:
+            self._asked[each] = message.tag
+
+    def _hurry(self) -> bool:
+        """Has sources here promise what they can where a request waits for that; whether there were any."""
+        waits = [each for each, tag in self._asked.items() if each.protocol.mailbox.waits(tag)]
+        self._asked.clear()
+        for each in waits:
+            for source in each.sources:
+                source.hurry()
+        return bool(waits)
+
+    def _deliver(self, each: TreeWorker, more: bool) -> None:
+        """Hands on what a worker has said; `more`: it will go on at once."""
         protocol = each.protocol
         if protocol.to_parent:
             if each.up is not None:
                 each.up.say(protocol.to_parent)
-                if not protocol.adds:
-                    each.up.flush()  # the parent waits for it, and this worker for the parent
+                if not (protocol.adds and more):
+                    each.up.flush()  # the parent waits for it
             elif each.parent is not None:
                 for answer in protocol.to_parent:
                     each.parent.protocol.from_child(each.which, answer)
@@ -202,13 +228,13 @@ class ProgramUnit(Unit):
             if not messages:
                 continue
             if link is not None:
-                waits = any(type(message) is StateDown for message in messages)
+                waits = any(type(message) is not Promise for message in messages)
                 link.say(messages)  # type: ignore[arg-type]
                 if waits:  # before what is here goes on with its own share
                     link.flush()
             elif child is not None:
                 for message in messages:
-                    child.protocol.from_parent(message)
+                    self._hear(child, message)
                 messages.clear()
                 self._queue(child)
 
