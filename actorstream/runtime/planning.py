@@ -176,13 +176,19 @@ def _read_file(planning: Planning) -> TreeNode | None:
 def with_programs(
     graph: Graph, assignment: Assignment, processes: int
 ) -> tuple[list[DependencyPlan], Assignment]:
-    """Plans the programs of a graph: their plans, and where all replicas go. Sets `replicas` of each program to the
-    workers of its plan, as every placement does for `auto`."""
+    """Plans the programs of a graph: their plans, and where all replicas go. Sets `replicas` of each program, and of
+    actors that are joined to it by `forward`, to the workers of its plan, as every placement does for `auto`."""
     if not any(actor.planning is not None for actor in graph.actors.values()):
         return [], assignment
     plans = plan_programs(graph, assignment, processes)
     decided = {each: worker for each, worker in assignment.items() if graph.actors[each[0]].planning is None}
     for plan in plans:
-        graph.actors[plan.actor].replicas = len(plan.workers)
-        decided |= {(plan.actor, number): worker.process for number, worker in enumerate(plan.workers)}
+        following = [
+            edge.consumer
+            for edge in graph.consumers(plan.actor)
+            if edge.route == "forward" and graph.actors[edge.consumer].auto
+        ]
+        for actor in (plan.actor, *following):
+            graph.actors[actor].replicas = len(plan.workers)
+            decided |= {(actor, number): worker.process for number, worker in enumerate(plan.workers)}
     return plans, decided

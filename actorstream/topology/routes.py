@@ -61,11 +61,13 @@ def check_route(
     elif route not in ROUTES:
         allowed = f'{listed(ROUTES)}, "package.module:function"'
         found.append(((*path, "route"), f"is {route!r}", allowed, did_you_mean(route, ROUTES)))
-    if route == "forward" and producers != consumer.replicas:
+    follows = route == "forward" and planned and consumer.auto  # as many replicas as the plan has workers
+    if route == "forward" and producers != consumer.replicas and not follows:
         has = "as many as its plan has workers" if planned else str(producers)
         message = f"forward joins replica i to replica i, but {each.actor!r} has {has}"
         message += f" and {consumer.name!r} has {consumer.replicas}"
-        found.append(((*path, "route"), message, "equal numbers of replicas, or another route", ""))
+        allowed = 'replicas = "auto"' if planned else "equal numbers of replicas"
+        found.append(((*path, "route"), message, f"{allowed}, or another route", ""))
     if route in ("key", "range") and not key:
         fields = listed(schema.names()) if schema is not None else "a field's name"
         found.append(
@@ -74,7 +76,7 @@ def check_route(
     if route in ("forward", "shuffle", "broadcast", "global") and each.keys:
         message = f'is {shown(each.key)}, but route = "{route}" uses no key'
         found.append(((*path, "key"), message, 'no key, or route = "key"', ""))
-    if consumer.replicas > 1 and not _meet(route, key, together):
+    if (consumer.replicas > 1 or follows) and not _meet(route, key, together):
         way = f"key = {shown(list(key))}" if key else f"route = {route!r}"
         what = f"rows with equal {listed(together)}" if together else "rows that belong together"
         right = f"key = {shown(list(together))}" if together else 'route = "global"'

@@ -19,11 +19,11 @@ SYNCHRONIZING = {
     "page_view_join": ("updates", "per_update"),
 }
 PROGRAMS = {
-    "value_barrier": ("sum", "ValueBarrierByEvent", ("sums",)),
-    "rule_fraud": ("detect", "RuleFraudByEvent", ("aggregates", "frauds")),
-    "page_view_join": ("join", "PageViewJoinByEvent", ("joined", "replaced")),
+    "value_barrier": ("sum", "ValueBarrierByEvent"),
+    "rule_fraud": ("detect", "RuleFraudByEvent"),
+    "page_view_join": ("join", "PageViewJoinByEvent"),
 }
-"""App -> its program's actor, the program without `update_batch`, its sinks."""
+"""App -> its program's actor, and the program without `update_batch`."""
 BATCHED = {"value_barrier": 500_000_000, "rule_fraud": 160_000_000, "page_view_join": 80_000_000}
 """App -> rows of its value streams in a run that takes some 2 s."""
 SINGLY = {"value_barrier": 8_000_000, "rule_fraud": 8_000_000, "page_view_join": 5_000_000}
@@ -106,9 +106,9 @@ def runner(
 
 
 def measured(app: str, workers: int, rows: int, per: int, singly: bool = False, **deploy: Any) -> Any:
-    """The report of one run. With two workers each of the plan's three has a null sink of its own beside it."""
+    """The report of one run."""
     source, per_key = SYNCHRONIZING[app]
-    program, by_event, sinks = PROGRAMS[app]
+    program, by_event = PROGRAMS[app]
     events = 2 if app == "page_view_join" else 1
     sets: dict[str, Any] = {
         f"actors.{SOURCES[app]}.count": rows,
@@ -117,8 +117,6 @@ def measured(app: str, workers: int, rows: int, per: int, singly: bool = False, 
     }
     if singly:
         sets[f"actors.{program}.type"] = f"benchmarks.live:{by_event}"
-    if workers > 1:
-        sets |= {f"actors.{sink}.replicas": 3 for sink in sinks}
     topology = ROOT / "apps" / app / "bench.toml"
     deploy = {
         "transport": "shm",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import random
 from collections import Counter
 from importlib import import_module
@@ -187,3 +188,65 @@ def test_a_quiet_source_holds_up_what_depends_on_it_unless_it_has_heartbeats(
     assert Counter(found) == Counter(sequential(Echoes(), streams))
     before = 2 * (QUIET_AT - 1) + 1  # what the barrier's own time allows
     assert (max(Quiet.seen) == 2 * LAST + 1) if beats else (max(Quiet.seen) == before)
+
+
+class Waiting(Source):
+    """One value of a stream, then nothing until the barrier's sum is out. What it promises, it says only when asked."""
+
+    outputs: ClassVar[dict[str, Any]] = {"default": Value}
+    waiting: ClassVar[list[asyncio.Event]] = []
+    """Of each stream: set once it waits, with all its promises of before behind it."""
+    answered: ClassVar[asyncio.Event]
+
+    def partitions(self) -> list[str]:
+        return ["000", "001"]
+
+    def open(self, partitions: list[str]) -> None:
+        super().open(partitions)
+        self.origin, self.asked = int(partitions[0]), 0
+
+    async def read(self, max_rows: int) -> Batch | None:
+        self.asked += 1
+        if self.asked == 1:
+            return Batch.of_columns(Value, {"ts": [1], "value": [self.origin + 1]})
+        self.waiting[self.origin].set()
+        await asyncio.wait_for(self.answered.wait(), 60)
+        return None
+
+    def lower_bound(self, now_ns: int) -> int | None:
+        return QUIET_AT + 1 if all(each.is_set() for each in self.waiting) else None
+
+
+class Last(Source):
+    """A barrier as soon as all streams wait."""
+
+    outputs: ClassVar[dict[str, Any]] = {"default": Barrier}
+    asked = 0
+
+    async def read(self, max_rows: int) -> Batch | None:
+        self.asked += 1
+        if self.asked > 1:
+            return None
+        for each in Waiting.waiting:
+            await each.wait()
+        return Batch.of_columns(Barrier, {"ts": [QUIET_AT]})
+
+
+class Answers(ValueBarrier):
+    """Says when a sum is out."""
+
+    def update(self, state: Any, event: Any, tag: Any) -> Sum | None:
+        found = super().update(state, event, tag)
+        if found is not None:
+            Waiting.answered.set()
+        return found
+
+
+def test_a_join_asks_the_sources_beside_it_for_what_they_can_promise(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Waiting, "waiting", [asyncio.Event(), asyncio.Event()])
+    monkeypatch.setattr(Waiting, "answered", asyncio.Event(), raising=False)
+    streams = {"barriers": [[Barrier(QUIET_AT)]], "values": [[Value(1, 1)], [Value(1, 2)]]}
+    plan = optimized("balanced", question(Answers(), streams, 2))
+    sources = {"barriers": Last, "values": Waiting}
+    job = job_of(Answers, streams, plan, sources=sources, heartbeat_every="1h")
+    assert run(job) == [Sum(QUIET_AT, 3, 2)]

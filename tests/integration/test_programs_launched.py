@@ -56,6 +56,21 @@ def test_a_topology_with_a_program_runs_on_any_plan(transport: str, workers: int
     )
 
 
+def test_an_actor_behind_a_program_may_have_a_replica_beside_each_worker_of_its_plan(tmp_path: Path) -> None:
+    tree = tmp_path / "tree.toml"
+    leaves = (f'[[children]]\ntags = ["value@values/{each}"]\nprocess = {each}\n' for each in range(2))
+    tree.write_text('tags = ["barrier"]\n' + "".join(leaves))
+    found = topology(str(tree))
+    found.actor("beside", "memory-sink", [{"from": "sum", "route": "forward"}], replicas="auto")
+    job = compile_job(found.spec(), load_deploy(None, (), transport="shm", workers=2))
+    workers = {
+        name: [each.worker for each in job.plan.replicas if each.actor == name] for name in ("sum", "beside")
+    }
+    assert workers["beside"] == workers["sum"] == [0, 0, 1]
+    result = found.run(transport="shm", workers=2, batch_size=100)
+    assert result["beside"] == result["out"] == EXPECTED
+
+
 @pytest.mark.parametrize("plan", ["sequential", "balanced"])
 @pytest.mark.parametrize(("transport", "workers"), [("local", 1), ("shm", 2)])
 def test_ticks_come_once_and_before_all_else_of_their_time(transport: str, workers: int, plan: str) -> None:

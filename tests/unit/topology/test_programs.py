@@ -193,6 +193,18 @@ def test_a_wrong_input_is_named(tmp_path: Path, inputs: str, problem: str) -> No
     assert any(each.startswith(problem) for each in found), found
 
 
+def test_what_is_joined_to_a_program_by_forward_has_as_many_replicas_as_its_plan(tmp_path: Path) -> None:
+    text = (
+        topology() + '[actors.beside]\ntype = "memory-sink"\ninputs = [{ from = "sum", route = "forward" }]\n'
+    )
+    [found] = problems(tmp_path, text)
+    assert found == (
+        "actors.beside.inputs[0].route: forward joins replica i to replica i, but 'sum' has as many as its plan has "
+        "workers and 'beside' has 1"
+    )
+    read(tmp_path, text + 'replicas = "auto"\n')
+
+
 def test_dependency_order_is_for_programs(tmp_path: Path) -> None:
     text = topology().replace('inputs = ["values"]', 'inputs = [{ from = "values", order = "dependency" }]')
     [found] = problems(tmp_path, text)
