@@ -30,11 +30,11 @@ still holds (`ipc` numpy-sum: 12% more)."""
 class _Slot:
     """A block with its batch and arrays, and how many references each has while nobody uses them."""
 
-    __slots__ = ("batch", "block", "open", "parts", "references", "uses")
+    __slots__ = ("batch", "block", "jumbo", "open", "parts", "references", "uses")
 
     def __init__(self, batch: WritableBatch) -> None:
         jumbo: Any = batch._jumbo
-        self.batch = batch
+        self.batch, self.jumbo = batch, jumbo
         self.block: Any = jumbo.block
         self.open: dict[str, np.ndarray] = batch._open  # type: ignore[assignment]
         arrays = list(self.open.values())
@@ -42,18 +42,13 @@ class _Slot:
         self.uses: int = self.block.uses
         self.references = 0
 
-    def count(self) -> int:
-        """References to the batch, the jumbo tuple, the block, its root array and its columns."""
-        return sum(map(getrefcount, self.parts))
-
     def forget(self) -> None:
         """Lets go of what was made when somebody read the batch: views that use the block."""
-        jumbo: Any = self.batch._jumbo
-        if jumbo._root is not None:
-            batch, fresh = self.batch, JumboTuple(self.block, size=jumbo.size)
-            jumbo._root, jumbo._typed, jumbo._table, jumbo._layout = None, fresh._typed, None, None
-            batch._columns = [None] * len(batch._columns)
-            batch._events = batch._system = batch._times = batch._table = None
+        batch, jumbo = self.batch, self.jumbo
+        jumbo._root, jumbo._table, jumbo._layout = None, None, None
+        jumbo._typed = JumboTuple(self.block, size=jumbo.size)._typed
+        batch._columns = [None] * len(batch._columns)
+        batch._events = batch._system = batch._times = batch._table = None
 
 
 class WritablePool:
@@ -69,8 +64,9 @@ class WritablePool:
         for _ in range(min(TRIES, len(slots))):
             slot = slots[0]
             slots.rotate(-1)
-            if slot.count() == slot.references:  # nobody in this process holds it
-                slot.forget()
+            if sum(map(getrefcount, slot.parts)) == slot.references:  # nobody in this process holds it
+                if slot.jumbo._root is not None:
+                    slot.forget()
                 if slot.block.uses == slot.uses:  # nor does a consumer
                     batch = slot.batch
                     batch._open = slot.open
@@ -81,6 +77,6 @@ class WritablePool:
         batch._pooled = True
         slot = _Slot(batch)
         del batch
-        slot.references = slot.count()
+        slot.references = sum(map(getrefcount, slot.parts))
         slots.append(slot)
         return slot.batch

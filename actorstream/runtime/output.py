@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from actorstream.runtime.routing import Router
     from actorstream.runtime.single_row import SendSingle
     from actorstream.runtime.wire import Wire
-    from actorstream.transports.base import EventSender
+    from actorstream.transports.ways import EventSender, WholeSender
 
 
 RUN_ROWS = 1024
@@ -74,6 +74,7 @@ class OutLane:
         "rows",
         "runs",
         "send_event",
+        "send_whole",
         "sequence",
         "to_events",
         "transfer_ns",
@@ -112,6 +113,10 @@ class OutLane:
         self.frontier: int | None = None  # promise that waits until the rows before it are sent
         self._encoded: Frame | None = None
         self._single, self.send_event = single, send_event
+        self.send_whole: WholeSender | None = None
+        """Sends a jumbo tuple that a batch is all of, if rows travel between processes and with nothing but their values."""
+        if arena is not None and wire.marked is None:
+            self.send_whole = channel.wholes(wire.plain.fingerprint, producer)
         # a channel between processes copies what a frame says, so one frame serves for all
         self._spare = None if arena is None else Frame.data(None, 0, 0, 0, 0, producer, 0, 0)
 
@@ -143,31 +148,18 @@ class OutLane:
 
     def _send_whole(self, batch: Batch, rows: int) -> bool:
         """The shortest way, for a batch that is a jumbo tuple in shared memory already; False: it has to go another."""
-        if self.arena is None or self.wire.marked is not None:
+        send, sequence, schema = self.send_whole, self.sequence, self.wire.plain
+        jumbo = None if send is None else batch.whole_jumbo(schema)
+        if send is None or jumbo is None:
             return False
-        schema, sequence = self.wire.plain, self.sequence
-        jumbo = batch.whole_jumbo(schema)
-        if jumbo is None:
-            return False
-        channel = self.channel
         if not sequence % POLL_EVERY:
-            channel.poll()
-        if not channel.send_whole_nowait(
-            jumbo,
-            rows,
-            jumbo.nbytes,
-            schema.fingerprint,
-            self.producer,
-            sequence,
-            batch.entry_min,
-            batch.entry_max,
-            batch.began,
-        ):
+            self.channel.poll()
+        if send(jumbo, rows, sequence, batch.entry_min, batch.entry_max, batch.began):
+            self.sequence = sequence + 1
+            self.jumbo_out += 1
+        else:
             self._encoded = self._frame(batch, jumbo, 0, jumbo.nbytes, schema)
             self.flush()
-            return True
-        self.sequence = sequence + 1
-        self.jumbo_out += 1
         return True
 
     def _send(self, frame: Frame) -> None:

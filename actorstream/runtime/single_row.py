@@ -11,16 +11,12 @@ from typing import TYPE_CHECKING
 
 from actorstream.events.batch import Batch
 from actorstream.events.row_format import UNFIT, RowFormat
-from actorstream.events.rows import rows_of
-from actorstream.runtime.output import LaneEdge, OutLane
-from actorstream.runtime.replica import Replica
 
 if TYPE_CHECKING:
     from actorstream.events.event import Event
     from actorstream.events.schema import Schema
     from actorstream.runtime.wire import Wire
     from actorstream.transports.base import Frame, ReceiveChannel, SendChannel
-    from actorstream.transports.rows import EventSender
 
 SendSingle = Callable[[Batch, int], bool]
 TakeSingle = Callable[[], "tuple[Event, int, int] | None"]
@@ -53,39 +49,6 @@ def single_sender(
             return False
 
     return send_single
-
-
-class Outlet:
-    """The shortest way of an event from a replica to the only consumer of an output, past everything that batches need.
-
-    Attributes:
-        event_class: the class of the events that go so.
-        lane: the way, if nothing waits on it.
-        send: sends one by itself: (event, its sequence in the lane, entry time) -> whether it could go so.
-    """
-
-    __slots__ = ("event_class", "lane", "send")
-
-    def __init__(self, event_class: type[Event], lane: OutLane, send: EventSender) -> None:
-        self.event_class, self.lane, self.send = event_class, lane, send
-
-    @classmethod
-    def of(cls, replica: Replica, output: str = "default") -> Outlet | None:
-        """The outlet of an output; None: its events always go in batches."""
-        edges = replica.edges[output]
-        lane = edges[0].lane if len(edges) == 1 and type(edges[0]) is LaneEdge else None
-        if (
-            lane is None
-            or type(lane) is not OutLane
-            or lane.send_event is None
-            or lane.runs
-            or replica.descent is not None
-            or replica.stamp is not None
-            or type(replica).forward is not Replica.forward
-            or type(replica).dispatch is not Replica.dispatch
-        ):
-            return None
-        return cls(rows_of(lane.wire.plain).event_class, lane, lane.send_event)
 
 
 def single_taker(channel: ReceiveChannel, rows: RowFormat | None) -> TakeSingle | None:

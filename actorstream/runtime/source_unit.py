@@ -13,28 +13,25 @@ from actorstream.metrics.counters import Counter
 from actorstream.native.baton import without_baton
 from actorstream.runtime.dependency.output import TagEdge
 from actorstream.runtime.hooks import operator_error
+from actorstream.runtime.outlet import outlet
 from actorstream.runtime.replica import Replica
 from actorstream.runtime.silence import Silence
-from actorstream.runtime.single_row import Outlet
 from actorstream.runtime.unit import TURN_FRAMES, Status, Unit
 from actorstream.windows.watermark import NOTHING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from datetime import timedelta
 
     from actorstream.connectors.source import Source
     from actorstream.events.batch import Batch
     from actorstream.runtime.alarms import Alarm
-    from actorstream.runtime.output import OutLane
     from actorstream.runtime.worker import Worker
     from actorstream.windows.watermark import PartitionWatermarks
 
 PACE_NS = 1_000_000
 """A paced source sends what is due every millisecond, or a full batch, whichever comes first."""
 POLL_S = 0.001
-NO_CLASS: Any = type("NoClass", (), {})
-"""A class that no event is of itself."""
 
 
 class Pace:
@@ -109,8 +106,9 @@ class SourceUnit(Unit):
         self._beats = self.pace is not None or self._is_async
         """Whether it may promise more than its rows do."""
         self._reading: asyncio.Task[Any] | None = None
-        self._way: tuple[Any, Any, Any] | None = None
-        """What `_find_outlet` has found."""
+        self._outlet: Callable[[Any, int], int] | None = None
+        self._found = False
+        """Whether it is known if there is an outlet."""
         self._later: Alarm | None = None
 
     def drain(self) -> None:
@@ -153,7 +151,7 @@ class SourceUnit(Unit):
         deadline = monotonic_ns() + self.worker.turn_ns
         left = self.most_rows
         read = self._read_lent if self.head.lends else self.source.read
-        event_class, lane, send = self._find_outlet()
+        send = self._outlet if self._found else self._find_outlet()
         for _ in range(TURN_FRAMES):
             if self.blocked:
                 return Status.BLOCKED
@@ -186,15 +184,9 @@ class SourceUnit(Unit):
                 batch: Any = read(rows)
             except Exception as error:
                 raise operator_error(self.head.name, self.head.replica, None, error) from error
-            if (
-                type(batch) is event_class
-                and not lane.pending
-                and not lane.blocked
-                and lane._encoded is None
-                and send(batch, lane.sequence, now)
-            ):
-                self._sent_event(lane, now)
-                left -= 1
+            if send is not None and (sent := send(batch, now)):
+                self._sent(sent, now)
+                left -= sent
                 if now > deadline:
                     return Status.READY
                 continue
@@ -269,28 +261,24 @@ class SourceUnit(Unit):
             head.outbox.emit(dead, "dead")
             head.dispatch()
 
-    def _find_outlet(self) -> tuple[Any, Any, Any]:
-        """The class of events that may go by themselves as they were read, the lane and the way; (NO_CLASS, None, None):
-        there are none, since event time, idleness or who is downstream needs more. Known once there are edges."""
-        if self._way is None:
-            plain = type(self) is SourceUnit and self.watermarks is None and self._timeout is None
-            outlet = Outlet.of(self.head) if plain else None
-            self._way = (
-                (NO_CLASS, None, None) if outlet is None else (outlet.event_class, outlet.lane, outlet.send)
-            )
-        return self._way
+    def _find_outlet(self) -> Callable[[Any, int], int] | None:
+        """The way past what batches in general need; None: event time, idleness or who is downstream needs more. Known
+        once there are edges."""
+        if type(self) is SourceUnit and self.watermarks is None and self._timeout is None:
+            self._outlet = outlet(self.head)
+        self._found = True
+        return self._outlet
 
-    def _sent_event(self, lane: OutLane, entered: int) -> None:
-        """Notes an event that went by itself, now that it is on its way: what `_send` and `Replica.forward` would."""
-        lane.sequence += 1
-        lane.jumbo_out += 1
+    def _sent(self, rows: int, entered: int) -> None:
+        """Notes rows that went by the outlet: what `_send` and `Replica.forward` would."""
         head = self.head
         head.execute_ns += monotonic_ns() - entered
-        head.events_out += 1
+        head.events_out += rows
         head.entry_min = head.entry_max = entered
         if self.pace is not None:
-            self.pace.sent += 1
-        self._send_dead()
+            self.pace.sent += rows
+        if self.source.bad_rows != self._bad_rows:
+            self._send_dead()
         self.worker.pass_on()
 
     def _observed(self, batch: Batch) -> Batch:

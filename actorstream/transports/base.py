@@ -25,9 +25,10 @@ from dataclasses import dataclass
 from enum import IntEnum
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from actorstream.transports.rows import EventSender, EventWatch, RowSender, RowTaker
+from actorstream.transports.ways import EventSender, EventWatch, RowSender, RowTaker, WholeSender
 
 if TYPE_CHECKING:
+    from actorstream.events.jumbo import JumboTuple
     from actorstream.events.row_format import RowFormat
     from actorstream.native.arena import Arena
     from actorstream.native.doorbell import Doorbell
@@ -193,22 +194,18 @@ class SendChannel(ABC):
         """Accepts the frame, or answers False: no credit, nothing changed. BrokenError: the receiver is lost;
         ClosedError: this end was closed."""
 
-    def send_whole_nowait(
-        self,
-        payload: Any,
-        rows: int,
-        nbytes: int,
-        schema: int,
-        producer: int,
-        sequence: int,
-        min_entry: int,
-        max_entry: int,
-        began: int,
-    ) -> bool:
-        """`send_nowait` of a whole jumbo tuple without order or times; a transport may know a shorter way."""
-        frame = Frame.data(payload, rows, 0, nbytes, schema, producer, min_entry, max_entry, began)
-        frame.sequence = sequence
-        return self.send_nowait(frame)
+    def wholes(self, schema: int, producer: int) -> WholeSender:
+        """A function that sends whole jumbo tuples of one schema, without order or times, the shortest way there is: (jumbo
+        tuple, rows, sequence, min_entry, max_entry, began) -> what `send_nowait` says."""
+
+        def send_whole(
+            jumbo: JumboTuple, rows: int, sequence: int, min_entry: int, max_entry: int, began: int
+        ) -> bool:
+            frame = Frame.data(jumbo, rows, 0, jumbo.nbytes, schema, producer, min_entry, max_entry, began)
+            frame.sequence = sequence
+            return self.send_nowait(frame)
+
+        return send_whole
 
     def send_run_nowait(self, frame: Frame, step: int) -> int:
         """Hands a frame of data over as frames of `step` rows each, which share its payload and follow each other in it;

@@ -92,6 +92,10 @@ int as_producer_finish(as_producer *producer);
    `hold` (may be NULL) and rings the consumer. AS_AGAIN: ring, budget or loans full, and the wish for credit is noted, so
    that the consumer will ring us; nothing else was changed. AS_E_CLOSED | AS_E_STALE. Wait-free. */
 int as_channel_send(as_producer *producer, as_entry *entry, as_hold *hold);
+/* as_channel_send of a whole jumbo tuple in one call: `form` has what all of an output have alike (kind, schema, producer, no
+   times), and is filled with the others; `hold` is not NULL. */
+int as_channel_send_whole(as_producer *producer, as_entry *form, as_hold *hold, uint64_t sequence, uint64_t bytes,
+                          int64_t rows, int64_t min_entry, int64_t max_entry, uint32_t flags);
 /* Publishes an entry of kind 5 whose row, flags, schema, sequence, entry times and producer are filled, and rings the
    consumer, if all entries before it are consumed. AS_AGAIN: they are not; nothing was changed or noted.
    AS_E_CLOSED | AS_E_STALE. Wait-free. */

@@ -23,9 +23,20 @@ from actorstream.testing.transport.promises import PROMISES
 from actorstream.testing.transport.rows import ROWS
 from actorstream.testing.transport.runs import RUN_CHECKS
 from actorstream.testing.transport.side import CheckFailed
+from actorstream.testing.transport.wholes import WHOLE_CHECKS
 from actorstream.transports.base import Transport
 
-CHECKS: tuple[Check, ...] = (*FLOW, *ROWS, *RUN_CHECKS, *CREDIT, *PROMISES, *MEMORY, *LOSS, *OUTSIDE)
+CHECKS: tuple[Check, ...] = (
+    *FLOW,
+    *ROWS,
+    *RUN_CHECKS,
+    *WHOLE_CHECKS,
+    *CREDIT,
+    *PROMISES,
+    *MEMORY,
+    *LOSS,
+    *OUTSIDE,
+)
 
 __all__ = ["CHECKS", "CheckFailed", "TransportCase", "Way", "check_transport", "play", "transport_cases"]
 

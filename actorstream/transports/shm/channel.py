@@ -15,15 +15,12 @@ from actorstream.native.arena import Arena, Block
 from actorstream.native.channel import ENTRY_MAGIC, ENTRY_VERSION, Entry, ReceiveRing, SendRing
 from actorstream.native.doorbell import Doorbell
 from actorstream.transports.base import (
-    NO_TIME_MAX,
-    NO_TIME_MIN,
     Channel,
     Frame,
     FrameKind,
     ReceiveChannel,
     SendChannel,
 )
-from actorstream.transports.rows import EventSender, EventWatch, RowSender, RowTaker
 from actorstream.transports.shm.copying import copied
 from actorstream.transports.shm.layout import CLOSED, OPEN
 from actorstream.transports.shm.names import described, worker_name
@@ -37,6 +34,8 @@ from actorstream.transports.shm.rows import (
     row_taker,
     waited_flags,
 )
+from actorstream.transports.shm.wholes import whole_sender
+from actorstream.transports.ways import EventSender, EventWatch, RowSender, RowTaker, WholeSender
 
 if TYPE_CHECKING:
     from actorstream.events.row_format import RowFormat
@@ -122,52 +121,9 @@ class ShmSendChannel(SendChannel):
             block,
         )
 
-    def send_whole_nowait(
-        self,
-        payload: Any,
-        rows: int,
-        nbytes: int,
-        schema: int,
-        producer: int,
-        sequence: int,
-        min_entry: int,
-        max_entry: int,
-        began: int,
-    ) -> bool:
-        block = payload.block
-        if self._stopped is not None or block._arena not in self._reachable or not payload.trusted:
-            return super().send_whole_nowait(
-                payload, rows, nbytes, schema, producer, sequence, min_entry, max_entry, began
-            )
-        flags = 0
-        if began:
-            flags = waited_flags(began, max_entry)
-        return self._send(
-            (
-                ENTRY_MAGIC,
-                ENTRY_VERSION,
-                DATA,
-                flags,
-                0,
-                schema,
-                sequence,
-                0,
-                0,
-                1,
-                0,
-                nbytes,
-                0,
-                0,
-                0,
-                rows,
-                NO_TIME_MIN,
-                NO_TIME_MAX,
-                min_entry,
-                max_entry,
-                producer,
-            ),
-            block,
-        )
+    def wholes(self, schema: int, producer: int) -> WholeSender:
+        frames = super().wholes(schema, producer)
+        return whole_sender(self._ring, self, self._reachable, schema, producer, frames)
 
     def send_run_nowait(self, frame: Frame, step: int) -> int:
         payload = frame.payload

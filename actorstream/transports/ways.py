@@ -1,4 +1,4 @@
-"""Ways of single rows and events over a channel, as functions: what `SendChannel` and `ReceiveChannel` may answer."""
+"""The shortest ways over a channel, as functions: what `SendChannel` and `ReceiveChannel` may answer."""
 
 from __future__ import annotations
 
@@ -8,11 +8,14 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from actorstream.events.event import Event
+    from actorstream.events.jumbo import JumboTuple
 
 RowSender = Callable[[tuple[Any, ...], int, int, int, int, int, int], bool]
 """See `SendChannel.rows`."""
 EventSender = Callable[["Event", int, int], bool]
 """See `SendChannel.events`."""
+WholeSender = Callable[["JumboTuple", int, int, int, int, int], bool]
+"""See `SendChannel.wholes`."""
 RowTaker = Callable[[], tuple[tuple[Any, ...], int, int, int] | None]
 """See `ReceiveChannel.rows`."""
 
