@@ -3,7 +3,6 @@ diamonds whose rings hold one jumbo tuple."""
 
 from __future__ import annotations
 
-import os
 from collections import Counter
 from collections.abc import Iterator
 from typing import Any, ClassVar
@@ -209,68 +208,6 @@ def test_sources_and_merges_of_opposite_ranks_do_not_wait_for_each_other() -> No
     expected = in_rank_order(in_rank_order(left, right), in_rank_order(right, left))
     for batch_size in (1, 7, 64):
         assert rows(topology, {**ONE_SLOT, "batch_size": batch_size}) == expected
-
-
-class Stalled(Collect):
-    """Waits, at its first batch, until somebody writes to a pipe."""
-
-    def __init__(self, hears: int) -> None:
-        super().__init__()
-        self.hears = hears
-
-    async def on_batch(self, batch: Batch) -> None:  # type: ignore[override]
-        import asyncio
-
-        if not self.rows:
-            await asyncio.get_running_loop().run_in_executor(None, os.read, self.hears, 1)
-        super().on_batch(batch)
-
-
-class Tells(Ticks):
-    """Writes to a pipe when it has been read for `rows` rows, or to its end: what is beyond the rings then waits."""
-
-    def __init__(self, told: int = -1, at: int = 0, **keys: Any) -> None:
-        super().__init__(**keys)
-        self.told, self.at = told, at
-
-    def read(self, max_rows: int) -> Batch | None:
-        batch = super().read(max_rows)
-        if batch is not None and self.row <= self.at < self.row + batch.rows:
-            os.write(self.told, b"x")
-        return batch
-
-
-def test_a_reader_that_stalls_slows_four_sources_and_loses_nothing() -> None:
-    """The sources run until their rings are full, and tell the reader to go on when the fourth is near that."""
-    hears, told = os.pipe()
-    try:
-        topology = Topology("stalled")
-        budget, count = 1 << 16, 12_000
-        sources = [
-            topology.source(
-                Tells if who == 3 else Ticks,
-                name=f"source{who}",
-                who=who,
-                count=count,
-                span=9000,
-                **({"told": told, "at": 1000} if who == 3 else {}),
-            ).ordered("timestamp")
-            for who in range(4)
-        ]
-        sources[0].into(Stalled, *sources[1:], name="sink", hears=hears)
-        result = topology.run(workers=2, transport="shm", edge_bytes=budget, batch_size=256)
-    finally:
-        os.close(hears)
-        os.close(told)
-    expected = in_rank_order(*(rows_of(who, count, 1, 9000) for who in range(4)))
-    assert [tuple(row) for row in result.collected["sink"]] == expected
-    peaks = [
-        replica["queue_max_bytes"]
-        for name, each in result.report["actors"].items()
-        if name.startswith("source")
-        for replica in each
-    ]
-    assert max(peaks) <= budget
 
 
 def test_a_plan_shows_which_inputs_are_in_timestamp_order() -> None:
