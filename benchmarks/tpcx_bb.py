@@ -94,6 +94,11 @@ class ForSeconds(Repeated):
         super().__init__(span=SPAN, rate=rate)
         self.seconds, self.ends = seconds, 0.0
 
+    def open(self, partitions: list[str]) -> None:
+        """Makes the parts: they take longer than many a jumbo tuple, and are no work of the query."""
+        super().open(partitions)
+        self.made = [self.make(number, self.seed, self.span) for number in range(self.kept)]
+
     def read(self, max_rows: int) -> Batch | None:
         batch = super().read(max_rows)
         self.ends = self.ends or monotonic() + self.seconds

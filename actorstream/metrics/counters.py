@@ -51,6 +51,9 @@ class Counter(IntEnum):
     TIE_BYTES = 24
     """The most that has left its channels to wait for tied rows of other inputs, in timestamp order; the next is of it."""
     SPILLED_BYTES = 25
+    KERNEL_PS = 26
+    """Of COST_PS what native code takes without the interpreter; WAITED_PS: the waiting for others who have it."""
+    WAITED_PS = 27
 
 
 HISTOGRAM_WORDS = LATENCY_OCTAVES * LATENCY_STEPS

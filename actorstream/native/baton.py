@@ -13,6 +13,7 @@ pass_on = lib.as_baton_pass
 lend = lib.as_baton_lend
 reclaim = lib.as_baton_reclaim
 lent_ns = lib.as_baton_lent_ns
+waited_ns = lib.as_baton_waited_ns
 
 
 class BatonStatistics(NamedTuple):

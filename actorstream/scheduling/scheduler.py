@@ -69,11 +69,21 @@ class Scheduler:
         self.decisions += 1
         return Allotment(operator, self.heuristic.tuples(operator))
 
-    def finish(self, operator: Operator, rows_in: int, rows_out: int, took_ns: int, now: int) -> None:
-        """The worker is back: tuples it took and answered, and the time it was away (ns)."""
+    def finish(
+        self,
+        operator: Operator,
+        rows_in: int,
+        rows_out: int,
+        took_ns: int,
+        now: int,
+        kernel_ns: int = 0,
+        waited_ns: int = 0,
+    ) -> None:
+        """The worker is back: tuples it took and answered, and the time it was away (ns); of it in native code, and
+        waiting for the interpreter."""
         operator.workers -= 1
         operator.peak = max(operator.peak, operator.worklist)
-        operator.statistics.add(rows_in, rows_out, took_ns)
+        operator.statistics.add(rows_in, rows_out, took_ns, kernel_ns, waited_ns)
         self.heuristic.finished(operator, took_ns, now)
 
     def statistics(self) -> dict[str, int]:

@@ -31,6 +31,7 @@ void as_baton_pass(void);     /* who waits goes first: gives and takes if anybod
 void as_baton_lend(void);     /* before a long function. Never waits */
 void as_baton_reclaim(void);  /* after it: waits until the caller holds it again, if it lent it */
 int as_baton_is_held(void);   /* 1: by the caller */
+uint64_t as_baton_waited_ns(void); /* how long the caller has waited for it, by now */
 uint64_t as_baton_lent_ns(void); /* how long the caller has been in long functions, by now; waiting afterwards is not in it */
 void as_baton_statistics_read(as_baton_statistics *out);
 /* cffi: end */

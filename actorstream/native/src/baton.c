@@ -26,7 +26,7 @@ static _Alignas(64) _Atomic uint64_t most_ns, spin_ns; /* of looking: as set, an
 static _Atomic uint64_t waits, sleeps, stolen, waited_ns;
 static _Thread_local uint32_t mine = FREE; /* what the caller has: FREE none, HELD, LENT */
 static _Thread_local uint32_t lent;        /* the word as it was lent */
-static _Thread_local uint64_t lent_at, lent_ns;
+static _Thread_local uint64_t lent_at, lent_ns, own_wait_ns;
 
 static inline uint32_t changed(uint32_t seen, uint32_t state) {
     return ((seen & ~(uint32_t)STATE) + CHANGE) | state;
@@ -110,7 +110,9 @@ static void wait(void) {
     }
     learn(spin, slept);
     atomic_fetch_add_explicit(&waits, 1, memory_order_relaxed);
-    atomic_fetch_add_explicit(&waited_ns, as_now_ns() - begun, memory_order_relaxed);
+    const uint64_t took = as_now_ns() - begun;
+    own_wait_ns += took;
+    atomic_fetch_add_explicit(&waited_ns, took, memory_order_relaxed);
 }
 
 void as_baton_spin(uint64_t ns) {
@@ -170,6 +172,10 @@ void as_baton_reclaim(void) {
         as_baton_take();
     }
     mine = HELD;
+}
+
+uint64_t as_baton_waited_ns(void) {
+    return own_wait_ns;
 }
 
 uint64_t as_baton_lent_ns(void) {

@@ -281,16 +281,18 @@ class Pool:
         assert unit is not None
         started = monotonic_ns()
         rows = made = 0
-        lent = baton.lent_ns()
+        lent, waited = baton.lent_ns(), baton.waited_ns()
         try:
             rows, made = unit.turn(allotted.tuples)
         finally:
             now = monotonic_ns()
-            lent = baton.lent_ns() - lent
+            lent, waited = baton.lent_ns() - lent, baton.waited_ns() - waited
             if not allotted.operator.downstream:
                 made = rows  # what leaves the process is not scheduled here
             with self.lock:
-                self.scheduler.finish(allotted.operator, rows, made, now - started, now)  # type: ignore[union-attr]
+                self.scheduler.finish(  # type: ignore[union-attr]
+                    allotted.operator, rows, made, now - started, now, lent, waited
+                )
                 if rows:
                     allotted.operator.pool_turns += by_pool
                     allotted.operator.pays = unit.note_kernels(lent, rows) >= self._pays_ns()

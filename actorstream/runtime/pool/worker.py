@@ -118,6 +118,8 @@ class ScheduledWorker(Worker):
                 row[Counter.TURNS] = measured.turns
                 row[Counter.POOL_TURNS] = operator.pool_turns
                 row[Counter.COST_PS] = int(measured.mean_cost * 1000)
+                row[Counter.KERNEL_PS] = int(measured.mean_kernel * 1000)
+                row[Counter.WAITED_PS] = int(measured.mean_waited * 1000)
                 row[Counter.SELECTIVITY_PPM] = int(measured.mean_selectivity * 1e6)
                 row[Counter.WORKLIST_MAX] = int(operator.peak)
 
@@ -324,9 +326,10 @@ class ReadyQueue:
 
     def finish(self, unit: Unit, allotted: Allotment, status: Status, turn: LoopTurn) -> None:
         """A unit of the loop has had its turn."""
-        operator, took = allotted.operator, turn.took_ns
+        operator, took, kernel = allotted.operator, turn.took_ns, turn.kernel_ns
         if unit.kernels and self._worker.kernels is not None:
-            took += self._worker.kernels.worked(unit)
+            worked = self._worker.kernels.worked(unit)
+            took, kernel = took + worked, kernel + worked
         if turn.frames:
             self._frame_rows[operator.index] += (
                 turn.rows / turn.frames - self._frame_rows[operator.index]
@@ -335,7 +338,7 @@ class ReadyQueue:
             made = (
                 turn.made if operator.downstream else turn.rows
             )  # what leaves the process is not scheduled here
-            self._scheduler.finish(operator, turn.rows, made, took, monotonic_ns())  # type: ignore[union-attr]
+            self._scheduler.finish(operator, turn.rows, made, took, monotonic_ns(), kernel, turn.waited_ns)  # type: ignore[union-attr]
             self._look(operator)
         if status is Status.READY:
             worker = self._worker
@@ -346,12 +349,15 @@ class ReadyQueue:
 
 
 class LoopTurn(NamedTuple):
-    """What a turn of a unit of the loop has done: rows taken (of a source: read) and answered, jumbo tuples, time."""
+    """What a turn of a unit of the loop has done: rows taken (of a source: read) and answered, jumbo tuples, time; of it
+    in native code without the interpreter, and waiting for it."""
 
     rows: int
     made: int
     frames: int
     took_ns: int
+    kernel_ns: int
+    waited_ns: int
 
 
 class LoopStep:
@@ -371,11 +377,18 @@ class LoopStep:
         head, tail = unit.head, unit.members[-1]
         taken, made, frames = head.events_in, tail.events_out, head.jumbo_in
         read = head.events_out
-        started = monotonic_ns()
+        started, lent, waited = monotonic_ns(), baton.lent_ns(), baton.waited_ns()
         status = unit.step()
         took = monotonic_ns() - started
         rows = head.events_out - read if isinstance(unit, SourceUnit) else head.events_in - taken
-        turn = LoopTurn(rows, tail.events_out - made, head.jumbo_in - frames, took)
+        turn = LoopTurn(
+            rows,
+            tail.events_out - made,
+            head.jumbo_in - frames,
+            took,
+            baton.lent_ns() - lent,
+            baton.waited_ns() - waited,
+        )
         self._queue.finish(unit, self._allotted, status, turn)
         return Status.IDLE  # the queue has put it back if it has more to do
 
