@@ -54,6 +54,8 @@ class Counter(IntEnum):
     KERNEL_PS = 26
     """Of COST_PS what native code takes without the interpreter; WAITED_PS: the waiting for others who have it."""
     WAITED_PS = 27
+    SENT_BYTES = 28
+    """What the replicas of its unit have handed to other processes; a row by itself counts as the entry that carries it."""
 
 
 HISTOGRAM_WORDS = LATENCY_OCTAVES * LATENCY_STEPS

@@ -84,6 +84,7 @@ class SendStatistics(NamedTuple):
     waiting_bytes: int
     loans: int
     peak_bytes: int
+    sent_bytes: int
 
 
 class ReceiveStatistics(NamedTuple):
@@ -275,9 +276,9 @@ class SendRing:
         return bool(lib.as_channel_consumer_closed(self.handle))
 
     def statistics(self) -> SendStatistics:
-        out = ffi.new("uint64_t[5]")
+        out = ffi.new("uint64_t[6]")
         lib.as_producer_statistics(self.handle, out)
-        return SendStatistics(*ffi.unpack(out, 5))
+        return SendStatistics(*ffi.unpack(out, 6))
 
     def close(self) -> None:
         """Takes back every block that is out. Call it when the consumer is gone, or has returned all."""

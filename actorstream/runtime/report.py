@@ -141,10 +141,11 @@ def _replica_row(table: CounterTable, index: int, number: int) -> dict[str, Any]
     def seconds(counter: Counter) -> float:
         return round(table.value(number, counter) / 1e9, 6)
 
-    passed = table.value(number, Counter.PASSED)
+    passed, sent = table.value(number, Counter.PASSED), table.value(number, Counter.SENT_BYTES)
     return {
         "replica": index,
         **({"passed": passed} if passed else {}),
+        **({"sent_bytes": sent} if sent else {}),
         **_tied_row(table, number),
         "in": table.value(number, Counter.EVENTS_IN),
         "out": table.value(number, Counter.EVENTS_OUT),

@@ -135,12 +135,16 @@ class Unit:
         self.dirty = False
         for replica in self.members:
             replica.publish()
-        peak = transfer = 0
+        peak = transfer = sent = 0
         for lane in self.lanes():
-            lane.channel.poll()
-            peak = max(peak, lane.channel.statistics()["peak_bytes"])
+            channel = lane.channel
+            channel.poll()
+            found = channel.statistics()
+            peak = max(peak, found["peak_bytes"])
             transfer += lane.transfer_ns
+            sent += found["sent_bytes"] * channel.channel.is_remote
         row = self.head.row
+        row[Counter.SENT_BYTES] = sent
         row[Counter.TRANSFER_NS] = transfer
         row[Counter.QUEUE_MAX_BYTES] = peak
 

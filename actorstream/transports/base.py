@@ -183,6 +183,11 @@ class Channel:
     """Frontier words: 0 is event time, 1 (serial edges) the serial number, 2 idleness, further ones
     implementation tags."""
 
+    @property
+    def is_remote(self) -> bool:
+        """Whether it leads to another process."""
+        return self.sender != self.receiver
+
 
 class SendChannel(ABC):
     """The producer's end. One owner: the worker's loop thread."""
@@ -263,7 +268,7 @@ class SendChannel(ABC):
 
     @abstractmethod
     def statistics(self) -> dict[str, int]:
-        """sent, waiting, waiting_bytes, loans, peak_bytes."""
+        """sent, waiting, waiting_bytes, loans, peak_bytes, sent_bytes."""
 
     @abstractmethod
     def close(self) -> None: ...

@@ -180,6 +180,7 @@ class LocalSendChannel(SendChannel):
             "waiting_bytes": link.bytes_sent - link.bytes_taken,
             "loans": 0,
             "peak_bytes": link.peak,
+            "sent_bytes": link.bytes_sent,
         }
 
     def close(self) -> None:

@@ -117,8 +117,8 @@ int as_channel_admits(as_producer *producer, uint64_t bytes);
 void as_frontier_advance(as_producer *producer, uint32_t word, int64_t value, int ring);
 int as_channel_is_empty(const as_producer *producer);       /* all entries consumed */
 int as_channel_consumer_closed(const as_producer *producer);
-/* out: sent entries, unconsumed entries, unconsumed bytes, loans out, peak unconsumed bytes */
-void as_producer_statistics(const as_producer *producer, uint64_t out[5]);
+/* out: sent entries, unconsumed entries, unconsumed bytes, loans out, peak unconsumed bytes, sent bytes */
+void as_producer_statistics(const as_producer *producer, uint64_t out[6]);
 
 /* --- consumer: one thread at a time, except as_hold_release of borrowed holds (any thread) --- */
 /* `peer`/`peer_bit`: the producer process's doorbell and the bit that means "credit on this channel". */

@@ -409,7 +409,7 @@ int as_channel_consumer_closed(const as_producer *producer) {
     return (int)atomic_load_explicit(&producer->ring->consumer_closed, memory_order_acquire);
 }
 
-void as_producer_statistics(const as_producer *producer, uint64_t out[5]) {
+void as_producer_statistics(const as_producer *producer, uint64_t out[6]) {
     as_producer now = *producer;
     see_consumed(&now);
     out[0] = now.sent;
@@ -417,4 +417,5 @@ void as_producer_statistics(const as_producer *producer, uint64_t out[5]) {
     out[2] = now.sent_bytes - now.consumed_bytes;
     out[3] = (uint64_t)now.out + now.foreign;
     out[4] = now.peak_bytes;
+    out[5] = now.sent_bytes;
 }

@@ -281,11 +281,14 @@ class ProgramUnit(Unit):
         for each in self.workers:
             kept = sum(lane.channel.statistics()["kept"] for lane in each.lanes)
             each.replica.row[Counter.KEPT_BLOCKS] = kept
+        senders = (sender.channel for each in self.workers for sender in each.senders())
+        self.head.row[Counter.SENT_BYTES] += sum(channel.statistics()["sent_bytes"] for channel in senders)
 
 
 def ticks_of(times: Sequence[int]) -> Held:
     """Ticks as events."""
     batch = Batch.of_events(Tick, [Tick(time) for time in times])
+    batch.entry_min = batch.entry_max = monotonic_ns()
     return Held(DATA, batch, times)
 
 

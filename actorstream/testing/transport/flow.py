@@ -136,7 +136,7 @@ async def count_sent(side: Side) -> None:
     await signal(side, 1)
     seen = end.statistics()
     weight = sum(frame.nbytes for frame in frames)
-    wanted = {"sent": 3, "waiting": 3, "waiting_bytes": weight, "peak_bytes": weight}
+    wanted = {"sent": 3, "waiting": 3, "waiting_bytes": weight, "peak_bytes": weight, "sent_bytes": weight}
     for name, value in wanted.items():
         expect(
             seen[name] == value,

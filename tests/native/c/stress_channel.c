@@ -85,7 +85,7 @@ static void send(stage *self, as_entry *entry, as_hold *hold) {
 }
 
 static void await_loans(stage *self) {
-    uint64_t figures[5];
+    uint64_t figures[6];
     int status;
     while ((status = as_channel_admits(self->out, UINT64_MAX)) == AS_AGAIN) { /* only an empty ring admits that */
         rest(self);

@@ -48,7 +48,7 @@ static void rest(as_doorbell *own, int event) {
 }
 
 static void source(as_doorbell *own, as_producer *out) {
-    uint64_t state = 88172645463325252u, row = 0, figures[5];
+    uint64_t state = 88172645463325252u, row = 0, figures[6];
     for (uint64_t block = 0; block < count; block++) {
         const uint64_t rows = 1 + next_random(&state) % MOST_ROWS, step = 1 + next_random(&state) % 3;
         as_hold *hold;

@@ -112,7 +112,7 @@ def consume_on_peek(self: Any, ahead: int = 0) -> Frame | None:
 
 
 def count_nothing(self: Any) -> dict[str, int]:
-    return {"sent": 0, "waiting": 0, "waiting_bytes": 0, "loans": 0, "peak_bytes": 0}
+    return {"sent": 0, "waiting": 0, "waiting_bytes": 0, "loans": 0, "peak_bytes": 0, "sent_bytes": 0}
 
 
 def keep_a_serial(self: Any, frame: Frame) -> bool:
