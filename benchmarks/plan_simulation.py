@@ -20,7 +20,7 @@ from actorstream.dgs.optimizer.communication import communication
 from actorstream.dgs.plan import PlanWorker
 from actorstream.dgs.program import Program
 from actorstream.dgs.tags import ImplementationTag, Tag
-from actorstream.dgs.worker import WorkerProtocol
+from actorstream.dgs.worker import Request, WorkerProtocol
 
 BATCH = 65_536
 """Rows that a source makes at a time."""
@@ -28,8 +28,8 @@ HELD = 4 * BATCH
 """Rows that wait for a leaf before its source waits."""
 SYNCHRONIZING = 256
 """Synchronizing events that arrive at a time."""
-CHUNKS = 100
-"""Batches of a stream in a period, where events come by the clock."""
+CHUNKS, CHUNK = 100, 10
+"""Batches of a stream in a period, where events come by the clock, of so many rows at least."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,6 +148,8 @@ class Simulation:
         self._made = [0] * streams
         self._links: dict[tuple[int, int], deque[list[Any]]] = {}
         self._clock = 0.0
+        self._asked: dict[int, int] = {}
+        """Workers that were asked for their state, and the tag of the request."""
         self._arrived: dict[int, float] = {}
         self._latencies: list[float] = []
 
@@ -272,9 +274,10 @@ class Simulation:
         for tag in range(self._first):
             for time in self._times(tag).tolist():
                 self._at(time * scale, lambda tag=tag, time=time: self._arrive(tag, time, time * scale))
-        every = self.period / CHUNKS
+        chunks = max(1, min(CHUNKS, self.load.per // CHUNK))
+        every = self.period / chunks
         for stream in range(self.streams):
-            for beat in range(1, self.windows * CHUNKS + 2):
+            for beat in range(1, self.windows * chunks + 2):
                 now = (beat + stream / self.streams - 1) * every  # the streams' batches do not come at once
                 self._at(now, lambda stream=stream, now=now: self._beat(stream, now))
         for beat in range(self.windows * self.heartbeats):
@@ -300,17 +303,33 @@ class Simulation:
             self.core_of[number].now = max(self.core_of[number].now, self._clock)
             self._run(number)
 
+    def _hurry(self, number: int) -> bool:
+        """Has the streams of a worker say what they can where a request waits for that; whether it did."""
+        tag = self._asked.pop(number, None)
+        if not self.period or tag is None or not self.workers[number].mailbox.waits(tag):
+            return False
+        core, asked = self.core_of[number], False
+        for stream in range(self.streams):
+            if self.owner[self._first + stream] == number:
+                core.now += self.costs.slice
+                self._tell(stream, core.now)
+                asked = True
+        return asked
+
     def _beat(self, stream: int, now: float) -> None:
         """A stream's rows up to now, and the promise that none before follows."""
-        tag, whole = self._first + stream, self.load.per * self.windows
-        worker = self.owner[tag]
+        worker = self.owner[self._first + stream]
         core = self.core_of[worker]
         core.now = max(core.now, now)
-        upto = min(whole, int(now / self.period * self.load.per + 1e-9))
-        self._bring(stream, upto - self._made[stream])
-        if upto < whole:
-            self.workers[worker].promise(tag, upto * self.streams)
+        self._tell(stream, now)
         self._run(worker)
+
+    def _tell(self, stream: int, now: float) -> None:
+        tag, whole = self._first + stream, self.load.per * self.windows
+        upto = min(whole, int(now / self.period * self.load.per + 1e-9))
+        self._bring(stream, max(0, upto - self._made[stream]))
+        if upto < whole:
+            self.workers[self.owner[tag]].promise(tag, upto * self.streams)
 
     # -- messages
 
@@ -322,7 +341,7 @@ class Simulation:
             worker = waiting.pop()
             more = self.workers[worker].run(8)
             waiting += [each for each in self._deliver(worker) if each not in waiting]
-            if more and worker not in waiting:
+            if (more or self._hurry(worker)) and worker not in waiting:
                 waiting.append(worker)
         if not self.period:
             self._want(core)
@@ -358,6 +377,8 @@ class Simulation:
         if receiver in self.parents and self.parents[receiver][0] == sender:
             for message in messages:
                 worker.from_parent(message)
+                if type(message) is Request:
+                    self._asked[receiver] = message.tag
         else:
             which = self.parents[sender][1]
             for message in messages:

@@ -10,6 +10,7 @@ from functools import cache
 import numpy as np
 
 from actorstream.dgs import Tag
+from apps.outlier_detection.program import OutlierDetection
 from apps.page_view_join.program import PageViewJoin
 from apps.rule_fraud.program import RuleFraud
 from apps.value_barrier.program import ValueBarrier
@@ -19,13 +20,17 @@ from benchmarks.suite import Curve
 
 APPS = ("value_barrier", "rule_fraud", "page_view_join")
 CORES = (1, 2, 4, 8, 12, 16, 32)
-TABLE_1 = 12
+JOINED = 2_000.0
+"""ns: of the slice of some values that lies between two joins where these are measured."""
+CONNECTIONS, OUTLIER_STREAMS = 8_000, 8
 KINDS = {"event": 10_000, "batch": 10_000, "batch-100k": 100_000}
 """Kind of a case -> values of each stream between two synchronizing events."""
-MADE = 0.35
-"""Share of a value's cost that is its making, which does not wait for states (half of it where `update` is called)."""
-PERIOD_NS = 200e6
+RATE = 50_000
+"""Values a second of a stream, where barriers come by the clock."""
+RATIOS = (100, 1_000, 10_000)
 HEARTBEATS = (1, 10, 100, 1000)
+BEATS = 100
+"""For each barrier, where the number of workers is looked at."""
 
 
 def load(app: str, per: int) -> Load:
@@ -39,20 +44,17 @@ def load(app: str, per: int) -> Load:
 
 
 def costs(app: str, kind: str, medians: Mapping[str, float]) -> Costs:
-    """From the runs on one worker, of slices of two lengths, what a value and what a slice costs; from the time of a join
-    between processes, which has a message up and one down, what each costs at either end and until it is noticed."""
+    """What a value costs to make, and to be worked on while another process works too, is measured in the hooks; what one
+    worker needs beyond both goes with its slices. From the time of a join between processes, which has a message up and
+    one down: what each costs at either end and until it is noticed."""
     name = app.replace("_", "-")
-    short, long = (1e9 / medians[f"{name}-{each}-1"] for each in ("batch", "batch-100k"))
-    slice_of = {10_000: 10_000.0, 100_000: 100_000 / (1 + 100_000 / BATCH)}
-    per_slice = max(2_000.0, (short - long) / (1 / slice_of[10_000] - 1 / slice_of[100_000]))
-    row = max(0.2, long - per_slice / slice_of[100_000])
-    made = MADE * row
-    if kind == "event":
-        row, made = 1e9 / medians[f"{name}-event-1"] - per_slice / 10_000, made / 2
+    make, row = medians[f"{name}-batch-100k-1-make"], medians[f"{name}-{kind}-2-work"]
+    whole, per = 1e9 / medians[f"{name}-{kind}-1"], KINDS[kind]
+    per_slice = max(2_000.0, (whole - make - row) * per / (1 + per // BATCH))
     per_join = 5_000.0
     # up and down: sent, on its way for half as long as sending takes, heard; both slices side by side
-    message = max(2_000.0, (medians["join-2"] * 1e3 - per_join - per_slice) / 5)
-    return Costs(made, row - made, per_slice, message, message / 2, per_join)
+    message = max(2_000.0, (medians["join-2"] * 1e3 - per_join - 2 * JOINED) / 5)
+    return Costs(make, row, per_slice, message, message / 2, per_join)
 
 
 def rates(app: str, kind: str, medians: Mapping[str, float]) -> dict[int, float]:
@@ -79,7 +81,30 @@ def summary(medians: Mapping[str, float]) -> Sequence[str]:
                     f"{cores} workers {simulated[cores] / simulated[1]:.1f}×" for cores in CORES if cores > 2
                 )
             )
+    gained = outlier_speedup(medians)
+    measured = medians["outliers-2"] / medians["outliers-1"]
+    found.append(
+        f"  outliers: 2 workers {gained[2]:.2f}×, measured {measured:.2f}×; 8 workers {gained[8]:.1f}× (A.1: 7.3×)"
+    )
     return found
+
+
+def outlier_speedup(medians: Mapping[str, float]) -> dict[int, float]:
+    """Cores -> how many times the rate of one, as in A.1: eight streams, one check at the end."""
+    whole, state = 1e9 / medians["outliers-1"], medians["outliers-model"] * 1e3
+    found = {}
+    for cores in (1, 2, 4, 8):
+        # a core's message is the models of its streams
+        spent = Costs(0.0, whole, 2_000.0, state * OUTLIER_STREAMS / cores, state / 2, state)
+        program = OutlierDetection(streams=OUTLIER_STREAMS)
+        given = Load(
+            program,
+            lambda number: Tag("connection", number),
+            (Tag("check"),),
+            CONNECTIONS // max(2, cores),
+        )
+        found[cores] = Simulation(given, cores, spent, 1).run().rate
+    return {cores: rate / found[1] for cores, rate in found.items()}
 
 
 def pictures(medians: Mapping[str, float]) -> Mapping[str, str]:
@@ -90,23 +115,50 @@ def pictures(medians: Mapping[str, float]) -> Mapping[str, str]:
             simulated = rates(app, kind, medians)
             points = tuple((float(cores), rate / simulated[1]) for cores, rate in simulated.items())
             speedups.append(Curve(f"{app} {kind}", "cores (simulated)", "speed-up", points))
+    gained = outlier_speedup(medians)
+    points = tuple((float(cores), each) for cores, each in gained.items())
+    speedups.append(Curve("outlier_detection", "cores (simulated)", "speed-up", points))
     return {
         "dgs-speedup": lines("dgs: speed-up", speedups),
-        "dgs-synchronization": lines("dgs: from a barrier to its sum, p50", synchronization(medians)),
+        "dgs-synchronization": lines(
+            "dgs: from a barrier to its sum, p50, by heartbeats", by_heartbeats(medians)
+        ),
+        "dgs-workers": lines("dgs: from a barrier to its sum, p50, by workers", by_workers(medians)),
     }
 
 
-def synchronization(medians: Mapping[str, float]) -> list[Curve]:
-    """p50 in µs over heartbeats of the barriers' stream for each barrier: `update` one by one, 10,000 values a stream and
-    barrier, 5 barriers/s."""
-    found = []
+def p50(cores: int, ratio: int, beats: int, spent: Costs) -> float:
+    """µs from a barrier to its sum: `update` one by one, so many values a stream and barrier at RATE."""
+    period = 1e9 * ratio / RATE
+    given = load("value_barrier", ratio)
+    ran = Simulation(given, cores, spent, 4, period=period, heartbeats=beats).run()
+    return float(np.percentile(ran.latencies, 50)) / 1e3
+
+
+def by_heartbeats(medians: Mapping[str, float]) -> list[Curve]:
+    """Figure 10, right: over heartbeats of the barriers' stream for each barrier, 10,000 values a stream and barrier."""
     spent = costs("value_barrier", "event", medians)
-    for cores in (2, 8, 32):
-        points = []
-        for beats in HEARTBEATS:
-            ran = Simulation(
-                load("value_barrier", 10_000), cores, spent, 4, period=PERIOD_NS, heartbeats=beats
-            ).run()
-            points.append((float(beats), float(np.percentile(ran.latencies, 50)) / 1e3))
-        found.append(Curve(f"{cores} workers", "heartbeats a barrier (simulated)", "µs", tuple(points)))
-    return found
+    axis = "heartbeats a barrier (simulated)"
+    return [
+        Curve(
+            f"{cores} workers",
+            axis,
+            "µs",
+            tuple((float(beats), p50(cores, RATIOS[-1], beats, spent)) for beats in HEARTBEATS),
+        )
+        for cores in (2, 8, 32)
+    ]
+
+
+def by_workers(medians: Mapping[str, float]) -> list[Curve]:
+    """Figure 10, left: over workers, for each number of values a stream and barrier."""
+    spent = costs("value_barrier", "event", medians)
+    return [
+        Curve(
+            f"{ratio:,} values a barrier",
+            "workers (simulated)",
+            "µs",
+            tuple((float(cores), p50(cores, ratio, BEATS, spent)) for cores in CORES if cores > 1),
+        )
+        for ratio in RATIOS
+    ]

@@ -25,10 +25,12 @@ from actorstream.runtime.control import (
     Collected,
     Commit,
     Drain,
+    Ended,
     Failed,
     Finished,
     Grant,
     Message,
+    Prepare,
     Prepared,
     Snapshot,
     Started,
@@ -232,6 +234,10 @@ class Launcher:
                     self._suspected(reported_error(message), rank=2)
                 else:
                     self._fail(reported_error(message))
+            case Ended():
+                worker.ended = True
+                if all(each.ended for each in self.workers) and self._failure is None:
+                    self._send_all(Prepare())
             case Prepared(_, tokens):
                 worker.prepared = True
                 self._tokens |= tokens

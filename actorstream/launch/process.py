@@ -38,7 +38,7 @@ class WorkerProcess:
     def __init__(self, process: int, pid: int, control: ControlPipe) -> None:
         self.process, self.pid, self.control = process, pid, control
         self.pidfd = os.pidfd_open(pid)
-        self.started = self.prepared = self.finished = self.failed = False
+        self.started = self.ended = self.prepared = self.finished = self.failed = False
         self.exit_status: int | None = None
         self.cpu_s = 0.0
 

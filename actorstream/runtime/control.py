@@ -53,6 +53,12 @@ class Begun(Message):
     barrier: int
 
 
+class Ended(Message):
+    """Worker: all its units have ended. What still runs elsewhere may pass barriers yet, and this worker answers them."""
+
+    worker: int
+
+
 class Prepared(Message):
     """Worker: all input has ended and every sink has prepared. `tokens`: of its sinks by replica, if they are kept."""
 
@@ -86,6 +92,10 @@ class Grant(Message):
     barrier: int
 
 
+class Prepare(Message):
+    """Launcher: the units of every worker have ended: sinks prepare the end, and no barrier follows."""
+
+
 class Drain(Message):
     """Launcher: sources end now; the rest runs to the orderly end."""
 
@@ -105,10 +115,12 @@ AnyMessage = (
     | Failed
     | Snapshot
     | Begun
+    | Ended
     | Prepared
     | Collected
     | Finished
     | Barrier
+    | Prepare
     | Grant
     | Drain
     | Commit
@@ -222,6 +234,7 @@ class Controlled(Protocol):
     def barriers(self) -> Granting: ...
     def drain(self) -> None: ...
     def barrier(self, barrier: int) -> None: ...
+    def prepare(self) -> None: ...
     def commit(self, barrier: int) -> None: ...
     def abort(self, why: str) -> None: ...
 
@@ -235,6 +248,8 @@ def obey(worker: Controlled, message: Any) -> None:
             worker.barrier(barrier)
         case Grant(barrier):
             worker.barriers.granted = barrier
+        case Prepare():
+            worker.prepare()
         case Commit(barrier):
             worker.commit(barrier)
         case Abort():

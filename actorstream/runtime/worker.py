@@ -22,6 +22,7 @@ from actorstream.runtime.control import (
     Aborted,
     Collected,
     ControlPipe,
+    Ended,
     Finished,
     Prepared,
     Started,
@@ -81,6 +82,8 @@ class Worker:
         self._open = False
         """Whether units may run: after every on_start, before the first on_stop."""
         self._starting: asyncio.Task[None] | None = None
+        self._preparing = asyncio.Event()
+        """Set once no barrier follows: sinks prepare the end."""
         self._committed = asyncio.Event()
         self._error: BaseException | None = None
         self._sinks = TwoPhase()
@@ -145,6 +148,7 @@ class Worker:
                 self.control.send(failed_message(self.process, error))
         self._open = False
         self._ended.set()
+        self._preparing.set()
         if self._starting is not None:
             self._starting.cancel()
 
@@ -348,6 +352,12 @@ class Worker:
     async def _commit_at_end(self) -> None:
         """Every sink of this worker prepares; when all workers have, all commit (two phases)."""
         kept = self.job.deploy.checkpoint is not None
+        if kept and self.control is not None:
+            self.control.send(Ended(self.process))
+            await self._preparing.wait()
+            if self._error is not None:
+                return
+        self._preparing.set()
         tokens = self._sinks.prepare_end(self._replicas(), kept=kept)
         if self.control is not None:
             self.control.send(Prepared(self.process, tokens))
@@ -394,9 +404,13 @@ class Worker:
                 unit.drain()
 
     def barrier(self, barrier: int) -> None:
-        """Every source of this worker starts `barrier`."""
-        if not self._ended.is_set():  # at the end all is prepared under END
+        """Every source of this worker starts `barrier`; what has ended keeps its last state."""
+        if not self._preparing.is_set():  # at the end all is prepared under END
             self.barriers.ask(barrier)
+
+    def prepare(self) -> None:
+        """The units of all workers have ended."""
+        self._preparing.set()
 
     def commit(self, barrier: int) -> None:
         """All workers have prepared `barrier`."""

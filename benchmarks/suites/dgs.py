@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
+from benchmarks.case_studies import PACED, model_us, outliers, predicted, prediction_ms
 from benchmarks.dataflow import Actors, launch, launch_file
 from benchmarks.job import ROOT
 from benchmarks.plan_speedup import APPS, pictures, summary
@@ -38,6 +39,8 @@ ROWS_AT_ONCE = 10
 every stream."""
 RATIOS = (100, 1_000, 10_000)
 """Values of a stream for each barrier."""
+SYNCHRONIZED = 500
+"""Barriers a second where there are no values: each finds its workers asleep, or spinning."""
 HEARTBEATS = (1, 10, 100)
 """Of the barriers' stream, for each barrier, at the greatest of these ratios."""
 JOINS = 10
@@ -56,8 +59,9 @@ def suite(settings: Settings) -> Suite:
         probes += throughput(app, f"{name}-event", PERS[0], SINGLY[app] // share, singly=True)
     probes.append(Probe((Case("join-2", "µs"),), partial(join_us, 800_000 // share)))
     for wait in ("park", "spin"):
-        cases = (Case(f"barrier-{wait}-p50", "µs"), Case(f"barrier-{wait}-p99", "µs"))
-        probes.append(Probe(cases, partial(latency, seconds, wait=wait)))
+        for name, run in (("barrier", latency), ("synchronization", synchronization)):
+            cases = (Case(f"{name}-{wait}-p50", "µs"), Case(f"{name}-{wait}-p99", "µs"))
+            probes.append(Probe(cases, partial(run, seconds, wait=wait)))
     for ratio in RATIOS:
         probes.append(
             Probe((Case(f"ratio-{ratio}-p50", "µs"),), partial(first_of(latency), seconds, ratio=ratio))
@@ -65,6 +69,14 @@ def suite(settings: Settings) -> Suite:
     for beats in HEARTBEATS:
         case = Case(f"heartbeats-{beats}-p50", "µs")
         probes.append(Probe((case,), partial(first_of(latency), seconds, ratio=RATIOS[-1], beats=beats)))
+    for workers in (1, 2):
+        case = Case(f"outliers-{workers}", "events/s", "outliers-1" if workers > 1 else None)
+        probes.append(Probe((case,), partial(outliers, workers, settings.scale(8, 4))))
+    probes.append(Probe((Case("outliers-model", "µs"),), model_us))
+    cases = (Case("smart-home-2", "events/ms"), Case("smart-home-2-network", "%"))
+    probes.append(Probe(cases, partial(predicted, 2_544_000 // share)))
+    cases = (Case("smart-home-2-p50", "ms"), Case("smart-home-2-p90", "ms"))
+    probes.append(Probe(cases, partial(prediction_ms, seconds)))
     return Suite(
         "dgs",
         tuple(probes),
@@ -74,7 +86,11 @@ def suite(settings: Settings) -> Suite:
             "takes 2 s, of the whole of a shorter one",
             f"barrier: from a barrier to its sum with {OFFERED:,} events/s offered on 2 workers, 50 barriers/s; ratio, "
             "heartbeats: values a stream for a barrier, heartbeats of the barriers for each (D.1); values come ten "
-            "at a time, every 200 µs in each stream, and a barrier waits for the next ones of both",
+            "at a time, every 200 µs in each stream; synchronization: the same tree with no values to wait for, "
+            f"{SYNCHRONIZED} barriers/s",
+            "outliers: appendix A.1, eight streams; model: writing or reading one's state for another process. smart-home: "
+            f"A.2, 20 houses, a source in each process, of its bytes those that leave their process; p50, p90: at {PACED:,} "
+            "measurements/s, from the end of a slice to its averages (the paper names 41 ms as p90 of DEBS 2014's winner)",
             "not measured here: Flumina (Erlang) value_barrier 0.29-0.33, rule_fraud 0.21-0.23, page_view_join 0.57 M/s; the "
             "paper's Timely programs with 2 workers 27, 5-16 and 7-11.5 M/s, up to 1,000 events sharing a time",
         ),
@@ -84,23 +100,30 @@ def suite(settings: Settings) -> Suite:
 
 
 def throughput(app: str, name: str, per: int, rows: int, *, singly: bool = False) -> list[Probe]:
-    """One worker and two, which are compared."""
-    return [
-        Probe(
-            (Case(f"{name}-{workers}", "events/s", f"{name}-1" if workers > 1 else None),),
-            runner(app, workers, rows, per, singly),
-        )
-        for workers in (1, 2)
-    ]
+    """One worker and two, which are compared; and what a value costs to make and, beside another process, to work on."""
+    probes = []
+    for workers in (1, 2):
+        cases = [Case(f"{name}-{workers}", "events/s", f"{name}-1" if workers > 1 else None)]
+        which = ()
+        if workers > 1:
+            cases.append(Case(f"{name}-{workers}-work", "ns"))
+            which = (PROGRAMS[app][0],)
+        elif name.endswith("100k"):
+            cases.append(Case(f"{name}-{workers}-make", "ns"))
+            which = (SOURCES[app],)
+        probes.append(Probe(tuple(cases), runner(app, workers, rows, per, singly, which)))
+    return probes
 
 
 def runner(
-    app: str, workers: int, rows: int, per: int = PERS[0], singly: bool = False
-) -> Callable[[], tuple[float]]:
-    """Events/s of one run."""
+    app: str, workers: int, rows: int, per: int = PERS[0], singly: bool = False, which: tuple[str, ...] = ()
+) -> Callable[[], tuple[float, ...]]:
+    """Events/s of one run; and the time in the hooks of some actors, in ns a value."""
 
-    def run() -> tuple[float]:
-        return (measured(app, workers, rows, per, singly)["throughput_eps"],)
+    def run() -> tuple[float, ...]:
+        report = measured(app, workers, rows, per, singly)
+        times = (sum(each["execute_s"] for each in report["actors"][name]) for name in which)
+        return (report["throughput_eps"], *(1e9 * each / rows for each in times))
 
     return run
 
@@ -141,6 +164,16 @@ def latency(seconds: float, *, ratio: int = 1_000, beats: int = 0, wait: str = "
     `beats`: heartbeats of the barriers' stream for each barrier; 0: a millisecond apart."""
     barriers = OFFERED / 2 / ratio
     every = 1e6 / barriers / beats if beats else 1_000
+    return live(barriers, seconds, int(OFFERED * seconds), every, wait)
+
+
+def synchronization(seconds: float, *, wait: str = "park") -> tuple[float, float]:
+    """The same where the streams of values have ended: request, states, join, sum, and nothing to wait for."""
+    return live(SYNCHRONIZED, seconds, 2, 1_000, wait)
+
+
+def live(barriers: float, seconds: float, values: int, every: float, wait: str) -> tuple[float, float]:
+    """p50 and p99 in µs; so many barriers a second, values in all, and µs between two heartbeats."""
     inputs = [{"from": name, "order": "dependency"} for name in ("barriers", "values")]
     actors: Actors = {
         "barriers": {
@@ -151,7 +184,7 @@ def latency(seconds: float, *, ratio: int = 1_000, beats: int = 0, wait: str = "
         "values": {
             "type": "benchmarks.live:LiveValues",
             "rate": float(OFFERED),
-            "count": int(OFFERED * seconds),
+            "count": values,
             "shards": 2,
             "replicas": 2,
         },

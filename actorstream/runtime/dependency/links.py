@@ -14,6 +14,7 @@ import numpy as np
 
 from actorstream.dgs.worker import Promise
 from actorstream.events.jumbo import JumboTuple
+from actorstream.runtime.dependency.messages import aligned
 from actorstream.transports.base import Frame, FrameKind
 
 if TYPE_CHECKING:
@@ -61,7 +62,11 @@ class TreeSender:
         if self._encoded is None and self.pending and self._send_short is not None:
             messages, self.pending = self.pending, []
             data = self.codec.encode(messages)
-            if len(data) > SHORT or not self._send_short((len(data), data), 0, 0, 0, 0, 0, 0):
+            if (
+                self.codec.room
+                or len(data) > SHORT
+                or not self._send_short((len(data), data), 0, 0, 0, 0, 0, 0)
+            ):
                 self._encoded = self._frame(messages, data)
             elif not self._ending:
                 return True
@@ -83,11 +88,17 @@ class TreeSender:
         return None
 
     def _frame(self, messages: list[Message], data: bytes) -> Frame:
-        block = self.arena.allocate(len(data) + 8)
+        codec, beside = self.codec, aligned(8 + len(data))
+        block = self.arena.allocate(beside + codec.room)
         view = block.view()
         view[:8].view(np.int64)[0] = len(data)
         view[8 : 8 + len(data)] = np.frombuffer(data, np.uint8)
-        return Frame(FrameKind.DATA, JumboTuple(block), rows=len(messages), nbytes=len(data))
+        for at, array in codec.apart:
+            place = view[beside + at : beside + at + array.nbytes]
+            place.view(array.dtype).reshape(array.shape)[...] = array
+        nbytes = len(data) + codec.room
+        codec.apart = []
+        return Frame(FrameKind.DATA, JumboTuple(block), rows=len(messages), nbytes=nbytes)
 
     def say(self, messages: list[Any]) -> None:
         """Takes messages over. A promise that a later one of its tag follows with nothing between is left out."""
@@ -137,7 +148,7 @@ class TreeReceiver:
                 continue
             view = frame.payload.block.view()
             size = int(view[:8].view(np.int64)[0])
-            messages = self.codec.decode(memoryview(view[8 : 8 + size]))
+            messages = self.codec.decode(memoryview(view[8 : 8 + size]), view[aligned(8 + size) :])
             del view
             channel.consume()
             yield from messages

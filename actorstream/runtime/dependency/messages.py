@@ -25,6 +25,17 @@ END_OF_INPUT = -1
 """The tag of the request at the end of all input."""
 
 
+APART = 4096
+"""Bytes from which on an array lies beside its message: it is copied once into shared memory, and once out of it."""
+ALIGNED = 64
+NONE: np.ndarray = np.empty(0, np.uint8)
+
+
+def aligned(nbytes: int) -> int:
+    """Where the next array may begin."""
+    return -(-nbytes // ALIGNED) * ALIGNED
+
+
 def _array(value: Any) -> Any:
     if isinstance(value, np.ndarray) and value.dtype.kind in "biufM":
         return [value.dtype.str, list(value.shape), np.ascontiguousarray(value).tobytes()]
@@ -59,10 +70,10 @@ class _Mark(msgspec.Struct, array_like=True, tag=MARK):
 _encoder = msgspec.msgpack.Encoder(enc_hook=_array)
 
 
-def packed(states: Any, where: str) -> bytes:
+def packed(states: Any, where: str, encoder: msgspec.msgpack.Encoder = _encoder) -> bytes:
     """States, or what holds them, as bytes. DataError: one is not of values that msgpack can carry."""
     try:
-        return _encoder.encode(states)
+        return encoder.encode(states)
     except (TypeError, NotImplementedError, OverflowError, ValueError) as error:
         raise DataError(
             f"{where}: a state cannot travel to another process: {error}; allowed: msgspec Structs and "
@@ -76,7 +87,7 @@ def unpacked(kind: Any, data: bytes) -> Any:
 
 
 class Codec:
-    """Messages of one link as bytes, and back.
+    """Messages of one link as bytes, and back. Large arrays of states lie apart from them.
 
     Args:
         state: class of the states that come in.
@@ -90,10 +101,17 @@ class Codec:
         self._up = msgspec.defstruct("_Up", fields, array_like=True, tag=UP)
         down = msgspec.defstruct("_Down", fields, array_like=True, tag=DOWN)
         messages = list[_Promise | _Request | _Mark | self._up | down]  # type: ignore[name-defined, valid-type]
-        self._decode: Callable[[Any], Any] = msgspec.msgpack.Decoder(messages, dec_hook=_from_array).decode
+        self._decode: Callable[[Any], Any] = msgspec.msgpack.Decoder(messages, dec_hook=self._read).decode
+        self._encoder = msgspec.msgpack.Encoder(enc_hook=self._write)
+        self.apart: list[tuple[int, np.ndarray]] = []
+        """Arrays of the messages encoded last, and where each begins in the room beside them."""
+        self.room = 0
+        """Bytes that these take."""
+        self._beside = NONE
 
     def encode(self, messages: Iterable[Message]) -> bytes:
         """DataError: a state is not of values that msgpack can carry."""
+        self.apart, self.room = [], 0
         parts: list[Any] = []
         for message in messages:
             if isinstance(message, Promise):
@@ -108,10 +126,26 @@ class Codec:
                 parts.append((MARK, message.barrier))
             else:
                 parts.append((DOWN, message.done, message.state))
-        return packed(parts, self.where)
+        return packed(parts, self.where, self._encoder)
 
-    def decode(self, data: Any) -> list[Message]:
-        """DataError: a state is not of the class that the program says."""
+    def _write(self, value: Any) -> Any:
+        if not isinstance(value, np.ndarray) or value.nbytes < APART or value.dtype.kind not in "biufM":
+            return _array(value)
+        at, self.room = self.room, self.room + aligned(value.nbytes)
+        self.apart.append((at, value))
+        return [value.dtype.str, list(value.shape), at]
+
+    def _read(self, kind: type, value: Any) -> Any:
+        if kind is not np.ndarray or not isinstance(value[2], int):
+            return _from_array(kind, value)
+        name, shape, at = value
+        found = np.empty(shape, np.dtype(name))
+        found.reshape(-1).view(np.uint8)[:] = self._beside[at : at + found.nbytes]
+        return found
+
+    def decode(self, data: Any, beside: np.ndarray | None = None) -> list[Message]:
+        """`beside`: where the arrays lie that are apart. DataError: a state is not of the class that the program says."""
+        self._beside = NONE if beside is None else beside
         try:
             return [self._message(each) for each in self._decode(data)]
         except (msgspec.DecodeError, NotImplementedError) as error:
@@ -119,6 +153,8 @@ class Codec:
                 f"{self.where}: a state that came from another process is no {self._name}: {error}; allowed: what "
                 "the annotations of its fields say"
             ) from error
+        finally:
+            self._beside = NONE
 
     def _message(self, said: Any) -> Message:
         kind = type(said)

@@ -6,10 +6,12 @@ import random
 from typing import Any
 
 import msgspec
+import numpy as np
+import pytest
 
 from actorstream.dgs.worker import Promise, StateUp
 from actorstream.runtime.dependency.links import SHORT, TreeReceiver, TreeSender
-from actorstream.runtime.dependency.messages import Codec
+from actorstream.runtime.dependency.messages import APART, Codec
 from actorstream.transports.base import Channel
 from actorstream.transports.shm import ShmTransport
 
@@ -18,6 +20,8 @@ CHANNEL = Channel(0, 0, 1, 0, 0, slots=4, budget=1 << 12)
 
 class State(msgspec.Struct):
     text: str = ""
+    table: np.ndarray | None = None
+    sums: dict[str, np.ndarray] = {}
 
 
 def test_messages_of_any_length_arrive_in_their_order() -> None:
@@ -47,3 +51,33 @@ def test_messages_of_any_length_arrive_in_their_order() -> None:
     out.close()
     fabric.close()
     assert heard == said
+
+
+@pytest.mark.parametrize("rows", [1, APART // 8 - 1, APART // 8, 40_000])
+def test_large_arrays_of_a_state_lie_beside_it_and_arrive_as_they_were(rows: int) -> None:
+    fabric = ShmTransport.fabric(2, [CHANNEL], 77)
+    above, below = ShmTransport(fabric, 0), ShmTransport(fabric, 1)
+    out, into = above.sender(CHANNEL), below.receiver(CHANNEL)
+    assert above.arena is not None
+    sender = TreeSender(out, above.arena, Codec(Any, "program, w1"))
+    receiver = TreeReceiver(into, Codec(State, "program, w1"))
+    table = np.arange(3 * rows, dtype=np.float64).reshape(3, rows)
+    sums = {"odd": np.arange(2 * rows)[1::2], "flags": np.arange(8 * rows) % 3 == 0, "few": np.arange(3)}
+    sender.say([Promise(1, 1), StateUp(State("a", table.T, sums), 5), StateUp(State("b", table[1]), 6)])
+    assert sender.flush()
+    table[:] = -1  # what was sent is not the sender's any more
+    promise, one, other = receiver.take()
+    assert promise == Promise(1, 1)
+    assert one.state.table.tolist() == np.arange(3.0 * rows).reshape(3, rows).T.tolist()
+    assert {name: each.tolist() for name, each in one.state.sums.items()} == {
+        name: each.tolist() for name, each in sums.items()
+    }
+    assert {name: each.dtype for name, each in one.state.sums.items()} == {
+        name: each.dtype for name, each in sums.items()
+    }
+    other.state.table[0] = 7
+    assert other.state.table.tolist() == [7, *range(rows + 1, 2 * rows)]
+    assert into.statistics()["kept"] == 0
+    into.close()
+    out.close()
+    fabric.close()
