@@ -69,6 +69,13 @@ def test_an_actor_behind_a_program_may_have_a_replica_beside_each_worker_of_its_
     assert workers["beside"] == workers["sum"] == [0, 0, 1]
     result = found.run(transport="shm", workers=2, batch_size=100)
     assert result["beside"] == result["out"] == EXPECTED
+    sent = {
+        name: sum(each.get("sent_bytes", 0) for each in rows)
+        for name, rows in result.report["actors"].items()
+    }
+    assert (
+        sent["values"] == 0 < sent["sum"]
+    )  # each leaf is where its stream arrives; states and requests travel
 
 
 @pytest.mark.parametrize("plan", ["sequential", "balanced"])

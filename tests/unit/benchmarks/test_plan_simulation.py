@@ -45,6 +45,13 @@ def test_messages_that_take_long_slow_down_who_waits_for_states_and_not_who_adds
             assert slow_rate / fast_rate < 0.3
 
 
+def test_a_join_does_not_wait_for_the_next_values_of_a_stream() -> None:
+    cheap = Costs(make=0.0, row=1.0, slice=1_000.0, message=2_000.0, hop=1_000.0, join=1_000.0)
+    ran = Simulation(load("value_barrier", 20), 2, cheap, 6, period=1e9, heartbeats=50).run()
+    apart = 1e9 / 2  # from one batch of a stream to the next
+    assert len(ran.latencies) == 6 and float(np.max(ran.latencies)) < apart / 1_000
+
+
 def test_heartbeats_let_values_go_on_before_the_next_barrier() -> None:
     dear = Costs(make=0.0, row=500.0, slice=1_000.0, message=5_000.0, hop=2_500.0, join=4_000.0)
     few, many = (

@@ -33,6 +33,16 @@ def test_values_wait_for_the_barrier_and_the_barrier_for_the_values() -> None:
     assert box.release() == [("value", "values", 3, 4)]
 
 
+def test_a_mailbox_says_of_which_tags_events_wait() -> None:
+    box = Mailbox(["barrier", "value"], {"barrier": ["value"], "value": ["barrier"]})
+    box.insert("barrier", times(5), "barrier")
+    box.release()
+    assert box.waits("barrier") and not box.waits("value") and not box.waits(None)
+    box.promise("value", 5)
+    box.release()
+    assert not box.waits("barrier")
+
+
 def test_independent_events_overtake_freely() -> None:
     box = Mailbox(["a", "b"], {})
     box.insert("b", times(100, 200), "late")
