@@ -43,6 +43,8 @@ SYNCHRONIZED = 500
 """Barriers a second where there are no values: each finds its workers asleep, or spinning."""
 HEARTBEATS = (1, 10, 100)
 """Of the barriers' stream, for each barrier, at the greatest of these ratios."""
+STUDY_ROUNDS = 1
+"""Rounds in which D.1 and the case studies take part."""
 JOINS = 10
 """Values of each stream between two rules where little but the join is left."""
 
@@ -64,19 +66,24 @@ def suite(settings: Settings) -> Suite:
             probes.append(Probe(cases, partial(run, seconds, wait=wait)))
     for ratio in RATIOS:
         probes.append(
-            Probe((Case(f"ratio-{ratio}-p50", "µs"),), partial(first_of(latency), seconds, ratio=ratio))
+            Probe(
+                (Case(f"ratio-{ratio}-p50", "µs"),),
+                partial(first_of(latency), seconds, ratio=ratio),
+                rounds=STUDY_ROUNDS,
+            )
         )
     for beats in HEARTBEATS:
         case = Case(f"heartbeats-{beats}-p50", "µs")
-        probes.append(Probe((case,), partial(first_of(latency), seconds, ratio=RATIOS[-1], beats=beats)))
+        run = partial(first_of(latency), seconds, ratio=RATIOS[-1], beats=beats)
+        probes.append(Probe((case,), run, rounds=STUDY_ROUNDS))
     for workers in (1, 2):
         case = Case(f"outliers-{workers}", "events/s", "outliers-1" if workers > 1 else None)
-        probes.append(Probe((case,), partial(outliers, workers, settings.scale(8, 4))))
-    probes.append(Probe((Case("outliers-model", "µs"),), model_us))
+        probes.append(Probe((case,), partial(outliers, workers, settings.scale(8, 4)), rounds=STUDY_ROUNDS))
+    probes.append(Probe((Case("outliers-model", "µs"),), model_us, rounds=STUDY_ROUNDS))
     cases = (Case("smart-home-2", "events/ms"), Case("smart-home-2-network", "%"))
-    probes.append(Probe(cases, partial(predicted, 2_544_000 // share)))
+    probes.append(Probe(cases, partial(predicted, 2_544_000 // share), rounds=STUDY_ROUNDS))
     cases = (Case("smart-home-2-p50", "ms"), Case("smart-home-2-p90", "ms"))
-    probes.append(Probe(cases, partial(prediction_ms, seconds)))
+    probes.append(Probe(cases, partial(prediction_ms, seconds), rounds=STUDY_ROUNDS))
     return Suite(
         "dgs",
         tuple(probes),
@@ -104,7 +111,7 @@ def throughput(app: str, name: str, per: int, rows: int, *, singly: bool = False
     probes = []
     for workers in (1, 2):
         cases = [Case(f"{name}-{workers}", "events/s", f"{name}-1" if workers > 1 else None)]
-        which = ()
+        which: tuple[str, ...] = ()
         if workers > 1:
             cases.append(Case(f"{name}-{workers}-work", "ns"))
             which = (PROGRAMS[app][0],)
