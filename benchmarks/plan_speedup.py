@@ -29,8 +29,8 @@ RATE = 50_000
 """Values a second of a stream, where barriers come by the clock."""
 RATIOS = (100, 1_000, 10_000)
 HEARTBEATS = (1, 10, 100, 1000)
-BEATS = 100
-"""For each barrier, where the number of workers is looked at."""
+APART_NS = 1e6
+"""From one heartbeat to the next, where the number of workers is looked at."""
 
 
 def load(app: str, per: int) -> Load:
@@ -44,17 +44,25 @@ def load(app: str, per: int) -> Load:
 
 
 def costs(app: str, kind: str, medians: Mapping[str, float]) -> Costs:
-    """What a value costs to make, and to be worked on while another process works too, is measured in the hooks; what one
-    worker needs beyond both goes with its slices. From the time of a join between processes, which has a message up and
-    one down: what each costs at either end and until it is noticed."""
+    """What a value costs to make, and to be worked on while another process works too, is measured in the hooks; what a
+    slice costs, by runs with slices of two lengths; what one worker needs beyond that goes with its values. From the time
+    of a join between processes, which has a message up and one down: what each costs at either end and until it is
+    noticed."""
     name = app.replace("_", "-")
-    make, row = medians[f"{name}-batch-100k-1-make"], medians[f"{name}-{kind}-2-work"]
-    whole, per = 1e9 / medians[f"{name}-{kind}-1"], KINDS[kind]
-    per_slice = max(2_000.0, (whole - make - row) * per / (1 + per // BATCH))
+    make, work = medians[f"{name}-batch-100k-1-make"], medians[f"{name}-{kind}-2-work"]
+    short, long = (1e9 / medians[f"{name}-{each}-1"] for each in ("batch", "batch-100k"))
+    per_slice = max(2_000.0, (short - long) / (1 / _rows(10_000) - 1 / _rows(100_000)))
+    whole = 1e9 / medians[f"{name}-{kind}-1"]
+    beyond = max(0.0, whole - make - work - per_slice / _rows(KINDS[kind]))
     per_join = 5_000.0
     # up and down: sent, on its way for half as long as sending takes, heard; both slices side by side
     message = max(2_000.0, (medians["join-2"] * 1e3 - per_join - 2 * JOINED) / 5)
-    return Costs(make, row, per_slice, message, message / 2, per_join)
+    return Costs(make, work + beyond, per_slice, message, message / 2, per_join)
+
+
+def _rows(per: int) -> float:
+    """Of a slice, where so many values lie between two synchronizing events: batches cut them, too."""
+    return per / (1 + per / BATCH)
 
 
 def rates(app: str, kind: str, medians: Mapping[str, float]) -> dict[int, float]:
@@ -158,7 +166,11 @@ def by_workers(medians: Mapping[str, float]) -> list[Curve]:
             f"{ratio:,} values a barrier",
             "workers (simulated)",
             "µs",
-            tuple((float(cores), p50(cores, ratio, BEATS, spent)) for cores in CORES if cores > 1),
+            tuple(
+                (float(cores), p50(cores, ratio, max(1, round(1e9 * ratio / RATE / APART_NS)), spent))
+                for cores in CORES
+                if cores > 1
+            ),
         )
         for ratio in RATIOS
     ]
