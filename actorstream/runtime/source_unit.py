@@ -103,8 +103,6 @@ class SourceUnit(Unit):
         self._promised = NOTHING
         """The greatest that it has answered."""
         self._is_async = inspect.iscoroutinefunction(source.read)
-        self._beats = self.pace is not None or self._is_async
-        """Whether it may promise more than its rows do."""
         self._reading: asyncio.Task[Any] | None = None
         self._outlet: Callable[[Any, int], int] | None = None
         self._found = False
@@ -143,7 +141,7 @@ class SourceUnit(Unit):
             self._listen(self._silence, status)
         if self.promises and self.task is None:
             self.promise()
-            if self._heartbeat is None and self._beats:
+            if self._heartbeat is None and (self.pace is not None or self._is_async):
                 self._heartbeat = self.worker.alarms.call_later(self.heartbeat_s, self._beat)
         return Status.READY if self._awaiting and status is Status.IDLE else status
 
@@ -305,8 +303,9 @@ class SourceUnit(Unit):
             self.head.advance(self.watermarks.watermark(self.source.origin))
 
     def hurry(self) -> None:
-        """Somebody waits for what this source can promise: it says at once what time alone lets it say."""
-        if self.promises and self._beats and self.task is None and not self.ending:
+        """Somebody waits for what this source can promise: it says at once what time alone lets it say. Not before its
+        first turn, and only where there are heartbeats, too."""
+        if self._heartbeat is not None and self.task is None and not self.ending:
             self.promise()
 
     def _beat(self) -> None:
