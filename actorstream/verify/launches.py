@@ -106,10 +106,10 @@ class FileTarget:
             try:
                 status = process.wait(timeout)
             except subprocess.TimeoutExpired:
+                used = _processor_time(process.pid)  # tells a run that hangs from one that is slow
                 _kill(process)
-                return Ran(
-                    monotonic() - started, error=f"did not end within {timeout:.0f} s\n{_said(folder)}"
-                )
+                how = f"within {timeout:.0f} s, in which it used {used:.1f} s of processor time"
+                return Ran(monotonic() - started, error=f"did not end {how}\n{_said(folder)}")
             except BaseException:
                 _kill(process)
                 raise
@@ -159,6 +159,19 @@ def busiest(report: dict[str, Any]) -> int:
 def _said(folder: Path) -> str:
     lines = (folder / STDERR).read_text(errors="replace").rstrip().splitlines()
     return "\n".join(lines[-SAID_LINES:])
+
+
+def _processor_time(group: int) -> float:
+    """Seconds that the processes of a group which are alive have used so far."""
+    ticks = 0
+    for path in Path("/proc").glob("[0-9]*/stat"):
+        with suppress(OSError, ValueError):
+            fields = (
+                path.read_text().rpartition(")")[2].split()
+            )  # from the third field on: state, parent, group
+            if int(fields[2]) == group:
+                ticks += int(fields[11]) + int(fields[12])
+    return ticks / os.sysconf("SC_CLK_TCK")
 
 
 def _kill(process: subprocess.Popen[bytes]) -> None:
