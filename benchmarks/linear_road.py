@@ -225,6 +225,26 @@ def measured(
     return values if joules is None else [*values, joules * 1e3 / found.rows]
 
 
+def broadcast(merge: str, injectors: int, readers: int, seconds: float) -> float:
+    """Position reports a second that each of some readers in one process got in order, in jumbo tuples of 1,024 rows.
+
+    merge: as a deployment says it: "channel", each reader merges; "shared", one merge for all."""
+    with tempfile.TemporaryDirectory(prefix="actorstream-benchmark-") as folder:
+        into = Path(folder)
+        made = Topology("broadcast")
+        counts = {"injectors": injectors, "replicas": injectors, "rows": LEAST_ROWS}
+        made.actor("inject", Injector, seconds=seconds, into=into, reports=False, **counts)
+        given = {"from": "inject", "route": "broadcast", "order": "timestamp"}
+        made.actor("seen", Seen, inputs=[given], replicas=readers, into=into)
+        made.run(transport="local", workers=1, batch_size=LEAST_ROWS, merge=merge)
+        notes = [json.loads(path.read_text()) for path in into.iterdir()]
+    found = figures(notes)
+    came = [each["rows"] for each in notes if each["kind"] == "seen"]
+    if came != [found.rows] * readers:
+        raise JobError(f"readers got {came} of {found.rows} rows")
+    return found.rate
+
+
 @dataclass(frozen=True, slots=True)
 class Figures:
     """Of a run: rows of all injectors, and how many a second; mean age of those that the sinks saw, and the greatest 99th

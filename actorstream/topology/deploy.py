@@ -52,8 +52,11 @@ class DeploySpec(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
     pipelining: Flag = True
     """Forward neighbours in one process are called directly."""
     pre_aggregation: Flag = True
-    merge: Annotated[Literal["channel", "operator"], Meta(description='"channel" or "operator"')] = "channel"
-    """Who merges inputs in timestamp order: the channels' reader, or operators of their own, to be compared with it."""
+    merge: Annotated[
+        Literal["channel", "operator", "shared"], Meta(description='"channel", "operator" or "shared"')
+    ] = "channel"
+    """Who merges inputs in timestamp order: the channels' reader; operators of their own, to be compared with it; or, of
+    rows that are broadcast to several replicas, one for all of these."""
     heartbeat_every: Duration = timedelta(milliseconds=50)
     edge_bytes: Bytes = 4 << 20
     """Budget per consumer input, in bytes, shared by its producers."""

@@ -34,9 +34,23 @@ def suite(settings: Settings) -> Suite:
                 partial(play, jumbo=jumbo, rows=rows, alternate=alternate),
             )
         )
+    seconds = 0.2 if settings.quick else 0.5
+    for (sources, readers), merge in product(product((2, 4), (2, 4)), ("channel", "shared")):
+        run = partial(job.call, "benchmarks.linear_road:broadcast", injectors=sources, readers=readers)
+        name = f"broadcast-{sources}-{readers}"
+        probes.append(
+            probe(
+                f"{name}-{merge}",
+                "tuples/s",
+                partial(run, merge=merge, seconds=seconds),
+                against=f"{name}-channel" if merge == "shared" else None,
+            )
+        )
     notes = (
         f"alternating, runs: jumbo tuples of {JUMBO:,} rows; times alternate row by row, or whole jumbo tuples do",
         "single: jumbo tuples of one row; cases end with the number of sources and of readers, a thread each",
+        "broadcast: a topology in one process whose readers are replicas that get all rows: each merges the sources "
+        '(channel), or one operator does for all (merge = "shared")',
     )
     return Suite("scalegate", tuple(probes), notes, summary=summary)
 

@@ -1,8 +1,8 @@
-"""Operator-layer determinism (viper-scalegate section 2.3): a merge-sort operator of its own before each instance that
-merges several channels, to be compared with channels that merge by themselves.
+"""Merge-sort operators, which run the same merge as channels do: one before each instance that merges several channels, to
+be compared with these (operator-layer determinism, viper-scalegate section 2.3; `merge = "operator"` in a deployment); or
+one for all replicas that get the same rows, by broadcast (`merge = "shared"`).
 
-Rewrites a checked graph before it is placed. The operators run the same merge as the channels do; `merge = "operator"` in
-a deployment asks for them.
+Rewrites a checked graph before it is placed.
 """
 
 from __future__ import annotations
@@ -33,21 +33,23 @@ class MergeSort(Actor):
 
 
 def merged_by_operators(graph: Graph, deploy: DeploySpec) -> Graph:
-    """The graph with a merge-sort operator before every instance with timestamp input by several channels; the same graph
-    if there is none, or the deployment does not ask for them.
+    """The graph with a merge-sort operator before every instance with timestamp input by several channels, or with one for
+    all instances to which such input is broadcast; the same graph if there is none, or the deployment does not ask for
+    them.
 
     An actor whose inputs differ in type, or that asks which of them a row came by, gets one operator for each input that
     comes from several replicas, and merges what these give."""
-    if deploy.merge != "operator" or not any(edge.order == TIMESTAMP for edge in graph.edges):
+    if deploy.merge == "channel" or not any(edge.order == TIMESTAMP for edge in graph.edges):
         return graph
+    shared = deploy.merge == "shared"
     made = Redrawn(graph)
     for actor in graph.actors.values():
         inputs: list[Edge] = []
         schemas: list[Any] = []
-        for group in _groups(graph, actor):
+        for group in _groups(graph, actor, shared):
             schema = actor.input_schemas[group[0].input]
             schemas.append(schema)
-            if not _several(graph, group):
+            if not _several(graph, group) or (shared and not _is_shared(actor, group)):
                 inputs += group
                 continue
             name = f"{actor.name}{SUFFIX}" + (f".{group[0].name}" if group[0].input else "")
@@ -57,7 +59,7 @@ def merged_by_operators(graph: Graph, deploy: DeploySpec) -> Graph:
                 MergeSort,
                 "operator",
                 {},
-                actor.replicas,
+                1 if shared else actor.replicas,
                 outputs={
                     **dict.fromkeys(("default", "late"), schema),
                     "dead": actor.outputs.get("dead", schema),
@@ -69,19 +71,32 @@ def merged_by_operators(graph: Graph, deploy: DeploySpec) -> Graph:
             )
             made.add(merge, [replace(edge, consumer=name) for edge in group])
             inputs.append(
-                replace(group[0], producer=name, output="default", route="forward", key=(), bounds=())
+                replace(
+                    group[0],
+                    producer=name,
+                    output="default",
+                    route="broadcast" if shared else "forward",
+                    key=(),
+                    bounds=(),
+                )
             )
         made.add(replace(actor, input_schemas=schemas), inputs)
     return made.graph()
 
 
-def _groups(graph: Graph, actor: GraphActor) -> list[list[Edge]]:
+def _groups(graph: Graph, actor: GraphActor, shared: bool) -> list[list[Edge]]:
     """The inputs of an actor by what one operator may merge."""
     timed = [edge for edge in actor.inputs if edge.order == TIMESTAMP]
     alike = len({graph.schema(edge).user.fingerprint for edge in timed}) == 1
-    if len(timed) == len(actor.inputs) > 1 and alike and actor.cls.one_stream:  # type: ignore[attr-defined]
+    together = len(timed) == len(actor.inputs) > 1 and alike and actor.cls.one_stream  # type: ignore[attr-defined]
+    if together and (not shared or _is_shared(actor, timed)):
         return [timed]
     return [[edge] for edge in actor.inputs]
+
+
+def _is_shared(actor: GraphActor, group: list[Edge]) -> bool:
+    """Whether several replicas of an actor get all rows of these inputs."""
+    return actor.replicas > 1 and all(edge.route == "broadcast" for edge in group)
 
 
 def _several(graph: Graph, group: list[Edge]) -> bool:

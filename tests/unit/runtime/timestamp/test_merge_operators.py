@@ -15,6 +15,7 @@ from tests.integration.parts import Collect
 from tests.integration.timestamp_parts import PassTicks, Ticks
 
 OPERATORS = DeploySpec(merge="operator")
+SHARED = DeploySpec(merge="shared")
 
 
 def graph(*, replicas: int, order: str = "timestamp", both: Any = PassTicks) -> Graph:
@@ -40,8 +41,9 @@ def merges(found: Graph) -> list[str]:
         (graph(replicas=2), DeploySpec()),
         (graph(replicas=2, order="none"), OPERATORS),
         (graph(replicas=1), OPERATORS),
+        (graph(replicas=2), SHARED),
     ],
-    ids=["not asked for", "no order", "one channel an input"],
+    ids=["not asked for", "no order", "one channel an input", "nobody to share with"],
 )
 def test_where_nothing_is_to_be_merged_by_an_operator_the_graph_stays(
     given: Graph, deploy: DeploySpec
@@ -64,3 +66,31 @@ def test_inputs_of_one_type_of_an_actor_that_does_not_tell_them_apart_get_one_to
     assert merges(found) == ["both.merge"]
     assert [edge.producer for edge in found.actors["both.merge"].inputs] == ["one", "second"]
     assert [edge.producer for edge in found.actors["both"].inputs] == ["both.merge"]
+
+
+@pytest.mark.parametrize("route", ["broadcast", "shuffle"])
+def test_rows_that_are_broadcast_are_merged_once_for_all_replicas_where_that_is_asked_for(route: str) -> None:
+    topology = Topology("sharing")
+    source = topology.source(Ticks, name="rows", parts=3, replicas=3)
+    given = getattr(source, route)().ordered("timestamp").through(PassTicks, name="readers", replicas=4)
+    given.into(Collect, name="sink")
+    found = merged_by_operators(compile_job(topology.spec(), DeploySpec()).graph, SHARED)
+    if route == "shuffle":
+        assert merges(found) == []
+        return
+    assert merges(found) == ["readers.merge"]
+    assert found.actors["readers.merge"].replicas == 1
+    assert [(edge.producer, edge.route) for edge in found.actors["readers"].inputs] == [
+        ("readers.merge", "broadcast")
+    ]
+
+
+def test_inputs_of_which_only_one_is_broadcast_are_not_merged_together() -> None:
+    topology = Topology("sharing")
+    first, second = (topology.source(Ticks, name=name, parts=2, replicas=2) for name in ("first", "second"))
+    both = first.broadcast().through("union", second.shuffle(), name="both", replicas=2)
+    both.to_one().ordered("timestamp").into(Collect, name="sink")
+    found = merged_by_operators(compile_job(topology.spec(), DeploySpec()).graph, SHARED)
+    assert merges(found) == ["both.merge"]
+    assert [edge.producer for edge in found.actors["both.merge"].inputs] == ["first"]
+    assert [edge.producer for edge in found.actors["both"].inputs] == ["both.merge", "second"]
