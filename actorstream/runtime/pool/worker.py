@@ -6,6 +6,7 @@ What runs is that of `Worker`; this only replaces its ready queue, and takes wha
 from __future__ import annotations
 
 from collections import deque
+from functools import partial
 from threading import get_ident
 from time import monotonic_ns
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -24,6 +25,8 @@ from actorstream.scheduling import SCHEDULES
 from actorstream.scheduling.scheduler import Allotment, Scheduler
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from actorstream.runtime.compile import Job
     from actorstream.runtime.control import ControlPipe
     from actorstream.scheduling.base import Operator
@@ -317,12 +320,34 @@ class ReadyQueue:
         if self._helps:
             self._helps = False
             assert self._worker.kernels is not None
-            return KernelStep(self._worker.kernels)
+            return Step(self._worker.kernels.help)
         assert self._due is not None
         (allotted, unit), self._due = self._due, None
         if unit is not None:
-            return PooledStep(self._pool, unit, allotted)
-        return LoopStep(self, self._waiting[allotted.operator.index].popleft(), allotted)
+            return Step(partial(self._pool.run_turn, allotted, unit))
+        return Step(partial(self._run, self._waiting[allotted.operator.index].popleft(), allotted))
+
+    def _run(self, unit: Unit, allotted: Allotment) -> None:
+        """One turn of a unit of the loop, counted and measured."""
+        unit.ready = False
+        if isinstance(unit, SourceUnit):
+            unit.most_rows = allotted.tuples
+        head, tail = unit.head, unit.members[-1]
+        taken, made, frames = head.events_in, tail.events_out, head.jumbo_in
+        read = head.events_out
+        started, lent, waited = monotonic_ns(), baton.lent_ns(), baton.waited_ns()
+        status = unit.step()
+        took = monotonic_ns() - started
+        rows = head.events_out - read if isinstance(unit, SourceUnit) else head.events_in - taken
+        turn = LoopTurn(
+            rows,
+            tail.events_out - made,
+            head.jumbo_in - frames,
+            took,
+            baton.lent_ns() - lent,
+            baton.waited_ns() - waited,
+        )
+        self.finish(unit, allotted, status, turn)
 
     def finish(self, unit: Unit, allotted: Allotment, status: Status, turn: LoopTurn) -> None:
         """A unit of the loop has had its turn."""
@@ -360,62 +385,15 @@ class LoopTurn(NamedTuple):
     waited_ns: int
 
 
-class LoopStep:
-    """One turn of a unit of the loop, counted and measured."""
+class Step:
+    """A turn that the queue has chosen, as something that steps like a unit; whatever is left, the queue has put back."""
 
-    __slots__ = ("_allotted", "_queue", "_unit", "done", "ready")
+    __slots__ = ("_run", "done", "ready")
 
-    def __init__(self, queue: ReadyQueue, unit: Unit, allotted: Allotment) -> None:
-        self._queue, self._unit, self._allotted = queue, unit, allotted
+    def __init__(self, run: Callable[[], object]) -> None:
+        self._run = run
         self.ready = self.done = False
 
     def step(self) -> Status:
-        unit = self._unit
-        unit.ready = False
-        if isinstance(unit, SourceUnit):
-            unit.most_rows = self._allotted.tuples
-        head, tail = unit.head, unit.members[-1]
-        taken, made, frames = head.events_in, tail.events_out, head.jumbo_in
-        read = head.events_out
-        started, lent, waited = monotonic_ns(), baton.lent_ns(), baton.waited_ns()
-        status = unit.step()
-        took = monotonic_ns() - started
-        rows = head.events_out - read if isinstance(unit, SourceUnit) else head.events_in - taken
-        turn = LoopTurn(
-            rows,
-            tail.events_out - made,
-            head.jumbo_in - frames,
-            took,
-            baton.lent_ns() - lent,
-            baton.waited_ns() - waited,
-        )
-        self._queue.finish(unit, self._allotted, status, turn)
-        return Status.IDLE  # the queue has put it back if it has more to do
-
-
-class KernelStep:
-    """One kernel on the loop's thread, which has nothing to do otherwise."""
-
-    __slots__ = ("_kernels", "done", "ready")
-
-    def __init__(self, kernels: Kernels) -> None:
-        self._kernels = kernels
-        self.ready = self.done = False
-
-    def step(self) -> Status:
-        self._kernels.help()
-        return Status.IDLE
-
-
-class PooledStep:
-    """One turn of a pooled unit on the loop's thread."""
-
-    __slots__ = ("_allotted", "_pool", "_unit", "done", "ready")
-
-    def __init__(self, pool: Pool, unit: PooledUnit, allotted: Allotment) -> None:
-        self._pool, self._unit, self._allotted = pool, unit, allotted
-        self.ready = self.done = False
-
-    def step(self) -> Status:
-        self._pool.run_turn(self._allotted, self._unit)
+        self._run()
         return Status.IDLE
