@@ -8,8 +8,9 @@ the latency.
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from importlib import import_module
 from pathlib import Path
 from time import monotonic, monotonic_ns
 from typing import Any
@@ -17,9 +18,8 @@ from typing import Any
 import numpy as np
 
 from actorstream import Actor, Batch
-from actorstream.scheduling import SCHEDULES
 from actorstream.scheduling.base import UNBOUNDED
-from actorstream.scheduling.simulation import Simulation, Stage
+from actorstream.scheduling.simulation import Stage
 from apps.tpcx_bb.generate import DAY, Repeated, StoreSales, WebClickstreams, clicks, sales
 from benchmarks.dataflow import INTO, Actors, Ran, launch
 from benchmarks.job import ROOT, JobError
@@ -33,8 +33,11 @@ STATELESS = ("filter", "map", "static-join", "apps.tpcx_bb.clicks:SessionPairs")
 SOURCES = {"store_sales": "SalesForSeconds", "web_clickstreams": "ClicksForSeconds"}
 LEAST_SHARE = 0.05
 """Of an operator's turns that threads of the pool have had: with less it is one that the pool leaves to the loop."""
-MOST_BETWEEN_NS = 20e6
-"""Longer than a worker would be between two turns where nobody else takes its core."""
+LEAST_COST_NS = 0.01
+OBSERVED = "observed"
+"""Who looks at what comes out."""
+WARM_UP = 0.2
+"""The part of a run that does not count."""
 SPAN = 4 * DAY
 """Of event time in a part of the generators."""
 
@@ -88,11 +91,13 @@ QUERIES = {
 
 
 class ForSeconds(Repeated):
-    """The app's generator, for `seconds` from the first read on."""
+    """The app's generator, for `seconds` from the first read on. Notes how many rows were read in the steady part of them:
+    the first fifth, in which operators are compiled and queues fill, does not count."""
 
-    def __init__(self, seconds: float, rate: float | None = None) -> None:
+    def __init__(self, into: Path, seconds: float, rate: float | None = None) -> None:
         super().__init__(span=SPAN, rate=rate)
-        self.seconds, self.ends = seconds, 0.0
+        self.into, self.seconds, self.ends = into, seconds, 0.0
+        self.steady = (0.0, 0)
 
     def open(self, partitions: list[str]) -> None:
         """Makes the parts: they take longer than many a jumbo tuple, and are no work of the query."""
@@ -100,9 +105,15 @@ class ForSeconds(Repeated):
         self.made = [self.make(number, self.seed, self.span) for number in range(self.kept)]
 
     def read(self, max_rows: int) -> Batch | None:
-        batch = super().read(max_rows)
-        self.ends = self.ends or monotonic() + self.seconds
-        return batch if monotonic() < self.ends else None
+        now = monotonic()
+        self.ends = self.ends or now + self.seconds
+        if now < self.ends - (1 - WARM_UP) * self.seconds:
+            self.steady = now, self.next_row
+        if now < self.ends:
+            return super().read(max_rows)
+        begun, rows = self.steady
+        note(self, "read", rows=self.next_row - rows, seconds=now - begun)
+        return None
 
 
 class SalesForSeconds(ForSeconds, StoreSales):
@@ -130,7 +141,7 @@ class Ages(Actor):
         if not self.ages:
             raise ValueError("no row came: the run was too short")
         came = sum(self.rows)
-        steady = slice(len(self.ages) // 5, None)
+        steady = slice(int(WARM_UP * len(self.ages)), None)
         ages, rows = np.array(self.ages)[steady] / 1e3, np.array(self.rows)[steady]
         order = np.argsort(ages)
         seen = np.cumsum(rows[order])
@@ -146,7 +157,7 @@ def topology(query: Query, replicas: int, ordered: bool) -> Actors:
     actors: dict[str, dict[str, Any]] = tomllib.loads((APP / f"{query.file}.toml").read_text())["actors"]
     for name, table in actors.items():
         if name in SOURCES:
-            actors[name] = {"type": f"{__name__}:{SOURCES[name]}"}
+            actors[name] = {"type": f"{__name__}:{SOURCES[name]}", "into": INTO}
             continue
         if "path" in table:
             table["path"] = str(APP / table["path"])
@@ -161,7 +172,7 @@ def topology(query: Query, replicas: int, ordered: bool) -> Actors:
     if "horizon" in made.get("tickets", {}):
         made["tickets"]["horizon"] = "1h"  # 200 tickets, whatever the rate
     made["result"] = {"type": "null-sink", "inputs": made["result"]["inputs"]}
-    made["observed"] = {"type": f"{__name__}:Ages", "inputs": [query.seen], "into": INTO}
+    made[OBSERVED] = {"type": f"{__name__}:Ages", "inputs": [query.seen], "into": INTO}
     return made
 
 
@@ -185,6 +196,10 @@ def run(
     came, seen = ran.report["events_in"][last], ran.of("ages")["rows"]
     if came != seen:
         raise JobError(f"tpcx-bb {name}: {came} rows came to {last!r}, and {seen} were seen behind it")
+    read = ran.of("read")
+    ran.report["throughput_eps"] = (
+        read["rows"] / read["seconds"]
+    )  # that of the report is no steady one below 2 s
     return ran
 
 
@@ -288,53 +303,75 @@ def stages(found: list[Cost], *, locked: bool, partitions: float, slower: Mappin
 
 
 def pooled_stages(name: str, report: Mapping[str, Any]) -> list[Stage]:
-    """A chain for the simulator with what its operators have cost the workers of a pool, waiting for each other included:
-    for the interpreter, the memory, the caches. `report`: of a run with one replica of everything and a schedule."""
-    found = stages(
-        [Cost(*each, 0.0, 0.0, 1.0) for each in chain(QUERIES[name])], locked=True, partitions=1, slower={}
-    )
-    made = []
+    """A chain for the simulator as this engine has run it on the workers of a pool, up to who looks at the results: what is
+    called directly is one operator; what a row costs is time in kernels, and Python with the interpreter's lock, without
+    the waiting for others. `report`: of a run with one replica of everything, a schedule and a pool."""
+    found: list[tuple[list[str], list[str]]] = []
     before = None
-    for stage in found:
-        (measured,) = report["actors"][stage.name]
+    actors = topology(QUERIES[name], 1, ordered=False)
+    for actor, kind in [*chain(QUERIES[name]), (OBSERVED, "sink")]:
+        (measured,) = report["actors"][actor]
         turns = measured["turns"], measured["cost_ns"]
-        if turns != before:  # else it is called directly by the one before: one operator
-            shared = stage.pooled and measured["pool_turns"] >= LEAST_SHARE * measured["turns"]
-            costs = {"cost_ns": measured["cost_ns"], "selectivity": measured["selectivity"]}
-            made.append(replace(stage, pooled=shared, **costs))
+        if turns == before:
+            found[-1][0].append(actor)
+            found[-1][1].append(kind)
+        else:
+            found.append(([actor], [kind]))
         before = turns
+    made = []
+    for names, kinds in found:
+        (measured,) = report["actors"][names[0]]
+        cost = max(measured["cost_ns"] - measured["waited_ns"], LEAST_COST_NS)
+        kernel = 0.0 if lends_python(actors[names[0]]["type"]) else min(measured["kernel_ns"], cost)
+        stage = Stage(
+            names[0],
+            cost,
+            measured["selectivity"],
+            limit=UNBOUNDED if set(kinds) == {"stateless"} else 1,
+            pooled=kinds[0] not in ("source", "sink")
+            and measured["pool_turns"] >= LEAST_SHARE * measured["turns"],
+            locked=1.0 - kernel / cost,
+        )
+        made.append(stage)
     return made
 
 
-def contention(name: str, pooled: Mapping[str, Any], alone: Mapping[str, Any]) -> float:
-    """How many times what operators cost one worker they cost each of two: for memory, caches, the interpreter, and for
-    what is not called directly there. Reports of a run each."""
-    stages = pooled_stages(name, pooled)
+def lends_python(kind: str) -> bool:
+    """Whether an actor of that type lends the baton around hooks in Python: they keep the interpreter's lock all the
+    same, and what is counted as a kernel's is none."""
+    module, _, cls = kind.partition(":")
+    return bool(cls) and bool(getattr(import_module(module), cls).lends_baton)
+
+
+def own_cost(stages: Sequence[Stage]) -> float:
+    """What all stages together spend on a row of the source, ns."""
     rows, cost = 1.0, 0.0
     for stage in stages:
         cost += rows * stage.cost_ns
         rows *= stage.selectivity
+    return cost
+
+
+def contention(name: str, pooled: Mapping[str, Any], alone: Mapping[str, Any]) -> float:
+    """How many times what operators cost one worker they cost each of two: for memory, caches, and for what is not called
+    directly there. Reports of a run each."""
     of_chain = chain(QUERIES[name])
     one = sum(own_time(alone, actor) for actor, _ in of_chain) * 1e9 / alone["events_out"][of_chain[0][0]]
-    return cost / one
+    return own_cost(pooled_stages(name, pooled)) / one
 
 
-def between(name: str, schedule: str, report: Mapping[str, Any], tuples: int) -> float:
-    """What a worker spends between two turns, ns: what the simulator of two workers must be told, beside what their turns
-    have cost, to come to the throughput of `report`. 0 if it is slower as it is."""
-    found = pooled_stages(name, report)
-
-    def is_fast(between_ns: float) -> bool:
-        simulation = Simulation(found, SCHEDULES[schedule], 2, batch=BATCH_SIZE, between_ns=between_ns)
-        return simulation.run(tuples).throughput_eps > report["throughput_eps"]
-
-    low, high = 0.0, MOST_BETWEEN_NS
-    if not is_fast(low):
-        return 0.0
-    while high - low > 0.02 * high:
-        middle = (low + high) / 2
-        low, high = (middle, high) if is_fast(middle) else (low, middle)
-    return (low + high) / 2
+def between(name: str, report: Mapping[str, Any]) -> float:
+    """What a worker spends between two turns, ns: what is missing from the turns of a run on one worker under a schedule,
+    whose report this is."""
+    worked = own_cost(pooled_stages(name, report))
+    heads = {
+        (rows["turns"], rows["cost_ns"])
+        for actor in (*dict(chain(QUERIES[name])), OBSERVED)
+        for rows in report["actors"][actor]
+    }
+    rows = report["events_out"][chain(QUERIES[name])[0][0]]
+    turns = sum(turns for turns, _ in heads) / rows
+    return max(1e9 / report["throughput_eps"] - worked, 0.0) / turns
 
 
 def imbalance(name: str, workers: int) -> dict[str, float]:

@@ -5,13 +5,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cache
-from statistics import median
 from typing import Any
 
 from actorstream.scheduling import SCHEDULES
 from actorstream.scheduling.simulation import Simulated, Simulation
 from benchmarks import tpcx_bb
 from benchmarks.suite import Curve
+from benchmarks.switches import hand_over_ns
 from benchmarks.tpcx_bb import BATCH_SIZE, PARTITIONS, QUERIES
 from benchmarks.tpcx_bb_figures import Point
 from benchmarks.tpcx_bb_study import USUAL, Setting
@@ -30,7 +30,9 @@ class Models:
         self.reports: dict[str, dict[str, Any]] = {}
         self.pooled: dict[tuple[str, str], list[dict[str, Any]]] = {}
         """Query and schedule -> reports of its runs on two workers."""
-        self._between: dict[str, float] = {}
+        self.switch_ns = cache(hand_over_ns)
+        """Measured once, when it is first asked for."""
+        self.alone = cache(lambda query: tpcx_bb.run(query, seconds, schedule="ct", threads=0).report)
         self.small = cache(lambda query: tpcx_bb.run(query, seconds, batch_size=tpcx_bb.SMALL).report)
         self.simulated = cache(self._simulated)
 
@@ -86,28 +88,21 @@ class Models:
         return self.point(query, schedule, workers, setting=setting, tuples=max(self.tuples, needed))
 
     def between(self, query: str) -> float:
-        """What a worker spends between two turns, ns: the median over the runs on two workers, under all heuristics."""
-        if query not in self._between:
-            self._between[query] = median(
-                tpcx_bb.between(query, schedule, report, self.tuples // 4)
-                for (name, schedule), reports in self.pooled.items()
-                if name == query
-                for report in reports
-            )
-        return self._between[query]
+        """What a worker spends between two turns, ns, measured on one worker."""
+        return tpcx_bb.between(query, self.alone(query))
 
     def middle(self, query: str, schedule: str) -> dict[str, Any]:
         """The run on two workers whose throughput is the median."""
         runs = sorted(self.pooled[query, schedule], key=lambda report: report["throughput_eps"])
         return runs[len(runs) // 2]
 
-    def here(self, query: str, schedule: str, workers: int, *, between_ns: float | None = None) -> Simulated:
-        """This engine on so many workers, one replica of each actor: costs are those of a turn on two workers, and the
-        time between two turns that of `between`."""
+    def here(self, query: str, schedule: str, workers: int) -> Simulated:
+        """This engine on so many workers, one replica of each actor. Nothing is fitted: costs are those of operators on two
+        workers, without their waits; the lock, the wake-ups and the time between turns are simulated, by what they were
+        measured to take."""
         made = tpcx_bb.pooled_stages(query, self.middle(query, schedule))
-        spent = self.between(query) if between_ns is None else between_ns
-        simulation = Simulation(made, SCHEDULES[schedule], workers, batch=BATCH_SIZE, between_ns=spent)
-        return simulation.run(self.tuples)
+        spent = {"between_ns": self.between(query), "switch_ns": self.switch_ns()}
+        return Simulation(made, SCHEDULES[schedule], workers, batch=BATCH_SIZE, **spent).run(self.tuples)
 
     def contention(self, query: str, schedule: str) -> float:
         """How many times what they cost one worker operators cost each of two."""

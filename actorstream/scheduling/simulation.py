@@ -54,6 +54,12 @@ class _Turn:
 
     done: bool = False
     outputs: list[tuple[int, int]] = field(default_factory=list)
+    number: int = 0
+    rows: int = 0
+    begun: int = 0
+    taken: list[tuple[int, int]] = field(default_factory=list)
+    parts: deque[tuple[bool, float]] = field(default_factory=deque)
+    """What is left to do: whether with the interpreter's lock, and for how long, ns."""
 
 
 class Simulation:
@@ -67,6 +73,11 @@ class Simulation:
             that may be unfinished (the slots of its reordering buffer).
         slice_ns, window_ns: the time slice s, CT's window w.
         between_ns: what a worker spends between two turns: choosing, waiting for its lock, telling others, being woken.
+        switch_ns: until a worker runs that has to be woken: since it had found nothing to do and there is something now, or
+            since the interpreter's lock, which it has waited for, is free.
+
+    The lock goes to whoever has waited longest. A worker wants it twice for each jumbo tuple, for half of the time each:
+    before the kernel, and after it.
     """
 
     def __init__(
@@ -82,9 +93,10 @@ class Simulation:
         window_ns: int = 100_000_000,
         rate: float = 0.0,
         between_ns: float = 0.0,
+        switch_ns: float = 0.0,
     ) -> None:
         self.stages, self.batch, self.queue, self.window, self.rate = list(stages), batch, queue, window, rate
-        self.between_ns = between_ns
+        self.between_ns, self.switch_ns = between_ns, switch_ns
         self.operators = [
             Operator(
                 each.name,
@@ -101,8 +113,9 @@ class Simulation:
         self._turns: list[deque[_Turn]] = [deque() for _ in stages]
         self._rest = [0.0] * len(stages)
         self._idle = list(range(workers))[::-1]
+        self._asleep: set[int] = set()
         self._workers = workers
-        self._events: list[tuple[int, int, int, tuple[int, int, int, int, _Turn] | None]] = []
+        self._events: list[tuple[int, int, int, _Turn | None]] = []
         self._number = 0
         self._lock_free = 0
         self._taken: list[tuple[int, int]] = []  # (time, tuples so far) at the ingress
@@ -122,13 +135,16 @@ class Simulation:
             now, _, worker, turn = heapq.heappop(self._events)
             if turn is None:
                 self._arrive(now)
+            elif turn.parts:
+                self._go_on(now, worker, turn)
+                continue  # nobody has become idle
             else:
                 self._finish(now, worker, turn)
         return self._result(now)
 
     # -- events
 
-    def _at(self, time: int, turn: tuple[int, int, int, int, _Turn] | None, worker: int = 0) -> None:
+    def _at(self, time: int, turn: _Turn | None, worker: int = 0) -> None:
         self._number += 1
         heapq.heappush(self._events, (time, self._number, worker, turn))
 
@@ -151,8 +167,9 @@ class Simulation:
             if allotted is None:
                 refused.append(worker)
             else:
-                self._begin(now, worker, allotted.operator, allotted.tuples)
-        self._idle = refused
+                woken = self.switch_ns if worker in self._asleep else 0.0
+                self._begin(now + int(woken), worker, allotted.operator, allotted.tuples)
+        self._idle, self._asleep = refused, set(refused)
 
     def _look(self) -> None:
         for operator in self.operators:
@@ -186,36 +203,45 @@ class Simulation:
                 break
             took.append(group)
             rows += group[0]
-        turn = _Turn()
+        turn = _Turn(number=number, rows=rows, begun=now + int(self.between_ns), taken=took)
         self._turns[number].append(turn)
         if number == 0:
             self._taken.append((now, rows + (self._taken[-1][1] if self._taken else 0)))
-        work = stage.cost_ns * rows
-        held = stage.turn_ns * len(took) + work * stage.locked
-        chosen = now + int(self.between_ns)
-        begins = max(chosen, self._lock_free) if held else chosen
-        self._lock_free = max(self._lock_free, begins + int(held))
-        ends = begins + max(1, int(held + work * (1.0 - stage.locked)))
         for count, entered in took:
+            work = stage.cost_ns * count
+            held = stage.turn_ns + work * stage.locked
+            turn.parts += [(True, held / 2)] * (held > 0)
+            turn.parts.append((False, work * (1.0 - stage.locked)))
+            turn.parts += [(True, held / 2)] * (held > 0)
             self._rest[number] += count * stage.selectivity
             out = int(self._rest[number])
             self._rest[number] -= out
             if out:
                 turn.outputs.append((out, entered))
-        if number == len(self.stages) - 1:
-            self._left.extend((ends - entered, count) for count, entered in took)
-        made = sum(count for count, _ in turn.outputs)
-        self._at(ends, (number, rows, made, ends - chosen, turn), worker)
+        self._at(turn.begun, turn, worker)
 
-    def _finish(self, now: int, worker: int, finished: tuple[int, int, int, int, _Turn]) -> None:
-        number, rows, made, took, turn = finished
+    def _go_on(self, now: int, worker: int, turn: _Turn) -> None:
+        """The next part of a turn: at once, or when the lock is free."""
+        locked, ns = turn.parts.popleft()
+        if locked:
+            free = self._lock_free
+            ends = now + int(ns) if free <= now else free + int(self.switch_ns + ns)
+            self._lock_free = ends
+        else:
+            ends = now + int(ns)
+        self._at(max(ends, turn.begun + (not turn.parts)), turn, worker)
+
+    def _finish(self, now: int, worker: int, turn: _Turn) -> None:
         turn.done = True
+        number, made = turn.number, sum(count for count, _ in turn.outputs)
+        if number == len(self.stages) - 1:
+            self._left.extend((now - entered, count) for count, entered in turn.taken)
         turns = self._turns[number]
         while turns and turns[0].done:
             outputs = turns.popleft().outputs
             if number + 1 < len(self.stages):
                 self._queues[number + 1].extend(outputs)
-        self.scheduler.finish(self.operators[number], rows, made, took, now)
+        self.scheduler.finish(self.operators[number], turn.rows, made, now - turn.begun, now)
         self._idle.append(worker)
 
     # -- what came of it

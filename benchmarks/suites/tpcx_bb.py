@@ -7,7 +7,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from statistics import median
 from typing import Any
 
 from actorstream.scheduling import SCHEDULES
@@ -126,7 +125,7 @@ def suite(settings: Settings) -> Suite:
         tuple(probes),
         notes,
         partial(models.curves, schedules),
-        partial(summary, schedules, models, found),
+        partial(summary, schedules, models),
         partial(pictures, settings.quick, schedules, models),
     )
 
@@ -242,7 +241,6 @@ def pictures(
 def summary(
     schedules: Sequence[str],
     models: Models,
-    found: Mapping[str, Sequence[tuple[float, float, float]]],
     medians: Mapping[str, float],
 ) -> list[str]:
     """Tables of figure 8 (heuristics) and figure 11 (partitioning schemes), and how near the simulator comes."""
@@ -269,26 +267,19 @@ def summary(
         one = models.simulated(query, schedule, 1, locked=True).throughput_eps
         lines.append(
             f"{query}: simulated / measured: 1 worker {one / medians[f'{query}-turns-1']:.2f}; "
-            + deviations(query, schedules, models, found)
+            + deviations(query, schedules, models)
         )
     return lines
 
 
-def deviations(
-    query: str,
-    schedules: Sequence[str],
-    models: Models,
-    found: Mapping[str, Sequence[tuple[float, float, float]]],
-) -> str:
+def deviations(query: str, schedules: Sequence[str], models: Models) -> str:
     """What the simulator of this engine foretells on two workers ÷ what was measured, under each heuristic."""
     said = []
     for schedule in schedules:
-        measured = median(each[0] for each in found[f"{query}-{schedule}-2"])
+        measured = models.middle(query, schedule)["throughput_eps"]
         ratio = models.here(query, schedule, 2).throughput_eps / measured
-        without = models.here(query, schedule, 2, between_ns=0.0).throughput_eps / measured
         said.append(
-            f"{schedule} {ratio:.2f} (turns alone {without:.2f}, and cost {models.contention(query, schedule):.2f} times one "
-            "worker's)"
+            f"{schedule} {ratio:.2f} (cost {models.contention(query, schedule):.2f} times one worker's)"
         )
-    fitted = "fitted to it, " if len(schedules) == 1 else ""
-    return f"2 workers, {fitted}{models.between(query) / 1e3:.0f} µs between turns: {', '.join(said)}"
+    spent = f"{models.between(query) / 1e3:.0f} µs between turns, {models.switch_ns() / 1e3:.0f} to be woken"
+    return f"2 workers, {spent}: {', '.join(said)}"

@@ -94,3 +94,12 @@ def test_what_a_worker_spends_between_turns_is_taken_from_its_throughput_and_not
     found = simulation.run(1_000_000)  # a turn is one jumbo tuple of 100 us
     assert found.throughput_eps == pytest.approx(plain.throughput_eps / 2, rel=0.05)
     assert simulation.operators[0].cost == pytest.approx(100.0, rel=0.01)
+
+
+def test_who_waits_for_the_lock_or_for_work_has_to_be_woken() -> None:
+    stages = [Stage("source", 10, pooled=False, locked=0.5), Stage("work", 10, locked=0.5)]
+    rates = [
+        Simulation(stages, SCHEDULES["ct"], 2, switch_ns=switch_ns).run(400_000).throughput_eps
+        for switch_ns in (0.0, 50_000.0)
+    ]
+    assert rates[1] < rates[0]
