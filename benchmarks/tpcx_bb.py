@@ -33,6 +33,8 @@ STATELESS = ("filter", "map", "static-join", "apps.tpcx_bb.clicks:SessionPairs")
 SOURCES = {"store_sales": "SalesForSeconds", "web_clickstreams": "ClicksForSeconds"}
 LEAST_SHARE = 0.05
 """Of an operator's turns that threads of the pool have had: with less it is one that the pool leaves to the loop."""
+LEAST_BLOCKED_S = 0.05
+"""That a source has waited for credit where it is the credit that bounds the queue behind it, as long as that became."""
 LEAST_COST_NS = 0.01
 OBSERVED = "observed"
 """Who looks at what comes out."""
@@ -318,7 +320,8 @@ def pooled_stages(name: str, report: Mapping[str, Any]) -> list[Stage]:
         else:
             found.append(([actor], [kind]))
         before = turns
-    made = []
+    blocks = report["actors"][found[0][0][0]][0]["wait_out_s"] >= LEAST_BLOCKED_S
+    made: list[Stage] = []
     for names, kinds in found:
         (measured,) = report["actors"][names[0]]
         cost = max(measured["cost_ns"] - measured["waited_ns"], LEAST_COST_NS)
@@ -331,6 +334,7 @@ def pooled_stages(name: str, report: Mapping[str, Any]) -> list[Stage]:
             pooled=kinds[0] not in ("source", "sink")
             and measured["pool_turns"] >= LEAST_SHARE * measured["turns"],
             locked=1.0 - kernel / cost,
+            queue=measured["worklist_max"] if blocks and len(made) == 1 else UNBOUNDED,
         )
         made.append(stage)
     return made

@@ -19,6 +19,8 @@ from benchmarks.tpcx_bb_study import USUAL, Setting
 TUPLES = "tuples/s"
 WORKERS = (1, 2, 4, 8, 16)
 WINDOWS = 4
+LONG = 30_000_000
+"""Tuples that this engine is simulated for: until queues behind selective operators have filled, too."""
 
 
 class Models:
@@ -102,7 +104,7 @@ class Models:
         measured to take."""
         made = tpcx_bb.pooled_stages(query, self.middle(query, schedule))
         spent = {"between_ns": self.between(query), "switch_ns": self.switch_ns()}
-        return Simulation(made, SCHEDULES[schedule], workers, batch=BATCH_SIZE, **spent).run(self.tuples)
+        return Simulation(made, SCHEDULES[schedule], workers, batch=BATCH_SIZE, **spent).run(LONG)
 
     def contention(self, query: str, schedule: str) -> float:
         """How many times what they cost one worker operators cost each of two."""

@@ -23,6 +23,7 @@ class Stage:
         pooled: whether every worker may run it; else only worker 0, the thread of the event loop.
         locked: the part of its time in which no other worker may hold the interpreter's lock (1.0: a Python hook).
             `turn_ns` is always spent holding it.
+        queue: tuples that may wait before it, if fewer than before the others.
     """
 
     name: str
@@ -32,6 +33,7 @@ class Stage:
     pooled: bool = True
     turn_ns: float = 0.0
     locked: float = 0.0
+    queue: float = UNBOUNDED
 
 
 @dataclass
@@ -177,18 +179,20 @@ class Simulation:
             operator.worklist = sum(rows for rows, _ in self._queues[number])
             if number == 0 and not self.rate:
                 operator.worklist = min(self.batch, self._to_come)
-            full = any(self._waiting(each.index) >= self.queue for each in operator.downstream)
+            full = any(self._room(each.index) <= 0 for each in operator.downstream)
             operator.is_open = not full and len(self._turns[number]) < self.window
 
-    def _waiting(self, number: int) -> int:
-        return sum(rows for rows, _ in self._queues[number])
+    def _room(self, number: int) -> float:
+        """Tuples that may still come before an operator."""
+        most = min(self.queue, self.stages[number].queue)
+        return most - sum(rows for rows, _ in self._queues[number])
 
     def _begin(self, now: int, worker: int, operator: Operator, most: int) -> None:
         number, stage = operator.index, self.stages[operator.index]
         took: list[tuple[int, int]] = []
         rows = 0
         for each in operator.downstream:  # a turn ends when credit does
-            room = self.queue - self._waiting(each.index)
+            room = self._room(each.index)
             most = min(most, max(1, int(room / max(stage.selectivity, 1e-6))))
         while rows < most:
             if number == 0 and not self.rate:

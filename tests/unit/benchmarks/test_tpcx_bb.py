@@ -155,6 +155,8 @@ def scheduled(query: str, called: set[str], on_loop: set[str]) -> dict[str, Any]
                 "kernel_ns": 20.0,
                 "waited_ns": 10.0,
                 "selectivity": 1.0,
+                "wait_out_s": 0.0,
+                "worklist_max": 1000,
             }
         actors[actor] = [own]
     rows = {chain(QUERIES[query])[0][0]: 1 << 20}
