@@ -103,3 +103,12 @@ def test_who_waits_for_the_lock_or_for_work_has_to_be_woken() -> None:
         for switch_ns in (0.0, 50_000.0)
     ]
     assert rates[1] < rates[0]
+
+
+def test_a_short_queue_holds_the_source_up_and_keeps_latency_short() -> None:
+    found = []
+    for queue in (1 << 17, 1 << 14):
+        stages = [Stage("source", 1, pooled=False), Stage("work", 100, limit=1, queue=queue)]
+        found.append(Simulation(stages, SCHEDULES["ct"], 2).run(4_000_000))
+    assert found[1].latency_mean_ns < found[0].latency_mean_ns / 2
+    assert found[1].throughput_eps == pytest.approx(found[0].throughput_eps, rel=0.2)
