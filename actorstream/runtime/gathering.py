@@ -7,6 +7,8 @@ errors: that is `EventCall`'s.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
+from types import MethodType
 from typing import Any
 
 from actorstream.errors import SchemaError
@@ -19,18 +21,18 @@ MOST_FIELDS = 4
 # for loops, since the interpreter inlines a call of Python by Python: with one field 15 ns less an event than
 # list.extend(map(hook, events)) and a comprehension behind it (benchmark `python-map`, event-int)
 _LOOPS = {
-    "one of one field": "for event in events:\n  _0.append(hook(event).{name})",  # 5 ns less without a name for the answer
-    "one": "for event in events:\n  result = hook(event)\n  {read}",
-    "single": "for event in events:\n  result = hook(event)\n  if result is not None:\n   {read}",
-    "generator": "for event in events:\n  for result in hook(event):\n   {read}",
+    "one of one field": "for event in events:\n  _0.append({call}.{name})",  # 5 ns less without a name for the answer
+    "one": "for event in events:\n  result = {call}\n  {read}",
+    "single": "for event in events:\n  result = {call}\n  if result is not None:\n   {read}",
+    "generator": "for event in events:\n  for result in {call}:\n   {read}",
 }
 
 Loop = Callable[..., None]
-"""(hook, events, values of the first field, of the second, ...)."""
+"""(events, values of the first field, of the second, ...)."""
 
 
-def loop_of(shape: str, schema: Schema) -> Loop | None:
-    """The loop over hooks of a shape whose answers are of `schema`; None: there is none, gather events."""
+def loop_of(hook: Callable[..., Any], shape: str, schema: Schema) -> Loop | None:
+    """The loop over a hook of a shape whose answers are of `schema`; None: there is none, gather events."""
     names = schema.names()
     if shape not in _LOOPS or not 0 < len(names) <= MOST_FIELDS:
         return None
@@ -40,8 +42,13 @@ def loop_of(shape: str, schema: Schema) -> Loop | None:
     read = "; ".join(f"_{number}.append(result.{name})" for number, name in enumerate(names))
     targets = ", ".join(f"_{number}" for number in range(len(names)))
     made: dict[str, Any] = {}
-    exec(f"def loop(hook, events, {targets}):\n {_LOOPS[shape].format(read=read, name=name)}", made)
-    return made["loop"]  # type: ignore[no-any-return]
+    if isinstance(hook, MethodType):  # its function takes 5 ns less than the method
+        start, call = (hook.__func__, hook.__self__), "hook(me, event)"
+    else:
+        start, call = (hook, None), "hook(event)"
+    body = _LOOPS[shape].format(call=call, read=read, name=name)
+    exec(f"def loop(hook, me, events, {targets}):\n {body}", made)
+    return partial(made["loop"], *start)
 
 
 class Gathered:

@@ -183,7 +183,7 @@ class EventCall:
 
     def gather(self, schema: Schema) -> None:
         """Nobody downstream takes the hook's answers, which are of `schema`, as events."""
-        self._loop = None if self.is_async else loop_of(shape_of(self.hook), schema)
+        self._loop = None if self.is_async else loop_of(self.hook, shape_of(self.hook), schema)
         self._schema = schema
 
     def run(self, events: list[Any] | Feed) -> None:
@@ -220,7 +220,7 @@ class EventCall:
         gathered = outbox.events["default"] = Gathered(self._schema)
         while True:
             try:
-                loop(self.hook, rest, *gathered.values)
+                loop(rest, *gathered.values)
                 return
             except Exception as error:
                 gathered.level()

@@ -62,6 +62,30 @@ def stranger(event: In) -> Out:
     return In(event.value) if event.value == 4 else Out(event.value)  # type: ignore[return-value]
 
 
+class Shifted:
+    """The same hooks as methods, whose object counts."""
+
+    def __init__(self) -> None:
+        self.calls = 0
+
+    def one(self, event: In) -> Out:
+        self.calls += 1
+        return Out(event.value + self.calls)
+
+    def odd(self, event: In) -> Out | None:
+        self.calls += 1
+        return Out(self.calls, "odd") if event.value % 2 else None
+
+    def twice(self, event: In) -> Iterator[Out]:
+        self.calls += 1
+        yield Out(event.value)
+        yield Out(self.calls)
+
+    def only(self, event: In) -> Only:
+        self.calls += 1
+        return Only(event.value + self.calls)
+
+
 class Bench:
     """A hook that runs over columns, with an outbox whose default output is gathered."""
 
@@ -87,6 +111,14 @@ def test_gathered_values_are_those_of_the_events(hook: Callable[..., Any]) -> No
     plain = Bench(hook)
     plain.call._loop = None
     assert Bench(hook).run(3) == plain.run(3)
+
+
+@pytest.mark.parametrize(("name", "answers"), [("one", Out), ("odd", Out), ("twice", Out), ("only", Only)])
+def test_a_method_that_is_gathered_from_is_called_on_its_object(name: str, answers: type[Event]) -> None:
+    shifted, plain = Shifted(), Bench(getattr(Shifted(), name), answers=answers)
+    plain.call._loop = None
+    assert Bench(getattr(shifted, name), answers=answers).run(7) == plain.run(7)
+    assert shifted.calls == 7
 
 
 def test_what_is_gathered_becomes_columns_without_events() -> None:
@@ -145,6 +177,6 @@ def test_an_answer_of_another_type_is_named_where_one_field_is_read() -> None:
 
 
 def test_wide_events_and_hooks_of_other_shapes_are_gathered_as_they_are() -> None:
-    assert loop_of("many", Schema.of(Out)) is None
-    assert loop_of("one", Schema.of(Wide)) is None
+    assert loop_of(print, "many", Schema.of(Out)) is None
+    assert loop_of(print, "one", Schema.of(Wide)) is None
     assert len(Schema.of(Wide).names()) > MOST_FIELDS
