@@ -63,15 +63,24 @@ class Doubled(Actor):
         return batch.with_columns(value=batch["value"] * 2.0)
 
 
-def run(source: type[Repeat], operator: type[Actor], seconds: float) -> float:
-    """Events a second on one core; the meter reads every column of the results."""
+INTEGERS = 16_384
+"""Events of a jumbo tuple of integers. What a jumbo tuple of 4,096 costs besides them is 8 % of what they cost; a batch of
+bytewax, whose size changes nothing there, has 4,096."""
+
+
+def run(
+    source: type[Repeat], operator: type[Actor], seconds: float, *, workers: int = 1, batch_size: int = 4096
+) -> float:
+    """Events a second, on one core for each worker; the meter reads every column of the results."""
     here = "benchmarks.suites.python_map"
     actors: Actors = {
-        "rows": {"type": f"{here}:{source.__name__}", "seconds": seconds},
+        "rows": {"type": f"{here}:{source.__name__}", "seconds": seconds, "shards": workers},
         "map": {"type": f"{here}:{operator.__name__}", "inputs": ["rows"]},
         "meter": {"type": "benchmarks.meter:Meter", "inputs": ["map"], "into": INTO, "touch": True},
     }
-    return launch("python-map", actors, transport="local", workers=1).rate()
+    actors = {name: {**table, "replicas": workers} for name, table in actors.items()}
+    transport = "local" if workers == 1 else "shm"
+    return launch("python-map", actors, transport=transport, workers=workers, batch_size=batch_size).rate()
 
 
 def bare(style: str, seconds: float) -> float:
@@ -86,9 +95,16 @@ def suite(settings: Settings) -> Suite:
         probes.append(probe(f"event-3-fields-{style}", "events/s", ours, against=f"bare-loop-{style}"))
         probes.append(probe(f"bare-loop-{style}", "events/s", partial(bare, style, seconds)))
     against = "bytewax-1" if "bytewax" in settings.peers else None
-    probes.append(probe("event-int", "events/s", partial(run, Numbers, AddOne, seconds), against=against))
+    integers = partial(run, Numbers, AddOne, seconds, batch_size=INTEGERS)
+    probes.append(probe("event-int", "events/s", integers, against=against))
+    if "spark" in settings.peers:
+        probes.append(probe("event-int-2", "events/s", partial(integers, workers=2), against="event-int"))
     probes.append(probe("batch-numpy", "events/s", partial(run, Readings, Doubled, seconds)))
-    return Suite("python-map", (*probes, *peers(settings)), notes=("one process, one thread",))
+    notes = (
+        "one process and one thread; event-int-2 and spark-2 on two cores, spark-1 (JVM and Python) bound to one",
+        f"event-int: jumbo tuples of {INTEGERS:,} events",
+    )
+    return Suite("python-map", (*probes, *peers(settings)), notes=notes)
 
 
 def peers(settings: Settings) -> list[Probe]:
@@ -106,13 +122,15 @@ def peers(settings: Settings) -> list[Probe]:
     if "spark" in settings.peers:
         rows = str(settings.scale(16_000_000, 4_000_000))
 
-        def spark() -> tuple[float, float]:
-            said = environments.run("spark", "spark_map.py", rows)
-            return said["value"], said["arrow"]
-
-        cases = (Case("spark-1", "events/s", "event-int"), Case("spark-arrow-1", "events/s", "event-int"))
-        found.append(Probe(cases, spark, "spark"))
+        for cores, ours in ((1, "event-int"), (2, "event-int-2")):
+            cases = tuple(Case(f"{kind}-{cores}", "events/s", ours) for kind in ("spark", "spark-arrow"))
+            found.append(Probe(cases, partial(spark, rows, cores), "spark"))
     return found
+
+
+def spark(rows: str, cores: int) -> tuple[float, float]:
+    said = environments.run("spark", "spark_map.py", rows, str(cores))
+    return said["value"], said["arrow"]
 
 
 def value(name: str, program: str, *arguments: str) -> float:
