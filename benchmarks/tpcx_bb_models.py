@@ -76,7 +76,7 @@ class Models:
         )
         spans = {"slice_ns": setting.slice_ns, "window_ns": setting.window_ns}
         return Simulation(made, SCHEDULES[schedule], workers, batch=BATCH_SIZE, **spans).run(
-            tuples or self.tuples
+            (tuples or self.tuples) * max(1, workers // 4)  # many more than wait in all queues together
         )
 
     def point(self, query: str, schedule: str, workers: int, **settings: Any) -> Point:
