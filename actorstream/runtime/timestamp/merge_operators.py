@@ -11,6 +11,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from actorstream.actors.actor import Actor
+from actorstream.runtime.idleness import behind_idle_sources
 from actorstream.topology.graph import Edge, Graph, GraphActor, Redrawn
 from actorstream.topology.timestamp import TIMESTAMP
 
@@ -37,11 +38,15 @@ def merged_by_operators(graph: Graph, deploy: DeploySpec) -> Graph:
     all instances to which such input is broadcast; the same graph if there is none, or the deployment does not ask for
     them.
 
+    Behind a source with an `idle_timeout` channels merge as ever: late rows go to the `.late` of who merges, and who reads
+    them asks the actor.
+
     An actor whose inputs differ in type, or that asks which of them a row came by, gets one operator for each input that
     comes from several replicas, and merges what these give."""
     if deploy.merge == "channel" or not any(edge.order == TIMESTAMP for edge in graph.edges):
         return graph
     shared = deploy.merge == "shared"
+    with_late = behind_idle_sources(graph)
     made = Redrawn(graph)
     for actor in graph.actors.values():
         inputs: list[Edge] = []
@@ -49,7 +54,8 @@ def merged_by_operators(graph: Graph, deploy: DeploySpec) -> Graph:
         for group in _groups(graph, actor, shared):
             schema = actor.input_schemas[group[0].input]
             schemas.append(schema)
-            if not _several(graph, group) or (shared and not _is_shared(actor, group)):
+            merges = _several(graph, group) and (not shared or _is_shared(actor, group))
+            if not merges or actor.name in with_late:
                 inputs += group
                 continue
             name = f"{actor.name}{SUFFIX}" + (f".{group[0].name}" if group[0].input else "")

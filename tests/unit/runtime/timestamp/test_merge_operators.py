@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+from datetime import timedelta
+from typing import Any, ClassVar
 
 import pytest
 
@@ -83,6 +84,21 @@ def test_rows_that_are_broadcast_are_merged_once_for_all_replicas_where_that_is_
     assert [(edge.producer, edge.route) for edge in found.actors["readers"].inputs] == [
         ("readers.merge", "broadcast")
     ]
+
+
+class Pausing(Ticks):
+    idle_timeout: ClassVar = timedelta(seconds=1)
+
+
+@pytest.mark.parametrize("deploy", [OPERATORS, SHARED], ids=["operator", "shared"])
+def test_behind_a_source_that_may_be_idle_channels_merge_for_they_know_what_is_late(
+    deploy: DeploySpec,
+) -> None:
+    topology = Topology("idle")
+    source = topology.source(Pausing, name="rows", parts=3, replicas=3)
+    given = source.broadcast().ordered("timestamp").through(PassTicks, name="readers", replicas=4)
+    given.into(Collect, name="sink")
+    assert merges(merged_by_operators(compile_job(topology.spec(), DeploySpec()).graph, deploy)) == []
 
 
 def test_inputs_of_which_only_one_is_broadcast_are_not_merged_together() -> None:
