@@ -373,8 +373,8 @@ class ReceiveRing:
         return Block(hold, False, self._keep)
 
     def run(self, most: int) -> tuple[int, int]:
-        """How many entries from the head on, at most `most`, hand over rows of one block that follow each other, and how
-        many rows these are. (0, 0): nothing waits, or the head is no data."""
+        """How many entries from the head on, at most `most`, hand over rows of one block that follow each other, and how many
+        rows. (0, 0): nothing waits, or the head is no data."""
         return _run(self._consumer or self.handle, most, self._rows), self._rows[0]
 
     def consume_run(self, borrowed: int, count: int) -> None:
@@ -410,8 +410,7 @@ class ReceiveRing:
         return ReceiveStatistics(*ffi.unpack(out, 3))
 
     def close(self) -> None:
-        """Marks the end as closed, so that the producer's sends fail. Blocks that are used here stay
-        valid."""
+        """Marks the end as closed, so that the producer's sends fail. Blocks that are used here stay valid."""
         handle, self._consumer = self._consumer, None
         if handle is not None:
             lib.as_consumer_close(handle)

@@ -18,17 +18,8 @@ from actorstream.errors import ActorDeadError
 from actorstream.runtime.alarms import Alarm, Alarms
 from actorstream.runtime.barriers import Barriers
 from actorstream.runtime.build import build_units
-from actorstream.runtime.control import (
-    Aborted,
-    Collected,
-    ControlPipe,
-    Ended,
-    Finished,
-    Prepared,
-    Started,
-    failed_message,
-    obey,
-)
+from actorstream.runtime.control import Aborted, ControlPipe, Finished, Started, failed_message, obey
+from actorstream.runtime.ending import Ending
 from actorstream.runtime.fuse import takes_messages
 from actorstream.runtime.source_unit import SourceUnit
 from actorstream.runtime.spin import Spin
@@ -82,11 +73,9 @@ class Worker:
         self._open = False
         """Whether units may run: after every on_start, before the first on_stop."""
         self._starting: asyncio.Task[None] | None = None
-        self._preparing = asyncio.Event()
-        """Set once no barrier follows: sinks prepare the end."""
-        self._committed = asyncio.Event()
         self._error: BaseException | None = None
         self._sinks = TwoPhase()
+        self._ending = Ending(process, control, self._sinks, keeps=job.deploy.checkpoint is not None)
         self._drained = False
         self.barriers = Barriers(process, control, self._sinks)
         self._spin = Spin(job.spins)
@@ -148,7 +137,7 @@ class Worker:
                 self.control.send(failed_message(self.process, error))
         self._open = False
         self._ended.set()
-        self._preparing.set()
+        self._ending.prepare()
         if self._starting is not None:
             self._starting.cancel()
 
@@ -305,7 +294,7 @@ class Worker:
             self._starting = None
             await self._ended.wait()
             if self._error is None:
-                await self._commit_at_end()
+                await self._ending.run(self._replicas(), lambda: self._error is not None)
         except BaseException as error:
             self._starting = None
             self.fail(error)
@@ -349,27 +338,6 @@ class Worker:
         self._scheduled = True
         self._loop.call_soon(self._turns)
 
-    async def _commit_at_end(self) -> None:
-        """Every sink of this worker prepares; when all workers have, all commit (two phases)."""
-        kept = self.job.deploy.checkpoint is not None
-        if kept and self.control is not None:
-            self.control.send(Ended(self.process))
-            await self._preparing.wait()
-            if self._error is not None:
-                return
-        self._preparing.set()
-        tokens = self._sinks.prepare_end(self._replicas(), kept=kept)
-        if self.control is not None:
-            self.control.send(Prepared(self.process, tokens))
-            await self._committed.wait()
-            if self._error is not None:
-                return
-        self._sinks.commit(END)
-        for replica in self._replicas():
-            if replica.is_sink and self.control is not None:
-                for part in replica.actor.collected():  # type: ignore[attr-defined]
-                    self.control.send(Collected(self.process, replica.name, part))
-
     async def _stop(self) -> None:
         """Cancels what still awaits, aborts what was not committed, calls on_failure and on_stop."""
         self.alarms.close()
@@ -405,17 +373,17 @@ class Worker:
 
     def barrier(self, barrier: int) -> None:
         """Every source of this worker starts `barrier`; what has ended keeps its last state."""
-        if not self._preparing.is_set():  # at the end all is prepared under END
+        if not self._ending.prepares:  # at the end all is prepared under END
             self.barriers.ask(barrier)
 
     def prepare(self) -> None:
         """The units of all workers have ended."""
-        self._preparing.set()
+        self._ending.prepare()
 
     def commit(self, barrier: int) -> None:
         """All workers have prepared `barrier`."""
         if barrier == END:
-            self._committed.set()
+            self._ending.decide()
         elif self._error is None:
             try:
                 self._sinks.commit(barrier)
@@ -424,9 +392,9 @@ class Worker:
 
     def abort(self, why: str) -> None:
         """Stops without a commit, unless it was decided already."""
-        if not self._committed.is_set():
+        if not self._ending.decided:
             self.fail(Aborted(why))
-            self._committed.set()
+            self._ending.decide()
 
     def _on_control(self) -> None:
         assert self.control is not None

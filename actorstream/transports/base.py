@@ -180,8 +180,7 @@ class Channel:
     slots: int = 256
     budget: int = 4 << 20
     frontiers: int = 1
-    """Frontier words: 0 is event time, 1 (serial edges) the serial number, 2 idleness, further ones
-    implementation tags."""
+    """Frontier words: 0 is event time, 1 (serial edges) the serial number, 2 idleness, further ones tags of programs."""
 
     @property
     def is_remote(self) -> bool:
@@ -196,8 +195,7 @@ class SendChannel(ABC):
 
     @abstractmethod
     def send_nowait(self, frame: Frame) -> bool:
-        """Accepts the frame, or answers False: no credit, nothing changed. BrokenError: the receiver is lost;
-        ClosedError: this end was closed."""
+        """Accepts the frame; False: no credit, nothing changed. BrokenError: receiver lost; ClosedError: this end closed."""
 
     def wholes(self, schema: int, producer: int) -> WholeSender:
         """A function that sends whole jumbo tuples of one schema, without order or times, the shortest way there is: (jumbo

@@ -23,8 +23,7 @@ struct as_producer {
     uint64_t committed; /* ours; the shared word follows */
     uint64_t consumed;  /* as last seen */
     uint64_t sent_bytes, consumed_bytes; /* running totals; their difference is what is unconsumed */
-    uint64_t peak_bytes;
-    uint64_t sent, reaped;
+    uint64_t sent, reaped, peak_bytes;
     uint32_t issued;    /* loans ever issued, by our predecessors too; modulo 2^32 */
     uint32_t out;       /* our loans that are out */
     uint32_t foreign;   /* loans of our predecessors that are out */

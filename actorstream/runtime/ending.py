@@ -1,0 +1,69 @@
+"""How a worker ends: its sinks prepare once no barrier follows, and commit when those of all workers have (two phases)."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING
+
+from actorstream.connectors.sink import END
+from actorstream.runtime.control import Collected, ControlPipe, Ended, Prepared
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from actorstream.runtime.replica import Replica
+    from actorstream.runtime.two_phase import TwoPhase
+
+
+class Ending:
+    """The end of one worker's run, as far as it needs the others'.
+
+    Args:
+        process: which of the plan's processes the worker is.
+        control: pipe to the launcher; None when embedded (then nobody else has to prepare).
+        sinks: what prepares and commits.
+        keeps: whether there are checkpoints, so that all workers' units must have ended before anybody prepares.
+    """
+
+    def __init__(self, process: int, control: ControlPipe | None, sinks: TwoPhase, *, keeps: bool) -> None:
+        self.process, self.control, self.sinks, self.keeps = process, control, sinks, keeps
+        self._preparing = asyncio.Event()
+        self._committed = asyncio.Event()
+
+    @property
+    def prepares(self) -> bool:
+        """Whether the sinks prepare the end: no barrier follows."""
+        return self._preparing.is_set()
+
+    @property
+    def decided(self) -> bool:
+        """Whether it was decided how the run ends."""
+        return self._committed.is_set()
+
+    def prepare(self) -> None:
+        """The units of all workers have ended, or the run has failed."""
+        self._preparing.set()
+
+    def decide(self) -> None:
+        """All workers have prepared the end, or the run is given up."""
+        self._committed.set()
+
+    async def run(self, replicas: list[Replica], failed: Callable[[], bool]) -> None:
+        """The units of this worker have ended: its sinks prepare and, unless the run has `failed` meanwhile, commit."""
+        if self.keeps and self.control is not None:
+            self.control.send(Ended(self.process))
+            await self._preparing.wait()
+            if failed():
+                return
+        self._preparing.set()
+        tokens = self.sinks.prepare_end(replicas, kept=self.keeps)
+        if self.control is not None:
+            self.control.send(Prepared(self.process, tokens))
+            await self._committed.wait()
+            if failed():
+                return
+        self.sinks.commit(END)
+        for replica in replicas:
+            if replica.is_sink and self.control is not None:
+                for part in replica.actor.collected():  # type: ignore[attr-defined]
+                    self.control.send(Collected(self.process, replica.name, part))
