@@ -304,8 +304,9 @@ class SourceUnit(Unit):
 
     def hurry(self) -> None:
         """Somebody waits for what this source can promise: it says at once what time alone lets it say. Not before its
-        first turn, and only where there are heartbeats, too."""
-        if self._heartbeat is not None and self.task is None and not self.ending:
+        first turn, nor before rows that it has read, and only where there are heartbeats, too."""
+        read = self._reading is not None and self._reading.done()
+        if self._heartbeat is not None and self.task is None and not (self.ending or read):
             self.promise()
 
     def _beat(self) -> None:

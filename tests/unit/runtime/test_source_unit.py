@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from actorstream.runtime.alarms import Alarm
 from actorstream.runtime.source_unit import Pace, SourceUnit
 from actorstream.runtime.unit import Status
 from actorstream.topology.builder import Topology
@@ -97,3 +100,24 @@ def test_a_turn_ends_after_the_rows_that_the_schedule_has_allotted() -> None:
     unit.most_rows = 1
     assert unit.work() is Status.READY
     assert unit.head.events_out == 20
+
+
+def test_a_source_that_is_asked_for_promises_makes_none_before_rows_that_it_has_read() -> None:
+    topology = Topology("asked")
+    topology.source(Numbers, name="numbers", count=1).into(Collect, name="out")
+    unit = worker_of(topology).units[0]
+    assert isinstance(unit, SourceUnit)
+    promised: list[int] = []
+    unit.promise = lambda: promised.append(1)  # type: ignore[method-assign]
+    unit.hurry()
+    assert not promised, "it has not had its first turn"
+    unit._heartbeat = Alarm(0, 0, unit.drain, ())
+    unit.hurry()
+    assert promised == [1]
+    loop = asyncio.new_event_loop()
+    read: asyncio.Future[None] = loop.create_future()
+    read.set_result(None)
+    unit._reading = read  # type: ignore[assignment]
+    unit.hurry()
+    assert promised == [1]
+    loop.close()
