@@ -27,6 +27,7 @@ class Producer:
     lent: dict[tuple[int, int], int] = field(default_factory=dict)  # loan -> block
     wishes: set[str] = field(default_factory=set)
     sent: int = 0
+    sent_bytes: int = 0
     peak: int = 0
     loans: int = 0
 
@@ -123,6 +124,7 @@ class ChannelModel:
         self.committed += 1
         who.sent += 1
         self.take_back(who, "credit")
+        who.sent_bytes += nbytes
         who.peak = max(who.peak, self.weight())
         self.rung_consumer = True
         return OK

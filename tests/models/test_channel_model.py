@@ -237,7 +237,8 @@ class ChannelAgainstModel(RuleBasedStateMachine):
         model.rung_producer = model.rung_consumer = False
         ring, producer = self.producers[-1]
         figures = ring.statistics()
-        assert figures == (producer.sent, len(model.ring), model.weight(), model.out, producer.peak)
+        sent = (producer.sent, len(model.ring), model.weight(), model.out, producer.peak, producer.sent_bytes)
+        assert figures == sent
         assert ring.is_empty() == (not model.ring) and ring.is_consumer_closed() == model.closed
         receiver, consumer = self.consumers[-1]
         if not consumer.closed:

@@ -17,12 +17,12 @@ struct as_producer {
     uint32_t epoch;
     uint32_t forks;
     uint32_t wishes;    /* what we have noted in `wish` and not taken back */
-    uint64_t slots;
+    uint64_t slots, budget;
     uint64_t capacity;  /* of the return ring and the loan table */
-    uint64_t budget;
     uint64_t committed; /* ours; the shared word follows */
     uint64_t consumed;  /* as last seen */
     uint64_t sent_bytes, consumed_bytes; /* running totals; their difference is what is unconsumed */
+    uint64_t inherited_bytes; /* of the first, what a predecessor sent */
     uint64_t sent, reaped, peak_bytes;
     uint32_t issued;    /* loans ever issued, by our predecessors too; modulo 2^32 */
     uint32_t out;       /* our loans that are out */
@@ -55,6 +55,7 @@ static int take_over(as_producer *producer) {
         producer->sent_bytes += entry->kind == AS_KIND_ROW ? sizeof *entry : entry->bytes;
         producer->totals[index & (producer->slots - 1)] = producer->sent_bytes;
     }
+    producer->inherited_bytes = producer->sent_bytes;
     uint64_t loans = atomic_load_explicit(&ring->loans, memory_order_relaxed);
     producer->issued = (uint32_t)loans;
     if ((int32_t)((uint32_t)(loans >> 32) - (uint32_t)producer->committed) > 0) {
@@ -411,10 +412,9 @@ int as_channel_consumer_closed(const as_producer *producer) {
 void as_producer_statistics(const as_producer *producer, uint64_t out[6]) {
     as_producer now = *producer;
     see_consumed(&now);
-    out[0] = now.sent;
-    out[1] = now.committed - now.consumed;
+    out[0] = now.sent, out[1] = now.committed - now.consumed;
     out[2] = now.sent_bytes - now.consumed_bytes;
     out[3] = (uint64_t)now.out + now.foreign;
     out[4] = now.peak_bytes;
-    out[5] = now.sent_bytes;
+    out[5] = now.sent_bytes - now.inherited_bytes;
 }
