@@ -275,8 +275,7 @@ class SourceUnit(Unit):
         head.entry_min = head.entry_max = entered
         if self.pace is not None:
             self.pace.sent += rows
-        if self.source.bad_rows != self._bad_rows:
-            self._send_dead()
+        self._send_dead()
         self.worker.pass_on()
 
     def _observed(self, batch: Batch) -> Batch:

@@ -8,8 +8,8 @@
 #include <unistd.h>
 
 #include "../include/doorbell.h"
-#include "ring.h"
 #include "machine.h"
+#include "ring.h"
 
 #define MAGIC 0x4c4c4542u /* "BELL" */
 

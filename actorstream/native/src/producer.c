@@ -14,8 +14,7 @@ struct as_producer {
     const uint32_t *returns;
     as_doorbell *peer;
     uint32_t peer_bit;
-    uint32_t epoch;
-    uint32_t forks;
+    uint32_t epoch, forks;
     uint32_t wishes;    /* what we have noted in `wish` and not taken back */
     uint64_t slots, budget;
     uint64_t capacity;  /* of the return ring and the loan table */
@@ -412,7 +411,8 @@ int as_channel_consumer_closed(const as_producer *producer) {
 void as_producer_statistics(const as_producer *producer, uint64_t out[6]) {
     as_producer now = *producer;
     see_consumed(&now);
-    out[0] = now.sent, out[1] = now.committed - now.consumed;
+    out[0] = now.sent;
+    out[1] = now.committed - now.consumed;
     out[2] = now.sent_bytes - now.consumed_bytes;
     out[3] = (uint64_t)now.out + now.foreign;
     out[4] = now.peak_bytes;

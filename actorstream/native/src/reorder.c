@@ -2,7 +2,6 @@
 #include "reorder.h"
 #include "machine.h"
 
-
 #define MOST_CAPACITY (1u << 24)
 
 uint64_t as_reorder_size(uint32_t capacity) {
