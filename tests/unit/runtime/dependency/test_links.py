@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Iterator
 from typing import Any
 
 import msgspec
@@ -24,13 +25,23 @@ class State(msgspec.Struct):
     sums: dict[str, np.ndarray] = {}
 
 
-def test_messages_of_any_length_arrive_in_their_order() -> None:
+@pytest.fixture
+def link() -> Iterator[tuple[TreeSender, TreeReceiver]]:
+    """The two ends of one."""
     fabric = ShmTransport.fabric(2, [CHANNEL], 77)
     above, below = ShmTransport(fabric, 0), ShmTransport(fabric, 1)
     out, into = above.sender(CHANNEL), below.receiver(CHANNEL)
     assert above.arena is not None
     sender = TreeSender(out, above.arena, Codec(Any, "program, w1"))
     receiver = TreeReceiver(into, Codec(State, "program, w1"))
+    yield sender, receiver
+    into.close()
+    out.close()
+    fabric.close()
+
+
+def test_messages_of_any_length_arrive_in_their_order(link: tuple[TreeSender, TreeReceiver]) -> None:
+    sender, receiver = link
     chance = random.Random(5)
     said: list[Any] = []
     heard: list[Any] = []
@@ -47,20 +58,14 @@ def test_messages_of_any_length_arrive_in_their_order() -> None:
     while not sender.flush():
         heard += receiver.take()
     heard += receiver.take()
-    into.close()
-    out.close()
-    fabric.close()
     assert heard == said
 
 
 @pytest.mark.parametrize("rows", [1, APART // 8 - 1, APART // 8, 40_000])
-def test_large_arrays_of_a_state_lie_beside_it_and_arrive_as_they_were(rows: int) -> None:
-    fabric = ShmTransport.fabric(2, [CHANNEL], 77)
-    above, below = ShmTransport(fabric, 0), ShmTransport(fabric, 1)
-    out, into = above.sender(CHANNEL), below.receiver(CHANNEL)
-    assert above.arena is not None
-    sender = TreeSender(out, above.arena, Codec(Any, "program, w1"))
-    receiver = TreeReceiver(into, Codec(State, "program, w1"))
+def test_large_arrays_of_a_state_lie_beside_it_and_arrive_as_they_were(
+    link: tuple[TreeSender, TreeReceiver], rows: int
+) -> None:
+    sender, receiver = link
     table = np.arange(3 * rows, dtype=np.float64).reshape(3, rows)
     sums = {"odd": np.arange(2 * rows)[1::2], "flags": np.arange(8 * rows) % 3 == 0, "few": np.arange(3)}
     sender.say([Promise(1, 1), StateUp(State("a", table.T, sums), 5), StateUp(State("b", table[1]), 6)])
@@ -77,7 +82,4 @@ def test_large_arrays_of_a_state_lie_beside_it_and_arrive_as_they_were(rows: int
     }
     other.state.table[0] = 7
     assert other.state.table.tolist() == [7, *range(rows + 1, 2 * rows)]
-    assert into.statistics()["kept"] == 0
-    into.close()
-    out.close()
-    fabric.close()
+    assert receiver.channel.statistics()["kept"] == 0
