@@ -32,13 +32,14 @@ WAKE = "map-async"
 
 
 class Flight:
-    """One event whose result is awaited. `task` is done before it is sent on; `batch` and `row` say where it stood."""
+    """One event whose result is awaited. `task` is done before it is sent on; `input`, `batch` and `row` say where it
+    stood."""
 
-    __slots__ = ("batch", "event", "row", "task")
+    __slots__ = ("batch", "event", "input", "row", "task")
     task: asyncio.Task[Any]
 
-    def __init__(self, batch: Batch, row: int, event: Event) -> None:
-        self.batch, self.row, self.event = batch, row, event
+    def __init__(self, name: str, batch: Batch, row: int, event: Event) -> None:
+        self.input, self.batch, self.row, self.event = name, batch, row, event
 
 
 class MapAsync(Actor):
@@ -92,7 +93,8 @@ class MapAsync(Actor):
     _flights: Any = ()
     """A deque of flights that were started and not sent on, in the order of the events; the keys of a dict where any of
     them may be the next to go."""
-    _restored: tuple[Batch, ...] = ()
+    _restored: tuple[tuple[str, Batch], ...] = ()
+    """Input and rows of what was in flight when a checkpoint was made."""
 
     def on_start(self) -> Any:
         self.ordered = self.ordered or bool(getattr(self.context, "in_order", False))
@@ -106,16 +108,17 @@ class MapAsync(Actor):
     async def _start_again(self) -> None:
         """Asks again for what was in flight when a checkpoint was made."""
         restored, self._restored = self._restored, ()
-        for batch in restored:
+        for self.context.input, batch in restored:
             await self.on_batch(batch)
 
     async def on_batch(self, batch: Batch) -> None:
         self._taking = True
+        name = self.input
         try:
             for row, event in enumerate(batch.events()):
                 while len(self._flights) >= self.max_in_flight:
                     await self._land()
-                self._start(Flight(batch, row, event))
+                self._start(Flight(name, batch, row, event))
             if self._settles:
                 await self._drain()
             self._send()
@@ -144,14 +147,13 @@ class MapAsync(Actor):
 
     def snapshot(self) -> Any:
         """The state, and the events in flight."""
-        waiting = [save_rows(_rows_of(group)) for group in _by_batch(self._flights)]
+        waiting = [(group[0].input, save_rows(_rows_of(group))) for group in _by_batch(self._flights)]
         return {"state": self.state, "in_flight": waiting}
 
     def restore(self, snapshot: Any) -> None:
         self.state = snapshot["state"]
-        if snapshot["in_flight"]:
-            schema = next(iter(self.context.inputs.values()))
-            self._restored = tuple(saved_rows(schema, each) for each in snapshot["in_flight"])
+        inputs = self.context.inputs
+        self._restored = tuple((name, saved_rows(inputs[name], rows)) for name, rows in snapshot["in_flight"])
 
     # -- flights
 
@@ -284,10 +286,10 @@ def _error_of(task: asyncio.Task[Any]) -> Exception | None:
 
 
 def _by_batch(flights: Iterable[Flight]) -> list[list[Flight]]:
-    """Flights that follow each other, by the batch that they came in."""
+    """Flights that follow each other, by the batch that they came in, and its input."""
     groups: list[list[Flight]] = []
     for flight in flights:
-        if groups and groups[-1][0].batch is flight.batch:
+        if groups and groups[-1][0].batch is flight.batch and groups[-1][0].input == flight.input:
             groups[-1].append(flight)
         else:
             groups.append([flight])

@@ -276,6 +276,11 @@ class Timed(Event):
     value: int
 
 
+class Marked(Event):
+    name: str
+    weight: float
+
+
 class Waits(MapAsync):
     outputs: ClassVar[dict[str, Any]] = {"default": Timed}
 
@@ -292,7 +297,8 @@ class Context:
     def __init__(self) -> None:
         from actorstream.events.schema import Schema
 
-        self.inputs = {"in": Schema.of(Timed)}
+        self.input = "in"
+        self.inputs = {"in": Schema.of(Timed), "other": Schema.of(Marked)}
 
 
 async def test_what_is_in_flight_is_in_the_snapshot_and_holds_back_the_promise_of_its_time() -> None:
@@ -312,4 +318,28 @@ async def test_what_is_in_flight_is_in_the_snapshot_and_holds_back_the_promise_o
     again.restore(snapshot)
     await again.on_start()
     assert [flight.event for flight in again._flights] == [Timed(40, 1), Timed(30, 2)]
+    await again.on_stop()
+
+
+async def test_events_in_flight_come_back_as_the_class_of_their_input() -> None:
+    from actorstream.events.batch import Batch
+
+    actor = Waits()
+    context = Context()
+    actor._bind(context)  # type: ignore[arg-type]
+    actor.on_start()
+    await actor.on_batch(Batch.of_events(Timed, [Timed(40, 1)]))
+    context.input = "other"
+    await actor.on_batch(Batch.of_events(Marked, [Marked("a", 2.5)]))
+    snapshot = actor.snapshot()
+    await actor.on_stop()
+
+    again = Waits()
+    again._bind(Context())  # type: ignore[arg-type]
+    again.restore(snapshot)
+    await again.on_start()
+    assert [(flight.input, flight.event) for flight in again._flights] == [
+        ("in", Timed(40, 1)),
+        ("other", Marked("a", 2.5)),
+    ]
     await again.on_stop()
