@@ -101,6 +101,8 @@ class _Check:
         self.actors: dict[str, GraphActor] = {}
         self.enough: set[str] = set()
         """Actors whose keys suffice to make one."""
+        self.refused: set[str] = set()
+        """Actors whose class finds fault with their keys: what they would send is anybody's guess."""
         self.edges = 0
         self.statics: Statics = {}
 
@@ -259,7 +261,9 @@ class _Check:
             if is_program(actor.cls):
                 by_name = {edge.name: path for edge, path in zip(actor.inputs, paths)}
                 check_program(actor, by_name, self.written, self.problems)
-        silent = len(self.problems) > before or actor.name not in self.enough
+        if len(self.problems) > before:
+            self.refused.add(actor.name)
+        silent = actor.name in self.refused or actor.name not in self.enough
         try:
             actor.outputs = output_schemas(spec, actor, self.written, self.problems)
         except (
@@ -289,6 +293,8 @@ class _Check:
         if (
             schema is None and output in self.spec.actors[producer.name].outputs
         ):  # declared wrongly: reported there
+            return None
+        if schema is None and output == "default" and producer.name in self.refused:
             return None
         if schema is None:
             own = [name for name in producer.outputs if name not in ("late", "dead")]

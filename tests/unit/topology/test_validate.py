@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from actorstream.actors.actor import Actor
-from actorstream.errors import ConfigurationError
+from actorstream.errors import ConfigurationError, Problem
 from actorstream.events.batch import Batch
 from actorstream.events.schema import Schema
 from actorstream.topology.builder import Topology
@@ -363,3 +363,27 @@ def test_build_graph_raises_the_listing(tmp_path: Path, registry: TypeRegistry) 
     with pytest.raises(ConfigurationError, match="2 problems") as caught:
         build_graph(load_topology(file), registry)
     assert [each.line for each in caught.value.problems] == [2, 5]
+
+
+def test_what_follows_from_wrong_keys_is_not_a_problem_of_its_own() -> None:
+    class Refuses(Actor):
+        """Finds fault with its keys, and says nothing of its outputs."""
+
+        @classmethod
+        def output_types(cls, keys: dict[str, Any], inputs: list[Schema]) -> dict[str, Any]:
+            return {}
+
+        @classmethod
+        def check(cls, keys: dict[str, Any], inputs: list[Schema], base: Path) -> list[Problem]:
+            return [Problem("ways", "are two", "one")]
+
+        def on_batch(self, batch: Batch) -> Batch:
+            return batch
+
+    topology = Topology()
+    lines = topology.source([{"line": "a"}], name="lines")
+    lines.through(Refuses, name="refuses").into("null-sink", name="out")
+    with pytest.raises(ConfigurationError) as caught:
+        topology.graph()
+    (problem,) = caught.value.problems
+    assert "actors.refuses.ways: are two" in str(problem)
