@@ -2,42 +2,22 @@
 
 from __future__ import annotations
 
-import shutil
-import subprocess
 from pathlib import Path
 
 import pytest
 
-HERE = Path(__file__).resolve().parent
-NATIVE = HERE.parents[1] / "actorstream" / "native"
-WARNINGS = ["-Wall", "-Wextra", "-Werror"]
-FLAGS = ["-std=gnu11", "-O1", "-g", *WARNINGS, "-fno-strict-aliasing", "-fsanitize=address,undefined"]
-
-
-def run(folder: Path, program: str, source: str, rounds: int, *defines: str) -> None:
-    """Builds `program` with the core's `source` and runs it; what a sanitizer finds ends it with an error."""
-    compiler = shutil.which("gcc") or shutil.which("cc")
-    if compiler is None:
-        pytest.skip("no C compiler")
-    binary = folder / program
-    sources = [str(NATIVE / "src" / source), str(HERE / "c" / f"{program}.c")]
-    command = [compiler, *FLAGS, "-fno-sanitize-recover=all", *defines, f"-I{NATIVE / 'include'}", *sources]
-    built = subprocess.run([*command, "-o", str(binary)], capture_output=True, text=True)
-    assert built.returncode == 0, built.stderr
-    for seed in ("1", "20250101"):
-        done = subprocess.run([str(binary), seed, str(rounds)], capture_output=True, text=True)
-        assert (done.returncode, done.stdout) == (0, "ok\n"), done.stderr
+from tests.native.sanitized import on_every_instruction_set, run, sources
 
 
 @pytest.mark.parametrize(
     "defines", [[], ["-DAS_JUMBO_NARROW_MAX=100"]], ids=["narrow offsets", "wide offsets"]
 )
-def test_pieces_of_random_batches_are_written_whole_and_damaged_bytes_do_no_harm(tmp_path, defines):
-    run(tmp_path, "jumbo_pieces", "jumbo.c", 1000, *defines)
+def test_pieces_of_random_batches_are_written_whole_and_damaged_bytes_do_no_harm(
+    tmp_path: Path, defines: list[str]
+) -> None:
+    run(tmp_path, "jumbo_pieces", sources("jumbo"), 1000, *defines)
 
 
-@pytest.mark.parametrize(
-    "defines", [[], ["-DAS_NO_AVX512"], ["-DAS_PORTABLE"]], ids=["all", "avx2", "baseline"]
-)
-def test_kernels_agree_with_the_plainest_code_on_every_instruction_set(tmp_path, defines):
-    run(tmp_path, "jumbo_kernels", "kernels.c", 1000, *defines)
+@on_every_instruction_set
+def test_kernels_agree_with_the_plainest_code(tmp_path: Path, defines: list[str]) -> None:
+    run(tmp_path, "jumbo_kernels", sources("kernels"), 1000, *defines)

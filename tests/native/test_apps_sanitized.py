@@ -1,0 +1,16 @@
+"""The C kernels of apps over random rows under AddressSanitizer and UBSan, each state beside one that has loaded what its
+forerunner saved. Each has one owner at a time, so there is nothing for ThreadSanitizer."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.native.sanitized import NATIVE, run
+
+
+@pytest.mark.parametrize(("app", "rounds"), [("linear_road", 200), ("tpcx_bb", 20)])
+def test_a_loaded_state_goes_on_as_the_one_that_was_saved(app: str, rounds: int, tmp_path: Path) -> None:
+    include = NATIVE.parents[1] / "apps" / app
+    run(tmp_path, f"{app}_random", [], rounds, include=include)
