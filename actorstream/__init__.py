@@ -29,6 +29,7 @@ _PUBLIC = {
     "Float64": "events.event",
     "EventTime": "events.event",
     "Source": "connectors.source",
+    "SourceKeys": "connectors.source_keys",
     "Sink": "connectors.sink",
     "MapAsync": "operators.map_async",
     "map_async": "operators.map_async",
@@ -47,6 +48,7 @@ if TYPE_CHECKING:
     from actorstream.actors.system import System as System
     from actorstream.connectors.sink import Sink as Sink
     from actorstream.connectors.source import Source as Source
+    from actorstream.connectors.source_keys import SourceKeys as SourceKeys
     from actorstream.events.batch import Batch as Batch
     from actorstream.events.event import (
         Event as Event,

@@ -4,16 +4,15 @@ business."""
 from __future__ import annotations
 
 from collections.abc import Mapping
-from datetime import timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 from actorstream.connectors.csv_format import CsvFormat
 from actorstream.connectors.csv_head import read_head, told_schema
 from actorstream.connectors.file_source import FileSource
 from actorstream.connectors.partition import BlockPartition, Partition
+from actorstream.connectors.source_keys import SourceKeys
 from actorstream.errors import Problem
-from actorstream.events.event import Event
 
 if TYPE_CHECKING:
     from actorstream.events.schema import Schema
@@ -36,37 +35,9 @@ class CsvSource(FileSource):
     """
 
     def __init__(
-        self,
-        path: Path,
-        *,
-        header: bool = True,
-        delimiter: str = ",",
-        event: type[Event] | None = None,
-        schema: dict[str, str] | None = None,
-        event_time: str | None = None,
-        time_unit: str | None = None,
-        max_out_of_orderness: timedelta | None = None,
-        idle_timeout: timedelta | None = None,
-        stream: str | None = None,
-        streams: list[str] | None = None,
-        rate: float | None = None,
-        repeat: int = 1,
-        count: int | None = None,
+        self, path: Path, *, header: bool = True, delimiter: str = ",", **keys: Unpack[SourceKeys]
     ) -> None:
-        super().__init__(
-            path,
-            event=event,
-            schema=schema,
-            event_time=event_time,
-            time_unit=time_unit,
-            max_out_of_orderness=max_out_of_orderness,
-            idle_timeout=idle_timeout,
-            stream=stream,
-            streams=streams,
-            rate=rate,
-            repeat=repeat,
-            count=count,
-        )
+        super().__init__(path, **keys)
         self.header, self.delimiter = header, delimiter
 
     @classmethod

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections import deque
 from datetime import timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 from actorstream.connectors.checks import field_problems
 from actorstream.connectors.dead_rows import DeadRows
@@ -16,6 +16,7 @@ from actorstream.connectors.declared import declared_schema, with_time
 from actorstream.connectors.files import list_files, total_bytes
 from actorstream.connectors.reading import Reading
 from actorstream.connectors.source import NO_MORE, Source
+from actorstream.connectors.source_keys import SourceKeys
 from actorstream.errors import ActorstreamError, ConfigurationError, Problem
 from actorstream.events.event import Event
 
@@ -44,35 +45,8 @@ class FileSource(Source):
     The other keys are those of `Source`.
     """
 
-    def __init__(
-        self,
-        path: Path,
-        *,
-        event: type[Event] | None = None,
-        schema: dict[str, str] | None = None,
-        event_time: str | None = None,
-        time_unit: str | None = None,
-        max_out_of_orderness: timedelta | None = None,
-        idle_timeout: timedelta | None = None,
-        stream: str | None = None,
-        streams: list[str] | None = None,
-        rate: float | None = None,
-        repeat: int = 1,
-        count: int | None = None,
-    ) -> None:
-        super().__init__(
-            event=event,
-            schema=schema,
-            event_time=event_time,
-            time_unit=time_unit,
-            max_out_of_orderness=max_out_of_orderness,
-            idle_timeout=idle_timeout,
-            stream=stream,
-            streams=streams,
-            rate=rate,
-            repeat=repeat,
-            count=count,
-        )
+    def __init__(self, path: Path, **keys: Unpack[SourceKeys]) -> None:
+        super().__init__(**keys)
         self.path = Path(path)
         self._files: list[str] | None = None
         self._turn: deque[str] = deque()

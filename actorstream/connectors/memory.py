@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from datetime import timedelta
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Unpack
 
 from actorstream.connectors.declared import declared_schema
 from actorstream.connectors.sink import Sink
 from actorstream.connectors.source import NO_MORE, ONLY, Source
+from actorstream.connectors.source_keys import SourceKeys
 from actorstream.errors import Problem, SchemaError
 from actorstream.events.event import Event
 
@@ -35,34 +35,9 @@ class MemorySource(Source):
     """
 
     def __init__(
-        self,
-        items: Sequence[Any] | Mapping[str, Sequence[Any]],
-        *,
-        event: type[Event] | None = None,
-        schema: dict[str, str] | None = None,
-        event_time: str | None = None,
-        time_unit: str | None = None,
-        max_out_of_orderness: timedelta | None = None,
-        idle_timeout: timedelta | None = None,
-        stream: str | None = None,
-        streams: list[str] | None = None,
-        rate: float | None = None,
-        repeat: int = 1,
-        count: int | None = None,
+        self, items: Sequence[Any] | Mapping[str, Sequence[Any]], **keys: Unpack[SourceKeys]
     ) -> None:
-        super().__init__(
-            event=event,
-            schema=schema,
-            event_time=event_time,
-            time_unit=time_unit,
-            max_out_of_orderness=max_out_of_orderness,
-            idle_timeout=idle_timeout,
-            stream=stream,
-            streams=streams,
-            rate=rate,
-            repeat=repeat,
-            count=count,
-        )
+        super().__init__(**keys)
         self.items = _partitions(items)
         self._batches: dict[str, Batch] = {}
         self._positions: dict[str, int] = {}

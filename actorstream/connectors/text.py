@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from datetime import timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 
@@ -13,6 +12,7 @@ from actorstream.connectors.blocks import Block, BlockReader
 from actorstream.connectors.dead_rows import BadRow
 from actorstream.connectors.file_source import FileSource
 from actorstream.connectors.partition import BlockPartition, Partition, Piece
+from actorstream.connectors.source_keys import ReadingKeys
 from actorstream.events.event import Event
 
 if TYPE_CHECKING:
@@ -35,24 +35,8 @@ class TextSource(FileSource):
         count, repeat, rate: as in every source.
     """
 
-    def __init__(
-        self,
-        path: Path,
-        *,
-        max_out_of_orderness: timedelta | None = None,
-        idle_timeout: timedelta | None = None,
-        rate: float | None = None,
-        repeat: int = 1,
-        count: int | None = None,
-    ) -> None:
-        super().__init__(
-            path,
-            max_out_of_orderness=max_out_of_orderness,
-            idle_timeout=idle_timeout,
-            rate=rate,
-            repeat=repeat,
-            count=count,
-        )
+    def __init__(self, path: Path, **keys: Unpack[ReadingKeys]) -> None:
+        super().__init__(path, **keys)
 
     @classmethod
     def file_schema(cls, path: str, keys: Mapping[str, Any]) -> Schema:

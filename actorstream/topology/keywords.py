@@ -31,7 +31,8 @@ class UnresolvedError(Exception):
 
 
 def constructor_keywords(cls: type) -> tuple[dict[str, Keyword], bool]:
-    """The keywords that `cls(...)` takes, and whether it takes any other (`**kwargs`).
+    """The keywords that `cls(...)` takes, those of `**keys: Unpack[SomeTypedDict]` among them, and whether it takes any
+    other (`**kwargs`).
 
     UnresolvedError names the annotation that cannot be resolved."""
     if cls.__init__ is object.__init__:  # type: ignore[misc]
@@ -42,7 +43,9 @@ def constructor_keywords(cls: type) -> tuple[dict[str, Keyword], bool]:
     others = False
     for name, parameter in signature.parameters.items():
         if parameter.kind is inspect.Parameter.VAR_KEYWORD:
-            others = True
+            unpacked = _unpacked(hints.get(name))
+            found.update(unpacked)
+            others = not unpacked
         elif parameter.kind not in (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.POSITIONAL_ONLY):
             required = parameter.default is inspect.Parameter.empty
             found[name] = Keyword(
@@ -103,6 +106,23 @@ def _converted(value: Any, keyword: Keyword, written: Written, path: tuple[str |
     if value is None and keyword.default is None and not keyword.required:
         return None
     return convert(value, keyword.annotation, written.base(path))
+
+
+def _unpacked(annotation: Any) -> dict[str, Keyword]:
+    """The keywords of `Unpack[SomeTypedDict]` (PEP 692); none of another annotation."""
+    if typing.get_origin(annotation) is not typing.Unpack:
+        return {}
+    (keys,) = typing.get_args(annotation)
+    plain, whole = typing.get_type_hints(keys), typing.get_type_hints(keys, include_extras=True)
+    found = {}
+    for name, hint in plain.items():
+        # a marker that is an annotation of text does not reach __required_keys__
+        marker = typing.get_origin(whole[name])
+        required = marker is typing.Required or (
+            name in keys.__required_keys__ and marker is not typing.NotRequired
+        )
+        found[name] = Keyword(name, hint, required, inspect.Parameter.empty)
+    return found
 
 
 def _annotations(cls: type) -> dict[str, Any]:

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Required, TypedDict, Unpack
 
 import pytest
 
@@ -24,6 +24,15 @@ class Typed(Actor):
 
 class Open(Actor):
     def __init__(self, *args: Any, limit: int = 0, **others: Any) -> None: ...
+
+
+class Common(TypedDict, total=False):
+    limit: float | None
+    name: Required[str]
+
+
+class Unpacked(Actor):
+    def __init__(self, colour: str = "red", **keys: Unpack[Common]) -> None: ...
 
 
 class Unresolvable(Actor):
@@ -72,6 +81,21 @@ def test_var_keywords_take_any_key_but_named_ones_are_still_checked() -> None:
     _, enough, (problem,) = check(Open, limit="x")
     assert not enough
     assert str(problem) == "actors.a.limit: is 'x'; allowed: an integer"
+
+
+def test_keywords_of_an_unpacked_typed_dict_are_keywords_like_others() -> None:
+    values, enough, problems = check(Unpacked, colour="blue", limit=2, name="x")
+    assert (values, enough, problems) == ({"colour": "blue", "limit": 2.0, "name": "x"}, True, [])
+    assert check(Unpacked, limit=None, name="x")[0]["limit"] is None
+    _, enough, (problem,) = check(Unpacked, name=None)
+    assert (enough, problem.where) == (False, "actors.a.name")
+    _, enough, found = check(Unpacked, limmit=2)
+    assert not enough
+    assert [(each.where, each.message) for each in found] == [
+        ("actors.a.limmit", "is not a key here"),
+        ("actors.a.name", "is missing"),
+    ]
+    assert found[0].hint == "did you mean 'limit'?"
 
 
 def test_an_annotation_that_cannot_be_resolved_is_a_problem_with_advice() -> None:
