@@ -25,6 +25,7 @@ from actorstream.runtime.output import ChannelEdge, LaneEdge, OutLane
 from actorstream.runtime.pool.kernel_edge import KernelEdge
 from actorstream.runtime.pool.serial_unit import PooledSerialUnit
 from actorstream.runtime.pool.shared_unit import SharedUnit
+from actorstream.runtime.pool.timestamp_unit import PooledTimestampUnit
 from actorstream.runtime.pool.unit import ExclusiveUnit
 from actorstream.runtime.replica import Replica
 from actorstream.runtime.restoring import restore_replicas
@@ -38,6 +39,7 @@ from actorstream.runtime.source_unit import SourceUnit
 from actorstream.runtime.timestamp.build import timed_source, timestamp_unit
 from actorstream.runtime.timestamp.replica import TimedReplica
 from actorstream.runtime.timestamp.source import MergedPartitions, TimedSourceUnit
+from actorstream.runtime.timestamp.unit import TimestampUnit
 from actorstream.runtime.unit import Unit
 from actorstream.runtime.wire import inherits
 from actorstream.windows.watermark import PartitionWatermarks
@@ -175,7 +177,11 @@ class _Builder:
         if node.role == "source":
             return self._source_unit(head, planned, node.keys)
         links = [link for link in links if not link.edge.static]
-        timed = timestamp_unit(self.worker, head, links, self.receivers, self._decoder_of, self._in_lane)
+        limit = job.pooled.get(node.name, 0)
+        timed_kind = PooledTimestampUnit if limit else TimestampUnit
+        timed = timestamp_unit(
+            self.worker, head, links, self.receivers, self._decoder_of, self._in_lane, timed_kind
+        )
         if timed is not None:
             timed.follow_frontier = True
             for link in links:
@@ -184,7 +190,6 @@ class _Builder:
         lanes = [self._in_lane(index, link) for index, link in enumerate(links)]
         orders = {link.edge.order for link in links} - {"serial"}
         gate = _load(ORDERINGS[orders.pop() if len(orders) == 1 else "none"])(lanes)
-        limit = job.pooled.get(node.name, 0)
         unit: OperatorUnit | None = self._serial_unit(head, links, PooledSerialUnit if limit else SerialUnit)
         if unit is None and limit:
             make, worker = job.graph.actors, cast("ScheduledWorker", self.worker)

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from actorstream.scheduling import SCHEDULES
 from actorstream.topology.builder import Topology
 from tests.integration.parts import Collect
 from tests.integration.timestamp_parts import (
@@ -16,6 +17,8 @@ from tests.integration.timestamp_parts import (
     Copies,
     KeepKey,
     PassTicks,
+    PooledRunning,
+    PooledTicks,
     Row,
     Running,
     Tick,
@@ -29,6 +32,7 @@ DEPLOYMENTS: list[dict[str, Any]] = [
     {"workers": 4, "transport": "shm", "edge_bytes": 4096},
     {"workers": 2, "transport": "shm", "batch_size": 16, "merge": "operator"},
     {"workers": 2, "transport": "shm", "batch_size": 64, "testing": {"delay": "2ms", "seed": 3}},
+    {"workers": 1, "transport": "local", "batch_size": 16, "schedule": "ct", "threads": 2},
 ]
 
 
@@ -129,7 +133,8 @@ OPERATORS: list[tuple[Any, dict[str, Any], str, Callable[[], Model]]] = [
     ("union", {}, "any", lambda: list),
     (Awaits, {"ordered": False, "max_in_flight": 16}, "any", lambda: list),
     (Running, {}, "by", lambda: each(Running())),
-    (Running, {}, "by", lambda: each(Running())),
+    (PooledTicks, {}, "any", lambda: list),
+    (PooledRunning, {}, "by", lambda: each(Running())),
 ]
 
 
@@ -186,6 +191,8 @@ def random_deployment(dice: random.Random) -> dict[str, Any]:
     found["edge_bytes"] = dice.choice([1024, 65536, 4 << 20])
     found["pipelining"] = dice.random() < 0.5
     found["merge"] = dice.choice(["channel", "channel", "operator", "shared"])
+    if dice.random() < 0.5:
+        found |= {"schedule": dice.choice(list(SCHEDULES)), "threads": dice.randint(0, 3)}
     if dice.random() < 0.4:
         found["testing"] = {"delay": "1ms", "seed": dice.randint(0, 99)}
     return found

@@ -4,6 +4,7 @@ command line too, so that it is a module of its own."""
 from __future__ import annotations
 
 import asyncio
+import math
 from collections.abc import Iterator
 from typing import Any, ClassVar
 
@@ -184,3 +185,30 @@ class Running(Actor):
         mixed = (mixed * 31 + event.who * 7 + event.part * 3 + event.n) % 1_000_003
         self.state[event.key] = count + 1, mixed
         return Tick(event.t, event.who, mixed, event.n, event.key)
+
+
+class PooledTicks(PassTicks):
+    """On any thread of a pool, if there is one."""
+
+    stateless: ClassVar[bool] = True
+
+    @classmethod
+    def pool_limit(cls, keys: dict[str, Any]) -> float:
+        return math.inf
+
+
+class PooledRunning(Actor):
+    """As `Running`, per batch and on one thread of a pool at a time."""
+
+    outputs: ClassVar[dict[str, Any]] = {"default": Tick}
+
+    def __init__(self) -> None:
+        self.running = Running()
+
+    @classmethod
+    def pool_limit(cls, keys: dict[str, Any]) -> float:
+        return 1
+
+    def on_batch(self, batch: Batch) -> Batch:
+        mixed = [self.running.on_event(event).part for event in batch.events()]
+        return batch.with_columns(part=np.array(mixed, np.int64))

@@ -9,6 +9,7 @@ from actorstream.actors.actor import Actor, event_hooks, takes_batches
 from actorstream.runtime.fuse import fusible, takes_messages
 from actorstream.runtime.hook_shapes import is_async
 from actorstream.scheduling.base import UNBOUNDED
+from actorstream.topology.timestamp import TIMESTAMP
 
 if TYPE_CHECKING:
     from actorstream.topology.deploy import DeploySpec
@@ -47,8 +48,26 @@ def needed(graph: Graph, serial: SerialPlan) -> SerialPlan:
 
 def pool_limits(graph: Graph, serial: SerialPlan) -> dict[str, float]:
     """The actors that a pool may run -> how many threads may be in one replica of it at once."""
-    found = {name: _limit_of(graph, actor, serial) for name, actor in graph.actors.items()}
-    return {name: limit for name, limit in found.items() if limit}
+    found: dict[str, float] = {}
+    for name, actor in graph.actors.items():  # in topological order
+        limit = _limit_of(graph, actor, serial)
+        if limit and not _stays_on_loop(graph, actor, found):
+            found[name] = limit
+    return found
+
+
+def _stays_on_loop(graph: Graph, actor: GraphActor, limits: dict[str, float]) -> bool:
+    """Whether an actor in timestamp order, without a state, is called directly by its producer on the loop: another thread
+    would run it beside that, but each jumbo tuple would be handed over once more."""
+    inputs = [edge for edge in actor.inputs if not edge.static]
+    if len(inputs) != 1 or inputs[0].order != TIMESTAMP or not _is_stateless(actor):
+        return False
+    return fusible(graph, inputs[0]) and inputs[0].producer not in limits
+
+
+def _is_stateless(actor: GraphActor) -> bool:
+    cls: Any = actor.cls
+    return bool(cls.pool_limit(actor.keys) > 1)
 
 
 def _limit_of(graph: Graph, actor: GraphActor, serial: SerialPlan) -> float:
@@ -62,10 +81,11 @@ def _limit_of(graph: Graph, actor: GraphActor, serial: SerialPlan) -> float:
     if any(map(is_async, [*event_hooks(cls).values(), cls.on_heartbeat])):
         return 0
     edges = [*actor.inputs, *graph.consumers(actor.name)]
-    if any(edge.order not in ("none", "serial") for edge in edges):
+    orders = {edge.order for edge in edges}
+    if orders - {"none", "serial", TIMESTAMP}:
         return 0
-    if any(edge.index in serial.edges for edge in edges):
-        return 1  # takes and gives number after number
+    if TIMESTAMP in orders or any(edge.index in serial.edges for edge in edges):
+        return 1  # takes and gives row after row, or number after number
     if any(_overrides(cls, hook) for hook in ("on_heartbeat", "promise", "on_end")):
         return 1
     if _overrides(cls, "on_start") and not hasattr(cls, "twin"):
@@ -98,10 +118,12 @@ def _prepares(cls: Any) -> bool:
 
 def joined(graph: Graph, edge: Edge, *, limits: dict[str, float]) -> bool:
     """Whether an edge's consumer may be called directly by its producer where there is a pool: both run on the loop
-    (if only between kernels of the pool), or any number of threads may be in either. What differs is scheduled apart, so
-    that both run at once."""
+    (if only between kernels of the pool), or any number of threads may be in either; in timestamp order, whoever has no
+    state. What differs is scheduled apart, so that both run at once."""
     if not fusible(graph, edge):
         return False
+    if edge.order == TIMESTAMP and edge.producer in limits and edge.consumer in limits:
+        return _is_stateless(graph.actors[edge.consumer])
     on_loop = kernels(graph, limits)
     ends = {0 if name in on_loop else limits.get(name, 0) for name in (edge.producer, edge.consumer)}
     return ends in ({0}, {UNBOUNDED})

@@ -34,8 +34,10 @@ def timestamp_unit(
     receivers: dict[int, Any],
     decoder: Callable[[Link], Any],
     side_lane: Callable[[int, Link], InLane],
+    kind: type[TimestampUnit] = TimestampUnit,
 ) -> TimestampUnit | None:
-    """The unit of a head with timestamp input; None: it has none. `decoder`, `side_lane`: how other lanes are made."""
+    """The unit of a head with timestamp input, of some kind; None: it has none. `decoder`, `side_lane`: how other lanes
+    are made."""
     job = worker.job
     plan = job.timestamp
     own = [link for link in links if link.edge.index in plan.edges]
@@ -90,7 +92,7 @@ def timestamp_unit(
         one_stream=one_stream,
         schema=schema,
     )
-    return TimestampUnit(worker, head, lanes, gate, sides, NoOrder(sides), ready_rows)
+    return kind(worker, head, lanes, gate, sides, NoOrder(sides), ready_rows)
 
 
 def _offsets(job: Job, head: Replica) -> tuple[int, ...]:

@@ -123,6 +123,7 @@ class TimestampUnit(OperatorUnit):
                     if found is Status.IDLE and self._side_due and self.side_gate.next() is not None:
                         continue
                     return found
+            self.worker.pass_on()
             if monotonic_ns() > deadline:
                 return Status.READY
         return Status.READY
@@ -280,13 +281,17 @@ class TimestampUnit(OperatorUnit):
         return self.alignment.deliver(lane, barrier)
 
     def _finished(self) -> Status | None:
-        """Begins the end, once every lane has ended and all rows have gone."""
-        if not all(lane.ended for lane in self.in_lanes) or self._runs or self._tied:
-            return None
-        if any(lane.batches for lane in self.lanes_in_order if lane is not self._alone):
+        """Begins the end, once there is nothing before it."""
+        if not self._is_through():
             return None
         self._advance()
         return self.spawn(self.finish())
+
+    def _is_through(self) -> bool:
+        """Whether every lane has ended and all rows have gone."""
+        if not all(lane.ended for lane in self.in_lanes) or self._runs or self._tied:
+            return False
+        return not any(lane.batches for lane in self.lanes_in_order if lane is not self._alone)
 
     # -- promises
 

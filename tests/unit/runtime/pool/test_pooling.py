@@ -20,6 +20,7 @@ from actorstream.topology.builder import Topology
 from actorstream.topology.load import load_deploy
 from tests.integration.parts import Collect, Double, DoubleAsync, DoubleBatch, Number, Numbers
 from tests.integration.pooled import RunningSum, SumsAtPromises, Times
+from tests.integration.timestamp_parts import PooledRunning, PooledTicks, Ticks
 
 
 def job_of(topology: Topology, **deploy: Any) -> Job:
@@ -175,3 +176,19 @@ def test_rows_of_several_ways_are_numbered_and_taken_one_number_after_the_other(
     job = serial(way)
     assert job.serial.edges
     assert job.pooled[where] == 1
+
+
+def test_in_timestamp_order_a_replica_has_one_thread_and_what_has_no_state_stays_with_its_producer() -> None:
+    topology = Topology("timestamp")
+    stream = topology.source(Ticks, name="ticks", parts=2, replicas=2)
+    stream = stream.forward().through(Filter, name="near", where="key > 1", replicas=2)
+    stream = stream.by("key").through(PooledRunning, name="running", replicas=2)
+    stream = stream.forward().through(PooledTicks, name="behind", replicas=2)
+    stream.by("n").through(PooledTicks, name="spread", replicas=2).to_one().ordered("timestamp").into(
+        Collect, name="out"
+    )
+    job = job_of(topology)
+    assert job.kernels == frozenset()
+    assert job.pooled == {"running": 1, "behind": 1, "spread": 1}
+    heads = {job.plan.replicas[chain[0]].actor: len(chain) for chain in job.plan.chains}
+    assert heads == {"ticks": 2, "running": 2}
