@@ -1,4 +1,4 @@
-"""`python -m benchmarks SUITE... [--peers NAME,...] [--quick] --json F`: measure, print, write, draw."""
+"""`python -m benchmarks SUITE... [--peers NAME,...] [--only GLOB,...] [--quick] --json F`: measure, print, write, draw."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from functools import partial
 from pathlib import Path
 
 from benchmarks import environments, registry
-from benchmarks.harness import MeasureError, run_suite
+from benchmarks.harness import MeasureError, cases, run_suite
 from benchmarks.job import JobError
 from benchmarks.machine import facts
 from benchmarks.plots import bars, lines
 from benchmarks.record import Record, write_records
-from benchmarks.suite import Settings
+from benchmarks.suite import Settings, Suite
 from benchmarks.table import facts_table, records_table
 
 RESULTS = Path(__file__).parent / "results"
@@ -37,6 +37,8 @@ def main(arguments: list[str] | None = None) -> int:
             errors.print(f"peer {name}: installing unless it is there")
             environments.install(name)
         suites = [registry.load(name, settings) for name in dict.fromkeys(options.suites)]
+        if options.only:
+            suites = [only(suite, options.only.split(",")) for suite in suites]
     except (registry.UnknownNameError, environments.PeerError) as error:
         errors.print(str(error), style="red", markup=False)
         return 2
@@ -55,7 +57,8 @@ def main(arguments: list[str] | None = None) -> int:
         if suite.summary is not None:
             for line in suite.summary(medians):
                 console.print(f"  {line}", markup=False)
-        draw(suite.name, bars(suite.name, records))
+        if not options.only:
+            draw(suite.name, bars(suite.name, records))
         if suite.curves is not None:
             draw(f"{suite.name}-lines", lines(suite.name, suite.curves()))
         for name, picture in suite.pictures(medians).items() if suite.pictures is not None else ():
@@ -64,6 +67,16 @@ def main(arguments: list[str] | None = None) -> int:
         if options.json is not None:
             write_records(options.json, found)
     return 0
+
+
+def only(suite: Suite, patterns: list[str]) -> Suite:
+    """Some cases of the suite; UnknownNameError if none is called like that."""
+    found = suite.only(patterns)
+    if not found.probes:
+        raise registry.UnknownNameError(
+            f"case of suite {suite.name!r}", ",".join(patterns), [case.name for case in cases(suite)]
+        )
+    return found
 
 
 def draw(name: str, picture: str) -> None:
@@ -76,6 +89,12 @@ def parser() -> argparse.ArgumentParser:
     made.add_argument("suites", nargs="+", metavar="SUITE", help=f"one of {', '.join(registry.SUITES)}")
     made.add_argument("--peers", default="", metavar="NAME,...", help=f"of {', '.join(environments.PEERS)}")
     made.add_argument("--quick", action="store_true", help="at most about 30 s a suite")
+    made.add_argument(
+        "--only",
+        default="",
+        metavar="GLOB,...",
+        help="cases called like that, and those they are compared with; no plots",
+    )
     made.add_argument("--json", type=Path, metavar="F", help="write the records here")
     return made
 

@@ -14,6 +14,8 @@ MOST_ROUNDS = 7
 FEWEST_ROUNDS = 3
 PEER_ROUNDS = 3
 QUICK_PEER_ROUNDS = 1
+TIMES = "times"
+"""The unit of what was compared round by round."""
 
 
 class MeasureError(Exception):
@@ -69,22 +71,42 @@ def measure(suite: Suite, probe: Probe) -> list[tuple[Case, float]]:
 
 
 def records(suite: Suite, values: dict[str, list[float]]) -> list[Record]:
-    """Medians and ratios of the values by case."""
+    """Medians and ratios of the values by case; behind a paired one the ratios within its rounds."""
     medians = {name: median(found) for name, found in values.items()}
-    return [
-        Record(
-            suite=suite.name,
-            case=case.name,
-            value=medians[case.name],
-            unit=case.unit,
-            runs=len(values[case.name]),
-            min=min(values[case.name]),
-            max=max(values[case.name]),
-            against=case.against,
-            ratio=medians[case.name] / medians[case.against] if case.against is not None else None,
-        )
-        for case in cases(suite)
-    ]
+    made = []
+    for case in cases(suite):
+        ratio = medians[case.name] / medians[case.against] if case.against is not None else None
+        made.append(record(suite, case.name, values[case.name], case.unit, case.against, ratio))
+        if case.paired and case.against is not None:
+            within = [one / other for one, other in zip(values[case.name], values[case.against])]
+            made.append(record(suite, paired(case), within, TIMES))
+    return made
+
+
+def record(
+    suite: Suite,
+    case: str,
+    found: list[float],
+    unit: str,
+    against: str | None = None,
+    ratio: float | None = None,
+) -> Record:
+    return Record(
+        suite=suite.name,
+        case=case,
+        value=median(found),
+        unit=unit,
+        runs=len(found),
+        min=min(found),
+        max=max(found),
+        against=against,
+        ratio=ratio,
+    )
+
+
+def paired(case: Case) -> str:
+    """The name of the figure that is the median of its rounds' ratios."""
+    return f"{case.name}-paired"
 
 
 def cases(suite: Suite) -> list[Case]:
@@ -92,9 +114,10 @@ def cases(suite: Suite) -> list[Case]:
 
 
 def check(suite: Suite) -> None:
-    """MeasureError unless names are unique and every `against` is a case of the suite."""
+    """MeasureError unless names are unique, every `against` is a case of the suite, and whatever is paired has one."""
     names = [case.name for case in cases(suite)]
-    twice = sorted({name for name in names if names.count(name) > 1})
+    figures = names + [paired(case) for case in cases(suite) if case.paired]
+    twice = sorted({name for name in figures if figures.count(name) > 1})
     if twice:
         raise MeasureError(f"suite {suite.name!r}: more than one case is called {', '.join(twice)}")
     for case in cases(suite):
@@ -102,3 +125,5 @@ def check(suite: Suite) -> None:
             raise MeasureError(
                 f"suite {suite.name!r}: case {case.name} is against {case.against}, not one of its cases"
             )
+        if case.paired and case.against is None:
+            raise MeasureError(f"suite {suite.name!r}: case {case.name} is paired, but against nothing")

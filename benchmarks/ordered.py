@@ -46,9 +46,10 @@ def run(
     sigma: float = 0.0,
     timed: bool = False,
     pipeline: bool = False,
+    next_us: float | None = None,
 ) -> Ran:
     """One run. `sigma`: of the keys' Gaussian distribution, 0: uniform. `pipeline`: two operators, the second of the
-    kind given and with as many inputs as the first has outputs."""
+    kind given and with as many inputs as the first has outputs; `next_us`: its cost, that of the first unless given."""
     module: Any = compiled("ordered", CORE)
     settings = module.ffi.new(
         "run_settings *",
@@ -61,6 +62,7 @@ def run(
             "selectivity": selectivity,
             "timed": timed,
             "cost_us": cost_us,
+            "next_us": cost_us if next_us is None else next_us,
             "sigma": sigma,
             "seconds": seconds,
         },
@@ -69,6 +71,6 @@ def run(
     call = module.lib.run_pipeline if pipeline else module.lib.run_operator
     if call(settings, result) != 0:
         raise ValueError(
-            f"csrc/ordered.c: a setting is out of range: {threads} threads, {partitions} partitions"
+            f"csrc/ordered.c: a setting is out of range: {threads} threads, {partitions} partitions, window {window}"
         )
     return Ran(*(getattr(result, name) for name in Ran.__slots__))

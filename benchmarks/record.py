@@ -10,9 +10,9 @@ import msgspec
 class Record(msgspec.Struct, frozen=True):
     """The median of a case's runs.
 
-    `unit` is per second ("words/s", "MB/s", ...) where more is better, or "µs" where less is. `ratio` is
-    `value` divided by the value of case `against` of the same suite; both None where the case is compared
-    with nothing.
+    `unit` is per second ("words/s", "MB/s", ...) where more is better, "µs" where less is, or "times" (the median of the
+    rounds' ratios of two cases). `ratio` is `value` divided by the value of case `against` of the same suite; both None
+    where the case is compared with nothing.
     """
 
     suite: str

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from fnmatch import fnmatchcase
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,11 +26,13 @@ class Settings:
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """A named figure. `against` names the case of the same suite that its ratio divides by."""
+    """A named figure. `against` names the case of the same suite that its ratio divides by. `paired`: beside the ratio of
+    the medians, the median of the rounds' ratios is a figure too, NAME-paired."""
 
     name: str
     unit: str
     against: str | None = None
+    paired: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +62,22 @@ class Suite:
     pictures: Callable[[Mapping[str, float]], Mapping[str, str]] | None = None
     """Further SVG files, name -> text, made of the median of each case."""
 
+    def only(self, patterns: Sequence[str]) -> Suite:
+        """The probes that have a case one of the patterns (of fnmatch) fits, and those these are compared with. Nothing is
+        made of all cases together then: no curves, no summary, no pictures. Without probes if no case fits."""
+        wanted = {
+            case.name
+            for probe in self.probes
+            for case in probe.cases
+            if any(fnmatchcase(case.name, pattern) for pattern in patterns)
+        }
+        while True:
+            kept = tuple(probe for probe in self.probes if any(case.name in wanted for case in probe.cases))
+            needed = {case.against for probe in kept for case in probe.cases if case.against is not None}
+            if needed <= wanted:
+                return replace(self, probes=kept, curves=None, summary=None, pictures=None)
+            wanted |= needed
+
 
 @dataclass(frozen=True, slots=True)
 class Curve:
@@ -72,7 +91,13 @@ class Curve:
 
 
 def probe(
-    case: str, unit: str, run: Callable[[], float], *, against: str | None = None, peer: str | None = None
+    case: str,
+    unit: str,
+    run: Callable[[], float],
+    *,
+    against: str | None = None,
+    paired: bool = False,
+    peer: str | None = None,
 ) -> Probe:
     """A probe of a single case."""
-    return Probe((Case(case, unit, against),), lambda: (run(),), peer)
+    return Probe((Case(case, unit, against, paired),), lambda: (run(),), peer)

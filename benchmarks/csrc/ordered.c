@@ -19,7 +19,8 @@ enum { UNORDERED = 2 }; /* as a scheme, beside those of reorder.h: outputs leave
 typedef struct run_settings {
     uint32_t threads, scheme, kind, partitions, window, selectivity;
     int timed;         /* reads the clock around every send and exit */
-    double cost_us;    /* of the operator, or of each of the two */
+    double cost_us;    /* of the (first) operator */
+    double next_us;    /* of the second */
     double sigma;      /* keys are |N(0, sigma)| below 1, by range; 0: uniform */
     double seconds;
 } run_settings;
@@ -44,7 +45,9 @@ enum {
     DRAWS = 1 << 16,
     QUEUES = 128,
     QUEUE = 64,
-    MASTER = 1 << 13
+    MASTER = 1 << 13,
+    PASSED = 1 << 12, /* more than LIST and the largest window that a pipeline may have */
+    SLICE_US = 2000   /* how long a thread of a pipeline stays with an operator before it looks for the last one again */
 };
 
 typedef struct tuple {
@@ -62,6 +65,8 @@ typedef struct worker {
 } worker;
 
 typedef struct stage {
+    uint64_t iterations; /* of its operator, for one input */
+    int slice;           /* inputs that a thread takes at most before it looks at the operators again */
     as_worklist *list;
     as_reorder *buffer;
     tuple *units; /* outputs by serial number, of as many as the buffer has slots */
@@ -74,7 +79,7 @@ typedef struct bench {
     run_settings settings;
     stage stages[2];
     int count;
-    uint64_t iterations; /* of an operator */
+    double speed;        /* products of matrices in a microsecond */
     uint16_t *draws;     /* partitions of the items, again and again */
     uint64_t pushed;     /* to the first worklist; by one thread at a time, as is pushed_on to the second */
     uint64_t pushed_on;
@@ -89,6 +94,9 @@ typedef struct bench {
     uint8_t master[MASTER];
     tuple queues[QUEUES][QUEUE];
     histogram latency; /* of the last stage; written in its exit section */
+    /* The tuples of the items in the second worklist, by serial number. A place is written again PASSED items later, when
+     * its item has long left the second buffer: at most LIST wait, and what is taken lies within the window. */
+    tuple passed[PASSED];
     worker *workers;
 } bench;
 
@@ -131,7 +139,7 @@ static int leave_last(void *context, uint64_t serial, uint64_t unit) {
     return AS_OK;
 }
 
-/* Adds every tuple of the unit to the second worklist. */
+/* Adds every tuple of the unit to the queue of its partition in the second worklist, one by one: figure 7's addInput. */
 static int leave_first(void *context, uint64_t serial, uint64_t unit) {
     bench *bench = context;
     stage *first = &bench->stages[0];
@@ -142,7 +150,9 @@ static int leave_first(void *context, uint64_t serial, uint64_t unit) {
     }
     const tuple *tuples = &first->units[(serial & first->mask) * first->selectivity];
     for (uint32_t i = 0; i < first->selectivity; i++) {
-        as_worklist_push(bench->stages[1].list, tuples[i].words[0], bench->draws[bench->pushed_on++ % DRAWS]);
+        uint64_t at = bench->pushed_on++;
+        bench->passed[at % PASSED] = tuples[i];
+        as_worklist_push(bench->stages[1].list, at % PASSED, bench->draws[at % DRAWS]);
     }
     return AS_OK;
 }
@@ -168,7 +178,15 @@ static void operate(worker *me, stage *on, const as_work *work) {
     if (timed && ordered) {
         on->starts[work->serial & on->mask] = begun;
     }
-    uint64_t value = multiply(me->matrix, bench->iterations) + work->item;
+    uint64_t value = multiply(me->matrix, on->iterations);
+    if (on == &bench->stages[0]) {
+        value += work->item;
+    } else {
+        tuple taken = bench->passed[work->item];
+        for (size_t i = 0; i < sizeof taken.words / sizeof taken.words[0]; i++) {
+            value += taken.words[i];
+        }
+    }
     for (uint32_t i = 0; i < on->selectivity; i++) {
         tuples[i] = (tuple){{value + i, work->serial, i}};
     }
@@ -201,9 +219,10 @@ static uint64_t limit_of(const stage *on) {
     return on->buffer != NULL ? as_reorder_limit(on->buffer) : as_worklist_end(on->list);
 }
 
-/* Works off what may be begun at the stage, at most `slice` items (and what is delegated meanwhile). */
-static int serve(worker *me, stage *on, int slice) {
+/* Works off what may be begun at the stage, at most a slice of it (and what is delegated meanwhile). */
+static int serve(worker *me, stage *on) {
     bench *bench = me->bench;
+    int slice = on->slice;
     as_work work;
     if (as_worklist_pop(on->list, me->number, limit_of(on), &work) != AS_OK) {
         return 0;
@@ -227,7 +246,7 @@ static void *work(void *argument) {
     while (!atomic_load_explicit(&bench->stop, memory_order_relaxed)) {
         int found = 0;
         for (int i = bench->count - 1; i >= 0 && !found; i--) { /* the last operator first */
-            found = serve(me, &bench->stages[i], 1 << 30);
+            found = serve(me, &bench->stages[i]);
         }
         if (!found) {
             if (bench->count == 2) {
@@ -273,6 +292,9 @@ static void open_stage(bench *bench, int at, uint32_t kind, uint32_t partitions,
     stage *made = &bench->stages[at];
     const run_settings *settings = &bench->settings;
     uint32_t window = settings->window;
+    double cost_us = at == 0 ? settings->cost_us : settings->next_us;
+    made->iterations = (uint64_t)(cost_us * bench->speed);
+    made->slice = bench->count == 1 ? 1 << 30 : (int)(SLICE_US / fmax(cost_us, 1)) + 1;
     made->list = zeroed(as_worklist_size(kind, LIST, partitions));
     as_worklist_init(made->list, kind, LIST, partitions, 0);
     made->mask = window - 1;
@@ -362,7 +384,7 @@ static bench *prepare(const run_settings *settings, int count, uint32_t partitio
     bench *made = zeroed(sizeof *made);
     made->settings = *settings;
     made->count = count;
-    made->iterations = (uint64_t)(settings->cost_us * speed());
+    made->speed = speed();
     made->draws = draw(settings->sigma, partitions);
     return made;
 }
@@ -378,10 +400,10 @@ int run_operator(const run_settings *settings, run_result *result) {
     return 0;
 }
 
-/* A stateless operator, whose every output is an input of a partitioned one of the same cost. */
+/* A stateless operator, whose every output is an input of a partitioned one. */
 int run_pipeline(const run_settings *settings, run_result *result) {
     bench *made = prepare(settings, 2, settings->partitions);
-    if (made == NULL || settings->scheme == UNORDERED) {
+    if (made == NULL || settings->scheme == UNORDERED || settings->window > PASSED / 2) {
         free(made);
         return -1;
     }

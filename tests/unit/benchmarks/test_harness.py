@@ -71,6 +71,42 @@ def test_the_value_is_the_median_and_the_ratio_that_of_medians() -> None:
     assert (second.value, second.against, second.ratio) == (2.0, None, None)
 
 
+def test_a_paired_case_has_the_median_of_its_rounds_ratios_beside_it() -> None:
+    ours, other = iter([6.0, 8.0, 100.0]), iter([2.0, 10.0, 50.0])
+    suite = Suite(
+        "s",
+        (
+            probe("other", "x/s", lambda: next(other)),
+            probe("ours", "x/s", lambda: next(ours), against="other", paired=True),
+        ),
+    )
+    _, first, second = run_suite(suite, Settings(quick=True), clock=Clock())
+    assert (first.case, first.value, first.ratio) == ("ours", 8.0, 0.8)
+    assert (second.case, second.unit, second.runs) == ("ours-paired", "times", 3)
+    assert (second.value, second.min, second.max) == (2.0, 0.8, 3.0)
+    assert (second.against, second.ratio) == (None, None)
+
+
+def test_a_suite_of_some_cases_keeps_what_these_are_compared_with() -> None:
+    suite = Suite(
+        "s",
+        (
+            Probe((Case("a", "x/s"), Case("a-p99", "µs")), lambda: (1.0, 2.0)),
+            probe("b", "x/s", lambda: 1.0, against="a"),
+            probe("c-1", "x/s", lambda: 1.0, against="b"),
+            probe("d", "x/s", lambda: 1.0),
+        ),
+        summary=lambda medians: [str(medians["d"])],
+    )
+    some = suite.only(["c-*"])
+    assert [each.cases[0].name for each in some.probes] == ["a", "b", "c-1"]
+    assert some.summary is None
+    assert [each.case for each in run_suite(some, Settings(quick=True), clock=Clock())] == [
+        *("a", "a-p99", "b", "c-1")
+    ]
+    assert suite.only(["e"]).probes == ()
+
+
 def test_the_time_of_peers_is_not_charged_to_the_suite() -> None:
     clock, log = Clock(), []
     suite = Suite(
@@ -109,6 +145,7 @@ def test_a_run_without_all_its_values_is_an_error() -> None:
             "more than one case is called a",
         ),
         (Suite("s", (probe("a", "x", lambda: 1.0, against="b"),)), "against b, not one of its cases"),
+        (Suite("s", (probe("a", "x", lambda: 1.0, paired=True),)), "a is paired, but against nothing"),
     ],
 )
 def test_a_suite_that_contradicts_itself_is_refused_before_it_runs(suite: Suite, message: str) -> None:

@@ -48,6 +48,13 @@ def test_a_pipeline_goes_on_when_its_second_worklist_was_full(scheme: str, threa
     assert ran.rate > 0
 
 
-def test_settings_out_of_range_are_refused() -> None:
-    with pytest.raises(ValueError, match="99 threads"):
-        run(1.0, 0.01, threads=99)
+def test_the_operators_of_a_pipeline_may_cost_differently() -> None:
+    ran = served(0.1, selectivity=50, kind="hybrid", partitions=9, pipeline=True, next_us=0.0, timed=True)
+    assert ran.rate > 0
+    assert 0 < ran.work_us <= ran.cost_us
+
+
+@pytest.mark.parametrize("settings", [{"threads": 99}, {"window": 4096, "pipeline": True, "kind": "hybrid"}])
+def test_settings_out_of_range_are_refused(settings: dict[str, Any]) -> None:
+    with pytest.raises(ValueError, match="out of range"):
+        run(1.0, 0.01, **settings)
