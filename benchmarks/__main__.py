@@ -17,7 +17,7 @@ from benchmarks.suite import Settings, Suite
 from benchmarks.table import facts_table, records_table
 
 RESULTS = Path(__file__).parent / "results"
-FILE_WIDTH = 120
+FILE_WIDTH = 132
 
 
 def main(arguments: list[str] | None = None) -> int:

@@ -52,6 +52,7 @@ def suite(settings: Settings) -> Suite:
             "tuples/s",
             partial(skewed, kind, sigma),
             against=f"{kind}-uniform" if sigma else None,
+            paired=sigma > 0,
         )
         for sigma in (0.0, *reversed(SIGMAS))
         for kind in PARTITIONS

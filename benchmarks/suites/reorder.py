@@ -115,7 +115,7 @@ def compared(scheme: str, names: Sequence[str], unit: str) -> tuple[Case, ...]:
             name.format(scheme),
             unit if name is names[0] else "µs",
             None if lock else name.format("lock-based"),
-            paired=not lock,
+            paired=not lock and not name.endswith(("-cost", "99.9")),
         )
         for name in names
     )
