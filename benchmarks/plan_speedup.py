@@ -10,7 +10,6 @@ from functools import cache
 import numpy as np
 
 from actorstream.dgs import Tag
-from apps.outlier_detection.program import OutlierDetection
 from apps.page_view_join.program import PageViewJoin
 from apps.rule_fraud.program import RuleFraud
 from apps.value_barrier.program import ValueBarrier
@@ -22,7 +21,6 @@ APPS = ("value_barrier", "rule_fraud", "page_view_join")
 CORES = (1, 2, 4, 8, 12, 16, 32)
 JOINED = 2_000.0
 """ns: of the slice of some values that lies between two joins where these are measured."""
-CONNECTIONS, OUTLIER_STREAMS = 8_000, 8
 KINDS = {"event": 10_000, "batch": 10_000, "batch-100k": 100_000}
 """Kind of a case -> values of each stream between two synchronizing events."""
 RATE = 50_000
@@ -89,30 +87,7 @@ def summary(medians: Mapping[str, float]) -> Sequence[str]:
                     f"{cores} workers {simulated[cores] / simulated[1]:.1f}×" for cores in CORES if cores > 2
                 )
             )
-    gained = outlier_speedup(medians)
-    measured = medians["outliers-2"] / medians["outliers-1"]
-    found.append(
-        f"  outliers: 2 workers {gained[2]:.2f}×, measured {measured:.2f}×; 8 workers {gained[8]:.1f}× (A.1: 7.3×)"
-    )
     return found
-
-
-def outlier_speedup(medians: Mapping[str, float]) -> dict[int, float]:
-    """Cores -> how many times the rate of one, as in A.1: eight streams, one check at the end."""
-    whole, state = 1e9 / medians["outliers-1"], medians["outliers-model"] * 1e3
-    found = {}
-    for cores in (1, 2, 4, 8):
-        # a core's message is the models of its streams
-        spent = Costs(0.0, whole, 2_000.0, state * OUTLIER_STREAMS / cores, state / 2, state)
-        program = OutlierDetection(streams=OUTLIER_STREAMS)
-        given = Load(
-            program,
-            lambda number: Tag("connection", number),
-            (Tag("check"),),
-            CONNECTIONS // max(2, cores),
-        )
-        found[cores] = Simulation(given, cores, spent, 1).run().rate
-    return {cores: rate / found[1] for cores, rate in found.items()}
 
 
 def pictures(medians: Mapping[str, float]) -> Mapping[str, str]:
@@ -123,9 +98,6 @@ def pictures(medians: Mapping[str, float]) -> Mapping[str, str]:
             simulated = rates(app, kind, medians)
             points = tuple((float(cores), rate / simulated[1]) for cores, rate in simulated.items())
             speedups.append(Curve(f"{app} {kind}", "cores (simulated)", "speed-up", points))
-    gained = outlier_speedup(medians)
-    points = tuple((float(cores), each) for cores, each in gained.items())
-    speedups.append(Curve("outlier_detection", "cores (simulated)", "speed-up", points))
     return {
         "dgs-speedup": lines("dgs: speed-up", speedups),
         "dgs-synchronization": lines(

@@ -27,6 +27,8 @@ SUITES = {
     "linear-road": "benchmarks.suites.linear_road",
     "order-price": "benchmarks.suites.order_price",
     "dgs": "benchmarks.suites.dgs",
+    "dgs-latency": "benchmarks.suites.dgs_latency",
+    "dgs-studies": "benchmarks.suites.dgs_studies",
 }
 
 

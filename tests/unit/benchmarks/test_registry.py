@@ -31,9 +31,9 @@ NAMES = {
     "linear-road": "pos_rep-cl-1x1-1 pos_rep-ol-6x6-1024 new_seg-cl-4x2-1-latency new_seg-ol-2x4-1024-cpu"
     " app-1 app-2 app-paced app-paced-p99",
     "order-price": "none serial timestamp dependency serial-mean timestamp-half-load-p99 timestamp-64",
-    "dgs": "value-barrier-batch-1 value-barrier-batch-2 rule-fraud-batch-100k-2 page-view-join-event-2 join-2"
-    " barrier-spin-p50 synchronization-park-p50 ratio-100-p50 heartbeats-1-p50 outliers-2 smart-home-2"
-    " smart-home-2-network smart-home-2-p90",
+    "dgs": "value-barrier-batch-1 value-barrier-batch-2 rule-fraud-batch-100k-2 page-view-join-event-2 join-2",
+    "dgs-latency": "barrier-spin-p50 synchronization-park-p50 ratio-100-p50 heartbeats-1-p50",
+    "dgs-studies": "outliers-2 outliers-model smart-home-2 smart-home-2-network smart-home-2-p90",
     "scalegate": "alternating-2-1 alternating-6-2 runs-2-1 runs-4-2 single-1-1 single-4-1 broadcast-4-4-shared",
 }
 PEERS = "flink-1 flink-2 flink-preaggregated-2 spark-2 bytewax-1 bytewax-2 pathway-1"
