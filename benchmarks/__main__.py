@@ -36,9 +36,9 @@ def main(arguments: list[str] | None = None) -> int:
         for name in settings.peers:
             errors.print(f"peer {name}: installing unless it is there")
             environments.install(name)
-        suites = [registry.load(name, settings) for name in dict.fromkeys(options.suites)]
+        suites = [registry.load(name, settings) for name in registry.asked_for(options.suites)]
         if options.only:
-            suites = [only(suite, options.only.split(",")) for suite in suites]
+            suites = only(suites, options.only.split(","))
     except (registry.UnknownNameError, environments.PeerError) as error:
         errors.print(str(error), style="red", markup=False)
         return 2
@@ -69,13 +69,12 @@ def main(arguments: list[str] | None = None) -> int:
     return 0
 
 
-def only(suite: Suite, patterns: list[str]) -> Suite:
-    """Some cases of the suite; UnknownNameError if none is called like that."""
-    found = suite.only(patterns)
-    if not found.probes:
-        raise registry.UnknownNameError(
-            f"case of suite {suite.name!r}", ",".join(patterns), [case.name for case in cases(suite)]
-        )
+def only(suites: list[Suite], patterns: list[str]) -> list[Suite]:
+    """Some cases of the suites, and no suite without any; UnknownNameError if none is called like that."""
+    found = [part for part in (suite.only(patterns) for suite in suites) if part.probes]
+    if not found:
+        names = [case.name for suite in suites for case in cases(suite)]
+        raise registry.UnknownNameError("case", ",".join(patterns), names)
     return found
 
 

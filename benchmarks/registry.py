@@ -31,6 +31,9 @@ SUITES = {
     "dgs-studies": "benchmarks.suites.dgs_studies",
 }
 
+FOLLOWED_BY = {"dgs": ("dgs-latency", "dgs-studies")}
+"""Suites that are asked for with another one: parts of it that take as long as a suite may."""
+
 
 class UnknownNameError(Exception):
     """A suite or peer that does not exist was asked for."""
@@ -47,3 +50,9 @@ def load(name: str, settings: Settings) -> Suite:
         raise UnknownNameError("suite", name, list(SUITES))
     found: Suite = import_module(SUITES[name]).suite(settings)
     return found
+
+
+def asked_for(names: list[str]) -> list[str]:
+    """The suites that these names ask for, each once, in the order that they are run."""
+    found = [part for name in names for part in (name, *FOLLOWED_BY.get(name, ()))]
+    return list(dict.fromkeys(found))

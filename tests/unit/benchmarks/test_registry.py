@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from benchmarks.harness import check
-from benchmarks.registry import SUITES, UnknownNameError, load
+from benchmarks.registry import SUITES, UnknownNameError, asked_for, load
 from benchmarks.suite import Settings, Suite
 
 YAHOO = "native-1 native-2 kernels-generated-1 kernels-generated-2 kernels-columns-1 c-loop-1"
@@ -68,3 +68,8 @@ def test_the_peers_of_the_yahoo_benchmark_have_the_names_that_stay(name: str) ->
 def test_a_misspelt_suite_is_answered_with_the_nearest() -> None:
     with pytest.raises(UnknownNameError, match="did you mean 'latency'"):
         load("latncy", Settings())
+
+
+def test_dgs_is_run_with_its_parts_and_each_suite_once() -> None:
+    assert asked_for(["dgs"]) == ["dgs", "dgs-latency", "dgs-studies"]
+    assert asked_for(["dgs-studies", "dgs", "ipc", "dgs"]) == ["dgs-studies", "dgs", "dgs-latency", "ipc"]
