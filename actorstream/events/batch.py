@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from actorstream.errors import SchemaError
-from actorstream.events.column import Column
+from actorstream.events.column import VALUES, Column, sample
 from actorstream.events.fields import Field, Kind, nearest_text
 from actorstream.events.representation import Representation
 from actorstream.events.schema import Schema, is_system_name
@@ -214,6 +214,7 @@ class Batch(Representation):
 
         event: the class of the rows that come out; its fields are taken from `columns`, else from this batch. Without
         it the schema stays as it is, with added columns at its end. (Values instead of a class: a column `event`.)
+        One value in place of a column is that of all rows.
         """
         if event is not None and not isinstance(event, Schema | type):
             columns["event"], event = event, None
@@ -222,7 +223,7 @@ class Batch(Representation):
             if not columns.keys() <= schema._index.keys():
                 from actorstream.events.inference import infer_schema
 
-                added = {name: values for name, values in columns.items() if name not in schema}
+                added = {name: sample(values) for name, values in columns.items() if name not in schema}
                 fields = schema.fields + infer_schema(added).fields
                 schema = Schema(schema.name, fields, schema.event_time, schema.time_unit)
         else:
@@ -238,6 +239,9 @@ class Batch(Representation):
             ]
         for name, values in columns.items():
             at = schema._index[name]
+            if values is None or isinstance(values, VALUES):
+                batch._columns[at] = Column.repeated(schema.fields[at], values, self.rows)
+                continue
             column = batch._columns[at] = Column.of(schema.fields[at], values)
             if column.length != self.rows:
                 raise SchemaError(

@@ -5,6 +5,8 @@ from __future__ import annotations
 
 from array import array as numbers_of
 from collections.abc import Iterable, Sequence
+from datetime import datetime
+from enum import Enum
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -18,6 +20,8 @@ from actorstream.native.address import address_of
 if TYPE_CHECKING:
     import pyarrow as pa
 
+VALUES = (int, float, str, bytes, datetime, Enum, np.generic)
+"""What is one value, and no column (bool is an int)."""
 _NUMBERS = INTEGERS | FLOATS
 Descriptor = tuple[int, int, int, int, int, int]
 """(width, wide, first, validity address, data address, offsets address): the fields of `as_column`."""
@@ -66,6 +70,19 @@ class Column(msgspec.Struct, eq=False, gc=False):
     def from_values(cls, field: Field, values: list[Any], where: str = "row") -> Column:
         """A column of Python values; SchemaError names the first that does not fit."""
         return cls(field, len(values), *pack(field, values, where))
+
+    @classmethod
+    def repeated(cls, field: Field, value: Any, rows: int) -> Column:
+        """A column that has one Python value in all rows; SchemaError if it does not fit."""
+        validity, data, offsets = pack(field, [value], "value")
+        if validity is not None:
+            validity = np.full(-(-rows // 8), -int(validity[0] & 1) & 255, np.uint8)
+        if offsets is None:
+            return cls(field, rows, validity, _frozen(np.repeat(data[:1], rows)), None)
+        size = int(offsets[1])
+        offsets = np.arange(rows + 1, dtype=np.int32 if size * rows < 1 << 31 else np.int64)
+        offsets *= size
+        return cls(field, rows, validity, np.frombuffer(data.tobytes() * rows, np.uint8), _frozen(offsets))
 
     @classmethod
     def from_numpy(cls, field: Field, array: np.ndarray) -> Column:
@@ -303,6 +320,13 @@ def _check_codes(field: Field, codes: np.ndarray) -> None:
             f"field {field.name!r}, row {row}: code {int(codes[row])} is not one of its categories; allowed: 0 to "
             f"{len(field.categories) - 1} for {list(field.labels)}"
         )
+
+
+def sample(values: Any) -> Any:
+    """A column to tell a type from: the values, or one row of what is one value."""
+    if isinstance(values, np.generic):
+        return np.array([values])
+    return [values] if isinstance(values, VALUES) else values
 
 
 def _frozen(array: np.ndarray) -> np.ndarray:

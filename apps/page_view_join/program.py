@@ -69,8 +69,8 @@ class PageViewJoin(Program):
         if self.classes:
             pages = batch["page"].dictionary_encode()
             found = pa.array([state.pages.get(page) for page in pages.dictionary.to_pylist()], pa.string())
-            metadata = found.take(pages.indices)
+            metadata: Any = found.take(pages.indices)
         else:
-            metadata = pa.repeat(pa.scalar(state.pages.get(str(tag.key)), pa.string()), batch.rows)
+            metadata = state.pages.get(str(tag.key))  # one value, for all rows
         self.emit(batch.with_columns(event=Joined, metadata=metadata), to="joined")
         return None

@@ -185,6 +185,16 @@ def test_of_takes_the_class_of_its_origin_or_tells_it_from_the_columns(batch: Ba
 # -- lineage ----
 
 
+def test_with_columns_takes_one_value_for_all_rows(batch: Batch) -> None:
+    assert [event.price for event in batch.with_columns(price=2.5).events()] == [2.5] * batch.rows
+    scored = batch.with_columns(event=Score, score=np.float64(1.5))
+    assert [event.score for event in scored.events()] == [1.5] * batch.rows
+    wider = batch.with_columns(label="a", number=np.int64(3))
+    assert wider["label"].to_pylist() == ["a"] * batch.rows and wider["number"].tolist() == [3] * batch.rows
+    with pytest.raises(SchemaError, match="field 'price'"):
+        batch.with_columns(price="dear")
+
+
 def test_lineage_goes_with_the_rows_through_take_slice_and_with_columns(batch: Batch) -> None:
     rows = with_origin(batch)
     assert rows.events() == BIDS

@@ -41,6 +41,27 @@ def field(annotation: Any) -> Field:
 
 @pytest.mark.parametrize("annotation, strategy", NULLABLE)
 @given(data=st.data())
+def test_a_repeated_value_is_a_column_of_that_value_in_all_rows(
+    annotation: Any, strategy: Any, data: st.DataObject
+) -> None:
+    value, rows = data.draw(st.none() | strategy), data.draw(st.integers(0, 20))
+    column = Column.repeated(field(annotation), value, rows)
+    assert column.tolist() == Column.from_values(field(annotation), [value] * rows).tolist() == [value] * rows
+    assert (
+        column.slice(rows // 2, rows - rows // 2).arrow().to_pylist()
+        == column.arrow().to_pylist()[rows // 2 :]
+    )
+    assert not column.data.flags.writeable
+
+
+def test_a_value_that_does_not_fit_is_not_repeated() -> None:
+    for annotation, value in ((int, "3"), (int, None), (str, 3), (np.int8, 300)):
+        with pytest.raises(SchemaError, match="field 'x', value 0"):
+            Column.repeated(field(annotation), value, 5)
+
+
+@pytest.mark.parametrize("annotation, strategy", NULLABLE)
+@given(data=st.data())
 def test_slices_takes_and_copies_of_nullable_columns_keep_their_values(
     annotation: Any, strategy: Any, data: st.DataObject
 ) -> None:
