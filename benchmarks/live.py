@@ -75,9 +75,8 @@ class LiveBarriers(_Live):
 
     outputs: ClassVar = {"default": Barrier}
 
-    def read(self, max_rows: int) -> Batch | None:
-        rows = self._due(min(max_rows, 1))
-        return Batch.of_columns(Barrier, {"ts": np.full(rows, now())}) if rows > 0 else None
+    def read(self, max_rows: int) -> Barrier | None:
+        return Barrier(now()) if self._due(min(max_rows, 1)) > 0 else None
 
 
 class ValueBarrierByEvent(ValueBarrier):

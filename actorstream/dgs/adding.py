@@ -60,8 +60,7 @@ class AddingWorker(WorkerProtocol):
             if last < operation.last:
                 self._queue.appendleft(Operation(operation.tag, rows, last, operation.last))
                 operation.last = last
-            places = None if rows.places is None else rows.places[first:last]
-            self._say(Request(operation.tag, rows.times[first:last], places))
+            self._say(self._made(operation))
             self._asked.append(operation)
             self._ahead += last - first
 

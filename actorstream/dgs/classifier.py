@@ -101,6 +101,18 @@ class Classifier:
                 first += count
         return parts
 
+    def only(self, partition: int) -> int | None:
+        """The number of the tag that all rows of a partition have; None: that is to be seen by their columns."""
+        if (
+            self._by_stream.field
+            or self.tagging.key
+            or self.tagging.column
+            or partition not in self._partitions
+        ):
+            return None
+        place = int(self._table[self._partitions[partition]])
+        return None if place == self._unplanned else self._numbers[place]
+
     def _codes(self, batch: Batch, partition: int) -> Any:
         """(stream, key, name) of each row as one number, the index into the table; one for all where nothing differs."""
         stream: Any = self._partitions.get(partition, 0)

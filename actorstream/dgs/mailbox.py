@@ -17,6 +17,10 @@ NOTHING, ENDED = -(2**63), 2**63 - 1
 """What a tag has promised that has promised nothing, and that has ended."""
 
 
+Times = np.ndarray | tuple[int]
+"""Of events: int64, shape (events,). That of a single event may also come as a number alone, which costs a tenth."""
+
+
 class Slice(NamedTuple):
     """Events of one tag that go on together: rows `first` to `last` (exclusive) of `item`."""
 
@@ -31,7 +35,7 @@ class _Waiting:
 
     __slots__ = ("first", "item", "last", "places", "time", "times")
 
-    def __init__(self, times: np.ndarray, item: Any, places: np.ndarray | None) -> None:
+    def __init__(self, times: Times, item: Any, places: np.ndarray | None) -> None:
         self.times, self.item, self.places, self.first = times, item, places, 0
         self.time, self.last = int(times[0]), int(times[-1])
         """Of the first event that waits, and of the last."""
@@ -52,12 +56,18 @@ class _Waiting:
         if limit < self.time:
             return self.first
         if place == ENDED:
-            return int(times.searchsorted(limit, "right"))
-        first = int(times.searchsorted(limit, "left"))
+            return self._behind(limit)
+        first = self.first if limit == self.time else int(times.searchsorted(limit, "left"))  # type: ignore[union-attr]
         if place == NOTHING or self.places is None:
             return first
-        last = int(times.searchsorted(limit, "right"))
+        last = self._behind(limit)
         return first + int(self.places[first:last].searchsorted(place, "left"))
+
+    def _behind(self, limit: int) -> int:
+        """How many of the events are at `limit` or before; it is not behind the last."""
+        if limit == self.last:
+            return len(self.times)
+        return int(self.times.searchsorted(limit, "right"))  # type: ignore[union-attr]
 
 
 class _Buffer:
@@ -117,7 +127,7 @@ class Mailbox:
     def insert(
         self,
         tag: Hashable,
-        times: np.ndarray,
+        times: Times,
         item: Any,
         places: np.ndarray | None = None,
         *,
@@ -137,9 +147,9 @@ class Mailbox:
         if not len(times):
             return
         buffer = self._buffers[tag]
-        if times[0] < buffer.bound or not (checked or bool((times[1:] >= times[:-1]).all())):
-            raise DataError(_decreases(tag, times, buffer.bound))
         waiting = _Waiting(times, item, places)
+        if waiting.time < buffer.bound or not (checked or len(times) == 1 or _ascend(times)):
+            raise DataError(_decreases(tag, np.asarray(times), buffer.bound))
         buffer.waiting.append(waiting)
         buffer.bound = waiting.last
         buffer.place = NOTHING if places is None else int(places[-1]) + 1
@@ -153,6 +163,11 @@ class Mailbox:
             buffer.bound, buffer.place = bound, place
             if not buffer.waiting:
                 self._moved(buffer)
+
+    @property
+    def moved(self) -> bool:
+        """Whether `release` may find something."""
+        return bool(self._work)
 
     def release(self) -> list[Slice]:
         """What may be processed now, in an order that respects every dependence; nothing that may stays behind."""
@@ -223,6 +238,10 @@ class Mailbox:
                 allowed = ENDED if other.rank > buffer.rank else NOTHING
             limit, place = head, allowed if head < limit else min(place, allowed)
         return limit, place
+
+
+def _ascend(times: Any) -> bool:
+    return bool((times[1:] >= times[:-1]).all())
 
 
 def _rank(buffer: _Buffer) -> int:

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
-from actorstream.dgs.mailbox import ENDED, NOTHING, Mailbox
+from actorstream.dgs.mailbox import ENDED, NOTHING, Mailbox, Times
 
 
 class Request(NamedTuple):
@@ -21,8 +21,8 @@ class Request(NamedTuple):
 
     tag: Any
     """None: as of the end of all input."""
-    times: np.ndarray
-    """int64, ascending, shape (events,)."""
+    times: Times
+    """Ascending."""
     places: np.ndarray | None = None
     """Of the events in their stream."""
 
@@ -83,7 +83,7 @@ class Phase(Enum):
 class Rows(NamedTuple):
     """Events that wait in a mailbox: their times and places, and whose they are."""
 
-    times: np.ndarray
+    times: Times
     places: np.ndarray | None
     item: Any
     """What was inserted; None: the parent's request."""
@@ -169,7 +169,7 @@ class WorkerProtocol:
     def insert(
         self,
         tag: Any,
-        times: np.ndarray,
+        times: Times,
         item: Any,
         places: np.ndarray | None = None,
         *,
@@ -221,9 +221,7 @@ class WorkerProtocol:
             return self._finish()
         operation = self._operation = self._queue.popleft()
         if self.to_children:
-            rows, first, last = operation.rows, operation.first, operation.last
-            places = None if rows.places is None else rows.places[first:last]
-            self._request(Request(operation.tag, rows.times[first:last], places))
+            self._request(self._made(operation))
         elif operation.is_request:
             self._release()
             self._extend(operation)
@@ -247,6 +245,17 @@ class WorkerProtocol:
         """More of the same request may have been released meanwhile."""
         if self._queue and self._queue[0].rows is operation.rows:
             operation.last = self._queue.popleft().last
+
+    def _made(self, operation: Operation) -> Request:
+        """The request for an operation. It is a promise, too: that of its last event."""
+        tag, rows, first, last = operation.tag, operation.rows, operation.first, operation.last
+        times, places = rows.times, rows.places
+        if last - first < len(times):
+            times, places = times[first:last], None if places is None else places[first:last]  # type: ignore[assignment]
+        behind = int(times[-1]), NOTHING if places is None else int(places[-1]) + 1
+        if behind > self._promised[tag]:
+            self._promised[tag] = behind
+        return Request(tag, times, places)
 
     def _request(self, request: Request) -> None:
         for messages in self.to_children:
@@ -328,7 +337,8 @@ class WorkerProtocol:
 
     def _promise_down(self) -> None:
         """Tells the children how far requests of each tag may be excluded, behind the requests that were made."""
-        self._release()
+        if self.mailbox.moved:
+            self._release()
         first: dict[Any, tuple[int, int]] = {}
         for operation in self._queue:
             if operation.tag not in first:

@@ -106,7 +106,7 @@ class _Builder:
 
     def _program(self, actor: str, incoming: dict[int, list[Link]]) -> None:
         """The one unit of all workers of a plan that are here."""
-        replicas = [each for each in self.replicas.values() if each.name == actor]
+        replicas: list[Any] = [each for each in self.replicas.values() if each.name == actor]
         builder = self.programs[actor] = ProgramBuilder(self.worker, actor, self.senders, self.receivers)
         if replicas:
             unit = builder.unit(replicas, incoming, lambda link: self._decoder(link, None))

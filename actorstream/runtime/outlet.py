@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from actorstream.events.batch import BATCHES, Batch
 from actorstream.events.rows import rows_of
+from actorstream.runtime.dependency.output import TagEdge
 from actorstream.runtime.output import POLL_EVERY, LaneEdge, OutLane
 from actorstream.runtime.replica import Replica
 
@@ -24,16 +25,15 @@ def outlet(replica: Replica, output: str = "default") -> Callable[[Any, int], in
     """The outlet of an output: (what the source has read, its entry time) -> how many rows were sent; 0: none, and
     nothing was changed. None: all that is emitted there goes the way of batches."""
     edges = replica.edges[output]
+    if len(edges) == 1 and type(edges[0]) is TagEdge:
+        return _to_program(replica, edges[0], output)
     lane = edges[0].lane if len(edges) == 1 and type(edges[0]) is LaneEdge else None
     if (
         lane is None
         or type(lane) is not OutLane
         or lane.send_whole is None
         or lane.runs
-        or replica.descent is not None
-        or replica.stamp is not None
-        or type(replica).forward is not Replica.forward
-        or type(replica).dispatch is not Replica.dispatch
+        or not _is_plain(replica)
     ):
         return None
     wire, batch_size, poll = lane.wire.plain, lane.batch_size, lane.channel.poll
@@ -73,3 +73,27 @@ def outlet(replica: Replica, output: str = "default") -> Callable[[Any, int], in
         return rows  # type: ignore[no-any-return]
 
     return send
+
+
+def _to_program(replica: Replica, edge: TagEdge, output: str) -> Callable[[Any, int], int] | None:
+    """The outlet to a worker of a plan in this process."""
+    schema = replica.schemas[output]
+    send_single = edge.single(schema) if _is_plain(replica) else None
+    if send_single is None:
+        return None
+    event_class = rows_of(schema).event_class
+
+    def send(read: Any, entered: int) -> int:
+        return send_single(read, entered) if type(read) is event_class else 0
+
+    return send
+
+
+def _is_plain(replica: Replica) -> bool:
+    """Whether nothing but their values belongs to the rows that it emits."""
+    return (
+        replica.descent is None
+        and replica.stamp is None
+        and type(replica).forward is Replica.forward
+        and type(replica).dispatch is Replica.dispatch
+    )

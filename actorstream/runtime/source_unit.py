@@ -105,6 +105,8 @@ class SourceUnit(Unit):
         self._is_async = inspect.iscoroutinefunction(source.read)
         self._reading: asyncio.Task[Any] | None = None
         self._outlet: Callable[[Any, int], int] | None = None
+        self._yields = False
+        """Whether a turn ends with an event that took the outlet, since who works on it is in this process."""
         self._found = False
         """Whether it is known if there is an outlet."""
         self._later: Alarm | None = None
@@ -136,7 +138,10 @@ class SourceUnit(Unit):
     def work(self) -> Status:
         if self._timeout is not None and self._silence is None:
             self._silence = Silence(int(self._timeout.total_seconds() * 1e9), monotonic_ns())
+        sent = self.pace.sent if self.pace is not None else 0
         status = self._read()
+        if self._yields and status is Status.READY and self.pace is not None and self.pace.sent > sent:
+            return status  # what else there is to do comes after the one who works on what was sent
         if self._silence is not None and not self._silence.idle and self.task is None:
             self._listen(self._silence, status)
         if self.promises and self.task is None:
@@ -185,7 +190,7 @@ class SourceUnit(Unit):
             if send is not None and (sent := send(batch, now)):
                 self._sent(sent, now)
                 left -= sent
-                if now > deadline:
+                if now > deadline or self._yields:
                     return Status.READY
                 continue
             if batch is None:
@@ -264,6 +269,7 @@ class SourceUnit(Unit):
         once there are edges."""
         if type(self) is SourceUnit and self.watermarks is None and self._timeout is None:
             self._outlet = outlet(self.head)
+            self._yields = any(True for _ in self._to_programs())
         self._found = True
         return self._outlet
 

@@ -29,6 +29,7 @@ from actorstream.runtime.unit import Status, Unit
 if TYPE_CHECKING:
     from actorstream.native.doorbell import Doorbell
     from actorstream.runtime.compile import Job
+    from actorstream.runtime.dependency.unit import ProgramUnit
     from actorstream.runtime.messages import Messages
     from actorstream.runtime.operator_unit import OperatorUnit
     from actorstream.runtime.replica import Replica
@@ -60,9 +61,9 @@ class Worker:
         self.units: list[Unit] = []
         self.by_bit: dict[int, Unit] = {}
         self.ready: deque[Unit] = deque()
-        self.watched: OperatorUnit | None = None
-        """The unit that took an event by itself last: a worker that waits takes its next one at once."""
-        self._taken: OperatorUnit | None = None  # that unit, if it has: its turn is over
+        self.watched: OperatorUnit | ProgramUnit | None = None
+        """The unit that took an event or a message by itself last: a worker that waits takes its next one at once."""
+        self._taken: OperatorUnit | ProgramUnit | None = None  # that unit, if it has: its turn is over
         self._turning = False
         self._scheduled = False
         self._parked, self._parked_at = False, 0
@@ -170,8 +171,9 @@ class Worker:
                 unit: Unit | None = self._taken
                 if unit is not None or ready:
                     if unit is not None:
-                        status, self._taken = unit.status, None
+                        status, self._taken, first = unit.status, None, False
                     else:
+                        first = True
                         unit = ready.popleft()
                         unit.ready = False
                         status = unit.step()
@@ -187,12 +189,14 @@ class Worker:
                     if monotonic_ns() > deadline or not self._open:
                         break
                 elif woken:
-                    woken = False
+                    woken = first = False
                     self._unpark(deadline - LOOP_NS)
-                elif not self._rest():
-                    return
+                else:
+                    first = False
+                    if not self._rest():
+                        return
                 if bell is not None and self._taken is None:
-                    self._listen(bell, 0)
+                    self._listen(bell, 0, first=first)
             self._scheduled = True
             self._loop.call_soon(self._turns)
         except BaseException as error:
@@ -200,10 +204,11 @@ class Worker:
         finally:
             self._turning = False
 
-    def _listen(self, bell: Doorbell, ns: int) -> None:
-        """Marks the units that ring within `ns`, or notes the one that has taken an event that came by itself."""
+    def _listen(self, bell: Doorbell, ns: int, *, first: bool = False) -> None:
+        """Marks the units that ring within `ns`, or notes the one that has taken an event that came by itself: one of that
+        goes before units that are ready if it is `first`, after one of these."""
         watched = self.watched
-        if watched is not None and not self.ready:
+        if watched is not None and (first or not self.ready):
             rung = watched.wait(bell, ns)
         else:
             rung = bell.wait(ns) if ns else bell.collect()

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from actorstream.events.schema import Schema
     from actorstream.runtime.compile import Job, Link
     from actorstream.runtime.dependency.links import TreeLink
+    from actorstream.runtime.dependency.replica import ProgramReplica
     from actorstream.runtime.replica import Replica
     from actorstream.runtime.worker import Worker
     from actorstream.topology.graph import Edge
@@ -71,7 +72,7 @@ class ProgramBuilder:
 
     def unit(
         self,
-        replicas: Sequence[Replica],
+        replicas: Sequence[ProgramReplica],
         incoming: Mapping[int, Sequence[Link]],
         decoder: Callable[[Link], Callable[[Frame], Batch]],
     ) -> ProgramUnit:
@@ -131,7 +132,7 @@ class ProgramBuilder:
             raise operator_error(root.replica.name, root.replica.replica, None, error) from error
         root.protocol.start(state)
 
-    def _tree_worker(self, replica: Replica) -> TreeWorker:
+    def _tree_worker(self, replica: ProgramReplica) -> TreeWorker:
         deployment, number = self.deployment, replica.replica + 1
         tree = deployment.tree
         numbers = {tag: index for index, tag in enumerate(deployment.tags)}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable
 from itertools import chain, repeat
 from time import monotonic_ns
 from typing import TYPE_CHECKING, Any
@@ -31,6 +31,8 @@ class ProgramCalls:
         self._tags: list[Tag] = [each.tag for each in deployment.tags]
         self._ticks = {number for number, each in enumerate(deployment.tags) if each in deployment.ticks}
         self._batch: Callable[..., Any] | None = getattr(program, "update_batch", None)
+        self._declined: set[int] = set()
+        """Tags of which `update_batch` has left a slice to `update`: single events of these go there at once."""
         self._update: Callable[..., Any] = program.update
         self._shape = shape_of(self._update)
         self._answer = answerer(self._shape)
@@ -48,12 +50,17 @@ class ProgramCalls:
 
     def update(self, state: Any, tag: int, item: Held, first: int, last: int) -> Any:
         replica = self.replica
-        batch = item.rows(first, last)
+        replica.worked = True
+        batch: Any = item.batch
         replica.entry_min, replica.entry_max = batch.entry_min, batch.entry_max
         started = monotonic_ns()
         replica.began = batch.began or started
         name, whole = self._tags[tag], self._batch if tag not in self._ticks else None
-        if whole is None or not self._whole(whole, state, batch, name):
+        if last - first == 1 and (whole is None or tag in self._declined):
+            self._one(state, item.events(first, last)[0], name)
+        elif whole is None or not self._whole(whole, state, item.rows(first, last), name):
+            if whole is not None:
+                self._declined.add(tag)
             self._one_by_one(state, item.events(first, last), name)
         if self.wants is not None:
             try:
@@ -78,6 +85,14 @@ class ProgramCalls:
             raise self._error(error, batch if batch.rows > 1 else batch.events()[0]) from error
         return True
 
+    def _one(self, state: Any, event: Any, tag: Tag) -> None:
+        try:
+            answer = self._update(state, event, tag)
+            if answer is not None:
+                self._collect(self.replica.outbox.events["default"], (answer,))
+        except Exception as error:
+            raise self._error(error, event) from error
+
     def _one_by_one(self, state: Any, events: list[Any], tag: Tag) -> None:
         out = self.replica.outbox.events["default"]
         rest: Any = iter(events)
@@ -88,7 +103,7 @@ class ProgramCalls:
             at = len(events) - rest.__length_hint__() - 1
             raise self._error(error, events[max(at, 0)]) from error
 
-    def _collect(self, out: list[Any], answers: Iterator[Any]) -> None:
+    def _collect(self, out: list[Any], answers: Iterable[Any]) -> None:
         if self._shape in ("generator", "many"):
             out.extend(chain.from_iterable(filter(None, answers)))
         elif self._shape in ("one", "single", "nothing"):
@@ -129,6 +144,7 @@ class ProgramCalls:
             self.replica.execute_ns += monotonic_ns() - started
 
     def finish(self, state: Any) -> None:
+        self.replica.worked = True
         if hasattr(self.program, "end"):
             try:
                 self.replica.take(self.program.end(state))

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from actorstream.runtime.operator_unit import InLane
 from actorstream.topology.serial import POSITION
-from actorstream.transports.base import FRONTIER_END, FRONTIER_MIN, FrameKind
+from actorstream.transports.base import FRONTIER_END, FRONTIER_MIN, NO_TIME_MIN, FrameKind
 
 if TYPE_CHECKING:
     from actorstream.dgs.worker import WorkerProtocol
@@ -85,6 +85,7 @@ class TagLane(InLane):
     """
 
     __slots__ = (
+        "_only",
         "bound",
         "bounds",
         "closed",
@@ -108,6 +109,8 @@ class TagLane(InLane):
     ) -> None:
         super().__init__(index, input_name, channel, decode)
         self.words = {word: tuple(some) for word, some in tags.items() if some}
+        self._only = self.words.keys() <= {0}
+        """Whether there is one word to look at."""
         self.tags = tuple(tag for some in self.words.values() for tag in some)
         self.positioned = positioned
         self.frames: deque[Held] = deque()
@@ -131,13 +134,21 @@ class TagLane(InLane):
         channel, frames = self.channel, self.frames
         # read first: what they cover can be peeked now
         least = channel.frontier(0)
-        bounds = {word: channel.frontier(word) if word else least for word in self.words}
         before = len(frames)
-        while (frame := channel.peek(len(frames))) is not None:
+        if self._only:
+            if (frame := channel.peek(before)) is None and least <= self.bound:
+                return False
+            bounds = {0: least} if self.words else {}
+        else:
+            bounds = {word: channel.frontier(word) if word else least for word in self.words}
+            frame = channel.peek(before)
+        while frame is not None:
             if frame.kind == DATA:
                 batch = self.decode(frame)
                 batch.entry_min, batch.entry_max, batch.began = frame.min_entry, frame.max_entry, frame.began
-                times: Any = batch.event_times()
+                # a source in this process says when its only event is
+                known = frame.payload is batch and frame.rows == 1 and frame.min_time != NO_TIME_MIN
+                times: Any = (frame.min_time,) if known else batch.event_times()
                 held = Held(DATA, batch, times)
                 places = batch.system[POSITION].data if self.positioned else None
                 protocol.insert(frame.serial, times, held, places, checked=True)  # by the sender
@@ -155,6 +166,7 @@ class TagLane(InLane):
                     least = FRONTIER_END
                     bounds = dict.fromkeys(self.words, FRONTIER_END)
             frames.append(held)
+            frame = channel.peek(len(frames))
         if least > self.bound:
             self.bound = least
         for word, bound in bounds.items():

@@ -5,7 +5,7 @@ What a worker has to say never waits for room: it is kept until there is, so a f
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from struct import Struct
 from typing import TYPE_CHECKING, Any
@@ -14,6 +14,7 @@ import numpy as np
 
 from actorstream.dgs.worker import Promise
 from actorstream.events.jumbo import JumboTuple
+from actorstream.events.row_format import RowFormat
 from actorstream.runtime.dependency.messages import aligned
 from actorstream.transports.base import Frame, FrameKind
 
@@ -54,6 +55,11 @@ class TreeSender:
     def end(self) -> None:
         """Nothing follows what was said."""
         self._ending = True
+
+    @property
+    def waits(self) -> bool:
+        """Whether there is something to send."""
+        return bool(self.pending) or self._encoded is not None or self._ending
 
     def flush(self) -> bool:
         """Sends what waits; False: there is no room for all of it, and the doorbell will ring when there is."""
@@ -116,18 +122,35 @@ class TreeSender:
         messages.clear()
 
 
+class _Short(RowFormat):
+    """How a short message lies in the entry of the ring."""
+
+    __slots__ = ()
+
+    def __init__(self) -> None:
+        self.layout, self.plain = ROW, _said
+        self.event = lambda row: _said(*row)
+
+
+def _said(size: int, data: bytes) -> Any:
+    return data[:size]
+
+
 class TreeReceiver:
     """The receiving end. BrokenError from `take`: the sender is lost."""
 
     def __init__(self, channel: ReceiveChannel, codec: Codec) -> None:
         self.channel, self.codec = channel, codec
         self._take_short = channel.rows(ROW)
+        watch = channel.watch_events(_Short())
+        self.wait = None if watch is None else watch.wait
+        """Waits as `EventWatch.wait` does, and takes a short message: its bytes, for `codec.decode`."""
         self.ended = False
         self.shares: list[Share] = []
         """Of checkpoints whose mark has not come yet: what comes belongs to them."""
 
     def take(self) -> Iterator[Message]:
-        """Everything that has come."""
+        """Everything that has come, one after the other: an end behind a message is seen after it was dealt with."""
         channel, take_short = self.channel, self._take_short
         while True:
             if take_short is not None and (short := take_short()) is not None:
@@ -152,6 +175,11 @@ class TreeReceiver:
             del view
             channel.consume()
             yield from messages
+
+    def take_one(self) -> Sequence[Message]:
+        """What has come in the entry of the ring itself, if that is the first that waits."""
+        short = None if self._take_short is None else self._take_short()
+        return () if short is None else self._short(*short[0])
 
     def _short(self, size: int, data: bytes) -> list[Message]:
         return self.codec.decode(data[:size])

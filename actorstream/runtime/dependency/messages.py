@@ -59,7 +59,8 @@ class _Promise(msgspec.Struct, array_like=True, tag=PROMISE):
 
 class _Request(msgspec.Struct, array_like=True, tag=REQUEST):
     tag: int
-    times: bytes
+    times: bytes | int
+    """A number: of the only event."""
     places: bytes | None
 
 
@@ -119,7 +120,9 @@ class Codec:
             elif isinstance(message, Request):
                 places = None if message.places is None else message.places.tobytes()
                 tag = END_OF_INPUT if message.tag is None else message.tag
-                parts.append((REQUEST, tag, message.times.tobytes(), places))
+                times = message.times
+                said = times.tobytes() if len(times) != 1 else int(times[0])  # type: ignore[union-attr]
+                parts.append((REQUEST, tag, said, places))
             elif isinstance(message, StateUp):
                 parts.append((UP, message.covered, message.state))
             elif isinstance(message, Mark):
@@ -163,7 +166,7 @@ class Codec:
         if kind is _Request:
             return Request(
                 None if said.tag == END_OF_INPUT else said.tag,
-                np.frombuffer(said.times, np.int64),
+                (said.times,) if type(said.times) is int else np.frombuffer(said.times, np.int64),
                 None if said.places is None else np.frombuffer(said.places, np.int64),
             )
         if kind is _Mark:

@@ -13,6 +13,14 @@ class ProgramReplica(Replica):
     def __init__(self, actor: Any, *, inputs: dict[str, Any], **options: Any) -> None:
         super().__init__(actor, inputs={}, **options)
         self.inputs = inputs
+        self.worked = False
+        """Whether a hook may have put something out since the outbox was emptied."""
+
+    def hand_on(self) -> None:
+        """Pushes what the program has put out, if it may have."""
+        if self.worked or self.outbox.touched:
+            self.worked = False
+            self.dispatch()
 
     def take(self, result: Any) -> None:
         """Puts what a hook of the program answered into the outbox: events, batches, or several of them."""

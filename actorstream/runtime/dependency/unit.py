@@ -5,6 +5,7 @@ It decides nothing about order (`dgs.worker` does); it takes in slices, promises
 
 from __future__ import annotations
 
+from functools import cached_property
 from time import monotonic_ns
 from typing import TYPE_CHECKING, Any
 
@@ -23,11 +24,14 @@ if TYPE_CHECKING:
 
     from actorstream.dgs.ticks import Ticks
     from actorstream.dgs.worker import ToChild, WorkerProtocol
+    from actorstream.native.doorbell import Doorbell
     from actorstream.runtime.dependency.calls import CheckpointWish
     from actorstream.runtime.dependency.compile import StreamWords
     from actorstream.runtime.dependency.cuts import Cuts
     from actorstream.runtime.dependency.lanes import TagLane
     from actorstream.runtime.dependency.links import TreeReceiver, TreeSender
+    from actorstream.runtime.dependency.messages import Message
+    from actorstream.runtime.dependency.replica import ProgramReplica
     from actorstream.runtime.replica import Replica
     from actorstream.runtime.source_unit import SourceUnit
     from actorstream.runtime.worker import Worker
@@ -41,7 +45,7 @@ class TreeWorker:
 
     A neighbour is another TreeWorker of this unit, or the two ends of a link to another process."""
 
-    def __init__(self, number: int, replica: Replica, protocol: WorkerProtocol) -> None:
+    def __init__(self, number: int, replica: ProgramReplica, protocol: WorkerProtocol) -> None:
         self.number, self.replica, self.protocol = number, replica, protocol
         self.lanes: list[TagLane] = []
         self.lanes_of: dict[int, list[tuple[TagLane, int]]] = {}
@@ -93,23 +97,30 @@ class ProgramUnit(Unit):
         """Whether somebody downstream listens to event time."""
         self.cuts: Cuts | None = None
         """Of checkpoints; set before the first turn."""
+        self._watched: tuple[TreeWorker, TreeReceiver, int] | None = None
+        """The link that brought the last short message, if it can be waited for."""
         self.wants: CheckpointWish | None = None
         """What the program says about checkpoints, if it does and the root is here."""
 
     def work(self) -> Status:
         deadline = monotonic_ns() + self.worker.turn_ns
         self._take_in(deadline)
+        return self._go_on(deadline)
+
+    def _go_on(self, deadline: int) -> Status:
+        """What follows from what was taken in."""
         more = self._run(deadline)
+        if not more and self._watched is not None and self._hear_soon(*self._watched):
+            more = self._run(deadline)
         if self._asked and not more and self._hurry():
             self._take_in(deadline)
             more = self._run(deadline)
         sent = self._carry()  # first of all: others wait for it
         for each in self.workers:
-            each.replica.dispatch()
-            lent_until = each.protocol.lent_until
+            each.replica.hand_on()
             for lane in each.lanes:
                 if lane.frames:
-                    lane.give_back(lent_until)
+                    lane.give_back(each.protocol.lent_until)
         if self.follows and not more:
             self._follow()
         if more:
@@ -124,15 +135,6 @@ class ProgramUnit(Unit):
         """Messages of other processes, slices and heartbeats."""
         for each in self.workers:
             protocol = each.protocol
-            for receiver, child in each.receivers:
-                for message in receiver.take():
-                    if self.cuts.at_link(each, receiver, child, message):  # type: ignore[union-attr]
-                        continue
-                    if child < 0:
-                        self._hear(each, message)  # type: ignore[arg-type]
-                    else:
-                        protocol.from_child(child, message)  # type: ignore[arg-type]
-                    self._queue(each)
             for lane in each.lanes:
                 if lane.take_in(protocol):
                     self._queue(each)
@@ -142,8 +144,59 @@ class ProgramUnit(Unit):
                 self._tick(each)
             if each.below and each.queued:
                 self._run(deadline)  # what it asks its children for is on its way while theirs is taken in
+            for receiver, child in each.receivers:
+                for message in receiver.take():
+                    self._take_message(each, receiver, child, message)
         if self.cuts.open:  # type: ignore[union-attr]
             self.cuts.complete()  # type: ignore[union-attr]
+
+    def _take_message(self, each: TreeWorker, receiver: TreeReceiver, child: int, message: Message) -> None:
+        """A message of a neighbour in another process."""
+        if self.cuts.at_link(each, receiver, child, message):  # type: ignore[union-attr]
+            return
+        if child < 0:
+            self._hear(each, message)  # type: ignore[arg-type]
+        else:
+            each.protocol.from_child(child, message)  # type: ignore[arg-type]
+        self._queue(each)
+        if receiver.wait is not None and self.worker.watches:
+            self._watched, self.worker.watched = (each, receiver, child), self
+
+    def _hear_soon(self, each: TreeWorker, receiver: TreeReceiver, child: int) -> bool:
+        """An answer may have come meanwhile: it goes before the end of the turn. Whether it has."""
+        found = receiver.take_one()
+        for message in found:
+            self._take_message(each, receiver, child, message)
+        return bool(found)
+
+    def wait(self, bell: Doorbell, ns: int) -> list[int] | None:
+        """As `OperatorUnit.wait`, for a message of the neighbour that spoke last."""
+        watched = self._watched
+        if (
+            watched is None
+            or self.done
+            or self.ready
+            or self.blocked
+            or self.task is not None
+            or self.ending
+            or self._fired
+            or self._awaiting
+            or self.beside
+        ):
+            return bell.wait(ns) if ns else bell.collect()
+        each, receiver, child = watched
+        found = receiver.wait(ns)  # type: ignore[misc]
+        if type(found) is list:
+            return found
+        now = monotonic_ns()
+        for message in receiver.codec.decode(found):
+            self._take_message(each, receiver, child, message)
+        status = self._go_on(now + self.worker.turn_ns)
+        if status is Status.IDLE and receiver.channel.waiting():
+            status = Status.READY
+        self._waited(now)
+        self.status = self._settle(status)
+        return None
 
     def _tick(self, each: TreeWorker) -> None:
         """Makes the ticks that have become certain."""
@@ -224,15 +277,14 @@ class ProgramUnit(Unit):
                     each.parent.protocol.from_child(each.which, answer)
                 protocol.to_parent.clear()
                 self._queue(each.parent)
-        for messages, child, link in zip(protocol.to_children, each.children, each.down):
-            if not messages:
-                continue
-            if link is not None:
+        for messages, link in zip(protocol.to_children, each.down):
+            if messages and link is not None:
                 waits = any(type(message) is not Promise for message in messages)
                 link.say(messages)  # type: ignore[arg-type]
                 if waits:  # before what is here goes on with its own share
                     link.flush()
-            elif child is not None:
+        for messages, child in zip(protocol.to_children, each.children):
+            if messages and child is not None:
                 for message in messages:
                     self._hear(child, message)
                 messages.clear()
@@ -241,8 +293,8 @@ class ProgramUnit(Unit):
     def _carry(self) -> bool:
         """Sends what other processes are to hear; whether all has gone."""
         sent = True
-        for each in self.workers:
-            for sender in each.senders():
+        for sender in self._senders:
+            if sender.waits:
                 sent = sender.flush() and sent
         return sent
 
@@ -254,14 +306,17 @@ class ProgramUnit(Unit):
                 each.promised = frontier
                 each.replica.advance(frontier)
 
+    @cached_property
+    def _senders(self) -> list[TreeSender]:
+        return [sender for each in self.workers for sender in each.senders()]
+
     def while_blocked(self) -> None:
         self._carry()  # a mark that others wait for, before they can let this unit go on
 
     async def finish(self) -> None:
         await super().finish()
-        for each in self.workers:
-            for sender in each.senders():
-                sender.end()
+        for sender in self._senders:
+            sender.end()
 
     def _end(self) -> Status:
         if not self._carry():
@@ -281,8 +336,8 @@ class ProgramUnit(Unit):
         for each in self.workers:
             kept = sum(lane.channel.statistics()["kept"] for lane in each.lanes)
             each.replica.row[Counter.KEPT_BLOCKS] = kept
-        senders = (sender.channel for each in self.workers for sender in each.senders())
-        self.head.row[Counter.SENT_BYTES] += sum(channel.statistics()["sent_bytes"] for channel in senders)
+        sent = (sender.channel.statistics()["sent_bytes"] for sender in self._senders)
+        self.head.row[Counter.SENT_BYTES] += sum(sent)
 
 
 def ticks_of(times: Sequence[int]) -> Held:
