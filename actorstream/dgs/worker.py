@@ -253,8 +253,7 @@ class WorkerProtocol:
         if last - first < len(times):
             times, places = times[first:last], None if places is None else places[first:last]  # type: ignore[assignment]
         behind = int(times[-1]), NOTHING if places is None else int(places[-1]) + 1
-        if behind > self._promised[tag]:
-            self._promised[tag] = behind
+        self._promised[tag] = max(self._promised[tag], behind)
         return Request(tag, times, places)
 
     def _request(self, request: Request) -> None:

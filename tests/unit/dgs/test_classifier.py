@@ -142,3 +142,10 @@ def test_a_tag_that_was_not_planned_for_its_stream_is_named() -> None:
     for rows in (batch(changed(op="r")), batch(ROW, changed(op="r"))):
         with pytest.raises(DataError, match="r on stream 'rows/0' is not in the plan"):
             made.split(rows)
+
+
+def test_a_partition_whose_rows_have_one_tag_is_known_by_it_and_others_by_their_columns() -> None:
+    assert classifier(tagging_of("x"), 2).only(1) == 1
+    assert classifier(tagging_of("x"), 2).only(2) is None
+    assert classifier(tagging_of("x"), 2, field="stream").only(0) is None
+    assert classifier(by("op", {"i": "increment", "r": "read"})).only(0) is None

@@ -161,3 +161,16 @@ def test_tags_of_one_stream_go_by_their_places_at_one_time() -> None:
     box.promise("b", 5, 4)
     assert box.release() == [("a", "a", 1, 2)]
     assert box.head("a") == (6, 4) and box.head("b") == (5, 4)
+
+
+def test_the_time_of_a_single_event_may_come_as_a_number() -> None:
+    box = Mailbox(["barrier", "value"], {"barrier": ["value"], "value": ["barrier"]})
+    box.insert("barrier", (5,), "barrier")
+    box.insert("value", (5,), "at")
+    assert box.release() == [("barrier", "barrier", 0, 1)]
+    box.promise("barrier", 5)
+    assert box.release() == []
+    box.promise("barrier", 6)
+    assert box.release() == [("value", "at", 0, 1)]
+    with pytest.raises(DataError, match="has time 4"):
+        box.insert("value", (4,), "before")

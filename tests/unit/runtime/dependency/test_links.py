@@ -83,3 +83,25 @@ def test_large_arrays_of_a_state_lie_beside_it_and_arrive_as_they_were(
     other.state.table[0] = 7
     assert other.state.table.tolist() == [7, *range(rows + 1, 2 * rows)]
     assert receiver.channel.statistics()["kept"] == 0
+
+
+def test_a_short_message_is_taken_where_it_rings(link: tuple[TreeSender, TreeReceiver]) -> None:
+    sender, receiver = link
+    assert receiver.wait is not None and receiver.wait(0) == []
+    assert not receiver.take_one()
+    said = [StateUp(State("abc"), 1), Promise(2, 5)]
+    sender.say(list(said))
+    assert sender.waits and sender.flush() and not sender.waits
+    assert receiver.codec.decode(receiver.wait(0)) == said
+    sender.say([Promise(2, 6)])
+    sender.flush()
+    assert receiver.take_one() == [Promise(2, 6)] and not list(receiver.take())
+
+
+def test_a_long_message_only_rings(link: tuple[TreeSender, TreeReceiver]) -> None:
+    sender, receiver = link
+    assert receiver.wait is not None
+    sender.say([StateUp(State("x" * 2 * SHORT), 1)])
+    sender.flush()
+    assert receiver.wait(0) == [CHANNEL.receive_bit] and not receiver.take_one()
+    assert list(receiver.take()) == [StateUp(State("x" * 2 * SHORT), 1)]

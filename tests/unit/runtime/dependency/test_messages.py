@@ -63,3 +63,9 @@ def test_a_state_that_cannot_travel_is_named() -> None:
     codec = Codec(State, "program, w2")
     with pytest.raises(DataError, match="is no State"):
         codec.decode(codec.encode([StateUp({"counts": "many"}, 1)]))
+
+
+def test_the_only_time_of_a_request_travels_as_a_number() -> None:
+    for times in (np.array([7]), (7,)):
+        (found,) = there_and_back(State, Request(2, times, np.array([3])))
+        assert found.tag == 2 and found.times == (7,) and found.places.tolist() == [3]

@@ -118,3 +118,47 @@ def test_a_promise_waits_for_the_rows_before_it() -> None:
     assert made.blocked and receive.frontier(0) == FRONTIER_MIN
     receive.consume()
     assert made.flush() and receive.frontier(0) == 2
+
+
+def value_edge(lanes: list[TagLane], partitions: int = 1) -> TagEdge:
+    numbers = {(number, Tag("value")): number for number in range(partitions)}
+    planned = [PlannedStream(name=f"s{each}", input="values", partition=each) for each in range(partitions)]
+    return TagEdge(
+        Classifier(tagging_of("value"), list(enumerate(planned)), numbers, "x"),
+        lanes,
+        [TagStream(f"s{each}", StreamWords(0), each, {each: 0}) for each in range(partitions)],
+        lambda: 0,
+        promises=True,
+        positioned=False,
+        where="values -> sum",
+    )
+
+
+def test_a_single_event_of_the_only_tag_says_its_time_and_promises_behind_itself() -> None:
+    out, channel = lane(Value)
+    edge = value_edge([out])
+    send = edge.single(Schema.of(Value))
+    assert send is not None
+    assert send(Value(5, 50), 1_000) == 1 and send(Value(5, 51), 1_001) == 1
+    assert channel.frontier(0) == 5
+    frame = channel.peek()
+    assert frame is not None and frame.rows == 1 and frame.serial == 0
+    assert frame.min_time == frame.max_time == 5 and frame.min_entry == frame.max_entry == 1_000
+    assert frames(channel) == [(0, [5]), (0, [5])]
+    edge.push(Batch.of_events(Value, [Value(7, 1)]))
+    assert frames(channel) == [(0, [7])] and edge.kept()["streams"]["s0"] == (5, 7, 3, 7)
+
+
+def test_what_a_single_event_must_not_do_is_left_to_batches() -> None:
+    out, channel = lane(Value, slots=1)
+    edge = value_edge([out])
+    send = edge.single(Schema.of(Value))
+    assert send is not None and send(Value(5, 50), 1) == 1
+    assert send(Value(6, 50), 1) == 0  # no room
+    assert frames(channel) == [(0, [5])] and channel.frontier(0) == 5
+    assert send(Value(4, 50), 1) == 0
+    assert send(Value("x", 50), 1) == 0  # type: ignore[arg-type]
+    assert not frames(channel)
+    with pytest.raises(DataError, match="has time 4"):
+        edge.push(Batch.of_events(Value, [Value(4, 50)]))
+    assert value_edge([out], partitions=2).single(Schema.of(Value)) is None
