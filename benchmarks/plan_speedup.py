@@ -82,7 +82,8 @@ def summary(medians: Mapping[str, float]) -> Sequence[str]:
             name = f"{app.replace('_', '-')}-{kind}"
             simulated = rates(app, kind, medians)
             found.append(
-                f"  {name}: 2 workers {simulated[2] / 1e6:.1f} M/s, measured {medians[f'{name}-2'] / 1e6:.1f}; "
+                f"  {name}: 2 workers {simulated[2] / 1e6:.1f} M/s, {simulated[2] / medians[f'{name}-2']:.2f} of "
+                f"what was measured, 1 worker {simulated[1] / medians[f'{name}-1']:.2f}; "
                 + ", ".join(
                     f"{cores} workers {simulated[cores] / simulated[1]:.1f}×" for cores in CORES if cores > 2
                 )

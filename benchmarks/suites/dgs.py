@@ -24,8 +24,8 @@ PROGRAMS = {
     "page_view_join": ("join", "PageViewJoinByEvent"),
 }
 """App -> its program's actor, and the program without `update_batch`."""
-BATCHED = {"value_barrier": 500_000_000, "rule_fraud": 160_000_000, "page_view_join": 80_000_000}
-"""App -> rows of its value streams in a run that takes some 2 s."""
+BATCHED = {"value_barrier": 1_000_000_000, "rule_fraud": 320_000_000, "page_view_join": 240_000_000}
+"""App -> rows of its value streams in a run that takes one to three seconds."""
 SINGLY = {"value_barrier": 8_000_000, "rule_fraud": 8_000_000, "page_view_join": 5_000_000}
 PERS = (10_000, 100_000)
 BATCH = 65_536
@@ -37,15 +37,15 @@ JOINS = 10
 
 
 def suite(settings: Settings) -> Suite:
-    share = settings.scale(1, 5)
+    share = settings.scale(1, 8)
     probes = []
     for app in APPS:
         name = app.replace("_", "-")
         for per in PERS:
             kind = "batch" if per == PERS[0] else f"batch-{per // 1000}k"
             probes += throughput(app, f"{name}-{kind}", per, BATCHED[app] // share)
-        probes += throughput(app, f"{name}-event", PERS[0], SINGLY[app] // share, singly=True)
-    probes.append(Probe((Case("join-2", "µs"),), partial(join_us, 800_000 // share)))
+        probes += throughput(app, f"{name}-event", PERS[0], SINGLY[app] // settings.scale(1, 5), singly=True)
+    probes.append(Probe((Case("join-2", "µs"),), partial(join_us, settings.scale(800_000, 200_000))))
     return Suite(
         "dgs",
         tuple(probes),
@@ -65,7 +65,7 @@ def throughput(app: str, name: str, per: int, rows: int, *, singly: bool = False
     """One worker and two, which are compared; and what a value costs to make and, beside another process, to work on."""
     probes = []
     for workers in (1, 2):
-        cases = [Case(f"{name}-{workers}", "events/s", f"{name}-1" if workers > 1 else None)]
+        cases = [Case(f"{name}-{workers}", "events/s", f"{name}-1" if workers > 1 else None, workers > 1)]
         which: tuple[str, ...] = ()
         if workers > 1:
             cases.append(Case(f"{name}-{workers}-work", "ns"))
