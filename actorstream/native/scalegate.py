@@ -28,6 +28,34 @@ class Stretch(NamedTuple):
     """They are the run's last."""
 
 
+class View(NamedTuple):
+    """What the merge has come to."""
+
+    logged: int
+    """Stretches so far."""
+    reached: int
+    """No row of a later stretch is below it."""
+    waited: int
+    """The least time of rows that were added and are in no stretch yet; `LEAVES`: there are none."""
+    is_full: bool
+    """Such a row may be ready: the slowest reader leaves no room for more stretches."""
+
+
+class Stretches:
+    """Room for stretches that a reader is given."""
+
+    __slots__ = ("count", "memory", "room")
+
+    def __init__(self, room: int) -> None:
+        self.room = room
+        self.count = 0
+        self.memory = ffi.new("as_stretch[]", room)
+
+    def __getitem__(self, at: int) -> Stretch:
+        each = self.memory[at]
+        return Stretch(each.reference, each.source, each.first, each.rows, bool(each.ends))
+
+
 class ScaleGate:
     """What sources add in order of time comes out for each reader in one order (viper-scalegate §3.3, Definition 1).
 
@@ -44,7 +72,7 @@ class ScaleGate:
         ValueError: a number out of range.
     """
 
-    __slots__ = ("_gate", "_memory", "_out", "_room", "ties")
+    __slots__ = ("_first", "_gate", "_memory", "_out", "_room", "_runs", "_time", "_view", "ties")
 
     def __init__(
         self, ranks: Sequence[int], readers: int = 1, *, runs: int = 64, stretches: int = 1024, ties: int = 0
@@ -65,6 +93,9 @@ class ScaleGate:
         self.ties = ties
         self._room = 256
         self._out = [ffi.new("as_stretch[]", self._room) for _ in range(readers)]
+        self._runs, self._first = (ffi.new("uint64_t[]", len(ranks)) for _ in range(2))
+        self._view = ffi.new("as_scalegate_view *", {"runs": self._runs, "first": self._first})
+        self._time = [ffi.new("int64_t *") for _ in range(readers)]
 
     def add(self, source: int, time: np.ndarray, reference: int, ties: Sequence[np.ndarray] = ()) -> bool:
         """Adds a run: contiguous int64 columns, sorted by (time, ties), that stay until it is acknowledged.
@@ -109,6 +140,41 @@ class ScaleGate:
             Stretch(each.reference, each.source, each.first, each.rows, bool(each.ends))
             for each in out[0:found]
         ]
+
+    def give(self, reader: int, into: Stretches, room: int, rows: int = LEAVES) -> bool:
+        """As `get_ready`, into memory of the caller: up to `room` stretches, and none more once they have `rows` rows.
+
+        False: all sources have left, and the reader has got all."""
+        found = lib.as_scalegate_get_rows(self._gate, reader, into.memory, min(room, into.room), rows)
+        into.count = max(0, found)
+        if found < 0 and found != lib.AS_E_CLOSED:
+            raise_status(found, f"reader {reader} of a ScaleGate")
+        return bool(found != lib.AS_E_CLOSED)
+
+    def acknowledge(self, reader: int) -> None:
+        """The reader is done with what it was given."""
+        lib.as_scalegate_acknowledge(self._gate, reader)
+
+    def next_time(self, reader: int) -> int | None:
+        """The time of the row that the reader is given next; None: nothing is ready, as far as was merged."""
+        time = self._time[reader]
+        return int(time[0]) if lib.as_scalegate_next(self._gate, reader, time) == lib.AS_OK else None
+
+    def look(self) -> View | None:
+        """Merges what is ready, and says what that has come to. None: another thread is at it, and goes round again.
+
+        Not while another thread looks, and not of a gate with one source and one reader."""
+        view = self._view
+        code = lib.as_scalegate_look(self._gate, view)
+        if code == lib.AS_AGAIN:
+            return None
+        if code != lib.AS_OK:
+            raise_status(code, "ScaleGate of one source and one reader: a plain ring has no merge to look at")
+        return View(view.logged, view.reached, view.waited, bool(view.is_full))
+
+    def gone(self, source: int) -> tuple[int, int]:
+        """As of the last `look`: the source's runs all of whose rows are in stretches, and rows of the next that are."""
+        return int(self._runs[source]), int(self._first[source])
 
     def acknowledged(self, source: int) -> int:
         """How many of the source's runs all readers have passed: their memory is free."""

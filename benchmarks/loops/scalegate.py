@@ -10,7 +10,7 @@ RUNS, STRETCHES = 64, 4096
 
 def play(sources: int, readers: int, jumbo: int, rows: int, alternate: bool) -> float:
     """Rows a second that every reader got, `rows` from each source. JobError if one got others or in another order."""
-    module = compiled("scalegate", ("merge", "scalegate"))
+    module = compiled("scalegate", ("merge", "scalegate", "scalegate_readers"))
     played = module.lib.play(sources, readers, jumbo, rows, alternate, RUNS, STRETCHES)
     if played.wrong:
         raise JobError(

@@ -28,6 +28,7 @@ CORE = (
     "reorder_flag",
     "reorder_lock",
     "scalegate",
+    "scalegate_readers",
     "worklist",
     "worklist_hybrid",
     "worklist_partitioned",

@@ -29,6 +29,15 @@ typedef struct as_stretch {
     uint32_t first, rows; /* of the run */
     uint32_t ends;        /* 1: the run's last rows; its memory is free once all readers have passed it */
 } as_stretch;
+/* What the merge has come to. `runs`, `first`: the caller's, by source. */
+typedef struct as_scalegate_view {
+    uint64_t logged;  /* stretches so far */
+    int64_t reached;  /* no row of a later stretch is below it */
+    int64_t waited;   /* the least time of rows that were added and are in no stretch yet; INT64_MAX: there are none */
+    uint32_t is_full; /* such a row may be ready: the slowest reader leaves no room for more stretches */
+    uint64_t *runs;   /* whose rows are all in stretches */
+    uint64_t *first;  /* rows of the run behind these that are */
+} as_scalegate_view;
 /* sources, readers: 1 to 1024; runs: per source, stretches: in the log; both powers of two. 0: out of range. */
 uint64_t as_scalegate_size(uint32_t sources, uint32_t readers, uint32_t runs, uint32_t stretches);
 /* rank: by source. Sources of equal rank have `ties` tie columns that order rows of equal time. */
@@ -47,6 +56,15 @@ int64_t as_scalegate_join(as_scalegate *gate, uint32_t source, int64_t bound);
 /* Up to `room` stretches that are ready and that this reader has not got; what it was given before is acknowledged.
    Answers how many; 0: none now; AS_E_CLOSED: never again. One thread a reader. */
 int as_scalegate_get_ready(as_scalegate *gate, uint32_t reader, as_stretch *stretches, uint32_t room);
+/* The same, and no stretch more once there are `rows` rows or more. */
+int as_scalegate_get_rows(as_scalegate *gate, uint32_t reader, as_stretch *stretches, uint32_t room, uint64_t rows);
+/* The reader is done with all that it was given. Its own thread says so; get_ready does, too. */
+void as_scalegate_acknowledge(as_scalegate *gate, uint32_t reader);
+/* The time of the row that the reader gets next. AS_OK | AS_AGAIN: nothing is ready. The reader's own thread asks. */
+int as_scalegate_next(as_scalegate *gate, uint32_t reader, int64_t *time);
+/* Merges what is ready, and says what it has come to. AS_OK | AS_AGAIN: another thread is at it, and goes round again. Any
+   thread. Not of a plain ring: AS_E_ARGUMENT. */
+int as_scalegate_look(as_scalegate *gate, as_scalegate_view *view);
 /* How many runs of a source all readers have passed; the source's own thread asks. */
 uint64_t as_scalegate_acknowledged(as_scalegate *gate, uint32_t source);
 /* cffi: end */

@@ -6,51 +6,6 @@
 
 #include "merge_run.h"
 
-enum { FREE = 0, HELD = 1, ASKED = 2, MOST = 1024, BATCH = 512, SHORTEST = 16 };
-
-typedef struct run {
-    const int64_t *time;
-    const int64_t *tie[AS_MERGE_TIES];
-    uint64_t reference;
-    uint32_t rows;
-} run;
-
-typedef struct source {
-    _Alignas(64) _Atomic uint64_t added; /* runs; written by the source */
-    _Atomic int64_t bound;               /* its promise; written after `added` that it covers */
-    int64_t least;                       /* the source's own: what its next row must not be below */
-    int64_t last;                        /* the source's own: the time of its last row */
-    uint64_t acknowledged;               /* the source's own: as it last saw it */
-    _Alignas(64) uint64_t taken;         /* the merge's: runs that have been in the lane */
-} source;
-
-typedef struct reader {
-    _Alignas(64) _Atomic uint64_t passed; /* stretches; written by the reader */
-    uint64_t given;                       /* the reader's own: ends among the stretches that it has been given last */
-} reader;
-
-struct as_scalegate {
-    uint32_t sources, readers, runs, stretches, ties;
-    uint64_t run_mask, log_mask;
-    source *source;
-    run *run;                  /* [source][slot] */
-    reader *reader;
-    _Atomic uint64_t *passed;  /* [reader][source]: runs that the reader has passed */
-    uint64_t *reading;         /* [reader][source], the reader's own: runs that it passes when it comes back */
-    as_merge_lane *lane;       /* from here on the merge's own: touched by who holds `turn` */
-    uint64_t *before;
-    as_stretch *log;
-    uint64_t room_until;       /* stretches up to here have room, as last seen */
-    int64_t floor;             /* the greatest time in the log */
-    _Alignas(64) _Atomic uint32_t turn;
-    _Alignas(64) _Atomic uint64_t logged; /* stretches; written by the merge */
-    _Atomic uint32_t ended;
-};
-
-static uint64_t lines(uint64_t bytes) {
-    return (bytes + 63) / 64 * 64;
-}
-
 static int is_power_of_two(uint32_t value) {
     return value != 0 && (value & (value - 1)) == 0;
 }
@@ -108,38 +63,6 @@ int as_scalegate_init(void *memory, uint32_t sources, uint32_t readers, uint32_t
     return AS_OK;
 }
 
-static _Atomic uint64_t *passed_of(as_scalegate *gate, uint32_t reader_number) {
-    return (void *)((char *)gate->passed + reader_number * lines(gate->sources * sizeof(uint64_t)));
-}
-
-static uint64_t *reading_of(as_scalegate *gate, uint32_t reader_number) {
-    return (void *)((char *)gate->reading + reader_number * lines(gate->sources * sizeof(uint64_t)));
-}
-
-/* The reader comes back: it is done with what it was given before. */
-static void acknowledge(as_scalegate *gate, uint32_t number) {
-    if (gate->reader[number].given == 0) {
-        return;
-    }
-    gate->reader[number].given = 0;
-    _Atomic uint64_t *passed = passed_of(gate, number);
-    const uint64_t *reading = reading_of(gate, number);
-    for (uint32_t n = 0; n < gate->sources; n++) {
-        /* release; partner: the acquire in as_scalegate_acknowledged */
-        atomic_store_explicit(&passed[n], reading[n], memory_order_release);
-    }
-}
-
-uint64_t as_scalegate_acknowledged(as_scalegate *gate, uint32_t number) {
-    uint64_t least = UINT64_MAX;
-    for (uint32_t n = 0; n < gate->readers; n++) {
-        /* acquire; partner: the release in acknowledge(): the reader is done with the run's memory */
-        const uint64_t passed = atomic_load_explicit(&passed_of(gate, n)[number], memory_order_acquire);
-        least = passed < least ? passed : least;
-    }
-    return gate->source[number].acknowledged = least;
-}
-
 /* ---- the merge: only by who holds `turn` */
 
 /* Gives every lane without rows its source's next run, or its promise. */
@@ -195,8 +118,9 @@ static void log_stretch(as_scalegate *gate, uint64_t at, uint32_t number, uint64
     stretch->ends = first + rows == lane->rows;
 }
 
-/* Merges what is ready, until nothing is or the log is full. */
-static void merge_all(as_scalegate *gate) {
+/* Merges what is ready, until nothing is or the log is full, which it answers. */
+static uint32_t merge_all(as_scalegate *gate) {
+    uint32_t is_full = 0;
     uint64_t logged = atomic_load_explicit(&gate->logged, memory_order_relaxed);
     uint16_t tags[BATCH];
     for (;;) {
@@ -204,6 +128,7 @@ static void merge_all(as_scalegate *gate) {
         const uint64_t room = room_in_log(gate, logged);
         const uint64_t limit = room < BATCH ? room : BATCH;
         if (limit == 0) {
+            is_full = 1;
             break;
         }
         for (uint32_t n = 0; n < gate->sources; n++) {
@@ -235,34 +160,51 @@ static void merge_all(as_scalegate *gate) {
     }
     for (uint32_t n = 0; n < gate->sources; n++) {
         if (gate->lane[n].first < gate->lane[n].rows || gate->lane[n].bound != INT64_MAX) {
-            return;
+            return is_full;
         }
     }
     /* release; partner: the acquire in as_scalegate_get_ready, which then sees all of `logged` */
     atomic_store_explicit(&gate->ended, 1, memory_order_release);
+    return is_full;
+}
+
+/* What the merge has come to: only by who holds `turn`. */
+static void describe(const as_scalegate *gate, as_scalegate_view *view) {
+    view->logged = atomic_load_explicit(&gate->logged, memory_order_relaxed);
+    view->reached = view->waited = INT64_MAX;
+    for (uint32_t n = 0; n < gate->sources; n++) {
+        const as_merge_lane *lane = &gate->lane[n];
+        const int has_rows = lane->first < lane->rows;
+        const int64_t head = has_rows ? lane->time[lane->first] : lane->bound;
+        view->reached = head < view->reached ? head : view->reached;
+        view->waited = has_rows && head < view->waited ? head : view->waited;
+        view->runs[n] = gate->source[n].taken - (uint64_t)has_rows;
+        view->first[n] = has_rows ? lane->first : 0;
+    }
 }
 
 /* Merges, or tells the thread that is merging to go round again. All accesses of `turn` are read-modify-writes, acquire
    and release: who asks has published before, and who leaves reads the last question. So none is lost: with a plain
    store on leaving, a question between the last look and the store would be. */
-static void drive(as_scalegate *gate) {
+int as_scalegate_drive(as_scalegate *gate, as_scalegate_view *view) {
     if (atomic_exchange_explicit(&gate->turn, ASKED, memory_order_acq_rel) != FREE) {
-        return;
+        return 0;
     }
     uint32_t held;
     do {
         atomic_exchange_explicit(&gate->turn, HELD, memory_order_acq_rel);
-        merge_all(gate);
+        const uint32_t is_full = merge_all(gate);
+        if (view != NULL) {
+            describe(gate, view);
+            view->is_full = is_full;
+        }
         held = HELD;
     } while (!atomic_compare_exchange_strong_explicit(&gate->turn, &held, FREE, memory_order_acq_rel,
                                                       memory_order_acquire));
+    return 1;
 }
 
 /* ---- sources */
-
-static int is_ring(const as_scalegate *gate) {
-    return gate->sources == 1 && gate->readers == 1;
-}
 
 int as_scalegate_add(as_scalegate *gate, uint32_t number, const int64_t *time, const int64_t *const *tie, uint32_t rows,
                      uint64_t reference) {
@@ -276,7 +218,7 @@ int as_scalegate_add(as_scalegate *gate, uint32_t number, const int64_t *time, c
     const uint64_t added = atomic_load_explicit(&into->added, memory_order_relaxed);
     if (added - into->acknowledged >= gate->runs &&
         added - as_scalegate_acknowledged(gate, number) >= gate->runs) {
-        drive(gate);
+        as_scalegate_drive(gate, NULL);
         return AS_AGAIN;
     }
     run *next = &gate->run[(uint64_t)number * gate->runs + (added & gate->run_mask)];
@@ -294,7 +236,7 @@ int as_scalegate_add(as_scalegate *gate, uint32_t number, const int64_t *time, c
         /* a reader that has nothing merges itself; the sources help where readers do not keep up */
         if (added + 1 - into->acknowledged > gate->runs / 2 &&
             added + 1 - as_scalegate_acknowledged(gate, number) > gate->runs / 2) {
-            drive(gate);
+            as_scalegate_drive(gate, NULL);
         }
     }
     return AS_OK;
@@ -309,7 +251,7 @@ void as_scalegate_promise(as_scalegate *gate, uint32_t number, int64_t bound) {
     /* release; partner: the acquires in fill_lanes and in as_scalegate_get_ready */
     atomic_store_explicit(&from->bound, bound, memory_order_release);
     if (!is_ring(gate)) {
-        drive(gate);
+        as_scalegate_drive(gate, NULL);
     }
 }
 
@@ -339,56 +281,3 @@ int64_t as_scalegate_join(as_scalegate *gate, uint32_t number, int64_t bound) {
     return bound;
 }
 
-/* ---- readers */
-
-/* One source, one reader: a ring. A run is acknowledged when the reader asks for more. */
-static int ring_get_ready(as_scalegate *gate, as_stretch *stretches, uint32_t room) {
-    source *from = &gate->source[0];
-    reader *to = &gate->reader[0];
-    const int64_t bound = atomic_load_explicit(&from->bound, memory_order_acquire);
-    const uint64_t added = atomic_load_explicit(&from->added, memory_order_acquire);
-    uint64_t passed = atomic_load_explicit(&to->passed, memory_order_relaxed);
-    uint32_t found = 0;
-    /* release; partner: the acquire in as_scalegate_acknowledged */
-    atomic_store_explicit(&passed_of(gate, 0)[0], passed, memory_order_release);
-    for (; found < room && passed != added; found++, passed++) {
-        const run *next = &gate->run[passed & gate->run_mask];
-        stretches[found] = (as_stretch){next->reference, 0, 0, next->rows, 1};
-    }
-    atomic_store_explicit(&to->passed, passed, memory_order_relaxed);
-    return found == 0 && bound == INT64_MAX ? AS_E_CLOSED : (int)found;
-}
-
-int as_scalegate_get_ready(as_scalegate *gate, uint32_t number, as_stretch *stretches, uint32_t room) {
-    if (number >= gate->readers || room > INT32_MAX) {
-        return AS_E_ARGUMENT;
-    }
-    if (is_ring(gate)) {
-        return ring_get_ready(gate, stretches, room);
-    }
-    reader *to = &gate->reader[number];
-    const uint64_t passed = atomic_load_explicit(&to->passed, memory_order_relaxed);
-    acknowledge(gate, number);
-    /* acquire; partner: the release in merge_all */
-    uint64_t logged = atomic_load_explicit(&gate->logged, memory_order_acquire);
-    if (logged == passed) {
-        const uint32_t ended = atomic_load_explicit(&gate->ended, memory_order_acquire);
-        if (!ended) {
-            drive(gate);
-        }
-        logged = atomic_load_explicit(&gate->logged, memory_order_acquire);
-        if (logged == passed) {
-            return ended ? AS_E_CLOSED : 0;
-        }
-    }
-    const uint32_t found = logged - passed < room ? (uint32_t)(logged - passed) : room;
-    uint64_t *reading = reading_of(gate, number);
-    for (uint32_t n = 0; n < found; n++) {
-        stretches[n] = gate->log[(passed + n) & gate->log_mask];
-        reading[stretches[n].source] += stretches[n].ends;
-        to->given += stretches[n].ends;
-    }
-    /* release; partner: the acquire in room_in_log: these places in the log may be written again */
-    atomic_store_explicit(&to->passed, passed + found, memory_order_release);
-    return (int)found;
-}

@@ -23,7 +23,8 @@ static const shape SHAPES[] = {
 typedef struct game {
     const shape *shape;
     as_scalegate *gate;
-    uint64_t rounds;
+    uint64_t rounds, logged;
+    int64_t reached;
     _Atomic uint64_t rows[MOST_THREADS]; /* that each source has added */
 } game;
 
@@ -95,6 +96,24 @@ static void *add(void *argument) {
     return NULL;
 }
 
+/* One thread at a time looks, as it says in the header; what it sees never goes back. */
+static void look(player *self) {
+    static _Atomic uint32_t looking;
+    game *game = self->game;
+    if (game->shape->sources == 1 || atomic_exchange(&looking, 1)) {
+        return;
+    }
+    uint64_t runs[MOST_THREADS], first[MOST_THREADS];
+    as_scalegate_view view = {.runs = runs, .first = first};
+    if (as_scalegate_look(game->gate, &view) == AS_OK) {
+        CHECK(view.reached <= view.waited);
+        CHECK(game->shape->rejoins || (view.logged >= game->logged && view.reached >= game->reached));
+        game->logged = view.logged;
+        game->reached = view.reached;
+    }
+    atomic_store(&looking, 0);
+}
+
 static void *read_all(void *argument) {
     player *self = argument;
     as_scalegate *gate = self->game->gate;
@@ -103,9 +122,17 @@ static void *read_all(void *argument) {
     uint32_t last_source = 0;
     as_stretch stretches[16];
     int found;
-    while ((found = as_scalegate_get_ready(gate, self->number, stretches, 1 + (uint32_t)(next_random(&seed) % 16))) !=
-           AS_E_CLOSED) {
+    for (;;) {
+        int64_t time = INT64_MIN;
+        const int known = as_scalegate_next(gate, self->number, &time) == AS_OK;
+        const uint32_t room = 1 + (uint32_t)(next_random(&seed) % 16);
+        const uint64_t rows = 1 + next_random(&seed) % 64;
+        found = as_scalegate_get_rows(gate, self->number, stretches, room, rows);
+        if (found == AS_E_CLOSED) {
+            break;
+        }
         CHECK(found >= 0);
+        CHECK(!known || (found > 0 && ((const memory *)(uintptr_t)stretches[0].reference)->time[stretches[0].first] == time));
         for (int n = 0; n < found; n++) {
             const as_stretch *each = &stretches[n];
             const memory *run = (const memory *)(uintptr_t)each->reference;
@@ -118,7 +145,11 @@ static void *read_all(void *argument) {
                 self->got++;
             }
         }
+        if (next_random(&seed) % 4 == 0) {
+            as_scalegate_acknowledge(gate, self->number);
+        }
         if (found == 0) {
+            look(self);
             sched_yield();
         }
         if (next_random(&seed) % 64 == 0) {
@@ -150,7 +181,7 @@ int stress_scalegate(const char *mode, uint64_t rounds) {
         }
         CHECK(as_scalegate_init(memory, shape->sources, shape->readers, shape->runs, shape->stretches, ranks, 0) ==
               AS_OK);
-        game game = {.shape = shape, .gate = memory, .rounds = rounds / shape->sources / 4};
+        game game = {.shape = shape, .gate = memory, .reached = INT64_MIN, .rounds = rounds / shape->sources / 4};
         player players[MOST_THREADS] = {{0}};
         for (uint32_t each = 0; each < MOST_THREADS; each++) {
             players[each] = (player){&game, each, 0, 0};
