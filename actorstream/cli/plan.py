@@ -11,6 +11,8 @@ import msgspec
 from cyclopts import Parameter
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from actorstream.topology.graph import Graph
     from actorstream.topology.picture import Picture
     from actorstream.topology.plan import ExecutionPlan
@@ -63,9 +65,10 @@ def plan(
     save
         Writes the execution plan to this file, for `launch --plan`.
     """
-    from actorstream.runtime.compile import available, make_plan
+    from actorstream.runtime.compile import Job, available, make_plan
     from actorstream.runtime.preaggregate import pre_aggregated
     from actorstream.runtime.registry import registry
+    from actorstream.runtime.timestamp.gates import wants_gates
     from actorstream.runtime.timestamp.merge_operators import merged_by_operators
     from actorstream.topology.inputs import read_inputs
     from actorstream.topology.plan import check_plan, load_plan
@@ -92,20 +95,26 @@ def plan(
     elif mermaid:
         sys.stdout.write(as_mermaid(found.graph, None if graph else made))
     elif svg is None:
-        sys.stdout.write(as_text(found.graph, None if graph else made))
+        gates = Job.of(running, made).gates if wants_gates(found.deploy) and not graph else {}
+        sys.stdout.write(as_text(found.graph, None if graph else made, gates))
     if svg is not None:
         write_svg(svg, found.graph, None if graph else made)
     return 0
 
 
-def as_text(graph: Graph, plan: ExecutionPlan | None) -> str:
+def as_text(graph: Graph, plan: ExecutionPlan | None, gates: Mapping[str, str]) -> str:
+    """gates: actors whose replicas get the same rows in timestamp order -> why each merges them; "": one ScaleGate does."""
     from actorstream.topology.draw import graph_text, plan_text
     from actorstream.topology.tree import tree_text
 
     if plan is None:
         return graph_text(graph)
     trees = "".join(f"\n{tree_text(each)}" for each in plan.dependencies)
-    return f"{graph_text(graph)}\n{plan_text(plan)}{trees}"
+    merges = "".join(
+        f"{name}: {f'each replica merges: {why}' if why else 'one ScaleGate for all replicas'}\n"
+        for name, why in gates.items()
+    )
+    return f"{graph_text(graph)}\n{plan_text(plan)}{merges}{trees}"
 
 
 def as_json(graph: Graph, plan: ExecutionPlan | None) -> dict[str, object]:

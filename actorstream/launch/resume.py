@@ -11,6 +11,7 @@ from actorstream.checkpoint.checkpoint import Checkpoint, check_fits
 from actorstream.checkpoint.store import CheckpointStore
 from actorstream.dgs.kept import changes
 from actorstream.errors import ConfigurationError, Problem
+from actorstream.runtime.timestamp.gates import gates
 
 if TYPE_CHECKING:
     from actorstream.runtime.compile import Job
@@ -44,6 +45,7 @@ def restore_job(job: Job) -> None:
         if changed:
             raise ConfigurationError(changed)
     job.restored = checkpoint
+    job.gates = gates(job)
 
 
 def commit_ended(job: Job, checkpoint: Checkpoint) -> None:

@@ -25,7 +25,7 @@ from actorstream.runtime.output import ChannelEdge, LaneEdge, OutLane
 from actorstream.runtime.pool.kernel_edge import KernelEdge
 from actorstream.runtime.pool.serial_unit import PooledSerialUnit
 from actorstream.runtime.pool.shared_unit import SharedUnit
-from actorstream.runtime.pool.timestamp_unit import PooledTimestampUnit
+from actorstream.runtime.pool.timestamp_unit import PooledGateUnit, PooledTimestampUnit
 from actorstream.runtime.pool.unit import ExclusiveUnit
 from actorstream.runtime.replica import Replica
 from actorstream.runtime.restoring import restore_replicas
@@ -36,12 +36,14 @@ from actorstream.runtime.serial.replica import NumberedReplica
 from actorstream.runtime.serial.unit import SerialInLane, SerialUnit, SideLane
 from actorstream.runtime.single_row import row_format, single_decoder, single_sender, single_taker
 from actorstream.runtime.source_unit import SourceUnit
-from actorstream.runtime.timestamp.build import timed_source, timestamp_unit
+from actorstream.runtime.timestamp.build import UNITS_PER_SECOND, open_gates, timed_source, timed_unit
+from actorstream.runtime.timestamp.gate_unit import GateUnit
 from actorstream.runtime.timestamp.replica import TimedReplica
 from actorstream.runtime.timestamp.source import MergedPartitions, TimedSourceUnit
 from actorstream.runtime.timestamp.unit import TimestampUnit
 from actorstream.runtime.unit import Unit
 from actorstream.runtime.wire import inherits
+from actorstream.topology.timestamp import TIMESTAMP
 from actorstream.windows.watermark import PartitionWatermarks
 
 if TYPE_CHECKING:
@@ -50,6 +52,7 @@ if TYPE_CHECKING:
     from actorstream.events.row_format import RowFormat
     from actorstream.runtime.compile import Job, Link
     from actorstream.runtime.pool.worker import ScheduledWorker
+    from actorstream.runtime.timestamp.gate_input import GateInput
     from actorstream.runtime.worker import Worker
     from actorstream.topology.graph import Edge
     from actorstream.topology.plan import PlannedReplica
@@ -59,9 +62,6 @@ if TYPE_CHECKING:
 def build_units(worker: Worker) -> list[Unit]:
     """The units of this worker's process, in topological order of their heads; fills `worker.by_bit`."""
     return _Builder(worker).build()
-
-
-UNITS_PER_SECOND = {"s": 1, "ms": 1_000, "us": 1_000_000, "ns": 1_000_000_000}
 
 
 class _Builder:
@@ -74,6 +74,7 @@ class _Builder:
         self.receivers: dict[int, ReceiveChannel] = {}
         self.numberings: dict[tuple[Unit, str], Numbering] = {}
         self.programs: dict[str, ProgramBuilder] = {}
+        self.gates: dict[str, GateInput] = {}
 
     def build(self) -> list[Unit]:
         job = self.job
@@ -84,6 +85,8 @@ class _Builder:
         incoming: dict[int, list[Link]] = defaultdict(list)
         for link in job.links:
             incoming[link.consumer].append(link)
+        ends = (self.senders, self.receivers, self._decoder_of)
+        self.gates = open_gates(self.worker, self.replicas.values(), incoming, *ends)
         for actor in job.programs:
             self._program(actor, incoming)
         for planned in mine:
@@ -178,10 +181,9 @@ class _Builder:
             return self._source_unit(head, planned, node.keys)
         links = [link for link in links if not link.edge.static]
         limit = job.pooled.get(node.name, 0)
-        timed_kind = PooledTimestampUnit if limit else TimestampUnit
-        timed = timestamp_unit(
-            self.worker, head, links, self.receivers, self._decoder_of, self._in_lane, timed_kind
-        )
+        kinds = (PooledTimestampUnit, PooledGateUnit) if limit else (TimestampUnit, GateUnit)
+        ways = (self.gates.get(head.name), self.receivers, self._decoder_of, self._in_lane)
+        timed = timed_unit(self.worker, head, links, *ways, kinds)
         if timed is not None:
             timed.follow_frontier = True
             for link in links:
@@ -308,6 +310,8 @@ class _Builder:
                 replica.edges[edge.output].append(self._direct(self.replicas[direct[0]], edge, unit))
                 continue
             links = [link for link in job.links if link.edge is edge and link.producer == planned.id]
+            if edge.consumer in self.gates and edge.order == TIMESTAMP:
+                links = [link for link in links if link.consumer == self.gates[edge.consumer].first]
             lanes = [self._lane(link, replica, unit) for link in links]
             for link in links:
                 self.worker.by_bit[link.channel.send_bit] = unit

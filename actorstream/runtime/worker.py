@@ -98,6 +98,11 @@ class Worker:
     def loop(self) -> asyncio.AbstractEventLoop:
         return self._loop
 
+    @property
+    def delays(self) -> bool:
+        """Whether hand-overs are delayed, as `[testing]` says."""
+        return self._delay_s > 0
+
     def ring(self, bit: int) -> None:
         """The doorbell of channels inside this process."""
         if self._delay_s:

@@ -53,10 +53,11 @@ class DeploySpec(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
     """Forward neighbours in one process are called directly."""
     pre_aggregation: Flag = True
     merge: Annotated[
-        Literal["channel", "operator", "shared"], Meta(description='"channel", "operator" or "shared"')
+        Literal["channel", "gate", "operator", "shared"],
+        Meta(description='"channel", "gate", "operator" or "shared"'),
     ] = "channel"
-    """Who merges inputs in timestamp order: the channels' reader; operators of their own, to be compared with it; or, of
-    rows that are broadcast to several replicas, one for all of these."""
+    """Who merges inputs in timestamp order: the channels' reader; operators of their own, to be compared with it. Of rows
+    that are broadcast to several replicas, one for all of these: a ScaleGate, which a pool has anyway, or an operator."""
     heartbeat_every: Duration = timedelta(milliseconds=50)
     edge_bytes: Bytes = 4 << 20
     """Budget per consumer input, in bytes, shared by its producers."""

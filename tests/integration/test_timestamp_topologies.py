@@ -83,7 +83,7 @@ def test_tied_rows_of_two_inputs_stay_in_rank_order_behind_several_replicas(
     assert rows(topology, deployment) == in_rank_order(rows_of(2, 700, 1, 40), expected)
 
 
-@pytest.mark.parametrize("merge", ["channel", "operator", "shared"])
+@pytest.mark.parametrize("merge", ["channel", "gate", "operator", "shared"])
 @pytest.mark.parametrize(
     "deployment",
     [
@@ -190,7 +190,7 @@ def random_deployment(dice: random.Random) -> dict[str, Any]:
     found["batch_size"] = dice.choice([1, 3, 64, 4096])
     found["edge_bytes"] = dice.choice([1024, 65536, 4 << 20])
     found["pipelining"] = dice.random() < 0.5
-    found["merge"] = dice.choice(["channel", "channel", "operator", "shared"])
+    found["merge"] = dice.choice(["channel", "gate", "operator", "shared"])
     if dice.random() < 0.5:
         found |= {"schedule": dice.choice(list(SCHEDULES)), "threads": dice.randint(0, 3)}
     if dice.random() < 0.4:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from actorstream.runtime.pool.unit import PooledUnit
+from actorstream.runtime.timestamp.gate_unit import GateUnit
 from actorstream.runtime.timestamp.unit import TimestampUnit
 from actorstream.runtime.unit import Status
 
@@ -61,3 +62,7 @@ class PooledTimestampUnit(PooledUnit, TimestampUnit):
             return None
         self.on_loop = True
         return Status.BUSY
+
+
+class PooledGateUnit(PooledTimestampUnit, GateUnit):
+    """The same, of what a gate gives."""

@@ -8,14 +8,18 @@ from typing import TYPE_CHECKING, Any
 
 from actorstream.ordering.none import NoOrder
 from actorstream.ordering.timestamp import TimestampGate
+from actorstream.runtime.timestamp.gate_input import GateInput
+from actorstream.runtime.timestamp.gate_lane import GateLane
+from actorstream.runtime.timestamp.gate_unit import GateReader, GateUnit
 from actorstream.runtime.timestamp.lane import TimestampInLane
 from actorstream.runtime.timestamp.ready_rows import ReadyRows
 from actorstream.runtime.timestamp.source import MOST_PARTITIONS, MergedPartitions
 from actorstream.runtime.timestamp.unit import TimestampUnit
 from actorstream.topology.timestamp import ORIGIN
+from actorstream.transports.local import local_channel
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable, Mapping
 
     from actorstream.runtime.compile import Job, Link
     from actorstream.runtime.operator_unit import InLane
@@ -23,49 +27,36 @@ if TYPE_CHECKING:
     from actorstream.runtime.worker import Worker
     from actorstream.topology.graph import GraphActor
     from actorstream.topology.plan import PlannedReplica
+    from actorstream.transports.base import ReceiveChannel, SendChannel
 
 UNITS_PER_SECOND = {"s": 1, "ms": 1_000, "us": 1_000_000, "ns": 1_000_000_000}
 
 
-def timestamp_unit(
+def timed_unit(
     worker: Worker,
     head: Replica,
     links: list[Link],
+    gate: GateInput | None,
     receivers: dict[int, Any],
     decoder: Callable[[Link], Any],
     side_lane: Callable[[int, Link], InLane],
-    kind: type[TimestampUnit] = TimestampUnit,
+    kinds: tuple[type[TimestampUnit], type[GateUnit]],
 ) -> TimestampUnit | None:
-    """The unit of a head with timestamp input, of some kind; None: it has none. `decoder`, `side_lane`: how other lanes
-    are made."""
+    """The unit of a head with timestamp input; None: it has none.
+
+    gate: that it reads with others. decoder, side_lane: how other lanes are made. kinds: without a gate, and with one."""
     job = worker.job
     plan = job.timestamp
     own = [link for link in links if link.edge.index in plan.edges]
     if not own:
         return None
-    counts = Counter(link.edge.index for link in own)
-    offsets = _offsets(job, head)
-    lanes = []
-    for index, link in enumerate(own):
-        producer = plan.producers[link.edge.producer]
-        several = counts[link.edge.index] > 1
-        lanes.append(
-            TimestampInLane(
-                index,
-                link.edge.name,
-                receivers[link.channel.id],
-                decoder(link),
-                local=not link.remote,
-                rank=link.edge.input,
-                columns=producer.columns if several and not producer.by_value else (),
-                by_value=several and producer.by_value,
-                shift=offsets[link.edge.input] if offsets else 0,
-            )
-        )
-    sides = [
-        side_lane(len(lanes) + number, link)
-        for number, link in enumerate(link for link in links if link.edge.index not in plan.edges)
-    ]
+    if gate is not None:
+        reader = GateReader(gate, len(gate.bits))
+        gate.bits.append(own[0].channel.receive_bit)
+        sides = _sides(job, links, 1, side_lane)
+        return kinds[1](worker, head, [reader], reader, sides, NoOrder(sides))
+    lanes = _lanes(job, head, own, receivers, decoder, TimestampInLane)
+    sides = _sides(job, links, len(lanes), side_lane)
     ties = max(len(lane.columns) for lane in lanes)
     schemas = {link.edge.input: job.wires[link.edge.index].plain for link in own}
     alike = len({schema.user.fingerprint for schema in schemas.values()}) == 1
@@ -82,9 +73,9 @@ def timestamp_unit(
     schema = next(iter(schemas.values())) if together else None
     for lane in lanes:
         lane.packs = schema if len(lanes) > 1 else None
-    gate = TimestampGate(lanes, [lane.rank for lane in lanes], ties)
+    merge = TimestampGate(lanes, [lane.rank for lane in lanes], ties)
     ready_rows = ReadyRows(
-        gate,
+        merge,
         lanes,
         batch_size=job.deploy.batch_size,
         wanted={rank: schema.system for rank, schema in schemas.items()},
@@ -92,7 +83,95 @@ def timestamp_unit(
         one_stream=one_stream,
         schema=schema,
     )
-    return kind(worker, head, lanes, gate, sides, NoOrder(sides), ready_rows)
+    return kinds[0](worker, head, lanes, merge, sides, NoOrder(sides), ready_rows)
+
+
+def _lanes(
+    job: Job,
+    head: Replica,
+    own: list[Link],
+    receivers: dict[int, Any],
+    decoder: Callable[[Link], Any],
+    kind: type[TimestampInLane],
+) -> list[Any]:
+    """The lanes of links in timestamp order, each of one replica that sends."""
+    producers = job.timestamp.producers
+    counts = Counter(link.edge.index for link in own)
+    offsets = _offsets(job, head)
+    lanes = []
+    for index, link in enumerate(own):
+        producer = producers[link.edge.producer]
+        several = counts[link.edge.index] > 1
+        lane = kind(
+            index,
+            link.edge.name,
+            receivers[link.channel.id],
+            decoder(link),
+            rank=link.edge.input,
+            columns=producer.columns if several and not producer.by_value else (),
+            by_value=several and producer.by_value,
+            shift=offsets[link.edge.input] if offsets else 0,
+        )
+        lane.local = not link.remote
+        lanes.append(lane)
+    return lanes
+
+
+def _sides(job: Job, links: list[Link], first: int, side_lane: Callable[[int, Link], InLane]) -> list[InLane]:
+    """The lanes of side inputs, numbered from `first` on."""
+    others = (link for link in links if link.edge.index not in job.timestamp.edges)
+    return [side_lane(first + number, link) for number, link in enumerate(others)]
+
+
+class _Bell:
+    """The doorbell of the channels into a gate, which are there before it."""
+
+    gate: GateInput
+
+    def ring(self, bit: int) -> None:
+        self.gate.ring(bit)
+
+
+def open_gates(
+    worker: Worker,
+    replicas: Iterable[Replica],
+    incoming: Mapping[int, list[Link]],
+    senders: dict[int, SendChannel],
+    receivers: dict[int, ReceiveChannel],
+    decoder: Callable[[Link], Any],
+) -> dict[str, GateInput]:
+    """The gates of this worker's actors whose replicas get the same rows. Who sends to them uses the channels to the first
+    replica, which `senders` and `receivers` have from now on.
+
+    incoming: by replica. decoder: how what comes on a channel becomes rows."""
+    job, found = worker.job, dict[str, GateInput]()
+    by_actor: dict[str, list[Replica]] = {}
+    for replica in replicas:
+        by_actor.setdefault(replica.name, []).append(replica)
+    for name, why_not in job.gates.items():
+        if why_not or name not in by_actor:
+            continue
+        heads, bell = by_actor[name], _Bell()
+        links = [link for link in incoming[heads[0].id] if link.edge.index in job.timestamp.edges]
+        for link in links:
+            ends = local_channel(link.channel, worker, bell)
+            senders[link.channel.id], receivers[link.channel.id] = ends
+        lanes = _lanes(job, heads[0], links, receivers, decoder, GateLane)
+        schema = job.wires[links[0].edge.index].plain
+        for lane in lanes:
+            lane.packs = schema
+        ties = max(len(lane.columns) for lane in lanes)
+        bell.gate = found[name] = GateInput(
+            worker,
+            lanes,
+            ties,
+            schema,
+            one_stream=type(heads[0].actor).one_stream,
+            readers=len(heads),
+            batch_size=job.deploy.batch_size,
+        )
+        bell.gate.first, bell.gate.row = heads[0].id, heads[0].row
+    return found
 
 
 def _offsets(job: Job, head: Replica) -> tuple[int, ...]:

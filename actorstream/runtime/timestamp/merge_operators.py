@@ -43,7 +43,7 @@ def merged_by_operators(graph: Graph, deploy: DeploySpec) -> Graph:
 
     An actor whose inputs differ in type, or that asks which of them a row came by, gets one operator for each input that
     comes from several replicas, and merges what these give."""
-    if deploy.merge == "channel" or not any(edge.order == TIMESTAMP for edge in graph.edges):
+    if deploy.merge in ("channel", "gate") or not any(edge.order == TIMESTAMP for edge in graph.edges):
         return graph
     shared = deploy.merge == "shared"
     with_late = behind_idle_sources(graph)

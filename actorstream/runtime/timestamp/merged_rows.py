@@ -48,24 +48,15 @@ class MergedRows:
         """A new batch of at most `room` rows."""
         self.rows, self._room = 0, room
         self._begun.clear()
-        places, at = [], 0
-        for field in self.schema.fields:
-            places.append(at)
-            at += -(-room * field.width // ALIGNMENT) * ALIGNMENT
-        memory = np.empty(at, np.uint8)
-        self._columns = [
-            memory[place : place + room * field.width].view(field.dtype)  # type: ignore[arg-type]
-            for place, field in zip(places, self.schema.fields)
-        ]
-        base = address_of(memory)
-        self._pour.begin([base + place for place in places])
+        self._columns, addresses = columns_for(self.schema, room)
+        self._pour.begin(addresses)
 
     def draw(self, lane: int, batch: Batch) -> None:
         """The rows of `lane` that are put next are of this batch, whose first row was the lane's first in the merge."""
         self._begun.append((batch.entry_min, batch.entry_max, batch.began))
         if self._sources[lane] is not batch:
             self._sources[lane] = batch
-            self._pour.draw(lane, self._addresses(batch))
+            self._pour.draw(lane, addresses_of(batch, self.schema, self._widths))
 
     def release(self, lane: int) -> None:
         """All rows of the batch that was drawn from `lane` have gone."""
@@ -80,15 +71,7 @@ class MergedRows:
         """The batch; those that it was put together from are needed no more."""
         schema, rows = self.schema, self.rows
         sparse = rows * SPARSE < self._room
-        made: list[Column | None] = []
-        for field, values in zip(schema.fields, self._columns):
-            data = values[:rows].copy() if sparse else values[:rows]
-            data.setflags(write=False)
-            made.append(Column(field, rows, None, data, None))
-        user = schema.user
-        count = len(user.fields)
-        batch = Batch(user, rows, made[:count])
-        batch._system = dict(zip(schema.system, made[count:]))  # type: ignore[arg-type]
+        batch = batch_of(schema, [each[:rows].copy() if sparse else each[:rows] for each in self._columns])
         least, greatest, began = zip(*self._begun)
         batch.entry_min = min(filter(None, least), default=0)
         batch.entry_max = max(greatest)
@@ -96,22 +79,47 @@ class MergedRows:
         self._columns, self.rows = [], 0
         return batch
 
-    def _addresses(self, batch: Batch) -> list[int] | np.ndarray:
-        """Where the first value of each column lies. The batch keeps the columns."""
-        jumbo, wire, schema = batch._jumbo, batch._wire, self.schema
-        if (
-            jumbo is not None
-            and wire is not None
-            and wire.fingerprint == schema.fingerprint
-            and jumbo.trusted
-        ):
-            found = np.array(layout_of(wire).offsets(jumbo.rows)[0], np.uint64)
-            found += self._widths * np.uint64(batch._first)
-            found += np.uint64(jumbo.address)
-            return found
-        count = len(schema.user.fields)
-        own = [address_of(batch.column(field.name).data) for field in schema.user.fields]
-        return own + [address_of(batch.system[field.name].data) for field in schema.fields[count:]]
+
+def columns_for(schema: Schema, rows: int) -> tuple[list[np.ndarray], list[int]]:
+    """Room for the columns of so many rows, in one piece of memory, and their addresses."""
+    places, at = [], 0
+    for field in schema.fields:
+        places.append(at)
+        at += -(-rows * field.width // ALIGNMENT) * ALIGNMENT
+    memory = np.empty(at, np.uint8)
+    columns = [
+        memory[place : place + rows * field.width].view(field.dtype)  # type: ignore[arg-type]
+        for place, field in zip(places, schema.fields)
+    ]
+    base = address_of(memory)
+    return columns, [base + place for place in places]
+
+
+def batch_of(schema: Schema, columns: list[np.ndarray]) -> Batch:
+    """A batch of columns that nobody changes any more: the user's fields, then the system columns."""
+    rows = len(columns[0])
+    made: list[Column | None] = []
+    for field, data in zip(schema.fields, columns):
+        data.setflags(write=False)
+        made.append(Column(field, rows, None, data, None))
+    user = schema.user
+    count = len(user.fields)
+    batch = Batch(user, rows, made[:count])
+    batch._system = dict(zip(schema.system, made[count:]))  # type: ignore[arg-type]
+    return batch
+
+
+def addresses_of(batch: Batch, schema: Schema, widths: np.ndarray) -> list[int] | np.ndarray:
+    """Where the first value of each column of a schema lies in a batch that has them, which keeps them. widths: uint64."""
+    jumbo, wire = batch._jumbo, batch._wire
+    if jumbo is not None and wire is not None and wire.fingerprint == schema.fingerprint and jumbo.trusted:
+        found = np.array(layout_of(wire).offsets(jumbo.rows)[0], np.uint64)
+        found += widths * np.uint64(batch._first)
+        found += np.uint64(jumbo.address)
+        return found
+    count = len(schema.user.fields)
+    own = [address_of(batch.column(field.name).data) for field in schema.user.fields]
+    return own + [address_of(batch.system[field.name].data) for field in schema.fields[count:]]
 
 
 def packed(batch: Batch, schema: Schema) -> Batch:

@@ -76,3 +76,37 @@ def test_a_wrong_topology_exits_with_2(run: Run, topology: Path) -> None:
     answer = run("plan", topology, "--set", "actors.split.inputs=[]")
     assert (answer.code, answer.out) == (2, "")
     assert "has no inputs" in answer.err
+
+
+GATED = """
+name = "gated"
+[actors.rows]
+type = "csv-source"
+path = "rows"
+schema = { at = "int64" }
+event_time = "at"
+replicas = 2
+[actors.first]
+type = "null-sink"
+inputs = [{ from = "rows", route = "broadcast", order = "timestamp" }]
+replicas = 2
+[actors.passed]
+type = "union"
+inputs = ["rows"]
+[actors.second]
+type = "null-sink"
+inputs = [{ from = "passed", route = "broadcast", order = "timestamp" }]
+replicas = 2
+"""
+
+
+def test_it_says_where_one_gate_merges_for_all_replicas_and_where_not_why(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "rows").mkdir()
+    for name in ("a.csv", "b.csv"):
+        (tmp_path / "rows" / name).write_text("at\n1\n")
+    file = tmp_path / "gated.toml"
+    file.write_text(GATED)
+    answer = run("plan", file, "--set", "deploy.merge=gate", "--set", "deploy.workers=1")
+    assert "first: one ScaleGate for all replicas\n" in answer.out
+    assert "second: each replica merges: it has one channel: there is nothing to merge\n" in answer.out
+    assert "ScaleGate" not in run("plan", file).out

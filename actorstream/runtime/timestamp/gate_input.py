@@ -1,0 +1,352 @@
+"""An input in timestamp order that all replicas of an actor in this process get: one ScaleGate for all (viper-scalegate
+section 3.3). Whichever thread comes by, of a producer that hands rows over or of a reader, puts what waits in the channels
+into the gate; readers take stretches out of it, each on its own thread.
+
+It decides nothing about order: native/src/scalegate.c does.
+"""
+
+from __future__ import annotations
+
+from threading import Lock
+from typing import TYPE_CHECKING, ClassVar, NamedTuple
+
+import numpy as np
+
+from actorstream.checkpoint.alignment import Alignment
+from actorstream.events.saved import SavedRows, save_rows, saved_rows
+from actorstream.native.scalegate import LEAVES, ScaleGate, Stretches
+from actorstream.native.stretches import Runs
+from actorstream.runtime.timestamp.gate_lane import GateLane, Run
+from actorstream.runtime.timestamp.kept import count_tied
+from actorstream.runtime.timestamp.lane import times_of
+from actorstream.runtime.timestamp.merged_rows import addresses_of, batch_of, columns_for
+from actorstream.runtime.timestamp.ready_rows import LEAST_MERGED, LONG_RUN
+from actorstream.runtime.timestamp.ready_rows import cut as part_of
+from actorstream.transports.base import DATA, FRONTIER_MIN, FrameKind
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from actorstream.events.batch import Batch
+    from actorstream.events.schema import Schema
+    from actorstream.native.scalegate import View
+    from actorstream.runtime.worker import Worker
+
+RUNS = 64
+"""Runs of each source that may be in the gate."""
+MOST_STRETCHES = 1 << 16
+
+
+Found = list[tuple["Batch", str]]
+"""Batches, and the name of the input that each is of."""
+
+
+class Made(NamedTuple):
+    """What one reader has made of stretches, for the others too."""
+
+    end: int
+    """The stretch behind them."""
+    batches: Found
+
+
+class GateInput:
+    """The channels, the gate, and what is known of both.
+
+    Who may touch what: `made` and what a reader is given belong to the readers' threads; all else to whoever holds `_entry`,
+    which nobody waits for: who finds it taken has the holder go round again.
+
+    Args:
+        lanes: one for each replica that sends.
+        ties: columns that tell tied rows of one rank apart.
+        schema: of the rows of all lanes, with the system columns to keep; of fixed width.
+        one_stream: whether rows of several inputs may become one batch.
+        readers: how many.
+    """
+
+    most_tied: ClassVar[int] = 64 << 20
+    """Bytes of each lane that wait in memory for their tie; beyond it rows are spilled to a file."""
+
+    def __init__(
+        self,
+        worker: Worker,
+        lanes: list[GateLane],
+        ties: int,
+        schema: Schema,
+        *,
+        one_stream: bool,
+        readers: int,
+        batch_size: int,
+    ) -> None:
+        self.worker, self.lanes, self.ties, self.schema = worker, lanes, ties, schema
+        self.batch_size = max(batch_size, LEAST_MERGED)
+        self.room = min(MOST_STRETCHES, 1 << (self.batch_size - 1).bit_length())
+        self.gate = ScaleGate(
+            [lane.rank for lane in lanes],
+            readers,
+            runs=RUNS,
+            stretches=min(MOST_STRETCHES, 4 * self.room),
+            ties=ties,
+        )
+        self.made: dict[int, Made] = {}
+        """First stretch -> what was made of it and those behind it; until all readers have passed it."""
+        self.positions = [0] * readers
+        """Stretches that each reader was given."""
+        self.seen = (0, FRONTIER_MIN)
+        """As of the last look: stretches, and a time below which no row comes in later ones."""
+        self.alignment = Alignment(lanes)
+        self.barrier: int | None = None
+        """A barrier that all lanes have brought: nothing comes in until all readers have passed it."""
+        self.at: int | None = None
+        """The stretch that it stands before, once that is known."""
+        self.passing: set[int] = set()
+        """Readers that have not passed it."""
+        self.is_over = False
+        """Whether all lanes have ended, and no rows wait beside the gate."""
+        self.bits: list[int] = []
+        """Doorbell bits of the readers."""
+        self.first = 0
+        """The replica that reads first; its channels are the lanes'."""
+        self.row: np.ndarray | None = None
+        """Its counters."""
+        self._pending: list[list[Batch]] = []
+        self._saved: list[list[SavedRows]] | None = None
+        self._widths = np.array([field.width for field in schema.fields], np.uint64)
+        inputs = [0 if one_stream else lane.rank for lane in lanes]
+        self._runs = Runs(len(lanes) * RUNS, [field.width for field in schema.fields], inputs)
+        self._batches: list[Batch | None] = [None] * (len(lanes) * RUNS)
+        self._waited = LEAVES
+        self._told: tuple[object, ...] = ()
+        self._error: BaseException | None = None
+        self._is_restored = False
+        self._entry = Lock()
+        self._asked = False
+
+    # -- what comes in
+
+    def ring(self, bit: int) -> None:
+        """The doorbell of the channels: something was handed over, or promised. On the thread of who did."""
+        if self.worker.delays:
+            self._tell()
+            return
+        try:
+            self.intake()
+        except BaseException as error:
+            self._error = error  # it is the readers', not the producer's
+            self._tell()
+
+    def intake(self) -> None:
+        """Puts what waits into the gate, and tells the readers of what has come of it; or has the thread do it that is at
+        it already. Who has taken stretches calls it before he rests: he may have merged more."""
+        if self._error is not None:
+            raise self._error
+        self._asked = True
+        while self._asked and self._entry.acquire(blocking=False):
+            try:
+                self._asked = False
+                self._round()
+            finally:
+                self._entry.release()
+
+    def _round(self) -> None:
+        gate, lanes = self.gate, self.lanes
+        if self.at is not None and not self.passing:
+            self.barrier = self.at = self._saved = None
+            self._pending = []
+        for lane in lanes:
+            self._release(lane)
+            self._take(lane)
+        view = gate.look()
+        while view is not None and self.barrier is None and self._relieve(view):
+            for lane in lanes:
+                self._take(lane)
+            view = gate.look()
+        if view is not None:
+            self._see(view)
+        for start in [each for each in list(self.made) if each < min(self.positions)]:
+            self.made.pop(start, None)
+        told = (*self.seen, self.at, self.barrier, self.is_over)
+        if told != self._told:
+            self._told = told
+            self._tell()
+
+    def _release(self, lane: GateLane) -> None:
+        """All readers have passed some runs."""
+        passed = self.gate.acknowledged(lane.index)
+        for run in range(lane.gone, passed):
+            self._batches[lane.index * RUNS + run % RUNS] = None
+        lane.release_runs(passed)
+
+    def _see(self, view: View) -> None:
+        self.seen = (view.logged, view.reached)
+        self.is_over = view.reached == LEAVES and all(lane.over for lane in self.lanes)
+        if self.barrier is not None and self.at is None and not view.is_full:
+            self._pending = [lane.pending(*self.gate.gone(lane.index)) for lane in self.lanes]
+            self.at = view.logged
+        if self.row is not None and any(lane.buffered for lane in self.lanes):
+            count_tied(self.lanes, self.row)  # type: ignore[arg-type]
+
+    def _tell(self) -> None:
+        for bit in self.bits:
+            self.worker.ring(bit)
+
+    def _take(self, lane: GateLane) -> None:
+        """Takes in what waits in a lane, as far as there is room for it."""
+        gate, channel = self.gate, lane.channel
+        while not lane.held and not lane.over and self.barrier is None:
+            while lane.waits and self._has_room(lane):
+                if not lane.behind:
+                    lane.take_back(lane.spill.take())
+                self._add(lane, lane.behind.popleft(), 0)
+            if lane.ended:
+                if lane.waits:
+                    return
+                lane.over = True
+                gate.promise(lane.index, LEAVES)
+                return
+            bound = channel.frontier(0)  # before the head: what it covers is there
+            head = channel.peek(lane.open)
+            if head is None:
+                if not lane.waits:
+                    gate.promise(lane.index, bound)
+                return
+            if head.kind != DATA:
+                self._mark(lane, head.kind, head.barrier)
+            elif not lane.waits and self._has_room(lane):
+                self._add(lane, *lane.fetch())
+            elif lane.crowded and (lane.last == self._waited or self.alignment.barrier is not None):
+                lane.buffer()
+                self._put_behind(lane, lane.fetch()[0])
+            else:
+                return
+
+    def _has_room(self, lane: GateLane) -> bool:
+        """Whether one more run of a lane may be in the gate; the first one always."""
+        runs = lane.added - lane.gone
+        return runs == 0 or (runs < RUNS and lane.buffered <= self.most_tied)
+
+    def _add(self, lane: GateLane, batch: Batch, frames: int) -> None:
+        if not batch.rows:
+            lane.buffer()
+            return
+        times = times_of(batch)
+        ties = lane.ties(batch, self.ties)
+        reference = lane.index * RUNS + lane.added % RUNS
+        marks = (batch.entry_min, batch.entry_max, batch.began)
+        self._runs.put(reference, addresses_of(batch, self.schema, self._widths), marks)
+        self._batches[reference] = batch
+        lane.runs.append(Run(batch, frames, (times, *ties)))
+        lane.added += 1
+        lane.last = max(lane.last, int(times[-1]))
+        added = self.gate.add(lane.index, times, reference, ties)
+        assert added, "there is room for the run"
+
+    def _put_behind(self, lane: GateLane, batch: Batch) -> None:
+        """Rows leave their channel, and wait until there is room in the gate."""
+        lane.consume_open()
+        if not batch.rows:
+            return
+        lane.last = int(times_of(batch)[-1])
+        self._keep(lane, batch)
+
+    def _keep(self, lane: GateLane, batch: Batch) -> None:
+        """Rows that have left their channel wait in memory, or in a file."""
+        if lane.spill or lane.buffered > self.most_tied:
+            lane.spill.put(batch)
+        else:
+            lane.take_back(batch)
+
+    def _relieve(self, view: View) -> bool:
+        """Lets rows leave their channels that are all tied at the time that is waited on, or, while a barrier is aligned, all
+        that came before it. Whether something waits behind them."""
+        self._waited, aligns, found = view.waited, self.alignment.barrier is not None, False
+        for lane in self.lanes:
+            lane.crowded = not lane.held and not lane.ended and (aligns or lane.last == view.waited)
+            if lane.crowded:
+                lane.buffer()
+                found = found or lane.channel.peek() is not None
+        return found
+
+    # -- marks
+
+    def _mark(self, lane: GateLane, kind: int, barrier: int) -> None:
+        """Takes a barrier or end mark off a channel."""
+        lane.buffer()
+        lane.consume()
+        if kind == FrameKind.BARRIER:
+            complete = self.alignment.deliver(lane, barrier)
+        else:
+            lane.ended = True
+            complete = self.alignment.ended(lane)
+        if complete is not None:
+            self.passing = set(range(len(self.positions)))
+            self.barrier = complete
+
+    def passed(self, reader: int) -> None:
+        """A reader has passed the barrier."""
+        self.passing.discard(reader)
+        self.intake()
+
+    def saved(self) -> list[list[SavedRows]]:
+        """By lane, the rows before the barrier that no reader has got. On the loop's thread."""
+        if self.at is None:
+            return [[] for _ in self.lanes]
+        if self._saved is None:
+            self._saved = [
+                [*map(save_rows, rows), *lane.spill.saved()] for lane, rows in zip(self.lanes, self._pending)
+            ]
+        return self._saved
+
+    def take_back(self, kept: list[list[SavedRows]], schemas: Mapping[str, Schema]) -> None:
+        """Puts the rows where they were; those of the first reader, for all have kept the same."""
+        if self._is_restored:
+            return
+        self._is_restored = True
+        for lane, rows in zip(self.lanes, kept, strict=True):
+            for each in rows:
+                self._keep(lane, saved_rows(schemas[lane.input], each))
+
+    # -- what goes out
+
+    def read(self, reader: int, into: Stretches) -> Found:
+        """The next rows in order, about a batch; none: nothing is ready. The reader's thread."""
+        at, made, gate = self.positions[reader], self.made, self.gate
+        found = made.get(at)
+        if found is None:
+            behind = [start for start in list(made) if start > at]
+            gate.give(reader, into, min(behind) - at if behind else self.room, self.batch_size)
+            if not into.count:
+                return []
+            found = Made(at + into.count, self._batches_of(into))
+            made.setdefault(at, found)
+        else:  # another reader has made it
+            gate.give(reader, into, found.end - at)
+        self.positions[reader] = found.end
+        gate.acknowledge(reader)
+        return found.batches
+
+    def _batches_of(self, stretches: Stretches) -> Found:
+        """Stretches that a reader was given and has not acknowledged, as slices, or put together."""
+        found: Found = []
+        at = 0
+        while at < stretches.count:
+            count, rows = self._runs.cut(stretches, at, LONG_RUN, self.batch_size)
+            first = stretches[at]
+            lane = self.lanes[first.source]
+            if count == 1:
+                batch = self._batches[first.reference]
+                assert batch is not None
+                found.append((part_of(batch, first.first, rows), lane.input))
+            else:
+                columns, addresses = columns_for(self.schema, rows)
+                self._runs.pour(stretches, at, count, addresses)
+                made = batch_of(self.schema, columns)
+                made.entry_min, made.entry_max, made.began = self._runs.marks(stretches, at, count)
+                found.append((made, lane.input))
+            at += count
+        return found
+
+    def statistics(self) -> dict[str, int]:
+        """Rows in the gate and behind it, about."""
+        runs = [run.batch.rows for lane in self.lanes for run in list(lane.runs)]
+        behind = [batch.rows for lane in self.lanes for batch in list(lane.behind)]
+        return {"rows": sum(runs) + sum(behind), "behind": sum(behind)}

@@ -1,0 +1,78 @@
+"""Which inputs in timestamp order go through one ScaleGate for all replicas of their actor. Pure decisions."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from actorstream.native.merge import MOST_TIES
+from actorstream.runtime.idleness import behind_idle_sources
+from actorstream.runtime.pool.pooling import has_pool
+
+if TYPE_CHECKING:
+    from actorstream.checkpoint.checkpoint import Checkpoint
+    from actorstream.runtime.compile import Job, Link
+    from actorstream.topology.deploy import DeploySpec
+    from actorstream.topology.graph import Edge, GraphActor
+
+MOST = 1024
+"""Sources, and readers, of a gate (native/include/scalegate.h)."""
+
+
+def wants_gates(deploy: DeploySpec) -> bool:
+    """Whether a deployment asks for gates: by name, or where threads of a pool run the readers."""
+    return deploy.merge == "gate" or (deploy.merge == "channel" and has_pool(deploy))
+
+
+def gates(job: Job) -> dict[str, str]:
+    """Actors several replicas of which get the same rows in timestamp order -> why each of these merges them itself; "": one
+    gate does for all. None at all if the deployment does not ask for gates."""
+    if not wants_gates(job.deploy):
+        return {}
+    incoming: dict[str, list[Link]] = defaultdict(list)
+    for link in job.links:
+        incoming[link.edge.consumer].append(link)
+    late = behind_idle_sources(job.graph)
+    found = {}
+    for name, actor in job.graph.actors.items():
+        timed = [edge for edge in actor.inputs if edge.index in job.timestamp.edges and not edge.static]
+        if actor.replicas > 1 and timed and all(edge.route == "broadcast" for edge in timed):
+            links = [link for link in incoming[name] if link.edge in timed]
+            found[name] = _why_not(job, actor, timed, links, name in late)
+    return found
+
+
+def _why_not(job: Job, actor: GraphActor, timed: list[Edge], links: list[Link], is_late: bool) -> str:
+    lanes = {(link.edge.index, link.producer) for link in links}
+    if len(lanes) == 1:
+        return "it has one channel: there is nothing to merge"
+    if len({link.channel.receiver for link in links}) > 1 or any(link.remote for link in links):
+        return "not all of its replicas and their producers are in one process"
+    if is_late:
+        return "a source before it has an idle_timeout: each replica has late rows of its own"
+    schemas = [job.wires[edge.index].plain for edge in timed]
+    if len({schema.fingerprint for schema in schemas}) > 1 or not schemas[0].fixed:
+        return "its rows are of several types or of no fixed width"
+    producers = [job.timestamp.producers[edge.producer] for edge in timed]
+    if any(
+        each.by_value and job.graph.actors[edge.producer].replicas > 1 for each, edge in zip(producers, timed)
+    ):
+        return "tied rows of windows are ordered by what is in them"
+    if len(lanes) > MOST or actor.replicas > MOST or max(len(each.columns) for each in producers) > MOST_TIES:
+        return f"a gate has at most {MOST} sources and readers"
+    if job.restored is not None and not _agree(job.restored, actor.name):
+        return "its replicas had got different rows at the checkpoint that the run goes on from"
+    return ""
+
+
+def _agree(checkpoint: Checkpoint, actor: str) -> bool:
+    """Whether the same rows waited for all replicas of an actor."""
+    states = [
+        msgspec.msgpack.decode(each.state, strict=False)
+        for each in checkpoint.replicas
+        if each.actor == actor
+    ]
+    waiting = [(state.get("unit") or {}).get("lanes") for state in states]
+    return all(each == waiting[0] for each in waiting)

@@ -1,0 +1,211 @@
+"""One gate for several readers: threads that hand over and read whenever they like get one sequence each."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from random import Random
+from typing import Any
+
+import numpy as np
+import pytest
+
+from actorstream.events.batch import Batch
+from actorstream.runtime.pool.timestamp_unit import PooledGateUnit
+from actorstream.runtime.timestamp.gate_input import RUNS
+from actorstream.runtime.unit import Status
+from actorstream.topology.builder import Topology
+from actorstream.transports.base import FrameKind
+from tests.integration.parts import Collect
+from tests.integration.timestamp_parts import PooledTicks, Tick, Ticks
+from tests.unit.runtime.pool.pooled_worker import EVERYTHING, PooledWorker, Thrown
+
+READERS = 3
+Sent = tuple[int, int]
+"""Event time and number of a row."""
+
+
+class Gated(PooledWorker):
+    """first, second -> readers, which all get all rows -> out, a replica each."""
+
+    def __init__(self, readers: int = READERS, **deploy: Any) -> None:
+        topology = Topology("gated")
+        first, second = (topology.source(Ticks, name=name, count=0) for name in ("first", "second"))
+        read, other = (each.broadcast().ordered("timestamp") for each in (first, second))
+        merged = read.through(PooledTicks, other, name="reader", replicas=readers)
+        merged.forward().into(Collect, name="out", replicas=readers)
+        super().__init__(topology, **deploy)
+        self.readers = [self.unit("reader", number) for number in range(readers)]
+        assert all(isinstance(each, PooledGateUnit) for each in self.readers)
+        self.gate = self.readers[0].reader.gate
+
+    def give(self, source: str, *given: Sent) -> None:
+        """One jumbo tuple of a source."""
+        times, numbers = (np.array(column, np.int64) for column in zip(*given))
+        zeros = np.zeros(len(given), np.int64)
+        unit = self.unit(source)
+        rows = {"t": times, "who": zeros, "part": zeros, "n": numbers, "key": numbers % 7}
+        unit.head.forward(Batch.of_columns(Tick, rows))
+        unit.flush()
+
+    def got(self, number: int) -> list[Sent]:
+        """Takes what waits behind a reader."""
+        found: list[Sent] = []
+        (lane,) = self.unit("out", number).in_lanes
+        while (frame := lane.channel.peek()) is not None and frame.kind == FrameKind.DATA:
+            found += [(event.t, event.n) for event in lane.decode(frame).events()]
+            lane.channel.consume()
+        return found
+
+
+def sequences(seed: int, count: int) -> tuple[dict[str, list[Sent]], list[Sent]]:
+    """Rows of each source, with many ties, and of both in order."""
+    dice = Random(seed)
+    given = {
+        name: sorted((dice.randrange(count // 4), number) for number in range(count))
+        for name in ("first", "second")
+    }
+    expected = sorted((t, name, n) for name, rows in given.items() for t, n in rows)
+    return given, [(t, n) for t, _, n in expected]
+
+
+def test_all_readers_get_what_is_ready_and_the_same_batches() -> None:
+    worker = Gated()
+    worker.give("first", (1, 0), (5, 1))
+    worker.give("second", (2, 2), (7, 3))
+    for number in range(READERS):
+        worker.run("reader", number)
+        assert worker.got(number) == [(1, 0), (2, 2), (5, 1)]
+    worker.promise(8, "first")
+    for number in range(READERS):
+        worker.run("reader", number)
+        assert worker.got(number) == [(7, 3)]
+    worker.gate.intake()
+    assert worker.gate.made == {}, "nobody needs any more what was made for the first"
+
+
+def test_the_slowest_reader_holds_the_sources_back_and_nobody_else_does() -> None:
+    worker = Gated(batch_size=1, edge_bytes=1)
+    worker.promise(100, "second")
+    worker.give("first", (1, 0))
+    worker.give("first", (2, 1))
+    assert worker.unit("first").blocked
+    for number in (0, 1):
+        worker.run("reader", number)
+        assert worker.got(number) == [(1, 0)]
+    assert not worker.unit("first").unblock()
+    worker.run("reader", 2)
+    assert worker.unit("first").unblock()
+
+
+def test_tied_rows_leave_their_channel_beyond_what_the_gate_has_room_for() -> None:
+    worker = Gated(batch_size=1, edge_bytes=1)
+    worker.give("first", (1, 0))
+    worker.promise(3, "first")
+    rows = [(3, number) for number in range(2 * RUNS)]
+    for each in rows:
+        worker.give("second", each)
+        worker.run("reader")
+        assert worker.unit("second").unblock()
+    lane = worker.gate.lanes[1]
+    assert (lane.channel.waiting(), lane.added - lane.gone, len(lane.behind)) == (0, RUNS, RUNS)
+    worker.promise(4, "first")
+    worker.promise(4, "second")
+    found: list[list[Sent]] = [[] for _ in range(READERS)]
+    while min(map(len, found)) < 1 + len(rows):
+        for number, own in enumerate(found):
+            worker.run("reader", number)
+            own += worker.got(number)
+    assert found == [[(1, 0), *rows]] * READERS
+
+
+@pytest.mark.parametrize("edge_bytes", [1, 4 << 20])
+@pytest.mark.parametrize("seed", range(3))
+def test_turns_whenever_they_come_give_every_reader_one_sequence(seed: int, edge_bytes: int) -> None:
+    worker, dice = Gated(edge_bytes=edge_bytes), Random(seed)
+    left, expected = sequences(seed, 60)
+    found: list[list[Sent]] = [[] for _ in range(READERS)]
+    while any(len(own) < len(expected) for own in found):
+        name = dice.choice(["first", "second"])
+        if worker.unit(name).unblock():
+            rows, left[name] = left[name][:5], left[name][5:]
+            if rows:
+                worker.give(name, *rows)
+            else:
+                worker.promise(1000, name)
+        number = dice.randrange(READERS)
+        worker.run("reader", number)
+        if dice.random() < 0.5:
+            found[number] += worker.got(number)
+    assert found == [expected] * READERS
+
+
+@pytest.fixture
+def quick_switches() -> Iterator[None]:
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(2e-5)
+    yield
+    sys.setswitchinterval(before)
+
+
+@pytest.mark.usefixtures("quick_switches")
+@pytest.mark.parametrize(("edge_bytes", "count"), [(1, 300), (4 << 20, 2000)])
+def test_threads_that_hand_over_and_read_side_by_side_give_every_reader_one_sequence(
+    edge_bytes: int, count: int
+) -> None:
+    worker = Gated(edge_bytes=edge_bytes, batch_size=16)
+    left, expected = sequences(7, count)
+
+    def send(name: str) -> None:
+        unit, rows = worker.unit(name), left[name]
+        for first in range(0, len(rows), 10):
+            while not unit.unblock():
+                """Until the slowest reader has made room."""
+            worker.give(name, *rows[first : first + 10])
+        while not unit.unblock():
+            """The last rows go, too."""
+        worker.promise(10_000, name)
+
+    def read(number: int) -> list[Sent]:
+        found: list[Sent] = []
+        while len(found) < len(expected):
+            worker.run("reader", number)
+            found += worker.got(number)
+        return found
+
+    calls: list[Any] = [lambda name=name: send(name) for name in left]
+    calls += [lambda number=number: read(number) for number in range(READERS)]
+    assert Thrown(*calls).join()[2:] == [expected] * READERS
+
+
+def test_a_barrier_lets_nothing_in_until_all_readers_have_passed_it() -> None:
+    worker = Gated()
+    for source in ("first", "second"):
+        worker.give(source, (1, 0), (4, 1))
+        worker.promise(4, source)
+        worker.mark(FrameKind.BARRIER, 1, source)
+        worker.give(source, (6, 2))
+    saved = []
+    for number, unit in enumerate(worker.readers):
+        worker.run("reader", number)
+        assert unit.on_loop
+        assert unit.turn(EVERYTHING) == (0, 0)
+        while not unit.barrier:
+            assert unit.step() is not Status.DONE
+        before = worker.got(number)
+        assert before == [(1, 0), (1, 0), (4, 1)], "the other row at 4 waits for what may come at its time"
+        (lane,) = worker.unit("out", number).in_lanes
+        assert lane.channel.peek().kind == FrameKind.BARRIER
+        lane.channel.consume()
+        if number < READERS - 1:
+            saved.append(worker.gate.saved())
+            assert worker.gate.passing == set(range(number + 1, READERS))
+            worker.run("reader", number)
+            assert worker.got(number) == []
+    assert all(each == saved[0] for each in saved)
+    assert [len(rows) for rows in saved[0]] == [0, 1]
+    for source in ("first", "second"):
+        worker.promise(9, source)
+    for number in range(READERS):
+        worker.run("reader", number)
+        assert worker.got(number) == [(4, 1), (6, 2), (6, 2)]
