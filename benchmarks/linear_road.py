@@ -228,7 +228,7 @@ def measured(
 def broadcast(merge: str, injectors: int, readers: int, seconds: float) -> float:
     """Position reports a second that each of some readers in one process got in order, in jumbo tuples of 1,024 rows.
 
-    merge: as a deployment says it: "channel", each reader merges; "shared", one merge for all."""
+    merge: as a deployment says it: "channel", each reader merges; "gate", one ScaleGate for all; "shared", one operator."""
     with tempfile.TemporaryDirectory(prefix="actorstream-benchmark-") as folder:
         into = Path(folder)
         made = Topology("broadcast")

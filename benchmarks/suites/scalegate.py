@@ -20,6 +20,8 @@ KINDS = {
 }
 """Rows in a jumbo tuple, whether times alternate row by row, rows of a run in all, and of one under --quick."""
 
+MERGES = ("channel", "gate", "shared")
+
 
 def suite(settings: Settings) -> Suite:
     probes = []
@@ -35,7 +37,7 @@ def suite(settings: Settings) -> Suite:
             )
         )
     seconds = 0.2 if settings.quick else 0.5
-    for (sources, readers), merge in product(product((2, 4), (2, 4)), ("channel", "shared")):
+    for (sources, readers), merge in product(product((2, 4), (2, 4)), MERGES):
         run = partial(job.call, "benchmarks.linear_road:broadcast", injectors=sources, readers=readers)
         name = f"broadcast-{sources}-{readers}"
         probes.append(
@@ -43,14 +45,14 @@ def suite(settings: Settings) -> Suite:
                 f"{name}-{merge}",
                 "tuples/s",
                 partial(run, merge=merge, seconds=seconds),
-                against=f"{name}-channel" if merge == "shared" else None,
+                against=f"{name}-channel" if merge != "channel" else None,
             )
         )
     notes = (
         f"alternating, runs: jumbo tuples of {JUMBO:,} rows; times alternate row by row, or whole jumbo tuples do",
         "single: jumbo tuples of one row; cases end with the number of sources and of readers, a thread each",
         "broadcast: a topology in one process whose readers are replicas that get all rows: each merges the sources "
-        '(channel), or one operator does for all (merge = "shared")',
+        '(channel), or one ScaleGate does for all (merge = "gate"), or one operator (merge = "shared")',
     )
     return Suite("scalegate", tuple(probes), notes, summary=summary)
 
