@@ -20,7 +20,7 @@ LENDING = (
     *("as_lookup_find", "as_lookup_match", "as_lookup_pairs", "as_lookup_expand"),
     *("as_groups_find", "as_panes_add", "as_panes_take", "as_sessions_add", "as_sessions_due"),
     *("as_hash_column", "as_partition_hash", "as_partition_key"),
-    *("as_pool_help", "as_pool_settle"),
+    *("as_pool_help", "as_pool_settle", "as_pool_run"),
     *("as_draw_integers", "as_draw_ranks", "as_draw_units", "as_ysb_integers", "as_ysb_texts", "as_ysb_wide"),
 )
 """Functions long enough that another thread of a pool may run Python meanwhile (include/baton.h)."""

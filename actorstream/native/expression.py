@@ -102,6 +102,11 @@ class Program:
         self._outs = ffi.cast("void *const *", self._memory + 40 * columns)
         self._counts = ffi.cast("int64_t *", self._memory + 40 * columns + 8 * outputs)
 
+    @property
+    def address(self) -> int:
+        """Of the `as_expression`, which lives as long as this object."""
+        return int(ffi.cast("uintptr_t", self._program))
+
     def twin(self) -> Program:
         """The same program with memory of its own, as a job of a pool (native/pool.py)."""
         made = copy(self)

@@ -103,6 +103,11 @@ class Lookup:
             self._checked(count, rows)
         return both[:count], both[rows : rows + count]
 
+    @property
+    def address(self) -> int:
+        """Of the `as_lookup`, which lives as long as this object."""
+        return int(_cast("uintptr_t", self._lookup))
+
     def pairs(self, found: Rows, *, outer: bool = False) -> int:
         """How many pairs `expand` makes."""
         return lib.as_lookup_pairs(self._lookup, _numbers(found), len(found), outer)  # type: ignore[no-any-return]
@@ -136,6 +141,11 @@ class Lookup:
                 f"{self.columns}; allowed: the same kinds (integers of any width), an index for one column only"
             )
         return count
+
+
+def address_of_kinds(hows: Any) -> int:
+    """Where what `kinds` has made lies, for as long as that lives."""
+    return int(_cast("uintptr_t", hows))
 
 
 def kinds(hows: Sequence[int]) -> Any:

@@ -16,6 +16,11 @@ EXPRESSION: int = int(ffi.cast("uintptr_t", ffi.addressof(lib, "as_expression_jo
 """The function of a job whose context is an `as_expression_work`."""
 
 
+def make_job(function: int, context: int) -> Any:
+    """`as_pool_job *` of a C function and its context, by their addresses."""
+    return ffi.new("as_pool_job *", (function, ffi.cast("void *", context), 0, 0, 0, 0))
+
+
 class KernelStatistics(NamedTuple):
     """`jobs`: run by threads of the pool; `helped`: by the loop's; `turns`: times that a thread took an operator's jobs;
     `sleeps`: of threads; `rung`: times that the loop was told."""
@@ -108,6 +113,11 @@ class KernelPool:
     def help(self) -> bool:
         """Runs one job; whether there was one."""
         return bool(lib.as_pool_help(self._pool) == lib.AS_OK)
+
+    @staticmethod
+    def run(job: Any) -> None:
+        """Runs a job that was not submitted, here and now."""
+        lib.as_pool_run(job)
 
     def settle(self, lane: int) -> None:
         """Helps, and waits, until all jobs of a lane have left."""

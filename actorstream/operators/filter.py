@@ -13,6 +13,7 @@ from actorstream.actors.actor import Actor
 from actorstream.errors import Problem
 from actorstream.events.batch import Batch
 from actorstream.events.schema import Schema
+from actorstream.operators.chain import LinkedRows, Linking, UnlinkedError
 from actorstream.operators.checks import one_of, same_inputs
 from actorstream.operators.compiled import Compiled
 from actorstream.operators.expressions import ExpressionError, RowErrors, compile_condition
@@ -65,6 +66,12 @@ class Filter(Actor):
             return batch if len(index) == batch.rows else batch.selection(index)
 
         return self._jobs.of(batch.schema)(batch, kept)
+
+    def link(self, chain: Linking, rows: LinkedRows) -> LinkedRows:
+        """`on_batch` as a step of a chain; UnlinkedError: it is none."""
+        if self.where is None:
+            raise UnlinkedError
+        return compile_condition(self.where, rows.schema).link_rows(chain, rows)
 
     def _compile_job(self, schema: Schema) -> Preparing:
         if self.where is not None:

@@ -15,6 +15,7 @@ from actorstream.events.batch import Batch
 from actorstream.events.column import Column
 from actorstream.events.fields import Field
 from actorstream.events.schema import Schema
+from actorstream.operators.chain import LinkedRows, Linking, UnlinkedError
 from actorstream.operators.checks import one_of, same_inputs
 from actorstream.operators.compiled import Compiled
 from actorstream.operators.expressions import (
@@ -84,6 +85,18 @@ class Map(Actor):
     def prepare(self, batch: Batch) -> Prepared | None:
         """`on_batch` as a kernel for a pool; None: it is none."""
         return self._jobs.of(batch.schema)(batch) if batch.rows else None
+
+    def link(self, chain: Linking, rows: LinkedRows) -> LinkedRows:
+        """`on_batch` as a step of a chain; UnlinkedError: it is none."""
+        if self.function is not None or self.native is not None:
+            raise UnlinkedError
+        made = self._schema(rows.schema)
+        wanted = {name: text for name, text in self.set.items() if name in made}
+        columns = dict(rows.columns)
+        if wanted:
+            expressions = {name: compile_expression(text, rows.schema) for name, text in wanted.items()}
+            columns |= zip(wanted, Projection(expressions).link(chain, rows))
+        return LinkedRows(rows.number, made, {name: columns[name] for name in made.names()})
 
     def _compile_job(self, schema: Schema) -> Callable[[Batch], Prepared | None]:
         made = None if self.function is not None else self._schema(schema)

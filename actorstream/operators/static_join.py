@@ -14,6 +14,7 @@ from actorstream.errors import Problem
 from actorstream.events.batch import Batch
 from actorstream.events.jumbo import decode, from_bytes, to_bytes
 from actorstream.events.schema import Schema
+from actorstream.operators.chain import LinkedRows, Linking
 from actorstream.operators.checks import same_inputs
 from actorstream.operators.joining.fields import others
 from actorstream.operators.joining.keys import Pairs, key_pairs, key_problems
@@ -106,6 +107,12 @@ class StaticJoin(Actor):
         if self._join is None:
             self._join = self._made(self._whole_table())
         return self._join(batch) if batch.rows else None
+
+    def link(self, chain: Linking, rows: LinkedRows) -> LinkedRows:
+        """`on_batch` as a step of a chain, once the table is known; UnlinkedError: it is none."""
+        if self._join is None:
+            self._join = self._made(self._whole_table())
+        return self._join.link(chain, rows)
 
     def twin(self) -> StaticJoin:
         """An instance for one more thread, once the table is known: of the same table and lookup."""

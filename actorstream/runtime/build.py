@@ -201,6 +201,8 @@ class _Builder:
                 unit = ExclusiveUnit(worker, head, lanes, gate)
         elif unit is None:
             unit = OperatorUnit(self.worker, head, lanes, gate)
+            if node.name in job.kernels:
+                unit.at_head = self._kernel_edge(head, links[0].edge.name, unit)
         unit.follow_frontier = node.name in job.listens
         idle = [lane for lane in lanes if isinstance(lane, IdleInLane)]
         if unit.in_lanes is lanes and idle and len(idle) == len(lanes):  # serial input has its time in band
@@ -330,9 +332,17 @@ class _Builder:
     def _direct(self, consumer: Replica, edge: Edge, unit: Unit) -> DirectEdge:
         if consumer.name not in self.job.kernels:
             return DirectEdge(consumer, edge.name)
+        return self._kernel_edge(consumer, edge.name, unit)
+
+    def _kernel_edge(self, consumer: Replica, input_name: str, unit: Unit) -> KernelEdge:
         deploy = self.job.deploy
         made = KernelEdge(
-            consumer, edge.name, unit, window=deploy.reorder_window, most_bytes=deploy.edge_bytes
+            consumer,
+            input_name,
+            unit,
+            window=deploy.reorder_window,
+            most_bytes=deploy.edge_bytes,
+            exclusive=self.job.kernels[consumer.name] <= 1,
         )
         unit.kernels.append(made)
         return made

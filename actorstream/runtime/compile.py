@@ -112,8 +112,8 @@ class Job:
     """What this run goes on from; None: from the beginning."""
     pooled: dict[str, float] = field(default_factory=dict)
     """Actors that the pool runs -> threads that may be in one of their replicas at once."""
-    kernels: frozenset[str] = frozenset()
-    """Actors that the loop's thread calls directly and whose kernels go to the pool."""
+    kernels: dict[str, float] = field(default_factory=dict)
+    """Actors that the loop's thread calls and whose kernels go to the pool -> how many of one replica's at once."""
     gates: dict[str, str] = field(default_factory=dict)
     """Actors whose replicas get the same rows in timestamp order -> why each merges them itself; "": one ScaleGate does."""
     programs: dict[str, Deployment] = field(default_factory=dict)
@@ -240,7 +240,8 @@ def make_plan(graph: Graph, deploy: DeploySpec, machine: Machine | None = None) 
     The same input gives the same plan."""
     direct = fusible
     if has_pool(deploy):
-        direct = partial(joined, limits=pool_limits(graph, needed(graph, serial_plan(graph))))
+        serial = needed(graph, serial_plan(graph))
+        direct = partial(joined, limits=pool_limits(graph, serial), serial=serial)
     machine = machine or read_machine()
     programs, decided = with_programs(
         graph, find_placement(deploy.placement)(graph, deploy, machine), deploy.workers
@@ -324,14 +325,16 @@ def _fused_of(job: Job) -> dict[int, tuple[int, Edge]]:
     return fused
 
 
-def _kernels_of(job: Job) -> frozenset[str]:
-    """Of the actors whose kernels could go to the pool those that the plan has called directly on the loop's thread."""
-    found: set[str] = set()
-    able = kernels(job.graph, job.pooled)
+def _kernels_of(job: Job) -> dict[str, float]:
+    """Of the actors whose kernels could go to the pool those that run on the loop's thread as the plan has it: with a
+    state, or called directly there."""
+    found: dict[str, float] = {}
+    able = kernels(job.graph, job.pooled, job.serial)
     for name in job.graph.actors:  # in topological order
         if name in able:
             (producer,) = (edge.producer for edge in job.graph.actors[name].inputs if not edge.static)
-            called = all(each.id in job.fused for each in job.plan.replicas if each.actor == name)
-            if called and (producer in found or not job.pooled.get(producer)):
-                found.add(name)
-    return frozenset(found)
+            called = [each.id in job.fused for each in job.plan.replicas if each.actor == name]
+            on_loop = producer in found or not job.pooled.get(producer)
+            if (all(called) and on_loop) or (job.pooled[name] <= 1 and not any(called)):
+                found[name] = job.pooled[name]
+    return found

@@ -282,6 +282,18 @@ class BatchCall:
             self._failed(batch, (0, dict.fromkeys(outbox.events, 0)) if self.stateless else None, error)
         return None
 
+    def finished(self, batch: Batch, finish: Callable[[], Any]) -> Batch | None:
+        """`answer` of an actor with a state that has worked on a batch elsewhere: `finish` answers or raises what its
+        hook would have."""
+        try:
+            made = finish()
+            if made is None or (type(made) in BATCHES and not self.outbox.touched):
+                return made  # type: ignore[no-any-return]
+            self._gather(made)
+        except Exception as error:
+            self.failures.failed(batch.events()[0] if batch.rows == 1 else batch, error)
+        return None
+
     def _failed(self, batch: Batch, mark: tuple[int, dict[str, int]] | None, error: Exception) -> None:
         if mark is not None:
             self.outbox.rollback(mark)

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from actorstream.native.doorbell import Doorbell
     from actorstream.ordering.base import Gate
     from actorstream.runtime.idleness import Idleness
+    from actorstream.runtime.pool.kernel_edge import KernelEdge
     from actorstream.runtime.single_row import TakeSingle
     from actorstream.runtime.worker import Worker
     from actorstream.transports.base import EventWatch
@@ -69,6 +70,8 @@ class OperatorUnit(Unit):
         self.gate = gate
         self.alignment = Alignment(lanes)
         self.follow_frontier = False
+        self.at_head: KernelEdge | None = None
+        """Before the head, if a pool runs its kernels; it is one of `kernels`."""
         self.idleness: Idleness | None = None
         """Of the lanes, where a source has an `idle_timeout`."""
         self._frontier = FRONTIER_MIN
@@ -213,7 +216,9 @@ class OperatorUnit(Unit):
             head.busy += 1
             self.spawn(self._run_async(lane or _Taken(source), batch))
             return True
-        if call.takes_batch:
+        if self.at_head is not None:
+            self.at_head.push(batch)
+        elif call.takes_batch:
             head.accept(batch, source)
         else:
             head.begin(batch, source)
@@ -315,8 +320,9 @@ class OperatorUnit(Unit):
 
     def _follow(self) -> None:
         """Follows the lanes' promises: acts on them once everything they cover has been taken."""
+        advance = self.head.advance if self.at_head is None else self.at_head.advance
         while (frontier := self._next_frontier()) is not None:
-            self.head.advance(frontier)
+            advance(frontier)
         if self.idleness is not None and self._promised is None and not self._awaiting:
             self.idleness.rest()
 

@@ -103,7 +103,8 @@ class Replica:
         self._fits: dict[str, Schema] = {}
         """Output name -> another object than its schema, and equal to it."""
         self.is_sink = type(actor).role == "sink"
-        self._hands_on = not self.is_sink and self.descent is None and type(self).dispatch is Replica.dispatch
+        # whether its only batch may go on without the outbox
+        self.hands_on = not self.is_sink and self.descent is None and type(self).dispatch is Replica.dispatch
         self.wants_frontier = type(actor).on_heartbeat is not Actor.on_heartbeat
         self.promises = type(actor).promise is not Actor.promise
         self.frontier = FRONTIER_MIN
@@ -184,7 +185,7 @@ class Replica:
             call.run(batch)  # type: ignore[arg-type]
         else:
             made = call.answer(batch)  # type: ignore[union-attr]
-            if self._hands_on and not self.outbox.touched:  # its only batch goes on without the outbox
+            if self.hands_on and not self.outbox.touched:  # its only batch goes on without the outbox
                 self.execute_ns += monotonic_ns() - started
                 if made is not None and made.rows:
                     self.forward(made)

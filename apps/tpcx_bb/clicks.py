@@ -13,6 +13,7 @@ import numpy as np
 import pyarrow as pa
 
 from actorstream import Actor, Batch
+from actorstream.operators.prepared import Prepared
 from apps.tpcx_bb.events import ItemPair, Purchase, Session, Visit
 from apps.tpcx_bb.kernel import State
 from apps.tpcx_bb.native import Native
@@ -37,9 +38,13 @@ class Sessions(Native):
         self.kept = State(1, 3, gap // SECOND)
 
     def on_batch(self, batch: Batch) -> Batch | None:
-        if not self.kept.call("sessions", batch["time"], batch["user"], batch["item"]):
-            return None
-        return Batch.of(self._over(), event=Session, origin=self.kept.rows())
+        return self._sent(self.kept.call("sessions", batch["time"], batch["user"], batch["item"]))
+
+    def prepare(self, batch: Batch) -> Prepared:
+        return self.kept.prepared("sessions", [batch["time"], batch["user"], batch["item"]], self._sent)
+
+    def _sent(self, came: int) -> Batch | None:
+        return Batch.of(self._over(), event=Session, origin=self.kept.rows()) if came else None
 
     def on_end(self) -> Batch | None:
         return Batch.of(self._over(), event=Session) if self.kept.call("sessions_end") else None
@@ -93,15 +98,19 @@ class Visits(Native):
     """
 
     outputs: ClassVar = {"default": Visit}
+    taken = ("time", "user", "dynamic", "order")
 
     def __init__(self, gap: timedelta = HOUR) -> None:
         self.kept = State(1, 4, gap // SECOND)
 
     def on_batch(self, batch: Batch) -> Batch | None:
-        columns = (batch[name] for name in ("time", "user", "dynamic", "order"))
-        if not self.kept.call("visits", *columns):
-            return None
-        return Batch.of(self._over(), event=Visit, origin=self.kept.rows())
+        return self._sent(self.kept.call("visits", *(batch[name] for name in self.taken)))
+
+    def prepare(self, batch: Batch) -> Prepared:
+        return self.kept.prepared("visits", [batch[name] for name in self.taken], self._sent)
+
+    def _sent(self, came: int) -> Batch | None:
+        return Batch.of(self._over(), event=Visit, origin=self.kept.rows()) if came else None
 
     def on_end(self) -> Batch | None:
         return Batch.of(self._over(), event=Visit) if self.kept.call("visits_end") else None
@@ -123,6 +132,7 @@ class LastViewed(Native):
     """
 
     outputs: ClassVar = {"default": Purchase}
+    taken = ("time", "user", "item", "sale")
 
     def __init__(self, item: int, views: int = 5, within: timedelta = timedelta(days=10)) -> None:
         if views < 1:
@@ -131,10 +141,13 @@ class LastViewed(Native):
         self.kept = State(1, 3 + 2 * views, item, views, within // SECOND)
 
     def on_batch(self, batch: Batch) -> Batch | None:
-        columns = (batch[name] for name in ("time", "user", "item", "sale"))
-        if not self.kept.call("last_viewed", *columns):
-            return None
-        return Batch.of(self._viewed(), event=Purchase, origin=self.kept.rows())
+        return self._sent(self.kept.call("last_viewed", *(batch[name] for name in self.taken)))
+
+    def prepare(self, batch: Batch) -> Prepared:
+        return self.kept.prepared("last_viewed", [batch[name] for name in self.taken], self._sent)
+
+    def _sent(self, came: int) -> Batch | None:
+        return Batch.of(self._viewed(), event=Purchase, origin=self.kept.rows()) if came else None
 
     def on_end(self) -> Batch | None:
         if not self.kept.call("last_viewed_end"):

@@ -39,6 +39,17 @@ int64_t bb_visits_end(bb_state *state);
 int64_t bb_last_viewed(bb_state *state, int64_t rows, const int64_t *time, const int64_t *user, const int64_t *item,
                        const int64_t *sale);
 int64_t bb_last_viewed_end(bb_state *state);
+/* A call of one of the above as a job of a pool (actorstream's native/include/pool.h): on a thread of its own, while nobody
+   else touches the state. A call by key takes its first `keys` columns as the key, of as many words as the state has. */
+enum { BB_TICKETS, BB_COUNTS, BB_NOTE, BB_SESSIONS, BB_VISITS, BB_LAST_VIEWED };
+typedef struct bb_work {
+    bb_state *state;
+    int32_t call;
+    int64_t rows;
+    const void *columns[4];
+    int64_t came; /* what the call has answered */
+} bb_work;
+int32_t bb_job(void *work); /* 0 */
 /* The state as words, for another one made with the same arguments. bb_load: 0, or -1 without memory. */
 int64_t bb_save(bb_state *state);
 int bb_load(bb_state *state, int64_t words, const int64_t *saved);
@@ -344,6 +355,27 @@ int64_t bb_last_viewed(bb_state *state, int64_t rows, const int64_t *time, const
 }
 
 int64_t bb_last_viewed_end(bb_state *state) { return at_end(state, second_over); }
+
+static int64_t called(const bb_work *work)
+{
+    bb_state *state = work->state;
+    const int64_t *const *key = (const int64_t *const *)work->columns;
+    switch (work->call) {
+    case BB_TICKETS: return bb_tickets(state, work->rows, key[0], key[1], key[2]);
+    case BB_COUNTS: return bb_counts(state, work->rows, key);
+    case BB_NOTE: return bb_note(state, work->rows, key, key[state->keys]);
+    case BB_SESSIONS: return bb_sessions(state, work->rows, key[0], key[1], key[2]);
+    case BB_VISITS: return bb_visits(state, work->rows, key[0], key[1], work->columns[2], work->columns[3]);
+    default: return bb_last_viewed(state, work->rows, key[0], key[1], key[2], key[3]);
+    }
+}
+
+int32_t bb_job(void *context)
+{
+    bb_work *work = context;
+    work->came = called(work);
+    return 0;
+}
 
 int64_t bb_save(bb_state *state)
 {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -9,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from actorstream import compile_c, without_baton
+from actorstream.operators.prepared import Prepared, c_job
 
 SOURCE = Path(__file__).with_name("kernel.c")
 PARAMETERS = 3
@@ -42,6 +44,9 @@ class State:
             raise KernelError("no memory for the state of an operator")
         self.state = self.ffi.gc(made, self.lib.bb_free)
         self.rows_out = 0
+        self._work = self.ffi.new("bb_work *", {"state": self.state})
+        address = self.ffi.cast("uintptr_t", self.ffi.addressof(self.lib, "bb_job"))
+        self._job = c_job(int(address), int(self.ffi.cast("uintptr_t", self._work)))
 
     def call(self, name: str, *columns: np.ndarray) -> int:
         """`bb_NAME` for rows whose columns these are; how many rows come out."""
@@ -60,6 +65,20 @@ class State:
         with without_baton():
             came = getattr(self.lib, f"bb_{name}")(self.state, len(key[0]), together, *further)
         return self._answered(came)
+
+    def prepared(self, name: str, columns: Sequence[np.ndarray], finish: Callable[[int], Any]) -> Prepared:
+        """`bb_NAME` for rows whose columns these are (the key first) as a job of a pool, one at a time; `finish`: called
+        with how many rows have come out."""
+        work = self._work
+        work.call, work.rows = getattr(self.lib, f"BB_{name.upper()}"), len(columns[0])
+        kept = [*map(self._pointer, columns)]
+        work.columns[0 : len(kept)] = kept
+
+        def finished() -> Any:
+            kept.clear()
+            return finish(self._answered(work.came))
+
+        return Prepared(self._job, finished)
 
     def session_pairs(self, offsets: np.ndarray, items: Any) -> int:
         """Pairs of the items of each row; `offsets`: of the bytes of each row in the buffer `items`, one more than

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from actorstream import Batch, Event, Schema
+from actorstream.operators.prepared import Prepared
 from apps.tpcx_bb.kernel import State
 from apps.tpcx_bb.native import Native
 
@@ -39,7 +40,14 @@ class Tickets(Native):
         return {"default": Schema("SoldTogether", others + integers("item_1", "item_2"))}
 
     def on_batch(self, batch: Batch) -> Batch | None:
-        if not self.kept.call("tickets", *(batch[name] for name in TAKEN)):
+        return self._pairs(batch, self.kept.call("tickets", *(batch[name] for name in TAKEN)))
+
+    def prepare(self, batch: Batch) -> Prepared:
+        columns = [batch[name] for name in TAKEN]
+        return self.kept.prepared("tickets", columns, lambda came: self._pairs(batch, came))
+
+    def _pairs(self, batch: Batch, came: int) -> Batch | None:
+        if not came:
             return None
         if self.event is None:
             (self.event,) = self.output_types({}, [batch.schema]).values()
@@ -72,7 +80,14 @@ class Counts(Native):
         self.kept = State(len(self.names), 1, self.min_count, per)
 
     def on_batch(self, batch: Batch) -> Batch | None:
-        if not self.kept.by_key("counts", [batch[name] for name in self.names]):
+        return self._counted(batch, self.kept.by_key("counts", [batch[name] for name in self.names]))
+
+    def prepare(self, batch: Batch) -> Prepared:
+        columns = [batch[name] for name in self.names]
+        return self.kept.prepared("counts", columns, lambda came: self._counted(batch, came))
+
+    def _counted(self, batch: Batch, came: int) -> Batch | None:
+        if not came:
             return None
         return batch.take(self.kept.rows()).with_columns(event=self.event, cnt=self.kept.column(0))
 
@@ -120,6 +135,12 @@ class Leaders(Native):
             self.current = int(values[first])
             self._note(batch, first, end)
         self.emit(batch, to="running")
+
+    def prepare(self, batch: Batch) -> Prepared | None:
+        if self.per is not None:
+            return None
+        columns = [batch[name] for name in (*self.names, "cnt")]
+        return self.kept.prepared("note", columns, lambda came: self.emit(batch, to="running"))
 
     def on_end(self) -> Batch | None:
         columns = self._leaders()

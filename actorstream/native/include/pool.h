@@ -55,6 +55,7 @@ uint64_t as_pool_ready(const as_pool *pool, uint32_t lane);            /* the se
 void as_pool_collected(as_pool *pool, uint32_t lane, uint64_t serial); /* all below it are the loop's again: they may go */
 uint64_t as_pool_waiting(const as_pool *pool);                         /* jobs that nobody has begun, about */
 int as_pool_help(as_pool *pool);                     /* runs one job. AS_OK | AS_AGAIN: there was none */
+int as_pool_run(as_pool_job *job);                   /* AS_OK: has run a job that was not submitted, here and now */
 int as_pool_settle(as_pool *pool, uint32_t lane);    /* AS_OK: has helped, and waited, until all jobs of a lane left */
 /* From now on the eventfd tells of what becomes ready. AS_AGAIN: something is ready that was not collected. */
 int as_pool_park(as_pool *pool);

@@ -142,6 +142,13 @@ static void tell(as_pool *pool) {
     }
 }
 
+int as_pool_run(as_pool_job *job) {
+    const uint64_t begun = as_now_ns();
+    job->outcome = ((job_function)job->function)(job->context);
+    job->took_ns = as_now_ns() - begun;
+    return AS_OK;
+}
+
 /* Runs jobs of the first lane that has one, at most as many as are allotted. Answers how many. */
 static uint32_t take_turn(as_pool *pool, uint32_t number, uint32_t most) {
     as_work work;
@@ -153,9 +160,7 @@ static uint32_t take_turn(as_pool *pool, uint32_t number, uint32_t most) {
                as_worklist_pop(at->list, number, as_reorder_limit(at->buffer), &work) == AS_OK) {
             as_pool_job *job = (as_pool_job *)(uintptr_t)work.item;
             delay(job->delay_ns);
-            const uint64_t begun = as_now_ns();
-            job->outcome = ((job_function)job->function)(job->context);
-            job->took_ns = as_now_ns() - begun;
+            as_pool_run(job);
             job->worker = number;
             /* has a free slot: the limit. It may not be touched any more: it is the loop's as soon as it has left */
             as_reorder_send(at->buffer, work.serial, (uint64_t)(uintptr_t)job);

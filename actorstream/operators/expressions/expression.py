@@ -10,6 +10,7 @@ import numpy as np
 from actorstream.events.column import Column
 from actorstream.events.fields import Field, Kind
 from actorstream.events.schema import Schema
+from actorstream.operators.chain import Held, LinkedRows, Linking
 from actorstream.operators.expressions.check import Checker
 from actorstream.operators.expressions.errors import ExpressionError
 from actorstream.operators.expressions.folding import fold_categories
@@ -96,6 +97,15 @@ class Expression:
             self._rows.add_rows(self._bool(), self.text)
         return self._rows.prepare(batch, lambda found: finish(found[0]))
 
+    def link_rows(self, chain: Linking, rows: LinkedRows) -> LinkedRows:
+        """`rows` as a step of a chain; UnlinkedError: it is none."""
+        if self._rows is None:
+            self._rows = Plan()
+            self._rows.add_rows(self._bool(), self.text)
+        (made,) = self._rows.link(chain, rows)
+        assert isinstance(made, int)
+        return LinkedRows(made, rows.schema, rows.columns)
+
     def _bool(self) -> Node:
         if self.type.kind is not Kind.BOOL:
             raise ExpressionError(
@@ -156,6 +166,10 @@ class Projection:
     def prepare(self, batch: Rows, finish: Callable[[list[Column]], Any]) -> Prepared | None:
         """`evaluate` as a job of a pool, and `finish` on the columns; None: it is no kernel alone."""
         return self._plan.prepare(batch, finish)
+
+    def link(self, chain: Linking, rows: LinkedRows) -> list[Held]:
+        """`evaluate` as a step of a chain: where each column is held. UnlinkedError: it is none."""
+        return self._plan.link(chain, rows)  # type: ignore[return-value]
 
     def evaluate(self, batch: Rows) -> list[Column]:
         """The columns, in order. RowErrors names the rows that one of the expressions has no value for."""

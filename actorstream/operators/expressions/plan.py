@@ -11,6 +11,7 @@ from actorstream.events.column import Column
 from actorstream.events.fields import Field, Kind
 from actorstream.native.address import address_of
 from actorstream.native.expression import LANES, Program
+from actorstream.operators.chain import Held, LinkedRows, Linking, UnlinkedError, renamed
 from actorstream.operators.expressions.failures import Origin, row_errors
 from actorstream.operators.expressions.lowering import FieldSource, Guards, Lowering, is_text
 from actorstream.operators.expressions.nodes import FieldValue, Node
@@ -43,6 +44,8 @@ class Plan:
         self._guards = guards
         self._lowering = Lowering(RULES)
         self._results: list[Result] = []
+        self._made: list[tuple[str, Any, Any]] = []
+        """Of each result for a chain: ("field", its name, field), ("column", field, outputs), ("rows", None, outputs)."""
         self._outputs: list[Any] = []
         """The dtype of each output of the program; None: bits."""
         self._program: Program | None = None
@@ -61,10 +64,12 @@ class Plan:
         guards, lowering = self._begin(text, guards)
         if isinstance(node, FieldValue):
             name = node.name
+            self._made.append(("field", name, field))
             self._results.append(lambda batch, columns, outs, program: batch.column(name).renamed(field))
             return
         if is_text(node.type):
             at = lowering.words(node, guards, whole=True).column
+            self._made.append(("text", None, None))
             self._results.append(lambda batch, columns, outs, program: columns[at].renamed(field))
             return
         value = lowering.lower(node, guards)
@@ -74,12 +79,14 @@ class Plan:
         else:
             lowering.code.store("STORE", value.at, data, stored_as(field), field.width == 8)
         if value.valid is None:
+            self._made.append(("column", field, (data,)))
             self._results.append(
                 lambda batch, columns, outs, program: Column(field, batch.rows, None, _kept(outs[data]), None)
             )
             return
         there = self._output(None)
         lowering.code.store("STORE_BITS", value.valid(), there)
+        self._made.append(("column", field, (data, there)))
         self._results.append(
             lambda batch, columns, outs, program: Column(
                 field, batch.rows, outs[there], _kept(outs[data]), None
@@ -91,6 +98,7 @@ class Plan:
         guards, lowering = self._begin(text, None)
         output = self._output(np.dtype(np.bool_))
         lowering.code.store("STORE_BOOLS", lowering.lower(node, guards).at, output)
+        self._made.append(("mask", None, None))
         self._results.append(lambda batch, columns, outs, program: outs[output])
 
     def add_rows(self, node: Node, text: str) -> None:
@@ -98,7 +106,7 @@ class Plan:
         guards, lowering = self._begin(text, None)
         output = self._output(np.dtype(np.uint32))
         lowering.code.store("STORE_ROWS", lowering.lower(node, guards).at, output)
-
+        self._made.append(("rows", None, (output,)))
         self._results.append(lambda batch, columns, outs, program: outs[output][: program.count(output)])
 
     def _begin(self, text: str, guards: Guards | None) -> tuple[Guards, Lowering]:
@@ -147,6 +155,43 @@ class Plan:
             return finish(found)
 
         return Prepared(twin.job, finished)
+
+    def link(self, chain: Linking, rows: LinkedRows) -> list[Held | int]:
+        """`run` as a step of a chain: of each result where it is held, or the set of the rows that were asked for.
+        UnlinkedError: it is no step alone."""
+        program = self._program
+        if program is None:
+            program = self._prepare()
+        columns = []
+        for source in self._lowering.sources:
+            if not isinstance(source, FieldSource):
+                raise UnlinkedError
+            columns.append(chain.column(rows, source.name))
+        written: dict[int, int] = {}
+        counted = None
+        for what, field, outputs in self._made:
+            if what == "column":
+                number = chain.written(field.width, len(outputs) > 1)
+                written |= {output: 2 * number + at for at, output in enumerate(outputs)}
+            elif what == "rows" and counted is None:
+                (counted,) = outputs
+                written[counted] = 2 * chain.written(4, False)
+            elif what != "field":
+                raise UnlinkedError
+        made = None
+        if self._outputs:
+            places = [written[output] for output in range(len(self._outputs))]
+            made = chain.run(rows, program, columns, places, counted)
+        found: list[Held | int] = []
+        for what, one, other in self._made:
+            if what == "field":
+                found.append(rows.columns[one]._replace(field=renamed(rows.columns[one].field, other)))
+            elif what == "column":
+                found.append(Held(written[other[0]] >> 1, rows.number, one))
+            else:
+                assert made is not None
+                found.append(made)
+        return found
 
     def _lay_out(self, batch: Rows) -> tuple[list[Column], list[np.ndarray], list[int]]:
         """The columns of a run, what it writes to, and the addresses that it is given."""

@@ -10,6 +10,7 @@ from actorstream.events.column import Column
 from actorstream.events.fields import Field, Kind
 from actorstream.native.lookup import Lookup, kinds
 from actorstream.native.pieces import ColumnTable
+from actorstream.operators.chain import LinkedRows, Linking, UnlinkedError
 from actorstream.operators.joining.joined import beside
 from actorstream.operators.joining.keys import Pairs, family, how_of, table_hows
 
@@ -86,6 +87,18 @@ class TableJoin:
             return None
         kept = batch.selection(left) if index is None else batch._viewed().selection(left)  # type: ignore[attr-defined]
         return beside(kept, self.schema, self._others, right)
+
+    def link(self, chain: Linking, rows: LinkedRows) -> LinkedRows:
+        """A call as a step of a chain: of a table in which a key has one row. UnlinkedError: it has several."""
+        if not self.lookup.unique:
+            raise UnlinkedError
+        keys = [chain.column(rows, name) for name in self._names]
+        made, table = chain.look_up(rows, self.lookup, self._hows, keys, outer=self.outer)
+        own = len(self.schema.fields) - len(self._others)
+        columns = dict(rows.columns)
+        for field, column in zip(self.schema.fields[own:], self._others):
+            columns[field.name] = chain.of_table(column, table, field)
+        return LinkedRows(made, self.schema, columns)
 
     def _many(self, batch: Batch, found: np.ndarray) -> Iterator[Batch]:
         for left, right in self.lookup.expand(found, outer=self.outer, most=PAIRS):

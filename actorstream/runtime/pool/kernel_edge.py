@@ -1,4 +1,4 @@
-"""An edge to a neighbour that is called directly, whose kernels the threads of a pool run where they are long enough
+"""An edge to an operator that the loop calls, whose kernels the threads of a pool run where they are long enough
 (ordered-multicore sections 3 and 6). What it answers goes on in the order of what came; nothing here chooses a thread.
 
 The Python of a batch, before and after its kernel, is always the event loop's thread's; so no thread waits for the
@@ -10,10 +10,11 @@ from __future__ import annotations
 import math
 from collections import deque
 from time import monotonic_ns
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from actorstream.native import baton
 from actorstream.runtime.direct_edge import DirectEdge
+from actorstream.runtime.pool.kernel_chain import KernelChain
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -34,11 +35,13 @@ MOST_UNDER_WAY = 256
 
 
 class _Started(NamedTuple):
-    """A batch whose kernel was handed over. `end`: the serial number behind its own."""
+    """A batch whose kernel was handed over. `end`: the serial number behind its own. `chain`: whose kernel it is; None: the
+    consumer's."""
 
     end: int
     batch: Batch
     prepared: Prepared
+    chain: KernelChain | None
 
 
 class KernelEdge(DirectEdge):
@@ -47,19 +50,27 @@ class KernelEdge(DirectEdge):
     A batch goes through it in one of two ways: at once, as through any direct edge, if kernels are short and nothing is
     under way; else its kernel is prepared and submitted, and what comes of it is sent on by `collect` in its turn. What
     is no kernel (promises of event time, batches that cannot be prepared) keeps its place among them.
+
+    An edge to an operator with a state is `exclusive`: one batch of it is under way at a time, from `prepare` to what
+    comes of it, whichever thread runs it. It may also stand before the head of a unit, between its channels and itself.
     """
 
     __slots__ = (
         "_behind",
         "_bytes",
+        "_chain",
         "_collected",
         "_delay_ns",
         "_limit",
+        "_linked",
         "_most",
         "_submitted",
         "_waiting",
         "_window",
+        "at_head",
         "blocked",
+        "exclusive",
+        "inner",
         "kernel_ns",
         "lane",
         "pool",
@@ -68,11 +79,27 @@ class KernelEdge(DirectEdge):
     )
 
     def __init__(
-        self, consumer: Replica, input_name: str, unit: Unit, *, window: int, most_bytes: int
+        self,
+        consumer: Replica,
+        input_name: str,
+        unit: Unit,
+        *,
+        window: int,
+        most_bytes: int,
+        exclusive: bool = False,
     ) -> None:
-        """`unit`: that of both ends. `window`, `most_bytes`: batches and bytes that may be under way at once."""
+        """`unit`: that of both ends. `window`, `most_bytes`: batches and bytes that may be under way at once.
+        `exclusive`: the consumer has a state."""
         super().__init__(consumer, input_name)
-        self.unit = unit
+        self.unit, self.exclusive = unit, exclusive
+        self.at_head = consumer is unit.head
+        """Whether it stands before the head of a unit, which takes its input by channels."""
+        self.inner = False
+        """Whether it is within the chain of another edge, and has no jobs of its own."""
+        self._chain: KernelChain | None = None
+        """What one job does, if it is more or better than the consumer's kernel."""
+        self._linked = exclusive
+        """Whether it is known how far a chain goes."""
         self.pool: KernelPool | None = None
         self.lane = 0
         self.blocked = False
@@ -99,6 +126,8 @@ class KernelEdge(DirectEdge):
     # -- what comes
 
     def push(self, batch: Batch) -> None:
+        if not self._linked and self.pool is not None and not self.inner:
+            self._link(batch)
         if not self._waiting and not self._behind and self._at_once():
             self._call(batch)
         elif self._behind or self._is_full():
@@ -109,8 +138,17 @@ class KernelEdge(DirectEdge):
             if self._is_full():
                 self._block()
 
+    def _link(self, batch: Batch) -> None:
+        """Finds out how far a chain goes, with the first batch: tables are complete then, and nothing has gone through the
+        edges behind."""
+        self._linked = True
+        self._chain = KernelChain.behind(self, batch.schema)
+        if self._chain is not None:
+            for edge in self._chain.edges[1:]:
+                edge.inner = True
+
     def _at_once(self) -> bool:
-        return self.pool is None or (self.kernel_ns < PAYS_NS and self._delay_ns is None)
+        return self.pool is None or self.inner or (self.kernel_ns < PAYS_NS and self._delay_ns is None)
 
     def advance(self, frontier: int) -> None:
         if self._behind:
@@ -123,35 +161,42 @@ class KernelEdge(DirectEdge):
     def _call(self, batch: Batch) -> None:
         """The kernel here and now, on the loop's thread."""
         consumer = self.consumer
+        if self._chain is not None:
+            found = self._prepare(batch)
+            if found is None:
+                consumer.accept(batch, self.input)
+            else:
+                self.pool.run(found.job)  # type: ignore[union-attr]
+                self._complete(batch, found, self._chain)
+            return
         consumer.begin(batch, self.input)
         started, lent = monotonic_ns(), baton.lent_ns()
         made = consumer.calls[self.input].answer(batch)  # type: ignore[union-attr] # it takes batches
         self._measured(baton.lent_ns() - lent)
         consumer.execute_ns += monotonic_ns() - started
-        self._send(made)
+        _send(consumer, made)
 
-    def _send(self, made: Batch | None) -> None:
-        """Sends on what the hook or its kernel has answered, and what the hook has emitted."""
-        consumer = self.consumer
-        if consumer.descent is not None or consumer.outbox.touched:
-            if made is not None:
-                consumer.outbox.emit(made)
-            consumer.dispatch()
-        elif made is not None and made.rows:
-            consumer.forward(made)
+    def _prepare(self, batch: Batch) -> Prepared | None:
+        """The job of a batch; None: it has none."""
+        chain = self._chain
+        try:
+            if chain is None:
+                return self.consumer.actor.prepare(batch)  # type: ignore[attr-defined, no-any-return]
+            return (
+                chain.prepare(batch) if batch.schema is chain.schema or batch.schema == chain.schema else None
+            )
+        except Exception:
+            return None  # the hook itself is to raise it, in its turn
 
     def _start(self, batch: Batch) -> None:
         pool = self.pool
         assert pool is not None
-        try:
-            prepared = self.consumer.actor.prepare(batch)  # type: ignore[attr-defined]
-        except Exception:
-            prepared = None  # the hook itself is to raise it, in its turn
+        prepared = self._prepare(batch)
         if prepared is None:
             if self._waiting:
                 self._waiting.append(batch)
             else:
-                self._call(batch)
+                self.consumer.accept(batch, self.input)
             return
         if self._delay_ns is not None:
             prepared.job.delay_ns = self._delay_ns()
@@ -159,9 +204,11 @@ class KernelEdge(DirectEdge):
         assert submitted, "a lane holds as many as may be under way"
         self._submitted += 1
         self._bytes += batch.nbytes
-        self._waiting.append(_Started(self._submitted, batch, prepared))
+        self._waiting.append(_Started(self._submitted, batch, prepared, self._chain))
 
     def _is_full(self) -> bool:
+        if self.exclusive:
+            return bool(self._waiting)
         under_way = self._submitted - self._collected
         return under_way >= self._limit or (under_way > 0 and self._bytes >= self._most)
 
@@ -191,6 +238,12 @@ class KernelEdge(DirectEdge):
             and not self._has_no_credit()
         )
 
+    def is_running(self) -> bool:
+        """Whether the next kernel in order is not done yet, so that the loop will hear of it."""
+        return (
+            self._collected < self._submitted and self.pool.ready(self.lane) == self._collected  # type: ignore[union-attr]
+        )
+
     def is_under_way(self) -> bool:
         return bool(self._waiting)
 
@@ -217,7 +270,10 @@ class KernelEdge(DirectEdge):
         while self._behind and not self._is_full():
             item = self._behind.popleft()
             if type(item) is int:
-                self._waiting.append(item)
+                if self._waiting:
+                    self._waiting.append(item)
+                else:
+                    self.consumer.advance(item)
             else:
                 self._start(item)  # type: ignore[arg-type]
 
@@ -238,27 +294,40 @@ class KernelEdge(DirectEdge):
 
     def _finish(self, started: _Started) -> None:
         """Takes back one kernel, and sends on what it gave."""
-        consumer, job = self.consumer, started.prepared.job
-        began = monotonic_ns()
-        failed, took = job.outcome != 0, job.took_ns
-        made: Any = None
-        if not failed:
-            try:
-                made = started.prepared.finish()
-            except Exception:
-                failed = True  # the hook itself is to raise it
-        batch = started.batch
-        self._bytes -= batch.nbytes
+        self._bytes -= started.batch.nbytes
         self._collected = started.end
         self.pool.collected(self.lane, started.end)  # type: ignore[union-attr]
+        self.took_ns += started.prepared.job.took_ns
+        self._complete(started.batch, started.prepared, started.chain)
+
+    def _complete(self, batch: Batch, prepared: Prepared, chain: KernelChain | None) -> None:
+        """Sends on what a kernel gave that has run."""
+        consumer, job = self.consumer, prepared.job
+        began, took = monotonic_ns(), job.took_ns
         self._measured(took)
-        self.took_ns += took
+        if self.exclusive:  # its state has changed: nothing is run again, `finish` raises what was wrong
+            consumer.begin(batch, self.input)
+            made = consumer.calls[self.input].finished(batch, prepared.finish)  # type: ignore[union-attr]
+            consumer.execute_ns += took + monotonic_ns() - began
+            _send(consumer, made)
+            return
+        made, failed = None, job.outcome != 0
+        if not failed:
+            try:
+                made = prepared.finish()
+            except Exception:
+                failed = True  # the hook itself is to raise it
         if failed:
             consumer.accept(batch, self.input)  # it finds out again what was wrong, and decides
-            return
-        consumer.begin(batch, self.input)
-        consumer.execute_ns += took + monotonic_ns() - began
-        self._send(made)
+        elif chain is not None:
+            chain.begin(batch)
+            consumer.execute_ns += monotonic_ns() - began
+            if made is not None:
+                chain.tail.forward(made)
+        else:
+            consumer.begin(batch, self.input)
+            consumer.execute_ns += took + monotonic_ns() - began
+            _send(consumer, made)
 
     def _measured(self, took_ns: int) -> None:
         self.kernel_ns = took_ns if not self.kernel_ns else self.kernel_ns + (took_ns - self.kernel_ns) / 8
@@ -270,3 +339,13 @@ class KernelEdge(DirectEdge):
             self.pool.allot(self.lane, max(1, int(slice_ns / self.kernel_ns)))  # type: ignore[union-attr]
             ahead = max(2, math.ceil(AHEAD_NS / self.kernel_ns))
             self._limit = min(self._window, ahead * workers)
+
+
+def _send(consumer: Replica, made: Batch | None) -> None:
+    """Sends on what a hook or its kernel has answered, and what the hook has emitted."""
+    if consumer.descent is not None or consumer.outbox.touched:
+        if made is not None:
+            consumer.outbox.emit(made)
+        consumer.dispatch()
+    elif made is not None and made.rows:
+        consumer.forward(made)

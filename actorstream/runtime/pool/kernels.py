@@ -15,6 +15,7 @@ from actorstream.runtime.pool.kernel_edge import MOST_UNDER_WAY
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from actorstream.runtime.operator_unit import OperatorUnit
     from actorstream.runtime.pool.kernel_edge import KernelEdge
     from actorstream.runtime.unit import Unit
     from actorstream.scheduling.base import Operator
@@ -49,6 +50,7 @@ class Kernels:
         delay_ns: Callable[[], int] | None = None,
     ) -> None:
         self.edges: list[KernelEdge] = [edge for unit in units for edge in unit.kernels]
+        self._heads = [edge for edge in self.edges if edge.exclusive and edge.at_head]
         self.threads, self._slice_ns, self._scheduler = threads, slice_ns, scheduler
         self._operators = [operators[id(edge.unit)] for edge in self.edges]
         self.eventfd = create_eventfd()
@@ -67,6 +69,17 @@ class Kernels:
 
     def are_under_way(self) -> bool:
         return any(edge.is_under_way() for edge in self.edges)
+
+    def are_behind(self, ns: int) -> bool:
+        """Whether an operator with a state has more than `ns` of work at its input while a thread is at its kernel, which
+        none can help with. The loop hears when that is done."""
+        for edge in self._heads:
+            if edge.is_running():
+                unit: OperatorUnit = edge.unit  # type: ignore[assignment]
+                frames = sum([lane.channel.waiting() for lane in unit.in_lanes])
+                if frames * edge.kernel_ns > ns:
+                    return True
+        return False
 
     def worked(self, unit: Unit) -> int:
         """Time that threads of the pool have spent for a unit since the last time, ns. Plans ahead by it."""

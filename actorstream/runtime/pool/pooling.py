@@ -97,26 +97,32 @@ def _overrides(cls: Any, hook: str) -> bool:
     return getattr(cls, hook) is not getattr(Actor, hook)
 
 
-def kernels(graph: Graph, limits: dict[str, float]) -> set[str]:
-    """The actors that are called directly on the loop's thread and whose kernels go to the pool: without a state, with
-    kernels that can be had apart (`prepare`), behind an actor of the loop or one of these."""
+def kernels(graph: Graph, limits: dict[str, float], serial: SerialPlan) -> set[str]:
+    """The actors that run on the loop's thread and whose kernels go to the pool, since these can be had apart (`prepare`):
+    with a state, unless rows are numbered for them or come in timestamp order; without one, if they are called directly by an actor of the loop or by
+    one of these."""
     found: set[str] = set()
     for name, actor in graph.actors.items():  # in topological order
         inputs = [edge for edge in actor.inputs if not edge.static]
-        if limits.get(name) != UNBOUNDED or len(inputs) != 1 or not _prepares(actor.cls):
+        if not limits.get(name) or len(inputs) != 1 or not _prepares(actor.cls):
             continue
         (edge,) = inputs
-        if fusible(graph, edge) and (edge.producer in found or not limits.get(edge.producer)):
+        edges = (edge, *graph.consumers(name))
+        if any(each.order == TIMESTAMP or each.index in serial.edges for each in edges):
+            continue
+        called = fusible(graph, edge) and (edge.producer in found or not limits.get(edge.producer))
+        if called or limits[name] <= 1:
             found.add(name)
     return found
 
 
 def _prepares(cls: Any) -> bool:
-    """Whether a class has `prepare` for the very hook that it has."""
-    return "prepare" in next((vars(each) for each in cls.__mro__ if "on_batch" in vars(each)), ())
+    """Whether a class has `prepare` or `link` for the very hook that it has."""
+    own: Any = next((vars(each) for each in cls.__mro__ if "on_batch" in vars(each)), {})
+    return "prepare" in own or "link" in own
 
 
-def joined(graph: Graph, edge: Edge, *, limits: dict[str, float]) -> bool:
+def joined(graph: Graph, edge: Edge, *, limits: dict[str, float], serial: SerialPlan) -> bool:
     """Whether an edge's consumer may be called directly by its producer where there is a pool: both run on the loop
     (if only between kernels of the pool), or any number of threads may be in either; in timestamp order, whoever has no
     state. What differs is scheduled apart, so that both run at once."""
@@ -124,6 +130,6 @@ def joined(graph: Graph, edge: Edge, *, limits: dict[str, float]) -> bool:
         return False
     if edge.order == TIMESTAMP and edge.producer in limits and edge.consumer in limits:
         return _is_stateless(graph.actors[edge.consumer])
-    on_loop = kernels(graph, limits)
+    on_loop = kernels(graph, limits, serial)
     ends = {0 if name in on_loop else limits.get(name, 0) for name in (edge.producer, edge.consumer)}
     return ends in ({0}, {UNBOUNDED})

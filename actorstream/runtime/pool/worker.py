@@ -287,13 +287,13 @@ class ReadyQueue:
                 own_first = worker.has_threads and (heuristic.own_first or bool(pool.idle))
                 if kernels is not None:
                     kernels.rank()
-                    if (
-                        not heuristic.own_first
-                        and kernels.waiting() > kernels.threads
-                        and self._only_sources()
-                    ):
-                        self._helps = True  # before more is read
-                        return True
+                    if not heuristic.own_first and self._only_sources():  # before more is read
+                        if kernels.waiting() > kernels.threads:
+                            self._helps = True
+                            return True
+                        if kernels.are_behind(worker.turn_ns // 4):
+                            pool.loop_rests = True
+                            return False
                 self._due = found = pool.decide(own_first=own_first)
                 if found is None and kernels is not None and kernels.waiting():
                     self._helps = True

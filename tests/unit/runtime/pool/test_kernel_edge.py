@@ -182,6 +182,7 @@ def test_a_row_that_fails_is_decided_about_in_its_turn(make: Any) -> None:
 
 def test_what_cannot_be_prepared_keeps_its_place(make: Any) -> None:
     hand = make(chain())
+    hand.edge._linked = True  # as where nothing can be linked
     prepare = hand.edge.consumer.actor.prepare
     hand.edge.consumer.actor.prepare = lambda batch: None if batch["value"][0] == 2 else prepare(batch)
     for value in (1, 2, 3, 2):

@@ -1,0 +1,175 @@
+"""Chains of steps over columns, as jobs of a pool (include/chain.h). Runs them; knows neither schemas nor operators, and
+keeps nothing alive but what a chain was made of: whoever gives an address keeps what lies there."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import chain
+from struct import Struct
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from actorstream.native._core import ffi, lib
+from actorstream.native.address import address_of
+from actorstream.native.expression import LANES
+from actorstream.native.pieces import Column
+from actorstream.native.pool import make_job
+
+RUN: int = lib.AS_CHAIN_RUN
+GATHER: int = lib.AS_CHAIN_GATHER
+MATCH: int = lib.AS_CHAIN_MATCH
+FIND: int = lib.AS_CHAIN_FIND
+NONE: int = lib.AS_CHAIN_NONE
+MOST: int = lib.AS_CHAIN_MOST
+"""Columns in or out of a step."""
+
+_FUNCTION = int(ffi.cast("uintptr_t", ffi.addressof(lib, "as_chain_job")))
+_COLUMN = "IIqQQQ"
+_BYTES = 40
+
+
+class Step(NamedTuple):
+    """The fields of `as_chain_step`; `what`, `how`: addresses, or 0."""
+
+    kind: int
+    member: int
+    rows: int
+    makes: int
+    counted: int
+    inputs: Sequence[int]
+    outputs: Sequence[int]
+    what: int = 0
+    how: int = 0
+
+
+class Room(NamedTuple):
+    """A column that is written: bytes of a value, and whether it may be null."""
+
+    width: int
+    nullable: bool
+
+
+class Chain:
+    """Steps over numbered columns: first those that are given with each run, then those that a run answers, then what is
+    only written in between, then what stays the same (of tables).
+
+    Args:
+        steps: in order.
+        given: how many columns each run is given.
+        answered, between: of the columns that are written.
+        tables: descriptors.
+        sets, members: how many there are.
+        keeps: what the addresses of the steps lead to.
+    """
+
+    __slots__ = (
+        "_kept",
+        "_pack",
+        "_runs",
+        "_steps",
+        "_tables",
+        "answered",
+        "between",
+        "count",
+        "given",
+        "members",
+        "sets",
+    )
+
+    def __init__(
+        self,
+        steps: Sequence[Step],
+        *,
+        given: int,
+        answered: Sequence[Room],
+        between: Sequence[Room],
+        tables: Sequence[Column],
+        sets: int,
+        members: int,
+        keeps: Any,
+    ) -> None:
+        self.given, self.answered, self.between = given, tuple(answered), tuple(between)
+        self.sets, self.members, self.count = sets, members, len(steps)
+        self._tables = tuple(tables)
+        self._kept: list[Any] = [keeps]
+        self._steps = ffi.new("as_chain_step[]", max(len(steps), 1))
+        for made, step in zip(self._steps, steps):
+            numbers = [ffi.new("uint32_t[]", list(each) or [0]) for each in (step.inputs, step.outputs)]
+            self._kept.append(numbers)
+            made.kind, made.member, made.rows, made.makes = step.kind, step.member, step.rows, step.makes
+            made.inputs, made.outputs, made.counted = len(step.inputs), len(step.outputs), step.counted
+            made.what = ffi.cast("void *", step.what)
+            setattr(made, "in", numbers[0])
+            made.out, made.how = numbers[1], ffi.cast("uint32_t *", step.how)
+        self._pack = Struct("<" + _COLUMN * (given + len(self.answered))).pack_into
+        self._runs: list[ChainRun] = []
+
+    def run_for(self, rows: int) -> ChainRun:
+        """Memory for a run over so many rows, for the caller alone until he gives it back."""
+        while self._runs:
+            found = self._runs.pop()
+            if found.most >= rows:
+                return found
+        return ChainRun(self, rows)
+
+    def give_back(self, run: ChainRun) -> None:
+        self._runs.append(run)
+
+
+class ChainRun:
+    """What one run works on. `most`: rows that there is room for between its steps. `job`: `as_pool_job *`."""
+
+    __slots__ = ("_between", "_buffer", "_chain", "_columns", "_rows", "_took", "_work", "job", "most")
+
+    def __init__(self, chain_: Chain, rows: int) -> None:
+        self._chain, self.most = chain_, rows
+        first = chain_.given + len(chain_.answered)
+        count = first + len(chain_.between) + len(chain_._tables)
+        self._columns = ffi.new("as_column[]", max(count, 1))
+        self._buffer = ffi.buffer(self._columns)
+        self._rows = ffi.new("int64_t[]", chain_.sets)
+        self._took = ffi.new("uint64_t[]", chain_.members)
+        self._between = [rooms(rows, each) for each in chain_.between]
+        described = [
+            (room.width, 0, 0, *addresses(memory)) for room, memory in zip(chain_.between, self._between)
+        ]
+        described += chain_._tables
+        Struct("<" + _COLUMN * len(described)).pack_into(
+            self._buffer, first * _BYTES, *chain.from_iterable(described)
+        ) if described else None
+        self._work = ffi.new(
+            "as_chain_work *", (chain_._steps, self._columns, self._rows, self._took, chain_.count)
+        )
+        self.job = make_job(_FUNCTION, int(ffi.cast("uintptr_t", self._work)))
+
+    def prepare(self, rows: int, columns: Sequence[Column]) -> None:
+        """What the next run is to be given: descriptors of the columns given and answered."""
+        self._chain._pack(self._buffer, 0, *chain.from_iterable(columns))
+        self._rows[0] = rows
+        for member in range(self._chain.members):
+            self._took[member] = 0
+
+    def sizes(self) -> list[int]:
+        """Rows of each set, as the last run has found them."""
+        return ffi.unpack(self._rows, self._chain.sets)  # type: ignore[no-any-return]
+
+    def took_ns(self) -> list[int]:
+        """Of each member in the last run."""
+        return ffi.unpack(self._took, self._chain.members)  # type: ignore[no-any-return]
+
+
+Memory = tuple[np.ndarray, np.ndarray | None]
+"""Values in bytes (uint8), and a bitmap."""
+
+
+def rooms(rows: int, room: Room) -> Memory:
+    """Memory for a column that is written."""
+    bits = np.empty(-(-rows // LANES) * (LANES // 8), np.uint8) if room.nullable else None
+    return np.empty(rows * room.width, np.uint8), bits
+
+
+def addresses(memory: Memory) -> tuple[int, int, int]:
+    """As they stand in a descriptor: of the bitmap, of the values, of offsets."""
+    data, bits = memory
+    return (0 if bits is None else address_of(bits)), address_of(data), 0

@@ -1,0 +1,310 @@
+"""Linking: what several stateless operators do, one behind the other, as one chain of steps (native/chain.py) over the
+columns of a batch. Decides which columns are gathered and when; runs nothing.
+
+An operator takes part with `link(chain, rows)`: it adds its steps, and answers the rows that it leaves."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from actorstream.events.column import Column
+from actorstream.events.fields import Field
+from actorstream.native.chain import FIND, GATHER, MATCH, MOST, NONE, RUN, Chain, Room, Step, addresses, rooms
+from actorstream.native.lookup import address_of_kinds
+from actorstream.operators.prepared import Prepared
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from actorstream.events.batch import Batch
+    from actorstream.events.schema import Schema
+
+
+class UnlinkedError(Exception):
+    """Something that is no step: it is to be called by itself."""
+
+
+class Held(NamedTuple):
+    """A column and the row set that it is aligned with; `field`: of its values."""
+
+    number: int
+    rows: int
+    field: Field
+
+
+class LinkedRows(NamedTuple):
+    """Rows between two operators: their set, their schema, and where each field is held."""
+
+    number: int
+    schema: Schema
+    columns: dict[str, Held]
+
+
+def renamed(own: Field, field: Field) -> Field:
+    """`field`, as which the values of `own` stand; UnlinkedError if they are to be converted."""
+    if own.kind is not field.kind or own.categories != field.categories or own.nullable > field.nullable:
+        raise UnlinkedError
+    return field
+
+
+class Linking:
+    """Steps that are being put together for batches of one schema.
+
+    Attributes:
+        rows: those of the batch.
+        member: the number of the operator that is being linked.
+    """
+
+    def __init__(self, schema: Schema) -> None:
+        self.member = 0
+        self._steps: list[Step] = []
+        self._rooms: dict[int, Room] = {}
+        """Column -> how much is written."""
+        self._tables: dict[int, Column] = {}
+        self._given: dict[int, str] = {}
+        """Column -> the batch's field."""
+        self._count = 0
+        self._links: list[dict[int, int]] = [{}]
+        """Set -> {set that its rows come from: column of the rows' numbers in it}, the stream's first."""
+        self._outer: set[int] = set()
+        """Sets of a table, of which a row may be missing."""
+        self._aligned: dict[tuple[int, int], int] = {}
+        self._indexes: dict[tuple[int, int], int] = {}
+        self._keeps: list[Any] = []
+        held = {field.name: Held(self._number(), 0, field) for field in schema.fields}
+        self._given = {each.number: name for name, each in held.items()}
+        self.rows = LinkedRows(0, schema, held)
+
+    # -- what operators add
+
+    def column(self, rows: LinkedRows, name: str) -> int:
+        """The column of a field, aligned with the rows."""
+        return self._align(rows.columns[name], rows.number)
+
+    def written(self, width: int, nullable: bool) -> int:
+        """A column that a step writes."""
+        number = self._number()
+        self._rooms[number] = Room(width, nullable)
+        return number
+
+    def run(
+        self,
+        rows: LinkedRows,
+        program: Any,
+        inputs: Sequence[int],
+        outputs: Sequence[int],
+        counted: int | None,
+    ) -> int | None:
+        """An expression's program; outputs: 2 * column, + 1 for its validity. `counted`: the output that lists rows: the
+        set of these is answered."""
+        made = None
+        if counted is not None:
+            made = self._set({rows.number: outputs[counted] >> 1})
+        self._add(RUN, rows.number, made, counted or 0, inputs, outputs, program.address)
+        self._keeps.append(program)
+        return made
+
+    def kept(self, rows: LinkedRows, made: int) -> LinkedRows:
+        """Some of the rows: another set, the same fields."""
+        return LinkedRows(made, rows.schema, rows.columns)
+
+    def look_up(
+        self, rows: LinkedRows, lookup: Any, hows: Any, keys: Sequence[int], *, outer: bool
+    ) -> tuple[int, int]:
+        """A table's rows by their keys: (the set that is left, the set of the table's rows)."""
+        table = len(self._links)
+        self._links.append({})
+        self._keeps += [lookup, hows]
+        first = self.written(4, False)
+        if outer:
+            self._outer.add(table)
+            self._links[rows.number][table] = first
+            self._add(FIND, rows.number, None, 0, keys, [first], lookup.address, address_of_kinds(hows))
+            return rows.number, table
+        right = self.written(4, False)
+        made = self._set({rows.number: first, table: right})
+        self._add(MATCH, rows.number, made, 0, keys, [first, right], lookup.address, address_of_kinds(hows))
+        return made, table
+
+    def of_table(self, column: Column, rows: int, field: Field) -> Held:
+        """A table's column; `rows`: the set of its rows."""
+        own = column.field
+        if own.kind is not field.kind or own.categories != field.categories:
+            raise UnlinkedError
+        number = self._number()
+        self._tables[number] = column
+        return Held(number, rows, field)
+
+    # -- rows and columns
+
+    def _number(self) -> int:
+        self._count += 1
+        return self._count - 1
+
+    def _set(self, links: dict[int, int]) -> int:
+        self._links.append(links)
+        return len(self._links) - 1
+
+    def _add(
+        self,
+        kind: int,
+        rows: int,
+        makes: int | None,
+        counted: int,
+        inputs: Sequence[int],
+        outputs: Sequence[int],
+        what: int = 0,
+        how: int = 0,
+    ) -> None:
+        if max(len(inputs), len(outputs)) > MOST:
+            raise UnlinkedError
+        made = NONE if makes is None else makes
+        self._steps.append(
+            Step(kind, self.member, rows, made, counted, tuple(inputs), tuple(outputs), what, how)
+        )
+
+    def _align(self, held: Held, rows: int) -> int:
+        if held.rows == rows:
+            return held.number
+        found = self._aligned.get((held.number, rows))
+        if found is None:
+            if held.field.dtype is None:
+                raise UnlinkedError
+            index = self._index(held.rows, rows)
+            nullable = held.field.nullable or held.rows in self._outer
+            found = self._aligned[held.number, rows] = self.written(held.field.width, nullable)
+            self._add(GATHER, rows, None, int(nullable), [held.number, index], [found])
+        return found
+
+    def _index(self, of: int, at: int) -> int:
+        """The column, aligned with the set `at`, of the rows' numbers in the set `of`, which they come from."""
+        links = self._links[at]
+        if of in links:
+            return links[of]
+        found = self._indexes.get((of, at))
+        if found is None:
+            before = next(iter(links))  # of the stream: a table is not reached through another
+            inner = self._index(of, before)
+            found = self._indexes[of, at] = self.written(4, False)
+            self._add(GATHER, at, None, 0, [inner, links[before]], [found])
+        return found
+
+    # -- the end
+
+    def finished(self, rows: LinkedRows, ends: Sequence[int]) -> Linked:
+        """The chain, with rows that come out. `ends`: the set that each member leaves. UnlinkedError: a column that comes
+        out cannot be had without the batches in between."""
+        if any(field.name == "event" for field in rows.schema.fields):
+            raise UnlinkedError  # a keyword of with_columns
+        answers: dict[str, int] = {}
+        renamed: dict[str, str] = {}
+        for field in rows.schema.fields:
+            held = rows.columns[field.name]
+            given = self._given.get(held.number)
+            if given == field.name and held.field == field:
+                continue  # the batch's own
+            own, nullable = held.field, held.field.nullable or held.rows in self._outer
+            if own.kind is not field.kind or own.categories != field.categories or nullable > field.nullable:
+                raise UnlinkedError
+            number = self._align(held, rows.number)
+            if number in self._given:
+                renamed[field.name] = self._given[number]
+            else:
+                answers[field.name] = number
+        index = self._index(0, rows.number) if rows.number else None
+        used = {number for step in self._steps for number in step.inputs}
+        given_numbers = [number for number in self._given if number in used]
+        answered = list(dict.fromkeys([*answers.values(), *([] if index is None else [index])]))
+        between = [number for number in self._rooms if number not in answered]
+        tables = [number for number in self._tables if number in used]
+        place = {number: at for at, number in enumerate([*given_numbers, *answered, *between, *tables])}
+
+        def moved(step: Step) -> Step:
+            if step.kind == RUN:
+                outputs = tuple(2 * place[each >> 1] + (each & 1) for each in step.outputs)
+            else:
+                outputs = tuple(place[each] for each in step.outputs)
+            return step._replace(inputs=tuple(place[each] for each in step.inputs), outputs=outputs)
+
+        made = Chain(
+            [moved(step) for step in self._steps],
+            given=len(given_numbers),
+            answered=[self._rooms[number] for number in answered],
+            between=[self._rooms[number] for number in between],
+            tables=[self._tables[number].descriptor for number in tables],
+            sets=len(self._links),
+            members=self.member + 1,
+            keeps=(self._keeps, list(self._tables.values())),
+        )
+        fields = {name: (rows.schema.field(name), answered.index(number)) for name, number in answers.items()}
+        at = None if index is None else answered.index(index)
+        names = [self._given[number] for number in given_numbers]
+        return Linked(made, rows, names, fields, renamed, at, list(ends))
+
+
+class Linked:
+    """A chain for batches of one schema.
+
+    Args:
+        chain: its steps.
+        rows: that come out.
+        given: the batch's fields that it is given.
+        fields: of what comes out: (field, number among the answered columns) of each that is computed.
+        renamed: of what comes out: which of the batch's fields it is.
+        index: number among the answered columns of the row numbers; None: all rows come out.
+        ends: the set that each member leaves.
+    """
+
+    def __init__(
+        self,
+        chain: Chain,
+        rows: LinkedRows,
+        given: list[str],
+        fields: dict[str, tuple[Field, int]],
+        renamed: dict[str, str],
+        index: int | None,
+        ends: list[int],
+    ) -> None:
+        self._chain, self.schema, self._set = chain, rows.schema, rows.number
+        self._given, self._fields, self._renamed, self._index = given, fields, renamed, index
+        self._ends = ends
+
+    def prepare(self, batch: Batch, count: Callable[[list[int], list[int]], None]) -> Prepared:
+        """The chain as a job. Its `finish` answers the rows that come out, or None for none, after it has called `count`
+        with the rows that have come to each member and those that came out in the end, and with the time of each."""
+        chain, rows = self._chain, batch.rows
+        run = chain.run_for(rows)
+        columns = [batch.column(name) for name in self._given]
+        memory = [rooms(rows, room) for room in chain.answered]
+        described = [column.descriptor for column in columns]
+        described += [(room.width, 0, 0, *addresses(each)) for room, each in zip(chain.answered, memory)]
+        run.prepare(rows, described)
+
+        def finished() -> Batch | None:
+            sizes, took = run.sizes(), run.took_ns()
+            columns.clear()
+            chain.give_back(run)
+            made = self._made(batch, memory, sizes[self._set])
+            count([rows, *(sizes[end] for end in self._ends)], took)
+            return made
+
+        return Prepared(run.job, finished)
+
+    def _made(self, batch: Batch, memory: list[Any], rows: int) -> Batch | None:
+        if not rows:
+            return None
+        source = batch
+        if self._index is not None and rows < batch.rows:
+            source = batch.selection(memory[self._index][0].view("u4")[:rows])
+        if not self._fields and not self._renamed and self.schema is batch.schema:
+            return source
+        columns: dict[str, Any] = {}
+        for name, (field, number) in self._fields.items():
+            data, bits = memory[number]
+            values = data.view(field.dtype)[:rows]
+            values.setflags(write=False)
+            columns[name] = Column(field, rows, bits, values, None)
+        for name, own in self._renamed.items():
+            columns[name] = batch.column(own).renamed(self.schema.field(name))
+        return source.with_columns(event=self.schema, **columns)
