@@ -71,6 +71,8 @@ class TableJoin:
         index: np.ndarray | None = None
         if self._name is not None:
             column, index = batch.ungathered(self._name)
+            if index is not None and batch._viewed() is batch:  # numbers in what is below other columns
+                column, index = batch.column(self._name), None
             self._asked.fill_one(column.descriptor)
         else:
             self._asked.fill([batch.column(name).descriptor for name in self._names])

@@ -17,8 +17,9 @@ from hypothesis import strategies as st
 
 from actorstream import Batch, Event, Topology
 from actorstream.errors import ConfigurationError
-from actorstream.operators.joining.table_join import PAIRS
-from actorstream.operators.static_join import StaticJoin
+from actorstream.events.schema import Schema
+from actorstream.operators.joining.table_join import PAIRS, TableJoin
+from actorstream.operators.static_join import StaticJoin, joined_schema
 
 
 class Ad(Event):
@@ -346,3 +347,26 @@ def test_streams_that_differ_cannot_share_a_join():
     topology.actor("join", "static-join", [ads, named], table=table, on="ad").collect()
     with pytest.raises(ConfigurationError, match="inputs of one schema"):
         topology.graph()
+
+
+def test_rows_that_were_chosen_and_changed_before_are_still_the_same_rows() -> None:
+    table = [Campaign(1, "one", "a"), Campaign(4, "four", "b")]
+    schema = Schema.of(Ad)
+    batch = Batch.of_events(schema, ADS)
+    chosen = batch.take(np.arange(20, 60)).with_columns(number=np.arange(40) * 10)
+    made, names = joined_schema(schema, Schema.of(Campaign), [("ad", "ad")], "inner")
+    join = TableJoin(Batch.of_events(Campaign, table), [("ad", "ad")], schema, made, names, outer=False)
+    found = join(chosen)
+    assert isinstance(found, Batch)
+    wanted = [
+        (number * 10, ad.ad, {1: "one", 4: "four"}[ad.ad])
+        for number, ad in enumerate(ADS[20:])
+        if ad.ad in (1, 4)
+    ]
+    assert list(zip(*(found.column(name).tolist() for name in ("number", "ad", "name")))) == wanted
+    again, names = joined_schema(made, Schema.of(Campaign), [("name", "name")], "inner")
+    few = TableJoin(Batch.of_events(Campaign, table[1:]), [("name", "name")], made, again, names, outer=False)
+    twice = few(found)
+    assert isinstance(twice, Batch)
+    numbers = [number for number, _, name in wanted if name == "four"]
+    assert twice.column("number").tolist() == numbers
