@@ -19,6 +19,7 @@ from actorstream.operators.static_join import StaticJoin
 from actorstream.operators.union import Union
 from actorstream.scheduling import SCHEDULES
 from actorstream.topology.builder import Topology
+from apps.tpcx_bb.pairs import Counts
 from tests.integration import test_random_topologies as randomly
 from tests.integration import test_recovery_hooks as recovery
 from tests.integration.parts import Collect, DoubleBatch, Numbers
@@ -282,3 +283,58 @@ def test_a_random_topology_gives_the_rows_of_its_model(seed: int, monkeypatch: p
     result = topology.run(**deploy)
     for sink, rows in models.items():
         assert Counter(result[sink]) == rows, f"{sink} under {deploy}"
+
+
+def counted(count: int, **keys: Any) -> Topology:
+    """A chain without a state, one with a state in C, which is keyed by `keys`, and one without behind it."""
+    topology = Topology("counted")
+    table = topology.source(Numbers, name="table", count=13)
+    stream = topology.source(Numbers, name="numbers", count=count)
+    stream = stream.through(Filter, name="some", where="value % 3 != 0")
+    stream = stream.through(Map, name="rest", set={"value": "value % 17"})
+    stream = stream.through(StaticJoin, name="known", table=table, on="value")
+    stream = stream.through(Map, name="only", select=["value"])
+    if keys:
+        stream = stream.by("value")
+    stream = stream.through(Counts, name="counts", **keys)
+    stream.through(Filter, name="odd", where="cnt % 2 == 1").into(Collect, name="out")
+    return topology
+
+
+def counts_of(count: int) -> list[tuple[int, int]]:
+    values = [value % 17 for value in range(count) if value % 3 and value % 17 < 13]
+    seen: Counter[int] = Counter()
+    found = []
+    for value in values:
+        seen[value] += 1
+        if seen[value] % 2:
+            found.append((value, seen[value]))
+    return found
+
+
+@pytest.mark.parametrize("schedule", NAMES)
+@pytest.mark.parametrize("seed", range(2))
+def test_kernels_with_a_state_give_the_sequence_of_one_worker(schedule: str, seed: int) -> None:
+    dice = random.Random(f"{schedule} {seed}")
+    for _ in range(3):
+        deploy: dict[str, Any] = {
+            "threads": dice.randint(1, 4),
+            "reorder_window": dice.choice([1, 3, 1024]),
+            "batch_size": dice.choice([7, 50]),
+            "edge_bytes": dice.choice([1, 4096, 4 << 20]),
+            "slice": dice.choice(["1us", "2ms"]),
+            "reordering": dice.choice(["non-blocking", "lock-based"]),
+            "testing": {"delay": "1ms", "seed": seed},
+        }
+        assert counted(1000).run(schedule=schedule, **deploy)["out"] == counts_of(1000), deploy
+        found = counted(1000, replicas=3).run(schedule=schedule, **deploy)["out"]
+        for value in range(13):  # the order of one key
+            mine = [row for row in found if row[0] == value]
+            assert mine == [row for row in counts_of(1000) if row[0] == value], deploy
+
+
+def test_two_workers_work_on_the_kernels_of_partitions_and_chains() -> None:
+    result = counted(20_000, replicas=4).run(schedule="ct", threads=2, batch_size=100)
+    assert sorted(result["out"]) == sorted(counts_of(20_000))
+    wanted = sum(value % 3 != 0 and value % 17 < 13 for value in range(20_000))
+    assert result.report["events_in"]["counts"] == wanted
