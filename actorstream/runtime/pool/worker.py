@@ -285,16 +285,15 @@ class ReadyQueue:
                 for index in self._waiting:
                     self._look(self._scheduler.operators[index])
                 own_first = worker.has_threads and (heuristic.own_first or bool(pool.idle))
+                is_behind = False
                 if kernels is not None:
                     kernels.rank()
                     if not heuristic.own_first and self._only_sources():  # before more is read
                         if kernels.waiting() > kernels.threads:
                             self._helps = True
                             return True
-                        if kernels.are_behind(worker.turn_ns // 4):
-                            pool.loop_rests = True
-                            return False
-                self._due = found = pool.decide(own_first=own_first)
+                        is_behind = kernels.are_behind(worker.turn_ns // 4)
+                self._due = found = pool.decide(own_first=own_first, pooled_only=is_behind)
                 if found is None and kernels is not None and kernels.waiting():
                     self._helps = True
                     return True
