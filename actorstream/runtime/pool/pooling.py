@@ -98,9 +98,9 @@ def _overrides(cls: Any, hook: str) -> bool:
 
 
 def kernels(graph: Graph, limits: dict[str, float], serial: SerialPlan) -> set[str]:
-    """The actors that run on the loop's thread and whose kernels go to the pool, since these can be had apart (`prepare`):
-    with a state, unless rows are numbered for them or come in timestamp order; without one, if they are called directly by an actor of the loop or by
-    one of these."""
+    """The actors that run on the loop's thread and whose kernels go to the pool, since these can be had apart (`prepare`,
+    `link`): with a state, unless rows are numbered for them or come in timestamp order; without one, if they are called
+    directly by an actor of the loop or by one of these."""
     found: set[str] = set()
     for name, actor in graph.actors.items():  # in topological order
         inputs = [edge for edge in actor.inputs if not edge.static]

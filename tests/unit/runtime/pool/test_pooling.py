@@ -188,7 +188,7 @@ def test_in_timestamp_order_a_replica_has_one_thread_and_what_has_no_state_stays
         Collect, name="out"
     )
     job = job_of(topology)
-    assert job.kernels == frozenset()
+    assert job.kernels == {}
     assert job.pooled == {"running": 1, "behind": 1, "spread": 1}
     heads = {job.plan.replicas[chain[0]].actor: len(chain) for chain in job.plan.chains}
     assert heads == {"ticks": 2, "running": 2}
