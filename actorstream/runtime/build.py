@@ -330,19 +330,12 @@ class _Builder:
             )
 
     def _direct(self, consumer: Replica, edge: Edge, unit: Unit) -> DirectEdge:
-        if consumer.name not in self.job.kernels:
-            return DirectEdge(consumer, edge.name)
-        return self._kernel_edge(consumer, edge.name, unit)
+        kernels = consumer.name in self.job.kernels
+        return self._kernel_edge(consumer, edge.name, unit) if kernels else DirectEdge(consumer, edge.name)
 
     def _kernel_edge(self, consumer: Replica, input_name: str, unit: Unit) -> KernelEdge:
-        deploy = self.job.deploy
         made = KernelEdge(
-            consumer,
-            input_name,
-            unit,
-            window=deploy.reorder_window,
-            most_bytes=deploy.edge_bytes,
-            exclusive=self.job.kernels[consumer.name] <= 1,
+            consumer, input_name, unit, self.job.deploy, exclusive=self.job.kernels[consumer.name] <= 1
         )
         unit.kernels.append(made)
         return made

@@ -103,7 +103,6 @@ class Replica:
         self._fits: dict[str, Schema] = {}
         """Output name -> another object than its schema, and equal to it."""
         self.is_sink = type(actor).role == "sink"
-        # whether its only batch may go on without the outbox
         self.hands_on = not self.is_sink and self.descent is None and type(self).dispatch is Replica.dispatch
         self.wants_frontier = type(actor).on_heartbeat is not Actor.on_heartbeat
         self.promises = type(actor).promise is not Actor.promise

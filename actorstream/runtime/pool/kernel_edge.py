@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from actorstream.operators.prepared import Prepared
     from actorstream.runtime.replica import Replica
     from actorstream.runtime.unit import Unit
+    from actorstream.topology.deploy import DeploySpec
 
 PAYS_NS = 30_000
 """Kernels of a batch that are worth a thread of the pool, ns: what handing one over and taking it back costs."""
@@ -83,13 +84,12 @@ class KernelEdge(DirectEdge):
         consumer: Replica,
         input_name: str,
         unit: Unit,
+        deploy: DeploySpec,
         *,
-        window: int,
-        most_bytes: int,
         exclusive: bool = False,
     ) -> None:
-        """`unit`: that of both ends. `window`, `most_bytes`: batches and bytes that may be under way at once.
-        `exclusive`: the consumer has a state."""
+        """`unit`: that of both ends. `deploy`: says how many batches and bytes may be under way at once. `exclusive`: the
+        consumer has a state."""
         super().__init__(consumer, input_name)
         self.unit, self.exclusive = unit, exclusive
         self.at_head = consumer is unit.head
@@ -108,9 +108,9 @@ class KernelEdge(DirectEdge):
         self.took_ns = 0
         """Time that threads of the pool have spent in kernels since somebody asked last."""
         self._delay_ns: Callable[[], int] | None = None
-        self._window = min(window, MOST_UNDER_WAY)
+        self._window = min(deploy.reorder_window, MOST_UNDER_WAY)
         self._limit = self._window
-        self._most = most_bytes
+        self._most = deploy.edge_bytes
         self._bytes = 0
         self._submitted = self._collected = 0
         self._waiting: deque[_Started | Batch | int] = deque()
