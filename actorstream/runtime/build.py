@@ -333,12 +333,10 @@ class _Builder:
         kernels = consumer.name in self.job.kernels
         return self._kernel_edge(consumer, edge.name, unit) if kernels else DirectEdge(consumer, edge.name)
 
-    def _kernel_edge(self, consumer: Replica, input_name: str, unit: Unit) -> KernelEdge:
-        made = KernelEdge(
-            consumer, input_name, unit, self.job.deploy, exclusive=self.job.kernels[consumer.name] <= 1
-        )
-        unit.kernels.append(made)
-        return made
+    def _kernel_edge(self, consumer: Replica, name: str, unit: Unit) -> KernelEdge:
+        exclusive = self.job.kernels[consumer.name] <= 1
+        unit.kernels.append(KernelEdge(consumer, name, unit, self.job.deploy, exclusive=exclusive))
+        return unit.kernels[-1]
 
     def _lane(self, link: Link, replica: Replica, unit: Unit) -> OutLane:
         transport = self.worker.transport
