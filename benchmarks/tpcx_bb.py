@@ -325,7 +325,7 @@ def pooled_stages(name: str, report: Mapping[str, Any]) -> list[Stage]:
     for names, kinds in found:
         (measured,) = report["actors"][names[0]]
         cost = max(measured["cost_ns"] - measured["waited_ns"], LEAST_COST_NS)
-        kernel = 0.0 if lends_python(actors[names[0]]["type"]) else min(measured["kernel_ns"], cost)
+        kernel = 0.0 if is_python(actors[names[0]]["type"]) else min(measured["kernel_ns"], cost)
         stage = Stage(
             names[0],
             cost,
@@ -340,11 +340,11 @@ def pooled_stages(name: str, report: Mapping[str, Any]) -> list[Stage]:
     return made
 
 
-def lends_python(kind: str) -> bool:
-    """Whether an actor of that type lends the baton around hooks in Python: they keep the interpreter's lock all the
-    same, and what is counted as a kernel's is none."""
+def is_python(kind: str) -> bool:
+    """Whether an actor of that type has a hook for each event: it keeps the interpreter's lock, and what is counted as a
+    kernel's is none. Hooks over batches leave the work to NumPy, which gives the lock up."""
     module, _, cls = kind.partition(":")
-    return bool(cls) and bool(getattr(import_module(module), cls).lends_baton)
+    return bool(cls) and hasattr(getattr(import_module(module), cls), "on_event")
 
 
 def own_cost(stages: Sequence[Stage]) -> float:

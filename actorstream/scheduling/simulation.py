@@ -50,9 +50,23 @@ class Simulated:
     """Operator -> its part of that."""
 
 
+@dataclass(frozen=True, slots=True)
+class _Done:
+    """A jumbo tuple that a worker is through with: its rows, those that came out, and when they entered."""
+
+    rows: int
+    out: int
+    entered: int
+
+
+CHOSEN = _Done(0, 0, 0)
+"""Behind what a worker spends before his turn."""
+
+
 @dataclass
 class _Turn:
-    """Tuples that a worker has taken; their outputs wait here until those before them are through."""
+    """Jumbo tuples that a worker has taken; the outputs of each that he is through with wait here until those before them
+    have left."""
 
     done: bool = False
     outputs: list[tuple[int, int]] = field(default_factory=list)
@@ -60,8 +74,11 @@ class _Turn:
     rows: int = 0
     begun: int = 0
     taken: list[tuple[int, int]] = field(default_factory=list)
-    parts: deque[tuple[bool, float]] = field(default_factory=deque)
-    """What is left to do: whether with the interpreter's lock, and for how long, ns."""
+    parts: deque[tuple[bool, float, _Done | None]] = field(default_factory=deque)
+    """What is left to do: whether with the interpreter's lock, for how long, ns, and what is done with then."""
+    now: _Done | None = None
+    """What he is through with after the part that he is at."""
+    rows_out: int = 0
 
 
 class Simulation:
@@ -74,12 +91,13 @@ class Simulation:
         batch: tuples of a jumbo tuple. queue: tuples that may wait before an operator. window: turns of one operator
             that may be unfinished (the slots of its reordering buffer).
         slice_ns, window_ns: the time slice s, CT's window w.
-        between_ns: what a worker spends between two turns: choosing, waiting for its lock, telling others, being woken.
+        between_ns: what a worker spends between two turns, holding the interpreter's lock: choosing, telling others.
         switch_ns: until a worker runs that has to be woken: since it had found nothing to do and there is something now, or
             since the interpreter's lock, which it has waited for, is free.
 
-    The lock goes to whoever has waited longest. A worker wants it twice for each jumbo tuple, for half of the time each:
-    before the kernel, and after it.
+    The lock goes to whoever has waited longest. A worker wants it between two turns, and twice for each jumbo tuple, for half
+    of the time each: before the kernel, and after it. What comes of a jumbo tuple leaves, and the room that it has taken is
+    free, when the worker is through with it.
     """
 
     def __init__(
@@ -113,6 +131,9 @@ class Simulation:
         self.scheduler = Scheduler(self.operators, heuristic, **settings)
         self._queues: list[deque[tuple[int, int]]] = [deque() for _ in stages]
         self._turns: list[deque[_Turn]] = [deque() for _ in stages]
+        self._held = [0] * len(
+            stages
+        )  # tuples that workers have taken and are not through with: their room is not free yet
         self._rest = [0.0] * len(stages)
         self._idle = list(range(workers))[::-1]
         self._asleep: set[int] = set()
@@ -137,9 +158,16 @@ class Simulation:
             now, _, worker, turn = heapq.heappop(self._events)
             if turn is None:
                 self._arrive(now)
-            elif turn.parts:
+                continue
+            if turn.now is CHOSEN:
+                turn.begun = now
+            elif turn.now is not None:
+                self._held[turn.number] -= turn.now.rows
+                if turn.now.out:
+                    turn.outputs.append((turn.now.out, turn.now.entered))
+                    self._send(turn.number)
+            if turn.parts:
                 self._go_on(now, worker, turn)
-                continue  # nobody has become idle
             else:
                 self._finish(now, worker, turn)
         return self._result(now)
@@ -185,7 +213,7 @@ class Simulation:
     def _room(self, number: int) -> float:
         """Tuples that may still come before an operator."""
         most = min(self.queue, self.stages[number].queue)
-        return most - sum(rows for rows, _ in self._queues[number])
+        return most - self._held[number] - sum(rows for rows, _ in self._queues[number])
 
     def _begin(self, now: int, worker: int, operator: Operator, most: int) -> None:
         number, stage = operator.index, self.stages[operator.index]
@@ -207,46 +235,57 @@ class Simulation:
                 break
             took.append(group)
             rows += group[0]
-        turn = _Turn(number=number, rows=rows, begun=now + int(self.between_ns), taken=took)
+        self._held[number] += rows
+        turn = _Turn(number=number, rows=rows, begun=now, taken=took)
+        if self.between_ns > 0:
+            turn.parts.append((True, self.between_ns, CHOSEN))
         self._turns[number].append(turn)
         if number == 0:
             self._taken.append((now, rows + (self._taken[-1][1] if self._taken else 0)))
         for count, entered in took:
             work = stage.cost_ns * count
             held = stage.turn_ns + work * stage.locked
-            turn.parts += [(True, held / 2)] * (held > 0)
-            turn.parts.append((False, work * (1.0 - stage.locked)))
-            turn.parts += [(True, held / 2)] * (held > 0)
             self._rest[number] += count * stage.selectivity
             out = int(self._rest[number])
             self._rest[number] -= out
-            if out:
-                turn.outputs.append((out, entered))
-        self._at(turn.begun, turn, worker)
+            turn.rows_out += out
+            turn.parts += [(True, held / 2, None)] * (held > 0)
+            turn.parts.append((False, work * (1.0 - stage.locked), None))
+            turn.parts += [(True, held / 2, None)] * (held > 0)
+            last, ns, _ = turn.parts.pop()
+            turn.parts.append((last, ns, _Done(count, out, entered)))
+        self._at(now, turn, worker)
 
     def _go_on(self, now: int, worker: int, turn: _Turn) -> None:
         """The next part of a turn: at once, or when the lock is free."""
-        locked, ns = turn.parts.popleft()
+        locked, ns, turn.now = turn.parts.popleft()
         if locked:
             free = self._lock_free
             ends = now + int(ns) if free <= now else free + int(self.switch_ns + ns)
             self._lock_free = ends
         else:
             ends = now + int(ns)
-        self._at(max(ends, turn.begun + (not turn.parts)), turn, worker)
+        self._at(max(ends, now + (not turn.parts)), turn, worker)
 
     def _finish(self, now: int, worker: int, turn: _Turn) -> None:
-        turn.done = True
-        number, made = turn.number, sum(count for count, _ in turn.outputs)
+        turn.done, number = True, turn.number
         if number == len(self.stages) - 1:
             self._left.extend((now - entered, count) for count, entered in turn.taken)
-        turns = self._turns[number]
-        while turns and turns[0].done:
-            outputs = turns.popleft().outputs
-            if number + 1 < len(self.stages):
-                self._queues[number + 1].extend(outputs)
-        self.scheduler.finish(self.operators[number], turn.rows, made, now - turn.begun, now)
+        self._send(number)
+        self.scheduler.finish(self.operators[number], turn.rows, turn.rows_out, now - turn.begun, now)
         self._idle.append(worker)
+
+    def _send(self, number: int) -> None:
+        """What an operator's turns have put out leaves in their order: of the first one what there is, of the next ones
+        when those before them are done."""
+        turns = self._turns[number]
+        while turns:
+            if number + 1 < len(self.stages):
+                self._queues[number + 1].extend(turns[0].outputs)
+            turns[0].outputs.clear()
+            if not turns[0].done:
+                break
+            turns.popleft()
 
     # -- what came of it
 
