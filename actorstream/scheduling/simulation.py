@@ -59,10 +59,6 @@ class _Done:
     entered: int
 
 
-CHOSEN = _Done(0, 0, 0)
-"""Behind what a worker spends before his turn."""
-
-
 @dataclass
 class _Turn:
     """Jumbo tuples that a worker has taken; the outputs of each that he is through with wait here until those before them
@@ -91,13 +87,13 @@ class Simulation:
         batch: tuples of a jumbo tuple. queue: tuples that may wait before an operator. window: turns of one operator
             that may be unfinished (the slots of its reordering buffer).
         slice_ns, window_ns: the time slice s, CT's window w.
-        between_ns: what a worker spends between two turns, holding the interpreter's lock: choosing, telling others.
+        between_ns: what a worker spends between two turns: choosing, waiting for its lock, telling others, being woken.
         switch_ns: until a worker runs that has to be woken: since it had found nothing to do and there is something now, or
             since the interpreter's lock, which it has waited for, is free.
 
-    The lock goes to whoever has waited longest. A worker wants it between two turns, and twice for each jumbo tuple, for half
-    of the time each: before the kernel, and after it. What comes of a jumbo tuple leaves, and the room that it has taken is
-    free, when the worker is through with it.
+    The lock goes to whoever has waited longest. A worker wants it twice for each jumbo tuple, for half of the time each:
+    before the kernel, and after it. What comes of a jumbo tuple leaves, and the room that it has taken is free, when the
+    worker is through with it.
     """
 
     def __init__(
@@ -159,9 +155,7 @@ class Simulation:
             if turn is None:
                 self._arrive(now)
                 continue
-            if turn.now is CHOSEN:
-                turn.begun = now
-            elif turn.now is not None:
+            if turn.now is not None:
                 self._held[turn.number] -= turn.now.rows
                 if turn.now.out:
                     turn.outputs.append((turn.now.out, turn.now.entered))
@@ -236,9 +230,7 @@ class Simulation:
             took.append(group)
             rows += group[0]
         self._held[number] += rows
-        turn = _Turn(number=number, rows=rows, begun=now, taken=took)
-        if self.between_ns > 0:
-            turn.parts.append((True, self.between_ns, CHOSEN))
+        turn = _Turn(number=number, rows=rows, begun=now + int(self.between_ns), taken=took)
         self._turns[number].append(turn)
         if number == 0:
             self._taken.append((now, rows + (self._taken[-1][1] if self._taken else 0)))
@@ -254,7 +246,7 @@ class Simulation:
             turn.parts += [(True, held / 2, None)] * (held > 0)
             last, ns, _ = turn.parts.pop()
             turn.parts.append((last, ns, _Done(count, out, entered)))
-        self._at(now, turn, worker)
+        self._at(turn.begun, turn, worker)
 
     def _go_on(self, now: int, worker: int, turn: _Turn) -> None:
         """The next part of a turn: at once, or when the lock is free."""
@@ -265,7 +257,7 @@ class Simulation:
             self._lock_free = ends
         else:
             ends = now + int(ns)
-        self._at(max(ends, now + (not turn.parts)), turn, worker)
+        self._at(max(ends, turn.begun + (not turn.parts)), turn, worker)
 
     def _finish(self, now: int, worker: int, turn: _Turn) -> None:
         turn.done, number = True, turn.number

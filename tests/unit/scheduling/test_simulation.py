@@ -114,13 +114,6 @@ def test_a_short_queue_holds_the_source_up_and_keeps_latency_short() -> None:
     assert found[1].throughput_eps == pytest.approx(found[0].throughput_eps, rel=0.2)
 
 
-def test_what_a_worker_spends_between_turns_is_spent_with_the_interpreters_lock() -> None:
-    stages = [Stage("a", 1.0, pooled=False), Stage("b", 1.0, pooled=False), Stage("c", 100.0)]
-    settings = {"batch": 1000, "slice_ns": 100_000, "between_ns": 100_000}
-    found = Simulation(stages, SCHEDULES["ct"], 8, **settings).run(1_000_000)
-    assert found.throughput_eps < 1e9 / 100  # 1,000 turns of c alone, each after 100 us that exclude others
-
-
 def test_the_outputs_of_a_turn_leave_jumbo_tuple_by_jumbo_tuple() -> None:
     """A turn of 10 ms, of 0.1 ms a jumbo tuple: what comes of the first one is not as old as the turn."""
     stages = [Stage("source", 100.0, limit=1, pooled=False), Stage("sink", 1.0, limit=1)]
