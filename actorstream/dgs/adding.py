@@ -38,8 +38,10 @@ class AddingWorker(WorkerProtocol):
         """How many events of the first operation each child has answered for, as far as its parts are added."""
         self._ending = False
 
-    def from_child(self, child: int, message: StateUp) -> None:
+    def from_child(self, child: int, message: StateUp) -> bool:
         self._parts[child].append(message)
+        done = self._asked[0].first - self._asked[0].base if self._asked else 0
+        return all(parts or covered > done for parts, covered in zip(self._parts, self._covered))
 
     def _step(self) -> bool:
         self._ask()
@@ -50,7 +52,7 @@ class AddingWorker(WorkerProtocol):
     def _ask(self) -> None:
         """Asks the children for their parts up to whatever was released, even while the parent has the state."""
         while self._ahead < AHEAD:
-            if not self._queue:
+            if not self._queue and self.mailbox.moved:
                 self._release()
             if not self._queue:
                 return

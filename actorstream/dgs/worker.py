@@ -194,8 +194,10 @@ class WorkerProtocol:
             rows = Rows(message.times, message.places, None)
             self.mailbox.insert(message.tag, message.times, rows, message.places, checked=True)
 
-    def from_child(self, child: int, message: StateUp) -> None:
+    def from_child(self, child: int, message: StateUp) -> bool:
+        """Whether this lets it go on, and is a reason to `run`."""
         self._answers[child] = message
+        return None not in self._answers
 
     # -- what follows from it
 
@@ -224,7 +226,8 @@ class WorkerProtocol:
             self._request(self._made(operation))
         elif operation.is_request:
             self._release()
-            self._extend(operation)
+            if self._queue and self._queue[0].rows is operation.rows:  # more of it was released meanwhile
+                operation.last = self._queue.popleft().last
             self._lend(self._state, operation.last)
         else:
             self._state = self.calls.update(
@@ -240,11 +243,6 @@ class WorkerProtocol:
                 before.last = last
             else:
                 self._queue.append(Operation(tag, rows, first, last))
-
-    def _extend(self, operation: Operation) -> None:
-        """More of the same request may have been released meanwhile."""
-        if self._queue and self._queue[0].rows is operation.rows:
-            operation.last = self._queue.popleft().last
 
     def _made(self, operation: Operation) -> Request:
         """The request for an operation. It is a promise, too: that of its last event."""
@@ -302,7 +300,7 @@ class WorkerProtocol:
             self._state, self._phase = None, Phase.LENT
 
     def _returned(self, message: StateDown) -> None:
-        """The parent has worked on some of the events that it asked for, or has none yet and gives a first state."""
+        """The parent has worked on some of its events, or has none yet and gives a first state."""
         operation = self._operation
         if operation is not None:
             operation.first = message.done

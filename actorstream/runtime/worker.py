@@ -219,7 +219,11 @@ class Worker:
             rung = bell.wait(ns) if ns else bell.collect()
         if rung is None:
             self._taken = watched
-            return
+        elif rung:
+            self.mark_rung(rung)
+
+    def mark_rung(self, rung: list[int]) -> None:
+        """Marks the units of bits of the doorbell."""
         for bit in rung:
             unit = self.by_bit[bit]
             if not unit.ready and not unit.done:

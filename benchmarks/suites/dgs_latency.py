@@ -78,7 +78,12 @@ def live(barriers: float, seconds: float, values: int, every: float, wait: str) 
             "replicas": 2,
         },
         "sum": {"type": "apps.value_barrier.program:ValueBarrier", "inputs": inputs},
-        "sums": {"type": "null-sink", "inputs": ["sum"]},
+        # one beside each worker of the plan, called directly, as in the apps
+        "sums": {
+            "type": "null-sink",
+            "replicas": "auto",
+            "inputs": [{"from": "sum", "route": "forward"}],
+        },
     }
     ran = launch(
         "sum-live",

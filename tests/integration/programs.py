@@ -272,7 +272,8 @@ def job_of(
         if field and name == "values":
             items, count = {"0": [each for events in parts for each in events]}, 1
         made = (sources or {}).get(name)
-        keep: dict[str, Any] = {} if made else {"items": items, "event": event}
+        listed = made is None or issubclass(made, MemorySource)
+        keep: dict[str, Any] = {"items": items, "event": event} if listed else {}
         source = GraphActor(name, "source", made or MemorySource, "source", keep, count)
         actors[name] = source
         source.outputs = {"default": Schema.of(event)}

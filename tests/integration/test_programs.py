@@ -10,7 +10,9 @@ from typing import Any, ClassVar
 
 import pytest
 
+from actorstream.connectors.memory import MemorySource
 from actorstream.connectors.source import Source
+from actorstream.dgs import Program
 from actorstream.dgs.optimizer import OPTIMIZERS
 from actorstream.errors import DataError, OperatorError, RunError, WorkerDiedError
 from actorstream.events.batch import Batch
@@ -58,6 +60,33 @@ def test_random_plans_give_the_outputs_of_the_sequential_program(
     transport: str, workers: int, seed: int
 ) -> None:
     check_random_plan(transport, workers, seed)
+
+
+class Adds(ValueBarrier):
+    """Its workers wait for no state."""
+
+    additive: ClassVar = ["value"]
+
+
+class Singly(MemorySource):
+    """Gives its events by themselves."""
+
+    def read(self, max_rows: int) -> Any:
+        batch = super().read(1)
+        return None if batch is None else batch.events()[0]
+
+
+@pytest.mark.parametrize("wait", ["park", "spin"])
+@pytest.mark.parametrize("cls", [ValueBarrier, Adds])
+def test_events_that_come_one_by_one_and_workers_that_spin_change_nothing(
+    cls: type[Program], wait: str
+) -> None:
+    streams = value_streams(random.Random(7), 2, 400, 60)
+    sources: dict[str, type] = {"barriers": Singly, "values": Singly}
+    for optimizer in ("balanced", "communication"):
+        plan = optimized(optimizer, question(cls(), streams, 2))
+        job = job_of(cls, streams, plan, transport="shm", workers=2, wait=wait, sources=sources)
+        assert run(job) == sequential(cls(), streams)
 
 
 @pytest.mark.slow

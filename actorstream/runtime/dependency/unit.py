@@ -36,6 +36,8 @@ if TYPE_CHECKING:
     from actorstream.runtime.source_unit import SourceUnit
     from actorstream.runtime.worker import Worker
 
+PATIENCE_NS = 20_000
+"""How long a turn that has asked for a state may look for it at its end, with `wait = "spin"`."""
 STEPS = 8
 """Slices of one worker between two looks at the clock."""
 
@@ -97,6 +99,8 @@ class ProgramUnit(Unit):
         """Whether somebody downstream listens to event time."""
         self.cuts: Cuts | None = None
         """Of checkpoints; set before the first turn."""
+        self._asks = False
+        """Whether a child in another process was spoken to in this turn."""
         self._watched: tuple[TreeWorker, TreeReceiver, int] | None = None
         """The link that brought the last short message, if it can be waited for."""
         self.wants: CheckpointWish | None = None
@@ -112,6 +116,7 @@ class ProgramUnit(Unit):
         more = self._run(deadline)
         if not more and self._watched is not None and self._hear_soon(*self._watched):
             more = self._run(deadline)
+        self._asks = False
         if self._asked and not more and self._hurry():
             self._take_in(deadline)
             more = self._run(deadline)
@@ -156,15 +161,23 @@ class ProgramUnit(Unit):
             return
         if child < 0:
             self._hear(each, message)  # type: ignore[arg-type]
-        else:
-            each.protocol.from_child(child, message)  # type: ignore[arg-type]
-        self._queue(each)
+            self._queue(each)
+        elif each.protocol.from_child(child, message):  # type: ignore[arg-type]
+            self._queue(each)
         if receiver.wait is not None and self.worker.watches:
             self._watched, self.worker.watched = (each, receiver, child), self
 
     def _hear_soon(self, each: TreeWorker, receiver: TreeReceiver, child: int) -> bool:
-        """An answer may have come meanwhile: it goes before the end of the turn. Whether it has."""
+        """An answer may have come meanwhile: it goes before the end of the turn. Whether it has. A worker that always spins
+        looks for it a little longer: that is once for each request."""
         found = receiver.take_one()
+        if not found and self._asks and child >= 0 and self.worker.job.always_spin:
+            rung = receiver.wait(PATIENCE_NS)  # type: ignore[misc]
+            if type(rung) is list:
+                self.worker.mark_rung(rung)
+                found = receiver.take_one()
+            else:
+                found = receiver.codec.decode(rung)
         for message in found:
             self._take_message(each, receiver, child, message)
         return bool(found)
@@ -274,15 +287,16 @@ class ProgramUnit(Unit):
                     each.up.flush()  # the parent waits for it
             elif each.parent is not None:
                 for answer in protocol.to_parent:
-                    each.parent.protocol.from_child(each.which, answer)
+                    if each.parent.protocol.from_child(each.which, answer):
+                        self._queue(each.parent)
                 protocol.to_parent.clear()
-                self._queue(each.parent)
         for messages, link in zip(protocol.to_children, each.down):
             if messages and link is not None:
                 waits = any(type(message) is not Promise for message in messages)
                 link.say(messages)  # type: ignore[arg-type]
                 if waits:  # before what is here goes on with its own share
                     link.flush()
+                    self._asks = True
         for messages, child in zip(protocol.to_children, each.children):
             if messages and child is not None:
                 for message in messages:
