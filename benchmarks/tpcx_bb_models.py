@@ -9,7 +9,7 @@ from typing import Any
 
 from actorstream.scheduling import SCHEDULES
 from actorstream.scheduling.simulation import Simulated, Simulation
-from benchmarks import tpcx_bb
+from benchmarks import tpcx_bb, tpcx_bb_stages
 from benchmarks.suite import Curve
 from benchmarks.switches import hand_over_ns
 from benchmarks.tpcx_bb import BATCH_SIZE, PARTITIONS, QUERIES
@@ -48,8 +48,8 @@ class Models:
     def row_us(self, query: str) -> float:
         """What all operators of a query together spend on a row of the source."""
         report = self.reports[query]
-        (source, _), *others = tpcx_bb.chain(QUERIES[query])
-        worked = sum(tpcx_bb.own_time(report, actor) for actor, _ in others)
+        (source, _), *others = tpcx_bb_stages.chain(QUERIES[query])
+        worked = sum(tpcx_bb_stages.own_time(report, actor) for actor, _ in others)
         return worked * 1e6 / report["events_out"][source]
 
     def throughput(self, query: str, schedule: str, workers: int) -> float:
@@ -68,11 +68,11 @@ class Models:
         """`scheme`: hybrid or partitioned queues (section 4). `locked`: as this engine is, with one partition a
         replica; else as in the paper."""
         partitioned = scheme == "partitioned"
-        made = tpcx_bb.stages(
-            tpcx_bb.costs(query, self.reports[query], self.small(query)),
+        made = tpcx_bb_stages.stages(
+            tpcx_bb_stages.costs(query, self.reports[query], self.small(query)),
             locked=locked,
             partitions=1 if locked else workers if partitioned else PARTITIONS,
-            slower=tpcx_bb.imbalance(query, workers) if partitioned else {},
+            slower=tpcx_bb_stages.imbalance(query, workers) if partitioned else {},
         )
         spans = {"slice_ns": setting.slice_ns, "window_ns": setting.window_ns}
         return Simulation(made, SCHEDULES[schedule], workers, batch=BATCH_SIZE, **spans).run(
@@ -91,7 +91,7 @@ class Models:
 
     def between(self, query: str) -> float:
         """What a worker spends between two turns, ns, measured on one worker."""
-        return tpcx_bb.between(query, self.alone(query))
+        return tpcx_bb_stages.between(query, self.alone(query))
 
     def middle(self, query: str, schedule: str) -> dict[str, Any]:
         """The run on two workers whose throughput is the median."""
@@ -102,13 +102,13 @@ class Models:
         """This engine on so many workers, one replica of each actor. Nothing is fitted: costs are those of operators on two
         workers, without their waits; the lock, the wake-ups and the time between turns are simulated, by what they were
         measured to take."""
-        made = tpcx_bb.pooled_stages(query, self.middle(query, schedule))
+        made = tpcx_bb_stages.pooled_stages(query, self.middle(query, schedule))
         spent = {"between_ns": self.between(query), "switch_ns": self.switch_ns()}
         return Simulation(made, SCHEDULES[schedule], workers, batch=BATCH_SIZE, **spent).run(LONG)
 
     def contention(self, query: str, schedule: str) -> float:
         """How many times what they cost one worker operators cost each of two."""
-        return tpcx_bb.contention(query, self.middle(query, schedule), self.reports[query])
+        return tpcx_bb_stages.contention(query, self.middle(query, schedule), self.reports[query])
 
     def curves(self, schedules: Sequence[str]) -> list[Curve]:
         """Throughput of each query by workers under the first heuristic, simulated."""

@@ -52,10 +52,12 @@ class Counter(IntEnum):
     """The most that has left its channels to wait for tied rows of other inputs, in timestamp order; the next is of it."""
     SPILLED_BYTES = 25
     KERNEL_PS = 26
-    """Of COST_PS what native code takes without the interpreter; WAITED_PS: the waiting for others who have it."""
+    """Of COST_PS what native code takes without the interpreter; WAITED_PS: the waiting for others who have it; POOLED_PS: of
+    KERNEL_PS what the event loop has left to threads of a pool."""
     WAITED_PS = 27
     SENT_BYTES = 28
     """What the replicas of its unit have handed to other processes; a row by itself counts as the entry that carries it."""
+    POOLED_PS = 29
 
 
 HISTOGRAM_WORDS = LATENCY_OCTAVES * LATENCY_STEPS

@@ -172,6 +172,7 @@ def _schedule_row(table: CounterTable, number: int) -> dict[str, Any]:
         "pool_turns": table.value(number, Counter.POOL_TURNS),
         "cost_ns": round(table.value(number, Counter.COST_PS) / 1e3, 3),
         "kernel_ns": round(table.value(number, Counter.KERNEL_PS) / 1e3, 3),
+        "pooled_ns": round(table.value(number, Counter.POOLED_PS) / 1e3, 3),
         "waited_ns": round(table.value(number, Counter.WAITED_PS) / 1e3, 3),
         "selectivity": round(table.value(number, Counter.SELECTIVITY_PPM) / 1e6, 6),
         "worklist_max": table.value(number, Counter.WORKLIST_MAX),

@@ -20,6 +20,7 @@ class Statistics:
         "_out",
         "cost",
         "kernel_ns",
+        "pooled_ns",
         "rows_in",
         "rows_out",
         "selectivity",
@@ -36,7 +37,8 @@ class Statistics:
         """Outputs a tuple."""
         self._first = (0, 0)
         """Nanoseconds and tuples of the first turn, which makes tables and compiles."""
-        self.turns = self.rows_in = self.rows_out = self.total_ns = self.kernel_ns = self.waited_ns = 0
+        self.turns = self.rows_in = self.rows_out = self.total_ns = 0
+        self.kernel_ns = self.pooled_ns = self.waited_ns = 0
 
     @property
     def mean_cost(self) -> float:
@@ -52,6 +54,11 @@ class Statistics:
         return self.kernel_ns / max(self.rows_in - self._first[1], 1)
 
     @property
+    def mean_pooled(self) -> float:
+        """Of `mean_kernel` what the event loop has left to threads of a pool, over all turns but the first."""
+        return self.pooled_ns / max(self.rows_in - self._first[1], 1)
+
+    @property
     def mean_waited(self) -> float:
         """Of `mean_cost` what is waiting for whoever has the interpreter, over all turns but the first."""
         return self.waited_ns / max(self.rows_in - self._first[1], 1)
@@ -61,15 +68,24 @@ class Statistics:
         """Outputs a tuple, over all turns so far."""
         return self.rows_out / self.rows_in if self.rows_in else self.selectivity
 
-    def add(self, rows_in: int, rows_out: int, took_ns: int, kernel_ns: int = 0, waited_ns: int = 0) -> None:
-        """One turn: tuples taken, tuples answered, nanoseconds; of these in native code, and waiting. One that took none
-        says nothing about a tuple."""
+    def add(
+        self,
+        rows_in: int,
+        rows_out: int,
+        took_ns: int,
+        kernel_ns: int = 0,
+        waited_ns: int = 0,
+        pooled_ns: int = 0,
+    ) -> None:
+        """One turn: tuples taken, tuples answered, nanoseconds; of these in native code, waiting, and in kernels that were
+        left to a pool. One that took none says nothing about a tuple."""
         if rows_in <= 0:
             return
         if not self.turns:
             self._first = took_ns, rows_in
         else:
             self.kernel_ns += kernel_ns
+            self.pooled_ns += pooled_ns
             self.waited_ns += waited_ns
         self.turns += 1
         self.rows_in += rows_in

@@ -122,6 +122,7 @@ class ScheduledWorker(Worker):
                 row[Counter.POOL_TURNS] = operator.pool_turns
                 row[Counter.COST_PS] = int(measured.mean_cost * 1000)
                 row[Counter.KERNEL_PS] = int(measured.mean_kernel * 1000)
+                row[Counter.POOLED_PS] = int(measured.mean_pooled * 1000)
                 row[Counter.WAITED_PS] = int(measured.mean_waited * 1000)
                 row[Counter.SELECTIVITY_PPM] = int(measured.mean_selectivity * 1e6)
                 row[Counter.WORKLIST_MAX] = int(operator.peak)
@@ -350,7 +351,7 @@ class ReadyQueue:
 
     def finish(self, unit: Unit, allotted: Allotment, status: Status, turn: LoopTurn) -> None:
         """A unit of the loop has had its turn."""
-        operator, took, kernel = allotted.operator, turn.took_ns, turn.kernel_ns
+        operator, took, kernel, worked = allotted.operator, turn.took_ns, turn.kernel_ns, 0
         if unit.kernels and self._worker.kernels is not None:
             worked = self._worker.kernels.worked(unit)
             took, kernel = took + worked, kernel + worked
@@ -362,7 +363,8 @@ class ReadyQueue:
             made = (
                 turn.made if operator.downstream else turn.rows
             )  # what leaves the process is not scheduled here
-            self._scheduler.finish(operator, turn.rows, made, took, monotonic_ns(), kernel, turn.waited_ns)  # type: ignore[union-attr]
+            spent = (kernel, turn.waited_ns, worked)
+            self._scheduler.finish(operator, turn.rows, made, took, monotonic_ns(), *spent)  # type: ignore[union-attr]
             self._look(operator)
         if status is Status.READY:
             worker = self._worker

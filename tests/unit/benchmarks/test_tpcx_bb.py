@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import pytest
@@ -11,11 +13,9 @@ from actorstream.scheduling import SCHEDULES
 from actorstream.scheduling.base import UNBOUNDED
 from actorstream.scheduling.simulation import Simulation
 from benchmarks import tpcx_bb
-from benchmarks.tpcx_bb import (
-    BATCH_SIZE,
-    OBSERVED,
-    QUERIES,
-    SMALL,
+from benchmarks.tpcx_bb import BATCH_SIZE, OBSERVED, QUERIES, SMALL, topology
+from benchmarks.tpcx_bb_models import Models
+from benchmarks.tpcx_bb_stages import (
     Cost,
     between,
     chain,
@@ -25,9 +25,7 @@ from benchmarks.tpcx_bb import (
     own_cost,
     pooled_stages,
     stages,
-    topology,
 )
-from benchmarks.tpcx_bb_models import Models
 
 TABLE_1 = {
     "q1": ["source", "stateless", "keyed", "keyed", "stateful"],
@@ -141,9 +139,12 @@ def test_a_short_run_sees_every_row_behind_the_last_operator(deploy: dict[str, A
     assert p99 > 0
 
 
-def scheduled(query: str, called: set[str], on_loop: set[str]) -> dict[str, Any]:
+def scheduled(
+    query: str, called: set[str], on_loop: set[str], pooled: Mapping[str, float] = MappingProxyType({})
+) -> dict[str, Any]:
     """The report of a run with a schedule: actors that are called directly by the one before, and those whose turns are
-    the loop's. Of the 60 ns or so of a row 20 are kernels, and 10 waiting."""
+    the loop's, and of whose kernels so much is left to the pool. Of the 60 ns or so of a row 20 are kernels, and 10
+    waiting."""
     actors: dict[str, Any] = {}
     own: dict[str, Any] = {}
     for number, actor in enumerate([*dict(chain(QUERIES[query])), OBSERVED]):
@@ -155,6 +156,7 @@ def scheduled(query: str, called: set[str], on_loop: set[str]) -> dict[str, Any]
                 "cost_ns": 60.0 + number,
                 "kernel_ns": 20.0,
                 "waited_ns": 10.0,
+                "pooled_ns": pooled.get(actor, 0.0),
                 "selectivity": 1.0,
                 "wait_out_s": 0.0,
                 "worklist_max": 1000,
@@ -173,6 +175,18 @@ def test_a_stage_of_the_pool_is_what_is_scheduled_and_where_it_is_run() -> None:
     assert [each.limit for each in found] == [1, UNBOUNDED, *[1] * (len(found) - 2)]
     alone = pooled_stages("q1", scheduled("q1", {filtered}, {source, last}))
     assert [each.pooled for each in alone if each.name == last] == [False]
+
+
+def test_kernels_that_the_loop_leaves_to_the_pool_are_a_stage_behind_it() -> None:
+    of_chain = [actor for actor, _ in chain(QUERIES["q1"])]
+    source, last = of_chain[0], of_chain[-1]
+    called = set(of_chain[1:-1])
+    found = pooled_stages("q1", scheduled("q1", called, {source, last}, {source: 15.0, last: 20.0}))
+    assert [each.name for each in found] == [source, f"{source} kernels", last, f"{last} kernels", OBSERVED]
+    assert [each.pooled for each in found] == [False, True, False, True, False]
+    assert [each.cost_ns for each in found[:2]] == [35.0, 15.0]
+    assert (found[0].locked, found[1].locked) == (pytest.approx(30 / 35), 0.0)
+    assert (found[3].limit, found[3].queue) == (1, BATCH_SIZE)
 
 
 def test_what_is_no_kernel_keeps_the_lock_and_waiting_is_no_cost() -> None:

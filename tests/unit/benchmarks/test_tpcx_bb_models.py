@@ -6,8 +6,9 @@ from typing import Any
 
 import pytest
 
-from benchmarks.tpcx_bb import BATCH_SIZE, QUERIES, SMALL, chain
+from benchmarks.tpcx_bb import BATCH_SIZE, QUERIES, SMALL
 from benchmarks.tpcx_bb_models import Models
+from benchmarks.tpcx_bb_stages import chain
 from benchmarks.tpcx_bb_study import USUAL, Setting
 
 
