@@ -21,6 +21,8 @@ int64_t bb_tickets(bb_state *state, int64_t rows, const int64_t *time, const int
 int64_t bb_counts(bb_state *state, int64_t rows, const int64_t *const *key);
 /* Keeps the last value of each key. values 1. */
 int64_t bb_note(bb_state *state, int64_t rows, const int64_t *const *key, const int64_t *value);
+/* Adds up values by key, one after the other. values 1: the bits of the sum. */
+int64_t bb_sums(bb_state *state, int64_t rows, const int64_t *const *key, const double *value);
 /* All keys and their first values, in the order in which they came; bb_clear forgets them. */
 int64_t bb_read(bb_state *state);
 void bb_clear(bb_state *state);
@@ -41,7 +43,7 @@ int64_t bb_last_viewed(bb_state *state, int64_t rows, const int64_t *time, const
 int64_t bb_last_viewed_end(bb_state *state);
 /* A call of one of the above as a job of a pool (actorstream's native/include/pool.h): on a thread of its own, while nobody
    else touches the state. A call by key takes its first `keys` columns as the key, of as many words as the state has. */
-enum { BB_TICKETS, BB_COUNTS, BB_NOTE, BB_SESSIONS, BB_VISITS, BB_LAST_VIEWED };
+enum { BB_TICKETS, BB_COUNTS, BB_NOTE, BB_SESSIONS, BB_VISITS, BB_LAST_VIEWED, BB_SUMS };
 typedef struct bb_work {
     bb_state *state;
     int32_t call;
@@ -170,6 +172,25 @@ int64_t bb_note(bb_state *state, int64_t rows, const int64_t *const *key, const 
         if (!kept)
             return -1;
         *kept = value[row];
+    }
+    return 0;
+}
+
+int64_t bb_sums(bb_state *state, int64_t rows, const int64_t *const *key, const double *value)
+{
+    int64_t of_row[COLUMNS];
+    int fresh;
+    begin(state);
+    for (int64_t row = 0; row < rows; row++) {
+        for (int32_t i = 0; i < state->keys; i++)
+            of_row[i] = key[i][row];
+        int64_t *kept = add(state, &state->now, of_row, &fresh);
+        double sum;
+        if (!kept)
+            return -1;
+        memcpy(&sum, kept, sizeof(sum));
+        sum += value[row];
+        memcpy(kept, &sum, sizeof(sum));
     }
     return 0;
 }
@@ -366,6 +387,7 @@ static int64_t called(const bb_work *work)
     case BB_NOTE: return bb_note(state, work->rows, key, key[state->keys]);
     case BB_SESSIONS: return bb_sessions(state, work->rows, key[0], key[1], key[2]);
     case BB_VISITS: return bb_visits(state, work->rows, key[0], key[1], work->columns[2], work->columns[3]);
+    case BB_SUMS: return bb_sums(state, work->rows, key, work->columns[state->keys]);
     default: return bb_last_viewed(state, work->rows, key[0], key[1], key[2], key[3]);
     }
 }
@@ -374,29 +396,5 @@ int32_t bb_job(void *context)
 {
     bb_work *work = context;
     work->came = called(work);
-    return 0;
-}
-
-int64_t bb_save(bb_state *state)
-{
-    words *out = &state->out[0];
-    begin(state);
-    if (save_words(out, &state->now.entries) || save_words(out, &state->before.entries) ||
-        save_words(out, &state->nodes) || append(out, state->unused) || append(out, state->begun) ||
-        append(out, state->current))
-        return -1;
-    return out->size;
-}
-
-int bb_load(bb_state *state, int64_t words, const int64_t *saved)
-{
-    const int64_t *at = load_table(state, &state->now, saved);
-    at = at ? load_table(state, &state->before, at) : NULL;
-    at = at ? load_words(&state->nodes, at) : NULL;
-    if (!at || at + 3 != saved + words)
-        return -1;
-    state->unused = at[0];
-    state->begun = at[1];
-    state->current = at[2];
     return 0;
 }

@@ -14,7 +14,13 @@ from actorstream.operators.prepared import Prepared, c_job
 
 SOURCE = Path(__file__).with_name("kernel.c")
 PARAMETERS = 3
-TYPES = {"int64": "int64_t[]", "int32": "int32_t[]", "uint8": "uint8_t[]", "bool": "uint8_t[]"}
+TYPES = {
+    "int64": "int64_t[]",
+    "int32": "int32_t[]",
+    "uint8": "uint8_t[]",
+    "bool": "uint8_t[]",
+    "float64": "double[]",
+}
 
 
 class KernelError(Exception):

@@ -250,3 +250,29 @@ static const int64_t *load_table(bb_state *state, table *to, const int64_t *save
         to->slot[slot_of(state, to, entry(state, to, number))] = (int32_t)(number + 1);
     return saved;
 }
+
+/* Of the whole state; kernel.c declares them. */
+
+int64_t bb_save(bb_state *state)
+{
+    words *out = &state->out[0];
+    begin(state);
+    if (save_words(out, &state->now.entries) || save_words(out, &state->before.entries) ||
+        save_words(out, &state->nodes) || append(out, state->unused) || append(out, state->begun) ||
+        append(out, state->current))
+        return -1;
+    return out->size;
+}
+
+int bb_load(bb_state *state, int64_t words, const int64_t *saved)
+{
+    const int64_t *at = load_table(state, &state->now, saved);
+    at = at ? load_table(state, &state->before, at) : NULL;
+    at = at ? load_words(&state->nodes, at) : NULL;
+    if (!at || at + 3 != saved + words)
+        return -1;
+    state->unused = at[0];
+    state->begun = at[1];
+    state->current = at[2];
+    return 0;
+}

@@ -71,6 +71,15 @@ static int64_t note(bb_state *state)
     return 0;
 }
 
+static int64_t sums(bb_state *state)
+{
+    static double value[MOST];
+    const int64_t *key[2] = {column[1], column[2]};
+    for (int64_t row = 0; row < rows; row++)
+        value[row] = (double)column[3][row] / 3;
+    return bb_sums(state, rows, key, value) ? -1 : bb_read(state);
+}
+
 typedef struct {
     const char *name;
     call batch;
@@ -85,6 +94,7 @@ static const operator operators[] = {
     {"counts", counts, NULL, KEYS, 1, 1, {2, -1, 0}},
     {"counts of each value", counts_per, NULL, 2, 1, 1, {0, 0, 0}},
     {"note", note, NULL, 2, 1, 0, {0, 0, 0}},
+    {"sums", sums, NULL, 2, 1, 3, {0, 0, 0}},
     {"sessions", sessions, bb_sessions_end, 1, 3, 2, {2, 0, 0}},
     {"visits", visits, bb_visits_end, 1, 4, 4, {2, 0, 0}},
     {"last viewed", viewed, bb_last_viewed_end, 1, 3 + 2 * VIEWS, 1, {1, VIEWS, 5}},

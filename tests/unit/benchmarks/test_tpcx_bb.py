@@ -194,7 +194,7 @@ def test_what_is_no_kernel_keeps_the_lock_and_waiting_is_no_cost() -> None:
     found = {each.name: each for each in pooled_stages("q15", scheduled("q15", set(), {of_chain[0]}))}
     source = found[of_chain[0]]
     assert (source.cost_ns, source.locked) == (50.0, pytest.approx(0.6))
-    assert found["trends"].locked < 1.0  # NumPy gives the lock up
+    assert found["trends"].locked < 1.0  # its work is no Python
 
 
 @pytest.mark.parametrize(
