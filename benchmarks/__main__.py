@@ -50,6 +50,9 @@ def main(arguments: list[str] | None = None) -> int:
         except (JobError, MeasureError) as error:
             errors.print(f"suite {suite.name!r}: {error}", style="red", markup=False)
             return 1
+        found += records
+        if options.json is not None:
+            write_records(options.json, found)
         console.print(records_table(suite.name, records))
         for note in suite.notes:
             console.print(f"  {note if isinstance(note, str) else note()}", markup=False)
@@ -63,9 +66,6 @@ def main(arguments: list[str] | None = None) -> int:
             draw(f"{suite.name}-lines", lines(suite.name, suite.curves()))
         for name, picture in suite.pictures(medians).items() if suite.pictures is not None else ():
             draw(name, picture)
-        found += records
-        if options.json is not None:
-            write_records(options.json, found)
     return 0
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from operator import add
+
 KEEP = 0.9
 """What a turn leaves of the weight of those before it: half of it is gone after seven turns."""
 PRIOR_COST = 100.0
@@ -16,6 +18,7 @@ class Statistics:
     __slots__ = (
         "_first",
         "_in",
+        "_late",
         "_ns",
         "_out",
         "cost",
@@ -37,6 +40,8 @@ class Statistics:
         """Outputs a tuple."""
         self._first = (0, 0)
         """Nanoseconds and tuples of the first turn, which makes tables and compiles."""
+        self._late = (0, 0, 0, 0, 0)
+        """Tuples answered, and nanoseconds as `add` has them, of turns that took none: of tuples that were taken before."""
         self.turns = self.rows_in = self.rows_out = self.total_ns = 0
         self.kernel_ns = self.pooled_ns = self.waited_ns = 0
 
@@ -78,9 +83,16 @@ class Statistics:
         pooled_ns: int = 0,
     ) -> None:
         """One turn: tuples taken, tuples answered, nanoseconds; of these in native code, waiting, and in kernels that were
-        left to a pool. One that took none says nothing about a tuple."""
+        left to a pool. One that took none says nothing about a tuple, unless it answers some, or kernels have come back, of
+        tuples that were taken before: then it counts with the next."""
+        spent = rows_out, took_ns, kernel_ns, waited_ns, pooled_ns
         if rows_in <= 0:
+            if rows_out or pooled_ns:
+                self._late = tuple(map(add, self._late, spent))  # type: ignore[assignment]
             return
+        if self._late[1]:
+            rows_out, took_ns, kernel_ns, waited_ns, pooled_ns = map(add, self._late, spent)
+            self._late = (0, 0, 0, 0, 0)
         if not self.turns:
             self._first = took_ns, rows_in
         else:
