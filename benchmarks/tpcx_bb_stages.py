@@ -159,11 +159,13 @@ def pooled_stages(name: str, report: Mapping[str, Any]) -> list[Stage]:
 
 
 def kernels(name: str, cost_ns: float, selectivity: float, stateless: bool) -> Stage:
-    """The kernels of what the event loop calls, which are any worker's: of an operator with a state one at a time, of others
-    as many as the loop prepares ahead."""
-    ahead = max(2, math.ceil(AHEAD_NS / (cost_ns * BATCH_SIZE))) * 2 if stateless else 1
+    """The kernels of what the event loop calls, which are any worker's: of an operator with a state one jumbo tuple at a
+    time, from what the loop does before it, of others as many as the loop prepares ahead."""
+    ahead = max(2, math.ceil(AHEAD_NS / (cost_ns * BATCH_SIZE))) * 2
     limit = UNBOUNDED if stateless else 1
-    return Stage(f"{name} kernels", cost_ns, selectivity, limit=limit, queue=ahead * BATCH_SIZE)
+    return Stage(
+        f"{name} kernels", cost_ns, selectivity, limit=limit, queue=ahead * BATCH_SIZE if stateless else 1
+    )
 
 
 def is_python(kind: str) -> bool:

@@ -186,7 +186,7 @@ def test_kernels_that_the_loop_leaves_to_the_pool_are_a_stage_behind_it() -> Non
     assert [each.pooled for each in found] == [False, True, False, True, False]
     assert [each.cost_ns for each in found[:2]] == [35.0, 15.0]
     assert (found[0].locked, found[1].locked) == (pytest.approx(30 / 35), 0.0)
-    assert (found[3].limit, found[3].queue) == (1, BATCH_SIZE)
+    assert (found[3].limit, found[3].queue) == (1, 1)
 
 
 def test_what_is_no_kernel_keeps_the_lock_and_waiting_is_no_cost() -> None:
