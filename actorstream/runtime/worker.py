@@ -83,8 +83,8 @@ class Worker:
         self.turn_ns = round(job.deploy.slice.total_seconds() * 1e9)
         """How long a unit may run before another one gets the loop."""
         testing = job.deploy.testing
-        self._delay_s = testing.delay.total_seconds() if testing is not None else 0.0
-        self.watches = not self._delay_s  # an event by itself waits for nobody
+        self.delay_s = testing.delay.total_seconds() if testing is not None else 0.0
+        self.watches = not self.delay_s  # an event by itself waits for nobody
         self._random = random.Random(testing.seed + process if testing is not None else 0)
 
     # -- what units ask of their worker
@@ -98,21 +98,16 @@ class Worker:
     def loop(self) -> asyncio.AbstractEventLoop:
         return self._loop
 
-    @property
-    def delays(self) -> bool:
-        """Whether hand-overs are delayed, as `[testing]` says."""
-        return self._delay_s > 0
-
     def ring(self, bit: int) -> None:
         """The doorbell of channels inside this process."""
-        if self._delay_s:
+        if self.delay_s:
             self._mark_late(self.by_bit[bit])
         else:
             self.mark(self.by_bit[bit])
 
     def _mark_late(self, unit: Unit) -> None:
         """A hand-over is delayed, as `[testing]` says."""
-        self.mark_later(unit, self._random.random() * self._delay_s)
+        self.mark_later(unit, self._random.random() * self.delay_s)
 
     def mark(self, unit: Unit) -> None:
         """Puts a unit into the ready queue."""
@@ -183,7 +178,7 @@ class Worker:
                         unit.ready = False
                         status = unit.step()
                     if status is Status.READY and not unit.ready:
-                        if self._delay_s:
+                        if self.delay_s:
                             self._mark_late(unit)
                         else:
                             unit.ready = True
@@ -227,7 +222,7 @@ class Worker:
         for bit in rung:
             unit = self.by_bit[bit]
             if not unit.ready and not unit.done:
-                if self._delay_s:
+                if self.delay_s:
                     self._mark_late(unit)
                 else:
                     unit.ready = True

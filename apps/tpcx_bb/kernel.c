@@ -141,14 +141,19 @@ int64_t bb_tickets(bb_state *state, int64_t rows, const int64_t *time, const int
     return state->out_rows;
 }
 
+static void key_of(const bb_state *state, int64_t row, const int64_t *const *key, int64_t *of_row)
+{
+    for (int32_t i = 0; i < state->keys; i++)
+        of_row[i] = key[i][row];
+}
+
 int64_t bb_counts(bb_state *state, int64_t rows, const int64_t *const *key)
 {
     int64_t least = state->parameters[0], per = state->parameters[1], of_row[COLUMNS];
     int fresh;
     begin(state);
     for (int64_t row = 0; row < rows; row++) {
-        for (int32_t i = 0; i < state->keys; i++)
-            of_row[i] = key[i][row];
+        key_of(state, row, key, of_row);
         if (per >= 0 && of_row[per] != state->current) {
             forget(&state->now);
             state->current = of_row[per];
@@ -166,8 +171,7 @@ int64_t bb_note(bb_state *state, int64_t rows, const int64_t *const *key, const 
     int fresh;
     begin(state);
     for (int64_t row = 0; row < rows; row++) {
-        for (int32_t i = 0; i < state->keys; i++)
-            of_row[i] = key[i][row];
+        key_of(state, row, key, of_row);
         int64_t *kept = add(state, &state->now, of_row, &fresh);
         if (!kept)
             return -1;
@@ -182,8 +186,7 @@ int64_t bb_sums(bb_state *state, int64_t rows, const int64_t *const *key, const 
     int fresh;
     begin(state);
     for (int64_t row = 0; row < rows; row++) {
-        for (int32_t i = 0; i < state->keys; i++)
-            of_row[i] = key[i][row];
+        key_of(state, row, key, of_row);
         int64_t *kept = add(state, &state->now, of_row, &fresh);
         double sum;
         if (!kept)

@@ -43,7 +43,7 @@ class ScheduledWorker(Worker):
         self, job: Job, process: int, transport: Transport | None, control: ControlPipe | None
     ) -> None:
         super().__init__(job, process, transport, control)
-        self.delay_s, self.draw = self._delay_s, self._random.random
+        self.draw = self._random.random
         self.watches = False
         self.pool = Pool(self, job.deploy.threads)
         self.queue = ReadyQueue(self)

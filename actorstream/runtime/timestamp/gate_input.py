@@ -125,7 +125,7 @@ class GateInput:
 
     def ring(self, bit: int) -> None:
         """The doorbell of the channels: something was handed over, or promised. On the thread of who did."""
-        if self.worker.delays:
+        if self.worker.delay_s:
             self._tell()
             return
         try:
