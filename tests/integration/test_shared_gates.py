@@ -16,12 +16,11 @@ from actorstream.launch.resume import restore_job
 from actorstream.launch.run import run_job
 from actorstream.metrics.counters import Counter
 from actorstream.runtime.timestamp.gate_input import GateInput
-from actorstream.scheduling import SCHEDULES
 from actorstream.topology.builder import Topology
 from tests.integration.parts import Collect, Numbers
 from tests.integration.test_recovery_hooks import ENDLESS, barriers_then_drain, job_of, run_with, states
 from tests.integration.test_tied_rows import MANY, Keeps, Many, Waits, counted, expected
-from tests.integration.test_timestamp_topologies import each, in_rank_order
+from tests.integration.test_timestamp_topologies import each, in_rank_order, random_scheduling
 from tests.integration.timestamp_parts import (
     KeepKey,
     PassTicks,
@@ -71,11 +70,7 @@ def random_deployment(dice: random.Random) -> dict[str, Any]:
     found: dict[str, Any] = {"workers": dice.randint(1, 3), "transport": "local", "merge": "gate"}
     found["batch_size"] = dice.choice([1, 3, 64, 4096])
     found["edge_bytes"] = dice.choice([1, 1024, 4 << 20])
-    if dice.random() < 0.7:
-        found |= {"schedule": dice.choice(list(SCHEDULES)), "threads": dice.randint(0, 3)}
-    if dice.random() < 0.4:
-        found["testing"] = {"delay": "1ms", "seed": dice.randint(0, 99)}
-    return found
+    return found | random_scheduling(dice, pools=0.7)
 
 
 @pytest.mark.parametrize("seed", range(10))

@@ -191,7 +191,13 @@ def random_deployment(dice: random.Random) -> dict[str, Any]:
     found["edge_bytes"] = dice.choice([1024, 65536, 4 << 20])
     found["pipelining"] = dice.random() < 0.5
     found["merge"] = dice.choice(["channel", "gate", "operator", "shared"])
-    if dice.random() < 0.5:
+    return found | random_scheduling(dice, pools=0.5)
+
+
+def random_scheduling(dice: random.Random, pools: float) -> dict[str, Any]:
+    """A schedule with that probability, and delays now and then."""
+    found: dict[str, Any] = {}
+    if dice.random() < pools:
         found |= {"schedule": dice.choice(list(SCHEDULES)), "threads": dice.randint(0, 3)}
     if dice.random() < 0.4:
         found["testing"] = {"delay": "1ms", "seed": dice.randint(0, 99)}

@@ -301,6 +301,19 @@ class Context:
         self.inputs = {"in": Schema.of(Timed), "other": Schema.of(Marked)}
 
 
+async def in_flight_again(actor: Waits) -> list[tuple[str, Any]]:
+    """Stops an actor; input and event of what is in flight in one that goes on from its snapshot."""
+    snapshot = actor.snapshot()
+    await actor.on_stop()
+    again = Waits()
+    again._bind(Context())  # type: ignore[arg-type]
+    again.restore(snapshot)
+    await again.on_start()
+    found = [(flight.input, flight.event) for flight in again._flights]
+    await again.on_stop()
+    return found
+
+
 async def test_what_is_in_flight_is_in_the_snapshot_and_holds_back_the_promise_of_its_time() -> None:
     from actorstream.events.batch import Batch
 
@@ -310,15 +323,7 @@ async def test_what_is_in_flight_is_in_the_snapshot_and_holds_back_the_promise_o
     await actor.on_batch(Batch.of_events(Timed, [Timed(40, 1), Timed(30, 2)]))
     assert actor.promise(100) == 30
     assert actor.promise(20) == 20
-    snapshot = actor.snapshot()
-    await actor.on_stop()
-
-    again = Waits()
-    again._bind(Context())  # type: ignore[arg-type]
-    again.restore(snapshot)
-    await again.on_start()
-    assert [flight.event for flight in again._flights] == [Timed(40, 1), Timed(30, 2)]
-    await again.on_stop()
+    assert [event for _, event in await in_flight_again(actor)] == [Timed(40, 1), Timed(30, 2)]
 
 
 async def test_events_in_flight_come_back_as_the_class_of_their_input() -> None:
@@ -331,15 +336,4 @@ async def test_events_in_flight_come_back_as_the_class_of_their_input() -> None:
     await actor.on_batch(Batch.of_events(Timed, [Timed(40, 1)]))
     context.input = "other"
     await actor.on_batch(Batch.of_events(Marked, [Marked("a", 2.5)]))
-    snapshot = actor.snapshot()
-    await actor.on_stop()
-
-    again = Waits()
-    again._bind(Context())  # type: ignore[arg-type]
-    again.restore(snapshot)
-    await again.on_start()
-    assert [(flight.input, flight.event) for flight in again._flights] == [
-        ("in", Timed(40, 1)),
-        ("other", Marked("a", 2.5)),
-    ]
-    await again.on_stop()
+    assert await in_flight_again(actor) == [("in", Timed(40, 1)), ("other", Marked("a", 2.5))]

@@ -5,22 +5,18 @@ from __future__ import annotations
 from random import Random
 from typing import Any
 
-import numpy as np
 import pytest
 
-from actorstream.events.batch import Batch
 from actorstream.runtime.pool.timestamp_unit import PooledTimestampUnit
 from actorstream.topology.builder import Topology
 from actorstream.transports.base import FrameKind
 from tests.integration.parts import Collect
-from tests.integration.timestamp_parts import PooledTicks, Tick, Ticks
-from tests.unit.runtime.pool.pooled_worker import EVERYTHING, PooledWorker
-
-Sent = tuple[int, int]
-"""Event time and number of a row."""
+from tests.integration.timestamp_parts import PooledTicks, Ticks
+from tests.unit.runtime.pool.pooled_worker import EVERYTHING
+from tests.unit.runtime.pool.timed_worker import Sent, TimedWorker
 
 
-class Merging(PooledWorker):
+class Merging(TimedWorker):
     """first, second -> merged, in timestamp order, of so many replicas by key -> out."""
 
     def __init__(self, replicas: int = 1, kind: Any = PooledTicks, **deploy: Any) -> None:
@@ -31,23 +27,9 @@ class Merging(PooledWorker):
         super().__init__(topology, **deploy)
         assert isinstance(self.unit("merged"), PooledTimestampUnit)
 
-    def give(self, source: str, *given: Sent) -> None:
-        """One jumbo tuple of a source."""
-        times, numbers = (np.array(column, np.int64) for column in zip(*given))
-        zeros = np.zeros(len(given), np.int64)
-        unit = self.unit(source)
-        rows = {"t": times, "who": zeros, "part": zeros, "n": numbers, "key": numbers % 7}
-        unit.head.forward(Batch.of_columns(Tick, rows))
-        unit.flush()
-
     def got(self) -> list[Sent]:
-        """Takes what waits for the sink, lane after lane."""
-        found: list[Sent] = []
-        for lane in self.unit("out").in_lanes:
-            while (frame := lane.channel.peek()) is not None and frame.kind == FrameKind.DATA:
-                found += [(event.t, event.n) for event in lane.decode(frame).events()]
-                lane.channel.consume()
-        return found
+        """Takes what waits for the sink."""
+        return self.taken(self.unit("out"))
 
 
 def test_rows_wait_until_everybody_who_may_have_earlier_ones_has_said_so() -> None:

@@ -7,25 +7,22 @@ from collections.abc import Iterator
 from random import Random
 from typing import Any
 
-import numpy as np
 import pytest
 
-from actorstream.events.batch import Batch
 from actorstream.runtime.pool.timestamp_unit import PooledGateUnit
 from actorstream.runtime.timestamp.gate_input import RUNS
 from actorstream.runtime.unit import Status
 from actorstream.topology.builder import Topology
 from actorstream.transports.base import FrameKind
 from tests.integration.parts import Collect
-from tests.integration.timestamp_parts import PooledTicks, Tick, Ticks
-from tests.unit.runtime.pool.pooled_worker import EVERYTHING, PooledWorker, Thrown
+from tests.integration.timestamp_parts import PooledTicks, Ticks
+from tests.unit.runtime.pool.pooled_worker import EVERYTHING, Thrown
+from tests.unit.runtime.pool.timed_worker import Sent, TimedWorker
 
 READERS = 3
-Sent = tuple[int, int]
-"""Event time and number of a row."""
 
 
-class Gated(PooledWorker):
+class Gated(TimedWorker):
     """first, second -> readers, which all get all rows -> out, a replica each."""
 
     def __init__(self, readers: int = READERS, **deploy: Any) -> None:
@@ -39,23 +36,9 @@ class Gated(PooledWorker):
         assert all(isinstance(each, PooledGateUnit) for each in self.readers)
         self.gate = self.readers[0].reader.gate
 
-    def give(self, source: str, *given: Sent) -> None:
-        """One jumbo tuple of a source."""
-        times, numbers = (np.array(column, np.int64) for column in zip(*given))
-        zeros = np.zeros(len(given), np.int64)
-        unit = self.unit(source)
-        rows = {"t": times, "who": zeros, "part": zeros, "n": numbers, "key": numbers % 7}
-        unit.head.forward(Batch.of_columns(Tick, rows))
-        unit.flush()
-
     def got(self, number: int) -> list[Sent]:
         """Takes what waits behind a reader."""
-        found: list[Sent] = []
-        (lane,) = self.unit("out", number).in_lanes
-        while (frame := lane.channel.peek()) is not None and frame.kind == FrameKind.DATA:
-            found += [(event.t, event.n) for event in lane.decode(frame).events()]
-            lane.channel.consume()
-        return found
+        return self.taken(self.unit("out", number))
 
 
 def sequences(seed: int, count: int) -> tuple[dict[str, list[Sent]], list[Sent]]:
