@@ -36,14 +36,13 @@ from actorstream.runtime.serial.replica import NumberedReplica
 from actorstream.runtime.serial.unit import SerialInLane, SerialUnit, SideLane
 from actorstream.runtime.single_row import row_format, single_decoder, single_sender, single_taker
 from actorstream.runtime.source_unit import SourceUnit
-from actorstream.runtime.timestamp.build import UNITS_PER_SECOND, open_gates, timed_source, timed_unit
+from actorstream.runtime.timestamp.build import UNITS_PER_SECOND, feeds, open_gates, timed_source, timed_unit
 from actorstream.runtime.timestamp.gate_unit import GateUnit
 from actorstream.runtime.timestamp.replica import TimedReplica
 from actorstream.runtime.timestamp.source import MergedPartitions, TimedSourceUnit
 from actorstream.runtime.timestamp.unit import TimestampUnit
 from actorstream.runtime.unit import Unit
 from actorstream.runtime.wire import inherits
-from actorstream.topology.timestamp import TIMESTAMP
 from actorstream.windows.watermark import PartitionWatermarks
 
 if TYPE_CHECKING:
@@ -74,7 +73,7 @@ class _Builder:
         self.receivers: dict[int, ReceiveChannel] = {}
         self.numberings: dict[tuple[Unit, str], Numbering] = {}
         self.programs: dict[str, ProgramBuilder] = {}
-        self.gates: dict[str, GateInput] = {}
+        self.gates: dict[int, GateInput] = {}  # by the replica that reads it
 
     def build(self) -> list[Unit]:
         job = self.job
@@ -182,7 +181,7 @@ class _Builder:
         links = [link for link in links if not link.edge.static]
         limit = job.pooled.get(node.name, 0)
         kinds = (PooledTimestampUnit, PooledGateUnit) if limit else (TimestampUnit, GateUnit)
-        ways = (self.gates.get(head.name), self.receivers, self._decoder_of, self._in_lane)
+        ways = (self.gates.get(head.id), self.receivers, self._decoder_of, self._in_lane)
         timed = timed_unit(self.worker, head, links, *ways, kinds)
         if timed is not None:
             timed.follow_frontier = True
@@ -312,8 +311,7 @@ class _Builder:
                 replica.edges[edge.output].append(self._direct(self.replicas[direct[0]], edge, unit))
                 continue
             links = [link for link in job.links if link.edge is edge and link.producer == planned.id]
-            if edge.consumer in self.gates and edge.order == TIMESTAMP:
-                links = [link for link in links if link.consumer == self.gates[edge.consumer].first]
+            links = feeds(links, self.gates)
             lanes = [self._lane(link, replica, unit) for link in links]
             for link in links:
                 self.worker.by_bit[link.channel.send_bit] = unit

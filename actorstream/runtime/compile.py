@@ -29,7 +29,7 @@ from actorstream.runtime.preaggregate import pre_aggregated
 from actorstream.runtime.registry import registry
 from actorstream.runtime.routing import FEW_ROWS
 from actorstream.runtime.serial.output import SERIAL_WORD
-from actorstream.runtime.timestamp.gates import gates
+from actorstream.runtime.timestamp.gates import gates, own_gates
 from actorstream.runtime.timestamp.merge_operators import merged_by_operators
 from actorstream.runtime.wire import Wire, listeners, wires
 from actorstream.scheduling import SCHEDULES
@@ -116,6 +116,8 @@ class Job:
     """Actors that the loop's thread calls and whose kernels go to the pool -> how many of one replica's at once."""
     gates: dict[str, str] = field(default_factory=dict)
     """Actors whose replicas get the same rows in timestamp order -> why each merges them itself; "": one ScaleGate does."""
+    own_gates: frozenset[str] = frozenset()
+    """Actors each replica of which has a ScaleGate of its own in front of it."""
     programs: dict[str, Deployment] = field(default_factory=dict)
     """Actors with `order = "dependency"` -> their planned program."""
     tree: list[TreeLink] = field(default_factory=list)
@@ -140,7 +142,7 @@ class Job:
             job.kernels = _kernels_of(job)
             job.pooled = {name: limit for name, limit in job.pooled.items() if name not in job.kernels}
         job.wires = placed_wires(job, wires(graph, job.listens, job.serial, job.timestamp))
-        job.gates = gates(job)
+        job.gates, job.own_gates = gates(job), own_gates(job)
         return job
 
     def in_runs(self, edge: int) -> bool:

@@ -15,7 +15,7 @@ from actorstream.runtime.timestamp.lane import TimestampInLane
 from actorstream.runtime.timestamp.ready_rows import ReadyRows
 from actorstream.runtime.timestamp.source import MOST_PARTITIONS, MergedPartitions
 from actorstream.runtime.timestamp.unit import TimestampUnit
-from actorstream.topology.timestamp import ORIGIN
+from actorstream.topology.timestamp import ORIGIN, TIMESTAMP
 from actorstream.transports.local import local_channel
 
 if TYPE_CHECKING:
@@ -139,19 +139,20 @@ def open_gates(
     senders: dict[int, SendChannel],
     receivers: dict[int, ReceiveChannel],
     decoder: Callable[[Link], Any],
-) -> dict[str, GateInput]:
-    """The gates of this worker's actors whose replicas get the same rows. Who sends to them uses the channels to the first
-    replica, which `senders` and `receivers` have from now on.
+) -> dict[int, GateInput]:
+    """The gates that this worker's replicas read. Who sends to one that several read uses the channels to the first of
+    these. `senders` and `receivers` have the channels from now on.
 
     incoming: by replica. decoder: how what comes on a channel becomes rows."""
-    job, found = worker.job, dict[str, GateInput]()
-    by_actor: dict[str, list[Replica]] = {}
+    job, found = worker.job, dict[int, GateInput]()
+    shared: dict[str, list[Replica]] = {}
     for replica in replicas:
-        by_actor.setdefault(replica.name, []).append(replica)
-    for name, why_not in job.gates.items():
-        if why_not or name not in by_actor:
-            continue
-        heads, bell = by_actor[name], _Bell()
+        if job.gates.get(replica.name) == "":
+            shared.setdefault(replica.name, []).append(replica)
+        elif replica.name in job.own_gates:
+            shared[f"{replica.name} {replica.id}"] = [replica]
+    for heads in shared.values():
+        bell = _Bell()
         links = [link for link in incoming[heads[0].id] if link.edge.index in job.timestamp.edges]
         for link in links:
             ends = local_channel(link.channel, worker, bell)
@@ -161,7 +162,7 @@ def open_gates(
         for lane in lanes:
             lane.packs = schema
         ties = max(len(lane.columns) for lane in lanes)
-        bell.gate = found[name] = GateInput(
+        bell.gate = GateInput(
             worker,
             lanes,
             ties,
@@ -171,7 +172,21 @@ def open_gates(
             batch_size=job.deploy.batch_size,
         )
         bell.gate.first, bell.gate.row = heads[0].id, heads[0].row
+        found |= dict.fromkeys((head.id for head in heads), bell.gate)
     return found
+
+
+def feeds(links: list[Link], gates: Mapping[int, GateInput]) -> list[Link]:
+    """Of the links of an edge from one producer those that it uses: into a gate for several readers that of the first.
+
+    gates: by replica."""
+    return [
+        link
+        for link in links
+        if link.edge.order != TIMESTAMP
+        or link.consumer not in gates
+        or gates[link.consumer].first == link.consumer
+    ]
 
 
 def _offsets(job: Job, head: Replica) -> tuple[int, ...]:

@@ -1,8 +1,10 @@
-"""Which inputs in timestamp order go through one ScaleGate for all replicas of their actor. Pure decisions."""
+"""Which inputs in timestamp order go through a ScaleGate: one for all replicas of an actor, or one for each. Pure
+decisions."""
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -31,26 +33,57 @@ def gates(job: Job) -> dict[str, str]:
     gate does for all. None at all if the deployment does not ask for gates."""
     if not wants_gates(job.deploy):
         return {}
-    incoming: dict[str, list[Link]] = defaultdict(list)
-    for link in job.links:
-        incoming[link.edge.consumer].append(link)
-    late = behind_idle_sources(job.graph)
     found = {}
-    for name, actor in job.graph.actors.items():
-        timed = [edge for edge in actor.inputs if edge.index in job.timestamp.edges and not edge.static]
-        if actor.replicas > 1 and timed and all(edge.route == "broadcast" for edge in timed):
-            links = [link for link in incoming[name] if link.edge in timed]
-            found[name] = _why_not(job, actor, timed, links, name in late)
+    for actor, timed, links in _timed(job):
+        if _is_shared(actor, timed):
+            found[actor.name] = _why_not(job, actor, timed, links)
+            if not found[actor.name] and job.restored is not None and not _agree(job.restored, actor.name):
+                found[actor.name] = (
+                    "its replicas had got different rows at the checkpoint that the run goes on from"
+                )
     return found
 
 
-def _why_not(job: Job, actor: GraphActor, timed: list[Edge], links: list[Link], is_late: bool) -> str:
+def own_gates(job: Job) -> frozenset[str]:
+    """Actors each replica of which reads a gate of its own, since it gets rows that others do not get; where a deployment
+    says so by name, for each of these gates has one reader."""
+    if job.deploy.merge != "gate":
+        return frozenset()
+    return frozenset(
+        actor.name
+        for actor, timed, links in _timed(job)
+        if not _is_shared(actor, timed) and _several(actor, links) and not _why_not(job, actor, timed, links)
+    )
+
+
+def _timed(job: Job) -> Iterator[tuple[GraphActor, list[Edge], list[Link]]]:
+    """Actors with input in timestamp order, their edges of that order, and the channels of these."""
+    incoming: dict[str, list[Link]] = defaultdict(list)
+    for link in job.links:
+        incoming[link.edge.consumer].append(link)
+    for name, actor in job.graph.actors.items():
+        timed = [edge for edge in actor.inputs if edge.index in job.timestamp.edges and not edge.static]
+        if timed:
+            yield actor, timed, [link for link in incoming[name] if link.edge in timed]
+
+
+def _several(actor: GraphActor, links: list[Link]) -> bool:
+    """Whether each replica has channels to merge."""
+    counts = Counter(link.consumer for link in links)
+    return len(counts) == actor.replicas and min(counts.values()) > 1
+
+
+def _is_shared(actor: GraphActor, timed: list[Edge]) -> bool:
+    return actor.replicas > 1 and all(edge.route == "broadcast" for edge in timed)
+
+
+def _why_not(job: Job, actor: GraphActor, timed: list[Edge], links: list[Link]) -> str:
     lanes = {(link.edge.index, link.producer) for link in links}
     if len(lanes) == 1:
         return "it has one channel: there is nothing to merge"
     if len({link.channel.receiver for link in links}) > 1 or any(link.remote for link in links):
         return "not all of its replicas and their producers are in one process"
-    if is_late:
+    if actor.name in behind_idle_sources(job.graph):
         return "a source before it has an idle_timeout: each replica has late rows of its own"
     schemas = [job.wires[edge.index].plain for edge in timed]
     if len({schema.fingerprint for schema in schemas}) > 1 or not schemas[0].fixed:
@@ -62,8 +95,6 @@ def _why_not(job: Job, actor: GraphActor, timed: list[Edge], links: list[Link], 
         return "tied rows of windows are ordered by what is in them"
     if len(lanes) > MOST or actor.replicas > MOST or max(len(each.columns) for each in producers) > MOST_TIES:
         return f"a gate has at most {MOST} sources and readers"
-    if job.restored is not None and not _agree(job.restored, actor.name):
-        return "its replicas had got different rows at the checkpoint that the run goes on from"
     return ""
 
 
