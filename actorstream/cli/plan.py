@@ -13,6 +13,7 @@ from cyclopts import Parameter
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from actorstream.runtime.timestamp.gates import Gated
     from actorstream.topology.graph import Graph
     from actorstream.topology.picture import Picture
     from actorstream.topology.plan import ExecutionPlan
@@ -68,7 +69,7 @@ def plan(
     from actorstream.runtime.compile import Job, available, make_plan
     from actorstream.runtime.preaggregate import pre_aggregated
     from actorstream.runtime.registry import registry
-    from actorstream.runtime.timestamp.gates import wants_gates
+    from actorstream.runtime.timestamp.gates import described, wants_gates
     from actorstream.runtime.timestamp.merge_operators import merged_by_operators
     from actorstream.topology.inputs import read_inputs
     from actorstream.topology.plan import check_plan, load_plan
@@ -90,69 +91,79 @@ def plan(
     made = given or make_plan(running, found.deploy)
     if save is not None:
         made.save(save)
+    shown = None if graph else made
+    gates = described(Job.of(running, made)) if wants_gates(found.deploy) and not graph else {}
     if json_:
-        print(json.dumps(as_json(found.graph, None if graph else made), indent=2))
+        print(json.dumps(as_json(found.graph, shown, gates), indent=2))
     elif mermaid:
-        sys.stdout.write(as_mermaid(found.graph, None if graph else made))
+        sys.stdout.write(as_mermaid(found.graph, shown, gates))
     elif svg is None:
-        gates = Job.of(running, made).gates if wants_gates(found.deploy) and not graph else {}
-        sys.stdout.write(as_text(found.graph, None if graph else made, gates))
+        sys.stdout.write(as_text(found.graph, shown, gates))
     if svg is not None:
-        write_svg(svg, found.graph, None if graph else made)
+        write_svg(svg, found.graph, shown, gates)
     return 0
 
 
-def as_text(graph: Graph, plan: ExecutionPlan | None, gates: Mapping[str, str]) -> str:
-    """gates: actors whose replicas get the same rows in timestamp order -> why each merges them; "": one ScaleGate does."""
+def as_text(graph: Graph, plan: ExecutionPlan | None, gates: Mapping[str, Gated]) -> str:
+    """gates: who merges input in timestamp order, by actor."""
     from actorstream.topology.draw import graph_text, plan_text
     from actorstream.topology.tree import tree_text
 
     if plan is None:
         return graph_text(graph)
     trees = "".join(f"\n{tree_text(each)}" for each in plan.dependencies)
-    merges = "".join(
-        f"{name}: {f'each replica merges: {why}' if why else 'one ScaleGate for all replicas'}\n"
-        for name, why in gates.items()
-    )
+    merges = "".join(f"{name}: {_merging(each)}\n" for name, each in gates.items())
     return f"{graph_text(graph)}\n{plan_text(plan)}{merges}{trees}"
 
 
-def as_json(graph: Graph, plan: ExecutionPlan | None) -> dict[str, object]:
-    """`{"graph": {…}, "plan": {…, "fingerprint": "…"}, "trees": {ACTOR: {…}}}`; trees only where there are programs."""
+def _merging(each: Gated) -> str:
+    if each.why:
+        return f"each replica merges: {each.why}" if each.replicas > 1 else f"merges its channels: {each.why}"
+    if each.replicas == 1:
+        return "one ScaleGate"
+    return "one ScaleGate for all replicas" if each.gates == 1 else "one ScaleGate for each replica"
+
+
+def as_json(graph: Graph, plan: ExecutionPlan | None, gates: Mapping[str, Gated]) -> dict[str, object]:
+    """`{"graph": {…}, "plan": {…, "fingerprint": "…"}, "gates": {ACTOR: {"gates": 1, "replicas": 3, "why": ""}}, "trees":
+    {ACTOR: {…}}}`; gates only where the deployment asks for them, trees only where there are programs."""
     from actorstream.topology.draw import graph_json
     from actorstream.topology.tree import tree_json
 
     found: dict[str, object] = {"graph": graph_json(graph)}
     if plan is not None:
         found["plan"] = {"fingerprint": f"{plan.fingerprint:016x}", **msgspec.to_builtins(plan)}
+        if gates:
+            found["gates"] = {name: each._asdict() for name, each in gates.items()}
         if plan.dependencies:
             found["trees"] = {each.actor: tree_json(each) for each in plan.dependencies}
     return found
 
 
-def as_mermaid(graph: Graph, plan: ExecutionPlan | None) -> str:
+def as_mermaid(graph: Graph, plan: ExecutionPlan | None, gates: Mapping[str, Gated]) -> str:
     from actorstream.topology.draw import mermaid
 
-    return "\n".join(mermaid(picture) for picture in pictures(graph, plan))
+    return "\n".join(mermaid(picture) for picture in pictures(graph, plan, gates))
 
 
-def write_svg(path: Path, graph: Graph, plan: ExecutionPlan | None) -> None:
+def write_svg(path: Path, graph: Graph, plan: ExecutionPlan | None, gates: Mapping[str, Gated]) -> None:
     """Writes the drawings and says where."""
     from actorstream.topology.svg import svg
 
     trees = [path.with_suffix(f".{each.actor}{path.suffix}") for each in plan.dependencies] if plan else []
     paths = [path, path.with_suffix(f".plan{path.suffix}"), *trees]
-    for file, picture in zip(paths, pictures(graph, plan)):
+    for file, picture in zip(paths, pictures(graph, plan, gates)):
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(svg(picture))
         print(f"wrote {file}", file=sys.stderr)
 
 
-def pictures(graph: Graph, plan: ExecutionPlan | None) -> list[Picture]:
+def pictures(graph: Graph, plan: ExecutionPlan | None, gates: Mapping[str, Gated]) -> list[Picture]:
     from actorstream.topology.picture import picture_of_graph, picture_of_plan
     from actorstream.topology.tree import picture_of_tree
 
     roles = {actor.name: actor.role for actor in graph.actors.values()}
-    plans = [picture_of_plan(plan, roles)] if plan is not None else []
+    merges = {name: (each.gates, each.why) for name, each in gates.items()}
+    plans = [picture_of_plan(plan, roles, merges)] if plan is not None else []
     plans += [picture_of_tree(each) for each in plan.dependencies] if plan is not None else []
     return [picture_of_graph(graph), *plans]

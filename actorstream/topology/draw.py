@@ -49,7 +49,7 @@ def mermaid(picture: Picture) -> str:
     """The picture as a Mermaid flowchart."""
     numbers = {box.id: f"n{number}" for number, box in enumerate(picture.boxes)}
     lines = ["---", f"title: {_quoted(picture.title)}", "---", "flowchart LR"]
-    shapes = {"source": ("([", "])"), "sink": ("[(", ")]")}
+    shapes = {"source": ("([", "])"), "sink": ("[(", ")]"), "gate": ("{{", "}}")}
     for lane, name in enumerate(picture.lanes or [""]):
         if picture.lanes:
             lines.append(f"  subgraph w{lane}[{_quoted(name)}]")

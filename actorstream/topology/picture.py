@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from actorstream.topology.graph import Edge, Graph
-from actorstream.topology.plan import ExecutionPlan
+from actorstream.topology.plan import ExecutionPlan, PlannedReplica
 from actorstream.topology.routes import default_route
 from actorstream.topology.spec import TopologySpec
+from actorstream.topology.timestamp import TIMESTAMP
 
 
 @dataclass(frozen=True)
@@ -73,14 +75,28 @@ def picture_of_spec(spec: TopologySpec) -> Picture:
     return picture
 
 
-def picture_of_plan(plan: ExecutionPlan, roles: dict[str, str] | None = None) -> Picture:
-    """The execution plan: a lane for each worker, a box for each replica, an arrow for each channel or direct call."""
-    roles = roles or {}
+def picture_of_plan(
+    plan: ExecutionPlan,
+    roles: dict[str, str] | None = None,
+    gates: Mapping[str, tuple[int, str]] | None = None,
+) -> Picture:
+    """The execution plan: a lane for each worker, a box for each replica and each ScaleGate, an arrow for each channel or
+    direct call.
+
+    gates: actors with input in timestamp order -> ScaleGates before their replicas, and why there are none."""
+    roles, gates = roles or {}, gates or {}
     picture = Picture(f"{plan.name}: {plan.fingerprint:016x}")
     picture.lanes = [lane_name(plan, worker) for worker in range(plan.workers)]
     for replica in plan.replicas:
         role = roles.get(replica.actor, "operator")
-        picture.boxes.append(Box(replica.name, replica.name, (), role, replica.actor, replica.worker))
+        count, why = gates.get(replica.actor, (0, ""))
+        if count and _gate_before(plan, replica, count) == f"{replica.name} gate":
+            box = Box(
+                f"{replica.name} gate", "ScaleGate", (), "gate", f"{replica.actor} gate", replica.worker
+            )
+            picture.boxes.append(box)
+        lines = (f"no ScaleGate: {why}",) if why else ()
+        picture.boxes.append(Box(replica.name, replica.name, lines, role, replica.actor, replica.worker))
     names = [replica.name for replica in plan.replicas]
     for chain in plan.chains:
         reads = {(plan.replicas[a].actor, plan.replicas[b].actor) for a in chain for b in chain if a != b}
@@ -89,8 +105,24 @@ def picture_of_plan(plan: ExecutionPlan, roles: dict[str, str] | None = None) ->
             if (producer, edge.consumer) in reads:
                 ends = {plan.replicas[each].actor: names[each] for each in chain}
                 picture.arrows.append(Arrow(ends[producer], ends[edge.consumer], direct=True))
-    picture.arrows.extend(Arrow(names[each.producer], names[each.consumer]) for each in plan.channels)
+    arrows: dict[Arrow, None] = {}
+    for each in plan.channels:
+        reader = plan.replicas[each.consumer]
+        count = gates.get(reader.actor, (0, ""))[0]
+        if count and TIMESTAMP in plan.edges[each.edge].how:
+            gate = _gate_before(plan, reader, count)
+            arrows[Arrow(names[each.producer], gate)] = arrows[Arrow(gate, reader.name)] = None
+        else:
+            picture.arrows.append(Arrow(names[each.producer], reader.name))
+    picture.arrows.extend(arrows)
     return picture
+
+
+def _gate_before(plan: ExecutionPlan, reader: PlannedReplica, count: int) -> str:
+    """The box of the ScaleGate that a replica reads: its own, or that of the first if one does for all."""
+    own = count > 1
+    first = next(each for each in plan.replicas if each.actor == reader.actor and (not own or each is reader))
+    return f"{first.name} gate"
 
 
 def lane_name(plan: ExecutionPlan, worker: int) -> str:

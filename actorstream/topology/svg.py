@@ -87,13 +87,13 @@ def _lanes(picture: Picture) -> str:
     rects: dict[str, _Rect] = {}
     y = float(MARGIN + 2 * LINE)
     for number, lane in enumerate(picture.lanes):
-        filled = [0] * len(widths)
+        filled = [0.0] * len(widths)
         for box in (box for box in picture.boxes if box.lane == number):
             column = layer[box.column]
-            own = y + LINE + PAD + filled[column] * (_height(box) + PAD)
+            own = y + LINE + PAD + filled[column]
             rects[box.id] = _Rect(lefts[column], own, widths[column], _height(box))
-            filled[column] += 1
-        tall = LINE + PAD + max(1, max(filled, default=1)) * (LINE + PAD * 2)
+            filled[column] += _height(box) + PAD
+        tall = LINE + PAD + max([LINE + 2 * PAD, *filled])
         parts.append(
             f'<rect x="{MARGIN}" y="{y:.1f}" width="{right - 2 * MARGIN:.1f}" height="{tall:.1f}" rx="6" '
             f'fill="{LANE}"/>'

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 
@@ -21,6 +21,17 @@ if TYPE_CHECKING:
 
 MOST = 1024
 """Sources, and readers, of a gate (native/include/scalegate.h)."""
+ONE_CHANNEL = "it has one channel: there is nothing to merge"
+
+
+class Gated(NamedTuple):
+    """Who merges the input of an actor in timestamp order."""
+
+    gates: int
+    """ScaleGates: one that all replicas read, one for each of them, or none."""
+    replicas: int
+    why: str
+    """Why there is none, so that each replica merges its channels; "": there is."""
 
 
 def wants_gates(deploy: DeploySpec) -> bool:
@@ -56,6 +67,34 @@ def own_gates(job: Job) -> frozenset[str]:
     )
 
 
+def described(job: Job) -> dict[str, Gated]:
+    """Actors that merge input in timestamp order -> by how many gates, and why by none. None at all if the deployment does
+    not ask for gates."""
+    found: dict[str, Gated] = {}
+    if not wants_gates(job.deploy):
+        return found
+    for actor, timed, links in _timed(job):
+        if not links:
+            continue  # its producer calls it
+        if actor.name in job.gates:
+            why = job.gates[actor.name]
+            gates = 0 if why else 1
+        else:
+            gates = actor.replicas if actor.name in job.own_gates else 0
+            why = "" if gates else _why_none(job, actor, timed, links)
+        found[actor.name] = Gated(gates, actor.replicas, why)
+    return found
+
+
+def _why_none(job: Job, actor: GraphActor, timed: list[Edge], links: list[Link]) -> str:
+    """Why the replicas of an actor, each of which gets rows of its own, have no gates."""
+    if not _several(actor, links):
+        return "a replica has one channel: there is nothing to merge" if actor.replicas > 1 else ONE_CHANNEL
+    return (
+        _why_not(job, actor, timed, links) or 'rows are not broadcast; merge = "gate" gives each its own gate'
+    )
+
+
 def _timed(job: Job) -> Iterator[tuple[GraphActor, list[Edge], list[Link]]]:
     """Actors with input in timestamp order, their edges of that order, and the channels of these."""
     incoming: dict[str, list[Link]] = defaultdict(list)
@@ -80,7 +119,7 @@ def _is_shared(actor: GraphActor, timed: list[Edge]) -> bool:
 def _why_not(job: Job, actor: GraphActor, timed: list[Edge], links: list[Link]) -> str:
     lanes = {(link.edge.index, link.producer) for link in links}
     if len(lanes) == 1:
-        return "it has one channel: there is nothing to merge"
+        return ONE_CHANNEL
     if len({link.channel.receiver for link in links}) > 1 or any(link.remote for link in links):
         return "not all of its replicas and their producers are in one process"
     if actor.name in behind_idle_sources(job.graph):

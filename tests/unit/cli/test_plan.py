@@ -1,9 +1,12 @@
 from __future__ import annotations
 
 import json
+import re
 import xml.etree.ElementTree as ElementTree
 from collections.abc import Callable
 from pathlib import Path
+
+import pytest
 
 from actorstream.topology.plan import load_plan
 
@@ -97,16 +100,65 @@ inputs = ["rows"]
 type = "null-sink"
 inputs = [{ from = "passed", route = "broadcast", order = "timestamp" }]
 replicas = 2
+[actors.third]
+type = "null-sink"
+inputs = [{ from = "rows", key = "at", order = "timestamp" }]
+replicas = 2
 """
 
 
-def test_it_says_where_one_gate_merges_for_all_replicas_and_where_not_why(run: Run, tmp_path: Path) -> None:
+@pytest.fixture
+def gated(tmp_path: Path) -> Path:
     (tmp_path / "rows").mkdir()
     for name in ("a.csv", "b.csv"):
         (tmp_path / "rows" / name).write_text("at\n1\n")
     file = tmp_path / "gated.toml"
     file.write_text(GATED)
-    answer = run("plan", file, "--set", "deploy.merge=gate", "--set", "deploy.workers=1")
-    assert "first: one ScaleGate for all replicas\n" in answer.out
-    assert "second: each replica merges: it has one channel: there is nothing to merge\n" in answer.out
-    assert "ScaleGate" not in run("plan", file).out
+    return file
+
+
+GATE = ("--set", "deploy.merge=gate", "--workers", 1)
+POOL = ("--set", "deploy.schedule=ct", "--set", "deploy.threads=1", "--workers", 1)
+
+
+def test_the_text_says_where_gates_merge_and_for_whom_and_where_not_why(run: Run, gated: Path) -> None:
+    lines = run("plan", gated, *GATE).out.splitlines()
+    assert "first: one ScaleGate for all replicas" in lines
+    assert "second: each replica merges: it has one channel: there is nothing to merge" in lines
+    assert "third: one ScaleGate for each replica" in lines
+    assert "passed: one ScaleGate" in lines
+    assert "ScaleGate" not in run("plan", gated).out
+
+
+def test_a_pool_alone_asks_for_gates_that_several_read(run: Run, gated: Path) -> None:
+    lines = run("plan", gated, *POOL).out.splitlines()
+    assert "first: one ScaleGate for all replicas" in lines
+    why = 'rows are not broadcast; merge = "gate" gives each its own gate'
+    assert f"third: each replica merges: {why}" in lines
+    assert f"passed: merges its channels: {why}" in lines
+
+
+def test_json_has_the_gates_of_each_actor(run: Run, gated: Path) -> None:
+    found = json.loads(run("plan", gated, "--json", *GATE).out)["gates"]
+    assert found["first"] == {"gates": 1, "replicas": 2, "why": ""}
+    assert found["third"] == {"gates": 2, "replicas": 2, "why": ""}
+    assert (found["second"]["gates"], "one channel" in found["second"]["why"]) == (0, True)
+    assert "gates" not in json.loads(run("plan", gated, "--json").out)
+
+
+def test_a_flowchart_shows_who_shares_a_gate(run: Run, gated: Path) -> None:
+    chart = run("plan", gated, "--mermaid", *GATE).out.rpartition("---\ntitle: ")[2]
+    boxes = dict(re.findall(r'^ +(n\d+)\W+(\w[^"]*)"', chart, re.MULTILINE))
+    arrows = re.findall(r"^ +(n\d+) --> (n\d+)$", chart, re.MULTILINE)
+    gates = {boxes[to]: gate for gate, to in arrows if boxes[gate] == "ScaleGate"}
+    assert sorted(gates) == ["first/0", "first/1", "passed/0", "third/0", "third/1"]
+    assert gates["first/0"] == gates["first/1"]
+    assert len(set(gates.values())) == 4
+    assert ("rows/0", "first/0") not in {(boxes[a], boxes[b]) for a, b in arrows}
+    assert "no ScaleGate: it has one channel: there is nothing to merge" in chart
+
+
+def test_a_drawing_has_the_gates_too(run: Run, gated: Path, tmp_path: Path) -> None:
+    run("plan", gated, "--svg", tmp_path / "gated.svg", *GATE)
+    texts = [each.text for each in ElementTree.parse(tmp_path / "gated.plan.svg").iter() if each.text]
+    assert texts.count("ScaleGate") == 4
