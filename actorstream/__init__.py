@@ -30,6 +30,8 @@ _PUBLIC = {
     "EventTime": "events.event",
     "Source": "connectors.source",
     "SourceKeys": "connectors.source_keys",
+    "InterleavedSource": "connectors.interleaved",
+    "NumberedSource": "connectors.numbered",
     "Sink": "connectors.sink",
     "MapAsync": "operators.map_async",
     "map_async": "operators.map_async",
@@ -46,6 +48,8 @@ if TYPE_CHECKING:
     from actorstream.actors.actor import Actor as Actor
     from actorstream.actors.ref import ActorRef as ActorRef
     from actorstream.actors.system import System as System
+    from actorstream.connectors.interleaved import InterleavedSource as InterleavedSource
+    from actorstream.connectors.numbered import NumberedSource as NumberedSource
     from actorstream.connectors.sink import Sink as Sink
     from actorstream.connectors.source import Source as Source
     from actorstream.connectors.source_keys import SourceKeys as SourceKeys

@@ -17,7 +17,7 @@ from typing import Any, ClassVar
 import numpy as np
 import pyarrow as pa
 
-from actorstream import Batch, Source
+from actorstream import InterleavedSource, NumberedSource
 from apps.page_view_join.events import Update, View
 
 WINDOW = 1000
@@ -25,9 +25,6 @@ WINDOW = 1000
 updates."""
 HOT, HOT_SHARE = 2, 0.9
 """So many pages get this share of the views."""
-KEPT = 1 << 16
-"""Rows of a stream after which a source begins with the same ids again."""
-NO_MORE = 2**63 - 1
 
 
 def window(
@@ -69,9 +66,9 @@ def write(folder: Path, streams: int, pages: int, windows: int, views: int, seed
         writer.writerows([Update.__struct_fields__, *(row for _, updated in made for row in updated)])
 
 
-class Views(Source):
-    """Streams of views without end, a partition each. Stream k has views of page k modulo `pages`. All times differ: row
-    i of stream k has time i * shards + k. A stream's ids come again after 65,536 rows.
+class Views(InterleavedSource):
+    """Streams of views without end, a partition each. Stream k has views of page k modulo `pages`. A stream's ids come
+    again after 65,536 rows.
 
     Args:
         count: rows in all, of all streams. rate: rows a second.
@@ -84,61 +81,18 @@ class Views(Source):
     def __init__(
         self, count: int | None = None, rate: float | None = None, shards: int = 2, pages: int = 2
     ) -> None:
-        super().__init__(count=count, rate=rate)
-        self.shards, self.pages = shards, pages
-        self.made: dict[int, int] = {}
-        """Stream -> rows made of it."""
-        self.turn = -1
-        self.kept: dict[int, Batch] = {}
-        """Stream -> rows that come again and again, with other times."""
+        super().__init__(count, rate, shards)
+        self.pages = pages
 
-    def partitions(self) -> list[str]:
-        return [f"s{number}" for number in range(self.shards)]
-
-    def open(self, partitions: list[str]) -> None:
-        super().open(partitions)
-        self.made = dict.fromkeys(map(self.partitions().index, partitions), 0)
-        names = self.partitions()
-        for stream in self.made:
-            columns = {
-                "stream": pa.array([names[stream]] * KEPT),
-                "ts": np.zeros(KEPT, np.int64),
-                "view_id": pa.array([f"{names[stream]}-{row}" for row in range(KEPT)]),
-                "page": pa.array([f"page{stream % self.pages}"] * KEPT),
-            }
-            self.kept[stream] = Batch.of_columns(View, columns)
-
-    def read(self, max_rows: int) -> Batch | None:
-        for _ in self.made:
-            self.turn = (self.turn + 1) % self.shards
-            while self.turn not in self.made:
-                self.turn = (self.turn + 1) % self.shards
-            stream, first = self.turn, self.made[self.turn]
-            rows = min(max_rows, KEPT - first % KEPT, self._end(stream) - first)
-            if rows > 0:
-                self.origin, self.row = stream, first
-                self.made[stream] = first + rows
-                times = np.arange(first * self.shards + stream, (first + rows) * self.shards, self.shards)
-                return self.kept[stream].slice(first % KEPT, rows).with_columns(ts=times)
-        return None
-
-    def lower_bound(self, now_ns: int) -> int:
-        going = [made * self.shards + of for of, made in self.made.items() if made < self._end(of)]
-        return min(going, default=NO_MORE)
-
-    def position(self) -> dict[str, int]:
-        names = self.partitions()
-        return {names[stream]: made for stream, made in self.made.items()}
-
-    def seek(self, positions: dict[str, int]) -> None:
-        names = self.partitions()
-        self.made = {stream: positions.get(names[stream], 0) for stream in self.made}
-
-    def _end(self, stream: int) -> int:
-        return NO_MORE if self.count is None else max(0, -(-(self.count - stream) // self.shards))
+    def columns(self, stream: int, name: str) -> dict[str, Any]:
+        return {
+            "stream": pa.array([name] * self.kept),
+            "view_id": pa.array([f"{name}-{row}" for row in range(self.kept)]),
+            "page": pa.array([f"page{stream % self.pages}"] * self.kept),
+        }
 
 
-class Updates(Source):
+class Updates(NumberedSource):
     """The updates of the pages of `Views`, of one page after the other: after `per_update` views of each stream all
     pages have had one.
 
@@ -159,33 +113,18 @@ class Updates(Source):
         pages: int = 2,
         per_update: int = 10_000,
     ) -> None:
-        super().__init__(count=count, rate=rate)
+        super().__init__(count, rate)
         self.pages, self.every = pages, shards * per_update
-        self.made = 0
 
-    def read(self, max_rows: int) -> Batch | None:
-        rows = max_rows if self.count is None else min(max_rows, self.count - self.made)
-        if self._opened == [] or rows <= 0:
-            return None
-        self.row, self.made = self.made, self.made + rows
-        numbers = range(self.row, self.made)
-        columns = {
-            "ts": np.array([self._time(number) for number in numbers]),
+    def columns(self, first: int, last: int) -> dict[str, Any]:
+        numbers = range(first, last)
+        return {
+            "ts": np.array([self.time(number) for number in numbers]),
             "page": [f"page{number % self.pages}" for number in numbers],
             "metadata": [f"zip {number}" for number in numbers],
         }
-        return Batch.of_columns(Update, columns)
 
-    def lower_bound(self, now_ns: int) -> int:
-        return NO_MORE if self.made == self.count else self._time(self.made)
-
-    def position(self) -> dict[str, int]:
-        return dict.fromkeys(self.partitions(), self.made)
-
-    def seek(self, positions: dict[str, int]) -> None:
-        self.made = max(positions.values(), default=0)
-
-    def _time(self, number: int) -> int:
+    def time(self, number: int) -> int:
         return (number + self.pages) * self.every // self.pages
 
 

@@ -12,21 +12,18 @@ import csv
 import gzip
 import io
 from pathlib import Path
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 import pyarrow as pa
 
-from actorstream import Batch, Source
+from actorstream import InterleavedSource, NumberedSource
 from apps.rule_fraud.events import Rule, Transaction
 
 WINDOW = 1000
 """Time from one rule to the next, in the files. Times are shared: by transactions, and by transactions and rules."""
 VALUES = 1_000_000
 """Values are below it: one in 1000 transactions is a fraud."""
-KEPT = 1 << 16
-"""Rows of a stream after which a source begins with the same values again."""
-NO_MORE = 2**63 - 1
 
 
 def window(number: int, streams: int, transactions: int, seed: int) -> list[tuple[str, int, int]]:
@@ -56,8 +53,8 @@ def write(folder: Path, streams: int, rules: int, transactions: int, seed: int) 
     (folder / "rules.csv").write_text("ts,value\n" + rows)
 
 
-class Transactions(Source):
-    """Streams of transactions without end, a partition each. All times differ: row i of stream k has time i * shards + k.
+class Transactions(InterleavedSource):
+    """Streams of transactions without end, a partition each.
 
     Args:
         count: rows in all, of all streams. rate: rows a second.
@@ -70,64 +67,15 @@ class Transactions(Source):
     def __init__(
         self, count: int | None = None, rate: float | None = None, shards: int = 2, seed: int = 1
     ) -> None:
-        super().__init__(count=count, rate=rate)
-        self.shards, self.seed = shards, seed
-        self.made: dict[int, int] = {}
-        """Stream -> rows made of it."""
-        self.turn = -1
-        self.kept: dict[int, Batch] = {}
-        """Stream -> rows that come again and again, with other times."""
+        super().__init__(count, rate, shards)
+        self.seed = seed
 
-    def partitions(self) -> list[str]:
-        return [f"s{number}" for number in range(self.shards)]
-
-    def open(self, partitions: list[str]) -> None:
-        super().open(partitions)
-        self.made = dict.fromkeys(map(self.partitions().index, partitions), 0)
-        names = self.partitions()
-        for stream in self.made:
-            values = np.random.default_rng([self.seed, stream]).integers(0, VALUES, KEPT)
-            columns = {
-                "stream": pa.array([names[stream]] * KEPT),
-                "ts": np.zeros(KEPT, np.int64),
-                "value": values,
-            }
-            self.kept[stream] = Batch.of_columns(Transaction, columns)
-
-    def read(self, max_rows: int) -> Batch | None:
-        for _ in self.made:
-            self.turn = (self.turn + 1) % self.shards
-            while self.turn not in self.made:
-                self.turn = (self.turn + 1) % self.shards
-            stream, first = self.turn, self.made[self.turn]
-            rows = min(max_rows, KEPT - first % KEPT, self._end(stream) - first)
-            if rows > 0:
-                self.origin, self.row = stream, first
-                self.made[stream] = first + rows
-                return self._rows(stream, first, rows)
-        return None
-
-    def lower_bound(self, now_ns: int) -> int:
-        going = [made * self.shards + of for of, made in self.made.items() if made < self._end(of)]
-        return min(going, default=NO_MORE)
-
-    def position(self) -> dict[str, int]:
-        names = self.partitions()
-        return {names[stream]: made for stream, made in self.made.items()}
-
-    def seek(self, positions: dict[str, int]) -> None:
-        names = self.partitions()
-        self.made = {stream: positions.get(names[stream], 0) for stream in self.made}
-
-    def _end(self, stream: int) -> int:
-        return NO_MORE if self.count is None else max(0, -(-(self.count - stream) // self.shards))
-
-    def _rows(self, stream: int, first: int, rows: int) -> Batch:
-        times = np.arange(first * self.shards + stream, (first + rows) * self.shards, self.shards)
-        return self.kept[stream].slice(first % KEPT, rows).with_columns(ts=times)
+    def columns(self, stream: int, name: str) -> dict[str, Any]:
+        values = np.random.default_rng([self.seed, stream]).integers(0, VALUES, self.kept)
+        return {"stream": pa.array([name] * self.kept), "value": values}
 
 
-class Rules(Source):
+class Rules(NumberedSource):
     """The rules of `Transactions`: rule n, from 0, lies before row (n + 1) * per_rule of each stream.
 
     Args:
@@ -145,26 +93,15 @@ class Rules(Source):
         shards: int = 2,
         per_rule: int = 10_000,
     ) -> None:
-        super().__init__(count=count, rate=rate)
+        super().__init__(count, rate)
         self.every = shards * per_rule
-        self.made = 0
 
-    def read(self, max_rows: int) -> Batch | None:
-        rows = max_rows if self.count is None else min(max_rows, self.count - self.made)
-        if self._opened == [] or rows <= 0:
-            return None
-        self.row, self.made = self.made, self.made + rows
-        number = np.arange(self.row + 1, self.made + 1)
-        return Batch.of_columns(Rule, {"ts": number * self.every, "value": number * 7919 % VALUES})
+    def columns(self, first: int, last: int) -> dict[str, Any]:
+        number = np.arange(first + 1, last + 1)
+        return {"ts": number * self.every, "value": number * 7919 % VALUES}
 
-    def lower_bound(self, now_ns: int) -> int:
-        return NO_MORE if self.made == self.count else (self.made + 1) * self.every
-
-    def position(self) -> dict[str, int]:
-        return dict.fromkeys(self.partitions(), self.made)
-
-    def seek(self, positions: dict[str, int]) -> None:
-        self.made = max(positions.values(), default=0)
+    def time(self, number: int) -> int:
+        return (number + 1) * self.every
 
 
 def main() -> None:
