@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from actorstream.connectors.memory import MemorySource
 from actorstream.connectors.source import batch_of
 from actorstream.errors import ConfigurationError, Problem
 from actorstream.events.fields import INTEGERS
@@ -23,6 +24,9 @@ if TYPE_CHECKING:
 ROWS = 1 << 16
 """Rows looked at at once."""
 
+LEAST = 256
+"""Rows of a partition that a sample has at least, if there are so many."""
+
 Values = tuple[Any, ...]
 
 
@@ -33,14 +37,14 @@ class Survey:
     Attributes:
         counts: (number of the partition, values of the fields) -> rows that have them, in the order in which they were
             first seen. Values are as they stand in events.
-        first, last: least and greatest event time, in the schema's unit; None without rows or an event time.
+        spans: number of the partition -> its least and greatest event time, in the schema's unit; none without rows or
+            an event time.
         time_unit_ns: nanoseconds of that unit.
         complete: False if the input has more rows than were looked at.
     """
 
     counts: dict[tuple[int, Values], int] = field(default_factory=dict)
-    first: int | None = None
-    last: int | None = None
+    spans: dict[int, tuple[int, int]] = field(default_factory=dict)
     time_unit_ns: int = 1_000_000
     complete: bool = True
 
@@ -48,11 +52,40 @@ class Survey:
     def rows(self) -> int:
         return sum(self.counts.values())
 
+    @property
+    def first(self) -> int | None:
+        """The least event time; None: there is none."""
+        return min((first for first, _ in self.spans.values()), default=None)
+
+    @property
+    def last(self) -> int | None:
+        """The greatest event time."""
+        return max((last for _, last in self.spans.values()), default=None)
+
     def rates(self) -> dict[tuple[int, Values], float]:
-        """Rows a second of event time, as far as it can be told: rows as such where all have one time, or none."""
-        span = 0 if self.first is None or self.last is None else self.last - self.first
-        seconds = span * self.time_unit_ns / 1e9 or 1.0
-        return {found: count / seconds for found, count in self.counts.items()}
+        """Rows a second of event time, as far as it can be told: rows as such where all have one time, or none. Of a
+        sample those of each partition over its own time: as many rows of each may be of very different times."""
+        whole = self._seconds(self.first, self.last) or 1.0
+        seconds = {}
+        if not self.complete:
+            seconds = {number: self._seconds(*span) or whole for number, span in self.spans.items()}
+        return {found: count / seconds.get(found[0], whole) for found, count in self.counts.items()}
+
+    def _seconds(self, first: int | None, last: int | None) -> float:
+        return 0.0 if first is None or last is None else (last - first) * self.time_unit_ns / 1e9
+
+    def add(self, partition: int, batch: Batch, columns: Sequence[str]) -> None:
+        """The rows of a batch."""
+        _count(self, partition, batch, columns)
+        times = batch.time_range() if batch.schema.event_time is not None else None
+        if times is not None:
+            before = self.spans.get(partition, times)
+            self.spans[partition] = min(before[0], times[0]), max(before[1], times[1])
+
+
+def is_at_rest(source: Source) -> bool:
+    """Whether it ends, and gives the same rows to whoever reads it: files, and lists in memory."""
+    return hasattr(source, "path") or isinstance(source, MemorySource)
 
 
 def survey(source: Source, columns: Sequence[str], most_rows: int | None = None) -> Survey:
@@ -61,14 +94,14 @@ def survey(source: Source, columns: Sequence[str], most_rows: int | None = None)
     Args:
         source: an instance that nobody else uses; it is stopped afterwards. Its `rate` and `repeat` are not heeded.
         columns: the fields to look at; none: rows are only counted.
-        most_rows: look at no more than about so many.
+        most_rows: look at no more than about so many, as many of each partition.
 
     Raises:
         ConfigurationError: a live source, or one without an end where `most_rows` is not given: neither can be read
             twice; its streams and keys have to be listed.
         DataError: a row does not parse, and the source's `on_bad_row` is "fail".
     """
-    endless = not hasattr(source, "path") and source.count is None and most_rows is None
+    endless = not is_at_rest(source) and source.count is None and most_rows is None
     if inspect.iscoroutinefunction(source.read) or inspect.isasyncgenfunction(source.events) or endless:
         raise ConfigurationError(
             Problem(
@@ -79,25 +112,34 @@ def survey(source: Source, columns: Sequence[str], most_rows: int | None = None)
             )
         )
     source.repeat = 1
-    source.open(source.partitions())
-    schema = source.row_schema()
-    found = Survey(time_unit_ns=schema.time_unit_ns)
-    rows = 0
+    names = list(source.partitions())
+    found = Survey()
     try:
-        while most_rows is None or rows < most_rows:
-            batch: Any = batch_of(source, source.read(ROWS))  # type: ignore[arg-type] # not async, see above
-            if batch is None:
-                return found
-            rows += batch.rows
-            _count(found, source.origin, batch, columns)
-            times = batch.time_range() if schema.event_time is not None else None
-            if times is not None:
-                found.first = times[0] if found.first is None else min(found.first, times[0])
-                found.last = times[1] if found.last is None else max(found.last, times[1])
-        found.complete = False
-        return found
+        if most_rows is None:
+            _read(source, names, columns, found, None)
+        else:
+            for name in names:
+                _read(source, [name], columns, found, max(LEAST, most_rows // len(names)))
     finally:
         source.on_stop()
+    return found
+
+
+def _read(
+    source: Source, partitions: list[str], columns: Sequence[str], found: Survey, most_rows: int | None
+) -> None:
+    """Adds what some partitions hold."""
+    source.open(partitions)
+    found.time_unit_ns = source.row_schema().time_unit_ns
+    rows = 0
+    while most_rows is None or rows < most_rows:
+        most = ROWS if most_rows is None else min(ROWS, most_rows - rows)
+        batch: Any = batch_of(source, source.read(most))  # type: ignore[arg-type] # not async, see `survey`
+        if batch is None:
+            return
+        rows += batch.rows
+        found.add(source.origin, batch, columns)
+    found.complete = False
 
 
 def _count(found: Survey, partition: int, batch: Batch, columns: Sequence[str]) -> None:

@@ -12,7 +12,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from actorstream.connectors.survey import ROWS, Survey, survey
+from actorstream.connectors.survey import ROWS, Survey, is_at_rest, survey
 from actorstream.dgs.planning import plan_program
 from actorstream.dgs.program import Program
 from actorstream.dgs.tagging import Tagging
@@ -75,7 +75,7 @@ class _Input:
         self.rates = self._rates(instance, looked, whole=whole)
 
     def _look(self, instance: Any, *, whole: bool) -> Survey | None:
-        """What the rows hold: all of them, or a sample of a file; None: not looked at."""
+        """What the rows hold: all of them, or a sample of a source at rest; None: not looked at."""
         columns = [*([self.field] if self.field else []), *self.tagging.columns]
         if whole:
             try:
@@ -83,7 +83,7 @@ class _Input:
             except ConfigurationError as error:
                 where = f"actors.{self.node.name}"
                 raise ConfigurationError([replace(each, where=where) for each in error.problems]) from error
-        if not hasattr(instance, "path"):
+        if not is_at_rest(instance):
             return None
         return survey(instance, columns, ROWS)
 

@@ -15,6 +15,7 @@ from actorstream import Event, Source
 from actorstream.connectors import survey as surveys
 from actorstream.connectors.csv_source import CsvSource
 from actorstream.connectors.generator import GeneratorSource
+from actorstream.connectors.memory import MemorySource
 from actorstream.connectors.survey import survey
 from actorstream.errors import ConfigurationError, DataError
 
@@ -97,3 +98,23 @@ def test_a_row_that_does_not_parse_is_an_error_that_names_it(tmp_path: Path) -> 
     (tmp_path / "a.csv").write_text("ts,key\n1,a\nx,b\n")
     with pytest.raises(DataError, match=r"a\.csv.*line 3"):
         survey(CsvSource(tmp_path / "a.csv", schema={"ts": "int", "key": "str"}), ["key"])
+
+
+def test_a_sample_looks_at_all_partitions_and_rates_are_over_the_time_of_each(tmp_path: Path) -> None:
+    for number, step in enumerate((1, 10)):
+        rows = "".join(f"{1000 * number + at * step},k\n" for at in range(3000))
+        (tmp_path / f"{number}.csv").write_text("ts,key\n" + rows)
+    answer = survey(CsvSource(tmp_path, event_time="ts", time_unit="ms"), ["key"], most_rows=2000)
+    assert answer.counts == {(0, ("k",)): 1000, (1, ("k",)): 1000}
+    assert answer.spans == {0: (0, 999), 1: (1000, 10990)}
+    assert {found: round(rate) for found, rate in answer.rates().items()} == {
+        (0, ("k",)): 1001,
+        (1, ("k",)): 100,
+    }
+
+
+def test_a_list_in_memory_can_be_read_beforehand() -> None:
+    items = {"a": [Row(1, "i", "x", 0)], "b": [Row(2, "r", "y", 0)] * 2}
+    answer = survey(MemorySource(items, repeat=0), ["key"])
+    assert answer.counts == {(0, ("x",)): 1, (1, ("y",)): 2}
+    assert answer.complete
