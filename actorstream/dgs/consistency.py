@@ -15,6 +15,7 @@ import numpy as np
 
 from actorstream.dgs.outputs import Gathering, Output
 from actorstream.dgs.program import Program, Tags
+from actorstream.dgs.state_classes import StateClasses
 from actorstream.dgs.states import Fork
 from actorstream.dgs.tagging import Tick
 from actorstream.dgs.tags import ImplementationTag, Tag, order_of
@@ -70,7 +71,7 @@ class Conditions:
 
     def __init__(self, program: Program) -> None:
         self.program, self.name = program, type(program).__name__
-        self._gathering = Gathering(program)
+        self._gathering, self._states = Gathering(program), StateClasses(program)
 
     def update(self, state: Any, event: Event, tag: Tag) -> tuple[Any, list[Output]]:
         """The state after an event, a new one, and what the update put out."""
@@ -79,13 +80,16 @@ class Conditions:
 
     def fork(self, fork: Fork, state: Any, left: Tags, right: Tags) -> tuple[Any, Any]:
         """Two new states."""
-        one, other = self.program.functions(fork)[0](copied(state), left, right)
+        answer = self.program.functions(fork)[0](copied(state), left, right)
+        one, other = self._states.forked(fork, answer)
         self._gathering.take()
         return copied(one), copied(other)
 
     def join(self, fork: Fork, left: Any, right: Any) -> Any:
         """A new state."""
-        joined = copied(self.program.functions(fork)[1](copied(left), copied(right)))
+        joined = copied(
+            self._states.joined(fork, self.program.functions(fork)[1](copied(left), copied(right)))
+        )
         self._gathering.take()
         return joined
 

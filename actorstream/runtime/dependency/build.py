@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from actorstream.connectors.file_source import FileSource
 from actorstream.dgs.adding import AddingWorker
+from actorstream.dgs.state_classes import StateClasses
 from actorstream.dgs.ticks import Ticks
 from actorstream.dgs.worker import WorkerProtocol
 from actorstream.errors import OperatorError
@@ -127,7 +128,7 @@ class ProgramBuilder:
             return
         program: Any = root.replica.actor
         try:
-            state = program.init()
+            state = StateClasses(program).first(program.init())
         except Exception as error:
             raise operator_error(root.replica.name, root.replica.replica, None, error) from error
         root.protocol.start(state)

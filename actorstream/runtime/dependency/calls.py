@@ -8,12 +8,14 @@ from time import monotonic_ns
 from types import MethodType
 from typing import TYPE_CHECKING, Any
 
+from actorstream.dgs.state_classes import StateClasses
 from actorstream.events.batch import Batch
 from actorstream.runtime.hook_shapes import answerer, shape_of
 from actorstream.runtime.hooks import operator_error
 
 if TYPE_CHECKING:
     from actorstream.dgs.deployment import Deployment
+    from actorstream.dgs.states import Fork
     from actorstream.dgs.tags import Tag
     from actorstream.runtime.dependency.lanes import Held
     from actorstream.runtime.dependency.replica import ProgramReplica
@@ -60,14 +62,16 @@ class ProgramCalls:
         self._loop = _loop_of(self._update) if self._shape in SINGLE else None
         self._answer = answerer(self._shape)
         self._predicates = deployment.predicates(number)
-        fork = deployment.fork(number)
-        self._functions = None if fork is None else program.functions(fork)
+        self._states = StateClasses(program)
+        self._fork: Any = deployment.fork(number)
+        self._functions = None if self._fork is None else program.functions(self._fork)
         worker = deployment.tree.worker(number)
         self.empty: Callable[[], Any] = program.state_class(worker.state)
-        self._adds: list[Callable[[Any, Any], Any]] = []
+        self._own = self._states.of(worker.state)
+        self._adds: list[tuple[Fork, Callable[[Any, Any], Any]]] = []
         if deployment.adds(number):
             adds = [deployment.types.adds(worker.state, child.state) for child in worker.children]
-            self._adds = [program.functions(each)[1] for each in adds if each is not None]
+            self._adds = [(each, program.functions(each)[1]) for each in adds if each is not None]
         self.wants = CheckpointWish(program) if number == 1 and hasattr(program, "checkpoint") else None
         """What the program says at the root about checkpoints."""
 
@@ -144,7 +148,8 @@ class ProgramCalls:
     def join(self, left: Any, right: Any) -> Any:
         started = monotonic_ns()
         try:
-            return self._functions[1](left, right)  # type: ignore[index]
+            state = self._functions[1](left, right)  # type: ignore[index]
+            return state if type(state) is self._own else self._states.joined(self._fork, state)
         except Exception as error:
             raise self._error(error) from error
         finally:
@@ -153,7 +158,8 @@ class ProgramCalls:
     def fork(self, state: Any) -> tuple[Any, Any]:
         started = monotonic_ns()
         try:
-            left, right = self._functions[0](state, *self._predicates)  # type: ignore[index, misc]
+            answer = self._functions[0](state, *self._predicates)  # type: ignore[index, misc]
+            left, right = self._states.forked(self._fork, answer)
         except Exception as error:
             raise self._error(error) from error
         self.replica.execute_ns += monotonic_ns() - started
@@ -162,7 +168,9 @@ class ProgramCalls:
     def add(self, state: Any, part: Any, child: int) -> Any:
         started = monotonic_ns()
         try:
-            return self._adds[child](state, part)
+            fork, join = self._adds[child]
+            state = join(state, part)
+            return state if type(state) is self._own else self._states.joined(fork, state)
         except Exception as error:
             raise self._error(error) from error
         finally:
