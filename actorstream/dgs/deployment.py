@@ -13,7 +13,7 @@ from actorstream.dgs.dependence import Dependence
 from actorstream.dgs.plan import PlanWorker, SynchronizationPlan, check_plan
 from actorstream.dgs.program import Program, Tags
 from actorstream.dgs.states import Fork, StateTypes
-from actorstream.dgs.tagging import Every
+from actorstream.dgs.tagging import Every, tagging_of
 from actorstream.dgs.tags import ImplementationTag, Tag
 from actorstream.errors import ConfigurationError
 from actorstream.topology.dependency import DependencyPlan, PlannedStream, PlannedTreeWorker
@@ -135,6 +135,10 @@ class Deployment:
         return {
             "streams": [stream.name for stream in self.streams],
             "tags": sorted(map(str, self.tags)),
+            "rows of tags": sorted(
+                f"{name}: {tagging_of(how) if isinstance(how, str) else how}"
+                for name, how in self.program.tags.items()
+            ),
             "states": [
                 f"{name}({', '.join(_fields(self.program.state_class(name)))})" for name in self.types.handles
             ],

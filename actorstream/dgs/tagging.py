@@ -62,6 +62,18 @@ class Tagging:
             return Tag(name)
         return Tag(name, key_class(key, self.classes, self.modulo) if self.classes else key)
 
+    def __str__(self) -> str:
+        """What a row's tag follows from; not which keys there are."""
+        told = ", ".join(self.names)
+        if self.column:
+            told = f"{self.column}: " + ", ".join(
+                f"{value!r} is {name}" for value, name in self.values.items()
+            )
+        if not self.key:
+            return told
+        how = f" {'modulo' if self.modulo else 'in'} {self.classes}" if self.classes else ""
+        return f"{told} by {self.key}{how}"
+
     def tag_of(self, event: Event) -> Tag:
         """The tag of an event of this input. KeyError if its column has a value without a name."""
         name = self.values[getattr(event, self.column)] if self.column else self.names[0]
@@ -78,6 +90,9 @@ class Every:
 
     period: timedelta
     offset: timedelta = timedelta(0)
+
+    def __str__(self) -> str:
+        return f"every {self.period}" + (f", offset {self.offset}" if self.offset else "")
 
     def units(self, unit_ns: int) -> tuple[int, int]:
         """Period and offset in units of the event time, of `unit_ns` nanoseconds; the period is at least 1."""

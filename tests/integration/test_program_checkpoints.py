@@ -206,6 +206,7 @@ def test_a_changed_program_is_refused_and_what_has_changed_is_named(tmp_path: Pa
         ),
         ("tags", [*says["tags"], "value@values/2"], r"other tags .* without value@values/2"),
         ("dependence", [], r"other dependence .* with new barrier"),
+        ("rows of tags", ["values: barrier"], r"without values: barrier, with new barriers: barrier"),
     ):
         program = msgspec.structs.replace(last.programs["program"], says=says | {what: before})
         CheckpointStore(store).write(msgspec.structs.replace(last, programs={"program": program}))

@@ -6,7 +6,7 @@ from typing import ClassVar
 
 import pytest
 
-from actorstream.dgs import Tag
+from actorstream.dgs import Tag, by, every
 from actorstream.dgs.deployment import Deployment
 from actorstream.dgs.states import Fork
 from actorstream.dgs.tags import ImplementationTag
@@ -109,3 +109,24 @@ def test_a_dependence_that_is_not_symmetric_is_refused() -> None:
 
     with pytest.raises(ConfigurationError, match="symmetric"):
         Deployment(OneWay(), FIGURE_3)
+
+
+def test_what_a_program_says_of_itself_changes_with_how_rows_map_to_tags_and_with_ticks() -> None:
+    class Otherwise(KeyedCounters):
+        tags: ClassVar = {
+            **KeyedCounters.tags,
+            "events": by("op", {"i": "read", "r": "increment"}, key="key", classes=3),
+        }
+
+    class Often(KeyedCounters):
+        tags: ClassVar = {**KeyedCounters.tags, "hour": every("1h")}
+
+    class Seldom(KeyedCounters):
+        tags: ClassVar = {**KeyedCounters.tags, "hour": every("2h", offset="1s")}
+
+    said = [Deployment(cls(), FIGURE_3).says() for cls in (KeyedCounters, Otherwise, Often, Seldom)]
+    rows = [each.pop("rows of tags") for each in said]
+    assert all(each == said[0] for each in said)
+    assert rows[1] == ["events: op: 'i' is read, 'r' is increment by key in 3"]
+    assert rows[2] == [*rows[0], "hour: every 1:00:00"]
+    assert rows[3] == [*rows[0], "hour: every 2:00:00, offset 0:00:01"]
