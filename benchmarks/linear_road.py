@@ -143,6 +143,10 @@ class Seen(Actor):
         self.rows: list[int] = []
         self.ages: list[int] = []
 
+    @classmethod
+    def pool_limit(cls, keys: dict[str, Any]) -> float:
+        return 1
+
     def on_start(self) -> None:
         self.cpu_begun = process_time()
 
@@ -225,22 +229,28 @@ def measured(
     return values if joules is None else [*values, joules * 1e3 / found.rows]
 
 
-def broadcast(merge: str, injectors: int, readers: int, seconds: float) -> float:
-    """Position reports a second that each of some readers in one process got in order, in jumbo tuples of 1,024 rows.
+def read_in_order(
+    route: str, merge: str, injectors: int, readers: int, seconds: float, threads: int | None = None
+) -> float:
+    """Position reports a second that some readers in one process got in order, in jumbo tuples of 1,024 rows: each all of
+    them (route "broadcast"), or all together (route "key", by vehicle).
 
-    merge: as a deployment says it: "channel", each reader merges; "gate", one ScaleGate for all; "shared", one operator."""
+    merge: as a deployment says it: "channel", each reader merges; "gate", one ScaleGate for all to which rows are
+    broadcast, or one for each; "shared", one operator. threads: of a pool that runs the readers; None: there is none."""
+    pool = {} if threads is None else {"schedule": "ct", "threads": threads}
     with tempfile.TemporaryDirectory(prefix="actorstream-benchmark-") as folder:
         into = Path(folder)
-        made = Topology("broadcast")
+        made = Topology(route)
         counts = {"injectors": injectors, "replicas": injectors, "rows": LEAST_ROWS}
         made.actor("inject", Injector, seconds=seconds, into=into, reports=False, **counts)
-        given = {"from": "inject", "route": "broadcast", "order": "timestamp"}
+        by = {"key": "vid"} if route == "key" else {}
+        given = {"from": "inject", "route": route, "order": "timestamp", **by}
         made.actor("seen", Seen, inputs=[given], replicas=readers, into=into)
-        made.run(transport="local", workers=1, batch_size=LEAST_ROWS, merge=merge)
+        made.run(transport="local", workers=1, batch_size=LEAST_ROWS, merge=merge, **pool)
         notes = [json.loads(path.read_text()) for path in into.iterdir()]
     found = figures(notes)
     came = [each["rows"] for each in notes if each["kind"] == "seen"]
-    if came != [found.rows] * readers:
+    if sum(came) != found.rows * (1 if route == "key" else readers) or len(came) != readers:
         raise JobError(f"readers got {came} of {found.rows} rows")
     return found.rate
 

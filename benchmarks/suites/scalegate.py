@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import partial
 from itertools import product
+from typing import NamedTuple
 
 from benchmarks import job
 from benchmarks.suite import Settings, Suite, probe
@@ -20,7 +21,18 @@ KINDS = {
 }
 """Rows in a jumbo tuple, whether times alternate row by row, rows of a run in all, and of one under --quick."""
 
-MERGES = ("channel", "gate", "shared")
+
+class Read(NamedTuple):
+    """Cases whose readers get rows by a route, and who merges these."""
+
+    case: str
+    merges: tuple[str, ...]
+
+
+ROUTES = {
+    "broadcast": Read("broadcast", ("channel", "gate", "shared")),
+    "key": Read("keyed", ("channel", "gate")),
+}
 
 
 def suite(settings: Settings) -> Suite:
@@ -37,22 +49,27 @@ def suite(settings: Settings) -> Suite:
             )
         )
     seconds = 0.2 if settings.quick else 0.5
-    for (sources, readers), merge in product(product((2, 4), (2, 4)), MERGES):
-        run = partial(job.call, "benchmarks.linear_road:broadcast", injectors=sources, readers=readers)
-        name = f"broadcast-{sources}-{readers}"
-        probes.append(
+    for route, (sources, readers) in product(ROUTES, product((2, 4), (2, 4))):
+        run = partial(
+            job.call, "benchmarks.linear_road:read_in_order", route, injectors=sources, readers=readers
+        )
+        name = f"{ROUTES[route].case}-{sources}-{readers}"
+        probes += [
             probe(
                 f"{name}-{merge}",
                 "tuples/s",
                 partial(run, merge=merge, seconds=seconds),
                 against=f"{name}-channel" if merge != "channel" else None,
             )
-        )
+            for merge in ROUTES[route].merges
+        ]
     notes = (
         f"alternating, runs: jumbo tuples of {JUMBO:,} rows; times alternate row by row, or whole jumbo tuples do",
         "single: jumbo tuples of one row; cases end with the number of sources and of readers, a thread each",
         "broadcast: a topology in one process whose readers are replicas that get all rows: each merges the sources "
         '(channel), or one ScaleGate does for all (merge = "gate"), or one operator (merge = "shared")',
+        "keyed: the same by key: each replica merges what it gets itself (channel), or a ScaleGate of its own does (gate); "
+        "rows/s of all readers",
     )
     return Suite("scalegate", tuple(probes), notes, summary=summary)
 

@@ -68,7 +68,7 @@ class GateReader:
 
     def look(self) -> bool:
         """Puts what waits into the gate; whether there is something to take now."""
-        self.gate.intake()
+        self.gate.intake(self.number)
         return bool(self.waiting()) or (not self.held and not self.ended and self.head() is not None)
 
     def refresh(self) -> None:

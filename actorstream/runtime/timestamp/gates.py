@@ -125,8 +125,10 @@ def _why_not(job: Job, actor: GraphActor, timed: list[Edge], links: list[Link]) 
     if actor.name in behind_idle_sources(job.graph):
         return "a source before it has an idle_timeout: each replica has late rows of its own"
     schemas = [job.wires[edge.index].plain for edge in timed]
-    if len({schema.fingerprint for schema in schemas}) > 1 or not schemas[0].fixed:
+    if len({schema.user.fingerprint for schema in schemas}) > 1 or not schemas[0].fixed:
         return "its rows are of several types or of no fixed width"
+    if len({schema.fingerprint for schema in schemas}) > 1:
+        return "of some inputs one replica sends, of others several: tied rows are told apart in several ways"
     producers = [job.timestamp.producers[edge.producer] for edge in timed]
     if any(
         each.by_value and job.graph.actors[edge.producer].replicas > 1 for each, edge in zip(producers, timed)

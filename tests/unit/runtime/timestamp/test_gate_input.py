@@ -1,4 +1,4 @@
-"""One gate for several readers: threads that hand over and read whenever they like get one sequence each."""
+"""A gate for one reader or several: threads that hand over and read whenever they like get one sequence each."""
 
 from __future__ import annotations
 
@@ -20,6 +20,9 @@ from tests.unit.runtime.pool.pooled_worker import EVERYTHING, Thrown
 from tests.unit.runtime.pool.timed_worker import Sent, TimedWorker
 
 READERS = 3
+ALONE = 1
+"""A gate of its own."""
+HOW_MANY = pytest.mark.parametrize("readers", [ALONE, READERS])
 
 
 class Gated(TimedWorker):
@@ -31,7 +34,7 @@ class Gated(TimedWorker):
         read, other = (each.broadcast().ordered("timestamp") for each in (first, second))
         merged = read.through(PooledTicks, other, name="reader", replicas=readers)
         merged.forward().into(Collect, name="out", replicas=readers)
-        super().__init__(topology, **deploy)
+        super().__init__(topology, **{"merge": "gate", **deploy})
         self.readers = [self.unit("reader", number) for number in range(readers)]
         assert all(isinstance(each, PooledGateUnit) for each in self.readers)
         self.gate = self.readers[0].reader.gate
@@ -52,15 +55,16 @@ def sequences(seed: int, count: int) -> tuple[dict[str, list[Sent]], list[Sent]]
     return given, [(t, n) for t, _, n in expected]
 
 
-def test_all_readers_get_what_is_ready_and_the_same_batches() -> None:
-    worker = Gated()
+@HOW_MANY
+def test_all_readers_get_what_is_ready_and_the_same_batches(readers: int) -> None:
+    worker = Gated(readers)
     worker.give("first", (1, 0), (5, 1))
     worker.give("second", (2, 2), (7, 3))
-    for number in range(READERS):
+    for number in range(readers):
         worker.run("reader", number)
         assert worker.got(number) == [(1, 0), (2, 2), (5, 1)]
     worker.promise(8, "first")
-    for number in range(READERS):
+    for number in range(readers):
         worker.run("reader", number)
         assert worker.got(number) == [(7, 3)]
     worker.gate.intake()
@@ -81,8 +85,9 @@ def test_the_slowest_reader_holds_the_sources_back_and_nobody_else_does() -> Non
     assert worker.unit("first").unblock()
 
 
-def test_tied_rows_leave_their_channel_beyond_what_the_gate_has_room_for() -> None:
-    worker = Gated(batch_size=1, edge_bytes=1)
+@HOW_MANY
+def test_tied_rows_leave_their_channel_beyond_what_the_gate_has_room_for(readers: int) -> None:
+    worker = Gated(readers, batch_size=1, edge_bytes=1)
     worker.give("first", (1, 0))
     worker.promise(3, "first")
     rows = [(3, number) for number in range(2 * RUNS)]
@@ -94,20 +99,23 @@ def test_tied_rows_leave_their_channel_beyond_what_the_gate_has_room_for() -> No
     assert (lane.channel.waiting(), lane.added - lane.gone, len(lane.behind)) == (0, RUNS, RUNS)
     worker.promise(4, "first")
     worker.promise(4, "second")
-    found: list[list[Sent]] = [[] for _ in range(READERS)]
+    found: list[list[Sent]] = [[] for _ in range(readers)]
     while min(map(len, found)) < 1 + len(rows):
         for number, own in enumerate(found):
             worker.run("reader", number)
             own += worker.got(number)
-    assert found == [[(1, 0), *rows]] * READERS
+    assert found == [[(1, 0), *rows]] * readers
 
 
 @pytest.mark.parametrize("edge_bytes", [1, 4 << 20])
 @pytest.mark.parametrize("seed", range(3))
-def test_turns_whenever_they_come_give_every_reader_one_sequence(seed: int, edge_bytes: int) -> None:
-    worker, dice = Gated(edge_bytes=edge_bytes), Random(seed)
+@HOW_MANY
+def test_turns_whenever_they_come_give_every_reader_one_sequence(
+    readers: int, seed: int, edge_bytes: int
+) -> None:
+    worker, dice = Gated(readers, edge_bytes=edge_bytes), Random(seed)
     left, expected = sequences(seed, 60)
-    found: list[list[Sent]] = [[] for _ in range(READERS)]
+    found: list[list[Sent]] = [[] for _ in range(readers)]
     while any(len(own) < len(expected) for own in found):
         name = dice.choice(["first", "second"])
         if worker.unit(name).unblock():
@@ -116,11 +124,11 @@ def test_turns_whenever_they_come_give_every_reader_one_sequence(seed: int, edge
                 worker.give(name, *rows)
             else:
                 worker.promise(1000, name)
-        number = dice.randrange(READERS)
+        number = dice.randrange(readers)
         worker.run("reader", number)
         if dice.random() < 0.5:
             found[number] += worker.got(number)
-    assert found == [expected] * READERS
+    assert found == [expected] * readers
 
 
 @pytest.fixture
@@ -133,10 +141,11 @@ def quick_switches() -> Iterator[None]:
 
 @pytest.mark.usefixtures("quick_switches")
 @pytest.mark.parametrize(("edge_bytes", "count"), [(1, 300), (4 << 20, 2000)])
+@HOW_MANY
 def test_threads_that_hand_over_and_read_side_by_side_give_every_reader_one_sequence(
-    edge_bytes: int, count: int
+    readers: int, edge_bytes: int, count: int
 ) -> None:
-    worker = Gated(edge_bytes=edge_bytes, batch_size=16)
+    worker = Gated(readers, edge_bytes=edge_bytes, batch_size=16)
     left, expected = sequences(7, count)
 
     def send(name: str) -> None:
@@ -157,8 +166,8 @@ def test_threads_that_hand_over_and_read_side_by_side_give_every_reader_one_sequ
         return found
 
     calls: list[Any] = [lambda name=name: send(name) for name in left]
-    calls += [lambda number=number: read(number) for number in range(READERS)]
-    assert Thrown(*calls).join()[2:] == [expected] * READERS
+    calls += [lambda number=number: read(number) for number in range(readers)]
+    assert Thrown(*calls).join()[2:] == [expected] * readers
 
 
 def test_a_barrier_lets_nothing_in_until_all_readers_have_passed_it() -> None:
