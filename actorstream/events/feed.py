@@ -2,51 +2,62 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from functools import partial
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, overload
+
+from actorstream.native.cursor import Cursor
 
 if TYPE_CHECKING:
     from actorstream.events.event import Event
 
 
 class Feed:
-    """Events that are never all in memory at once: 10 ns an event less than a list of them (benchmark `python-map`).
+    """Events that are never all in memory at once.
 
     Args:
         single: one event of its values.
-        values: of each field, at least one; lists or arrays of the standard library.
+        columns: of each field, at least one: as a `Cursor` is told them.
+        rows: how many, from row `first` of the columns on.
     """
 
-    __slots__ = ("_single", "_values")
+    __slots__ = ("_columns", "_first", "_rows", "_single")
 
-    def __init__(self, single: Callable[..., Event], values: Sequence[Sequence[Any]]) -> None:
-        self._single, self._values = single, values
+    def __init__(
+        self, single: Callable[..., Event], columns: tuple[Any, ...], rows: int, first: int = 0
+    ) -> None:
+        self._single, self._columns, self._rows, self._first = single, columns, rows, first
 
     def __len__(self) -> int:
-        return len(self._values[0])
+        return self._rows
 
     def __iter__(self) -> Iterator[Event]:
-        return map(self._single, *self._values)
+        return Cursor(self._single, self._columns, self._first, self._rows)  # type: ignore[no-any-return]
 
     def start(self) -> tuple[Iterator[Event], Callable[[], int]]:
         """The events, and a function that answers how many of them were taken."""
-        first, *others = self._values
-        cursor = iter(first)
-        return map(self._single, cursor, *others), partial(taken, cursor, len(first))
+        cursor = Cursor(self._single, self._columns, self._first, self._rows)
+        return cursor, cursor.taken
+
+    def part(self, first: int, last: int) -> Feed:
+        """Rows `first` to `last` (exclusive). The caller keeps them within 0 .. rows."""
+        return Feed(self._single, self._columns, last - first, self._first + first)
 
     @overload
     def __getitem__(self, at: int) -> Event: ...
     @overload
     def __getitem__(self, at: slice) -> Feed: ...
     def __getitem__(self, at: int | slice) -> Event | Feed:
-        values = [each[at] for each in self._values]
-        return Feed(self._single, values) if isinstance(at, slice) else self._single(*values)
+        if isinstance(at, slice):
+            first, last, step = at.indices(self._rows)
+            if step != 1:
+                raise ValueError(f"a part of a feed with step {step}; allowed: 1")
+            return self.part(first, max(first, last))
+        row = at + self._rows if at < 0 else at
+        if not 0 <= row < self._rows:
+            raise IndexError(f"event {at} of a feed of {self._rows}")
+        return next(iter(self.part(row, row + 1)))
 
 
 def taken(cursor: Any, rows: int) -> int:
-    """How many of `rows` values an iterator of a list or an array has given."""
-    if hasattr(cursor, "__length_hint__"):
-        return rows - cursor.__length_hint__()  # type: ignore[no-any-return]
-    state = cursor.__reduce__()  # (iter, (array,), position), and without a position when it is through
-    return state[2] if len(state) > 2 else rows
+    """How many of `rows` values an iterator of a list has given."""
+    return rows - cursor.__length_hint__()  # type: ignore[no-any-return]

@@ -197,15 +197,13 @@ class Representation(msgspec.Struct, eq=False, gc=False):
         """The rows as events for one pass: made as they are taken, unless they are there already (or only one)."""
         if self.rows == 1 or self.has_events or not self._columns:
             return self.events()
-        single = rows_of(self.schema).single
-        if self._values is not None:
-            return Feed(single, self._values)
-        return Feed(single, [self._column(position).sequence() for position in range(len(self._columns))])
+        return Feed(rows_of(self.schema).single, self._described_values(), self.rows)
 
-    def _listed(self) -> list[list[Any]]:
+    def _described_values(self) -> tuple[Any, ...]:
+        """Of each field what a `Cursor` is told."""
         if self._values is not None:
-            return self._values
-        return [self._column(position).tolist() for position in range(len(self._columns))]
+            return tuple(self._values)
+        return tuple([self._column(position).described() for position in range(len(self._columns))])
 
     def _make_events(self) -> list[Event]:
         parent = self._viewed()
@@ -217,7 +215,7 @@ class Representation(msgspec.Struct, eq=False, gc=False):
         if self.rows == 1 and self._jumbo is not None and self.schema.fixed:
             assert self._wire is not None
             return [self._jumbo.event(self._wire, self._first)]
-        return rows_of(self.schema).build(self._listed(), self.rows)
+        return rows_of(self.schema).build(self._described_values(), self.rows)
 
     def only_event(self) -> Event | None:
         """The event of a batch of one event; None: it has more rows, or was not made of events."""

@@ -1,4 +1,5 @@
-"""Builds the C core with cffi in API mode; run by setuptools at `pip install`, never at run time.
+"""Builds the C core with cffi in API mode, and beside it what works on Python objects; run by setuptools at `pip install`,
+never at run time.
 
 The declarations that cffi needs are read from include/*.h, so a function is declared in one place only.
 """
@@ -11,6 +12,7 @@ import sys
 from pathlib import Path
 
 import cffi
+from setuptools import Extension
 from setuptools.command.build_ext import build_ext
 
 HERE = Path(__file__).resolve().parent
@@ -74,14 +76,26 @@ def builder(root: Path) -> cffi.FFI:
     return ffi
 
 
+def objects(root: Path) -> Extension:
+    """The module `_objects`, of objects/*.c; paths are relative to `root`."""
+    extra = os.environ.get("ACTORSTREAM_CFLAGS", "").split()
+    return Extension(
+        "actorstream.native._objects",
+        [os.path.relpath(path, root) for path in sorted((HERE / "objects").glob("*.c"))],
+        depends=[os.path.relpath(path, root) for path in sorted((HERE / "objects").glob("*.h"))],
+        extra_compile_args=[*CFLAGS, *extra],
+        extra_link_args=extra,
+    )
+
+
 class BuildExt(build_ext):
-    """Replaces the empty extension of pyproject.toml by the one that cffi generates."""
+    """Replaces the empty extensions of pyproject.toml by the one that cffi generates and the one beside it."""
 
     def finalize_options(self) -> None:
         root = Path.cwd()
         extension = builder(root).distutils_extension(tmpdir=str(root / "build" / "cffi"), verbose=False)
         extension.sources = [os.path.relpath(source, root) for source in extension.sources]
-        self.distribution.ext_modules = [extension]
+        self.distribution.ext_modules = [extension, objects(root)]
         super().finalize_options()
 
 

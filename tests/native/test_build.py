@@ -37,6 +37,10 @@ def test_the_source_distribution_contains_headers_and_sources(tmp_path: Path) ->
     with tarfile.open(next(tmp_path.glob("*.tar.gz"))) as archive:
         names = {name.partition("/")[2] for name in archive.getnames()}
     native = ROOT / "actorstream" / "native"
-    needed = [path for pattern in ("include/*.h", "src/*.[ch]", "*.py") for path in native.glob(pattern)]
+    needed = [
+        path
+        for pattern in ("include/*.h", "src/*.[ch]", "objects/*.[ch]", "*.py")
+        for path in native.glob(pattern)
+    ]
     assert {str(path.relative_to(ROOT)) for path in needed} <= names
     assert "pyproject.toml" in names and "setup.py" not in names

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from functools import partial
 from itertools import chain, repeat
 from time import monotonic_ns
 from types import MethodType
@@ -17,12 +18,15 @@ if TYPE_CHECKING:
     from actorstream.dgs.deployment import Deployment
     from actorstream.dgs.states import Fork
     from actorstream.dgs.tags import Tag
+    from actorstream.events.feed import Feed
     from actorstream.runtime.dependency.lanes import Held
     from actorstream.runtime.dependency.replica import ProgramReplica
 
 
 SINGLE = ("one", "single", "nothing")
 """Shapes of updates that answer at most one event."""
+LOOPED = (*SINGLE, "")
+"""Those of which each answer is looked at."""
 
 
 def _loop_of(update: Callable[..., Any]) -> Callable[..., None] | None:
@@ -36,7 +40,7 @@ def _loop_of(update: Callable[..., Any]) -> Callable[..., None] | None:
         update, program = function, me
         for event in events:
             answer = update(program, state, event, tag)
-            if answer:
+            if answer is not None:
                 take(answer)
 
     return loop
@@ -59,7 +63,7 @@ class ProgramCalls:
         """Tags of which `update_batch` has left a slice to `update`: single events of these go there at once."""
         self._update: Callable[..., Any] = program.update
         self._shape = shape_of(self._update)
-        self._loop = _loop_of(self._update) if self._shape in SINGLE else None
+        self._loop = _loop_of(self._update) if self._shape in LOOPED else None
         self._answer = answerer(self._shape)
         self._predicates = deployment.predicates(number)
         self._states = StateClasses(program)
@@ -84,7 +88,7 @@ class ProgramCalls:
         replica.began = batch.began or started
         name, whole = self._tags[tag], self._batch if tag not in self._ticks else None
         if last - first == 1 and (whole is None or tag in self._declined):
-            self._one(state, item.events(first, last)[0], name)
+            self._one(state, item.event(first), name)
         elif whole is None or not self._whole(whole, state, item.rows(first, last), name):
             if whole is not None:
                 self._declined.add(tag)
@@ -120,12 +124,12 @@ class ProgramCalls:
         except Exception as error:
             raise self._error(error, event) from error
 
-    def _one_by_one(self, state: Any, events: list[Any], tag: Tag) -> None:
+    def _one_by_one(self, state: Any, events: list[Any] | Feed, tag: Tag) -> None:
         out = self.replica.outbox.events["default"]
         rest: Any = iter(events)
         try:
             if self._loop is not None:
-                self._loop(state, rest, tag, out.append)
+                self._loop(state, rest, tag, out.append if self._shape else partial(self._take_any, out))
             else:
                 self._collect(out, map(self._update, repeat(state), rest, repeat(tag)))
         except Exception as error:
@@ -138,12 +142,14 @@ class ProgramCalls:
         elif self._shape in SINGLE:
             out.extend(filter(None, answers))
         else:
-            answer = self._answer
             for each in answers:
-                if isinstance(each, Batch):
-                    self.replica.take(each)
-                elif each is not None:
-                    answer(out, each)
+                self._take_any(out, each)
+
+    def _take_any(self, out: list[Any], answer: Any) -> None:
+        if isinstance(answer, Batch):
+            self.replica.take(answer)
+        elif answer is not None:
+            self._answer(out, answer)
 
     def join(self, left: Any, right: Any) -> Any:
         started = monotonic_ns()

@@ -16,6 +16,7 @@ from actorstream.transports.base import FRONTIER_END, FRONTIER_MIN, NO_TIME_MIN,
 if TYPE_CHECKING:
     from actorstream.dgs.worker import WorkerProtocol
     from actorstream.events.batch import Batch
+    from actorstream.events.feed import Feed
     from actorstream.runtime.dependency.compile import StreamWords
     from actorstream.runtime.dependency.cuts import Share
     from actorstream.transports.base import Frame, ReceiveChannel
@@ -23,19 +24,14 @@ if TYPE_CHECKING:
 DATA, BARRIER, END = int(FrameKind.DATA), int(FrameKind.BARRIER), int(FrameKind.END)
 
 
-MADE = 1024
-"""Events made at a time of a batch that is worked on in smaller slices."""
-
-
 class Held:
     """A frame that was looked at and not consumed: its rows, and how many of them are not worked on yet."""
 
-    __slots__ = ("_events", "_first", "batch", "kind", "left", "times")
+    __slots__ = ("_events", "batch", "kind", "left", "times")
 
     def __init__(self, kind: int, batch: Batch | None, times: Any = None) -> None:
         self.kind, self.batch, self.times = kind, batch, times
-        self._events: list[Any] = []
-        self._first = 0
+        self._events: list[Any] | Feed | None = None
         self.left = 0 if batch is None else batch.rows
 
     def rows(self, first: int, last: int) -> Batch:
@@ -46,16 +42,18 @@ class Held:
         part.began = batch.began
         return part  # type: ignore[no-any-return]
 
-    def events(self, first: int, last: int) -> list[Any]:
-        """Rows `first` to `last` as events. Those of small slices are made many at a time: a slice of one row costs ten
-        times what its share does."""
-        batch: Any = self.batch
-        if last - first >= MADE or last - first == batch.rows:
-            return self.rows(first, last).events()
-        if not self._first <= first <= last <= self._first + len(self._events):
-            self._first = first
-            self._events = batch.slice(first, min(MADE, batch.rows - first)).events()
-        return self._events[first - self._first : last - self._first]
+    def events(self, first: int, last: int) -> list[Any] | Feed:
+        """Rows `first` to `last` as events, made as they are taken unless they are there already."""
+        events = self._feed()
+        return events if last - first == len(events) else events[first:last]
+
+    def event(self, row: int) -> Any:
+        return self._feed()[row]
+
+    def _feed(self) -> list[Any] | Feed:
+        if self._events is None:
+            self._events = self.batch.feed()  # type: ignore[union-attr]
+        return self._events
 
     def rest(self) -> Batch:
         """The rows that are not worked on."""
@@ -72,7 +70,7 @@ class Held:
         self.left -= rows
         if not self.left:
             self.batch = None
-            self._events = []
+            self._events = None
 
 
 class TagLane(InLane):

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from array import array
-from collections.abc import Sequence
-
 import msgspec
 import numpy as np
 import pytest
@@ -56,13 +53,24 @@ def test_parts_of_a_feed_are_feeds_and_a_row_is_an_event() -> None:
     assert feed[-1] == events[-1]
 
 
-@pytest.mark.parametrize("first", [list(range(5)), array("q", range(5))], ids=["list", "array"])
-def test_a_feed_says_how_many_of_its_events_were_taken(first: Sequence[int]) -> None:
-    events, taken = Feed(Number, [first]).start()
+def test_a_feed_says_how_many_of_its_events_were_taken() -> None:
+    events, taken = Feed(Number, (list(range(5)),), 5).start()
     assert taken() == 0
     assert [taken() for _ in events] == [1, 2, 3, 4, 5]
     assert next(events, None) is None
     assert taken() == 5
+
+
+@pytest.mark.parametrize("wrong", [50, -51])
+def test_a_row_that_is_not_there_is_an_index_error(wrong: int) -> None:
+    with pytest.raises(IndexError, match=f"event {wrong} of a feed of 50"):
+        batch(50).feed()[wrong]
+
+
+def test_only_runs_of_rows_are_parts_of_a_feed() -> None:
+    with pytest.raises(ValueError, match="step 2"):
+        batch(50).feed()[::2]
+    assert len(batch(50).feed()[40:30]) == 0
 
 
 def test_plain_numbers_are_made_as_they_are_taken_and_are_those_of_a_list() -> None:
@@ -75,8 +83,8 @@ def test_plain_numbers_are_made_as_they_are_taken_and_are_those_of_a_list() -> N
         "maybe": [1, None, 3],
     }
     rows = Batch.of_columns(Kinds, columns)
-    given = [rows.column(name).sequence() for name in columns]
-    assert [type(values) for values in given] == [array, array, array, array, list, list]
+    given = [rows.column(name).described() for name in columns]
+    assert [each[0] for each in given] == ["b", "Q", "f", "d", "?", "q"]
     feed = rows.feed()
     assert isinstance(feed, Feed)
     assert list(feed) == rows.events()

@@ -56,7 +56,7 @@ def test_keyword_only_fields_are_rebuilt_by_name(events: list[Event]) -> None:
 
 
 def test_events_without_fields_are_counted() -> None:
-    assert rows_of(Schema.of(Nothing)).build([], 3) == [Nothing()] * 3
+    assert rows_of(Schema.of(Nothing)).build((), 3) == [Nothing()] * 3
 
 
 def test_a_class_that_checks_itself_does_so_when_rebuilt() -> None:
