@@ -51,6 +51,12 @@ def shape_of(hook: Callable[..., Any]) -> str:
     return "generator" if inspect.isgeneratorfunction(hook) else _annotated_shape(hook)
 
 
+def _nested(hook: Callable[..., Any]) -> dict[str, Any]:
+    """The names in the classes that a method is found in: a program's `update` is annotated with its class `State`."""
+    mro = type(getattr(hook, "__self__", None)).__mro__
+    return {name: value for base in reversed(mro) for name, value in vars(base).items()}
+
+
 def collector(hook: Callable[..., Any]) -> Callable[[list[Any], Iterator[Any]], None]:
     """How the results of a sync event hook are gathered into a list: single, many, or decided by looking at them."""
     shape = shape_of(hook)
@@ -87,7 +93,7 @@ def answerer(shape: str) -> Callable[[list[Any], Any], None]:
 
 def _annotated_shape(hook: Callable[..., Any]) -> str:
     try:
-        annotation = typing.get_type_hints(hook).get("return", Any)
+        annotation = typing.get_type_hints(hook, localns=_nested(hook)).get("return", Any)
     except (NameError, TypeError):
         return ""
     if annotation is type(None):
