@@ -6,8 +6,8 @@ value as `struct` names it, "t" for text, "y" for bytes, "k" for the number of o
 lie (`Column.descriptor`); and what keeps them there. Texts that come again within a short while are one str. It runs under
 the interpreter's lock, as an iterator of the standard library does.
 
-Figures are ns an event, of four fields of which three are texts (benchmark `python-map`, event-texts): with equal texts 70, by
-a list of values for each field 150.
+An event of four fields, of which two texts are equal in all rows and one differs, takes 75 ns; by lists of the values of each
+field 140 (the views of case page_view_join-event-1 of suite `dgs`).
 """
 
 from __future__ import annotations

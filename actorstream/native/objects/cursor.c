@@ -20,6 +20,7 @@ typedef struct {
 typedef struct {
     PyObject_HEAD
     PyObject *make;
+    vectorcallfunc call; /* how `make` is called; NULL: as any callable */
     Py_ssize_t next, end, began;
     Py_ssize_t fields;
     field_values *values;
@@ -109,6 +110,7 @@ static PyObject *cursor_new(PyTypeObject *type, PyObject *args, PyObject *keywor
         return NULL;
     const Py_ssize_t fields = PyTuple_GET_SIZE(columns);
     own->make = Py_NewRef(make);
+    own->call = PyVectorcall_Function(make);
     own->next = own->began = first;
     own->end = first + rows;
     own->values = PyMem_Calloc((size_t)fields + 1, sizeof *own->values);
@@ -278,7 +280,11 @@ static PyObject *cursor_next(PyObject *self)
             goto done;
         arguments[at] = value;
     }
-    made = PyObject_Vectorcall(own->make, arguments, (size_t)fields | PY_VECTORCALL_ARGUMENTS_OFFSET, NULL);
+    const size_t given = (size_t)fields | PY_VECTORCALL_ARGUMENTS_OFFSET;
+    if (own->call != NULL)
+        made = own->call(own->make, arguments, given, NULL);
+    else
+        made = PyObject_Vectorcall(own->make, arguments, given, NULL);
 done:
     while (at-- > 0)
         Py_CLEAR(arguments[at]);
