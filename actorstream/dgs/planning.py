@@ -70,6 +70,15 @@ def plan_program(
     if tree is not None:
         found, wanted = tree_of(tree, tags, question.types, planning.plan)
         problems = check_plan(found, dependence, question.types)
+        problems += [
+            Problem(
+                f"w{number}",
+                f"process is {process}",
+                f"0 to {processes - 1}, the processes of the deployment",
+            )
+            for number, process in wanted.items()
+            if not 0 <= process < processes
+        ]
         if problems:
             raise ConfigurationError([_in_file(problem, planning.plan) for problem in problems])
     else:

@@ -52,12 +52,12 @@ def tree_of(
     processes: dict[int, int] = {}
 
     def worker(node: TreeNode, state: str, number: int) -> tuple[PlanWorker, int]:
-        own: list[ImplementationTag] = []
+        own: dict[ImplementationTag, None] = {}
         for text in node.tags:
             if text not in by_text:
                 known = ", ".join(list(by_text)[:8]) + (", ..." if len(by_text) > 8 else "")
                 problems.append(Problem(f"w{number}", f"there is no tag {text!r}", known, "", file))
-            own += by_text.get(text, [])
+            own.update(dict.fromkeys(by_text.get(text, [])))
         if node.process is not None:
             processes[number] = node.process
         if len(node.children) not in (0, 2):

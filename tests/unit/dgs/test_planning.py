@@ -107,11 +107,19 @@ def test_a_tree_that_was_written_is_taken_as_it_is() -> None:
             r"read\(1\)@events/1 of w2 and increment\(1\)@events/[12] of w3 depend on each other",
         ),
         ({"tags": ["read(1)"], "state": "Other"}, "there is no state type 'Other'"),
+        ({"tags": ["read(1)"], "process": 4}, "mine.toml: w1: process is 4; allowed: 0 to 3"),
+        ({"tags": ["read(1)"], "process": -1}, "mine.toml: w1: process is -1; allowed: 0 to 3"),
     ],
 )
 def test_a_tree_that_is_not_valid_says_where(tree: object, message: str) -> None:
     with pytest.raises(ConfigurationError, match=message):
         plan(Planning("mine.toml"), tree=tree)
+
+
+def test_a_tag_that_is_written_twice_at_one_worker_is_there_once() -> None:
+    every = ["read(1)", "read(2)", "increment(1)", "increment(2)"]
+    made = plan(Planning("mine.toml"), tree={"tags": [*every, "increment(1)@events/2", *every]})
+    assert made.workers[0].tags == list(range(5))
 
 
 def test_a_tree_finds_the_state_types_of_its_workers() -> None:
