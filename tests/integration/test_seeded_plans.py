@@ -1,5 +1,5 @@
 """Theorem 3.5 on random consistent programs: whatever plan, partition, transport, processes and batches, the outputs are
-the sequential program's multiset."""
+the sequential program's multiset, and those of dependent events leave a worker in their order."""
 
 from __future__ import annotations
 
@@ -11,21 +11,23 @@ from typing import Any
 
 import pytest
 
-from actorstream.dgs.dependence import Dependence
+from actorstream.dgs.deployment import Deployment
 from actorstream.dgs.optimizer.base import Question, TagTree, typed
 from actorstream.dgs.plan import PlanWorker
 from actorstream.dgs.sequential import InputStream, run_sequentially
 from actorstream.dgs.tags import ImplementationTag
-from actorstream.testing.seeded_program import Item, SeededProgram, seeded_streams
+from actorstream.runtime.compile import compile_job
+from actorstream.testing.seeded_program import Item, SeededProgram, Seen, seeded_streams
 from actorstream.topology.builder import Topology
+from actorstream.topology.load import load_deploy
 
 OUTPUTS = ("default", "other", "last")
 
 
-def topology(
-    seed: int, program: SeededProgram, streams: list[InputStream], chance: random.Random, plan: Any
-) -> Topology:
-    """Streams as partitions of a source with some replicas, or as values of a field of its only partition."""
+def topology(seed: int, program: SeededProgram, streams: list[InputStream], plan: str) -> Topology:
+    """Streams as partitions of a source with some replicas, or as values of a field of its only partition, listed or
+    found in the rows."""
+    chance = random.Random(seed)
     found, inputs = Topology("seeded"), []
     for name in sorted(program.inputs_of):
         own = [stream.events for stream in streams if stream.input == name]
@@ -37,9 +39,8 @@ def topology(
         else:
             rows = sorted((event for events in own for event in events), key=lambda event: event.ts)  # type: ignore[attr-defined]
             values = [str(number) for number in range(len(own))]
-            source = found.actor(
-                name, "memory-source", items=rows, event=Item, stream="stream", streams=values
-            )
+            keys = {"streams": values} if chance.random() < 0.6 or not rows else {}
+            source = found.actor(name, "memory-source", items=rows, event=Item, stream="stream", **keys)
         inputs.append({"from": source.source, "order": "dependency"})
     made = found.actor(
         "program", SeededProgram, inputs, seed=seed, plan=plan, plan_workers=chance.randint(1, 5)
@@ -49,14 +50,14 @@ def topology(
     return found
 
 
-def random_tree(program: SeededProgram, streams: list[InputStream], chance: random.Random) -> dict[str, Any]:
+def planned(topology: Topology, **deploy: Any) -> Deployment:
+    """The program as it will run."""
+    return compile_job(topology.spec(), load_deploy(None, (), **deploy)).programs["program"]
+
+
+def random_tree(deployment: Deployment, chance: random.Random) -> dict[str, Any]:
     """A valid tree with some tags higher up than they have to be."""
-    several = Counter(stream.input for stream in streams)
-    taggings, tags = program.taggings(), [ImplementationTag(tag) for tag in program.ticks()]
-    for stream in streams:
-        name = stream.name if several[stream.input] > 1 else stream.input
-        tags += [ImplementationTag(tag, name) for tag in taggings[stream.input].tags()]
-    question = Question(Dependence(tags, program.depends), types=program.state_types())
+    question = Question(deployment.dependence, types=deployment.types)
 
     def below(left: list[ImplementationTag]) -> TagTree:
         own: list[ImplementationTag] = []
@@ -79,7 +80,23 @@ def random_tree(program: SeededProgram, streams: list[InputStream], chance: rand
             "children": [plain(child) for child in worker.children],
         }
 
-    return plain(typed(question, below(tags)).root)
+    return plain(typed(question, below(list(deployment.tags))).root)
+
+
+def check_order(
+    program: SeededProgram, deployment: Deployment, found: list[Seen], expected: list[Seen]
+) -> None:
+    """Outputs of events that change one cell, and so depend on each other, are in the order of the sequential program
+    where one worker puts them out."""
+    changes = {"take", "assign"}
+    for cell in {seen.cell for seen in expected}:
+        tags = [tag for tag in deployment.tags if changes & program.does(frozenset([tag.tag]), cell)]
+        if len({deployment.responsible[tag] for tag in tags}) == 1:
+            names = {tag.tag.name for tag in tags}
+            mine, its = (
+                [seen for seen in all if seen.cell == cell and seen.tag in names] for all in (found, expected)
+            )
+            assert mine == its, cell
 
 
 def check(seed: int, transport: str, workers: int, folder: Path) -> None:
@@ -87,15 +104,21 @@ def check(seed: int, transport: str, workers: int, folder: Path) -> None:
     program = SeededProgram(seed)
     streams = seeded_streams(program, seed, events=60)
     plan = chance.choice(["communication", "balanced", "tree", "tree"])
+    deploy = {"transport": transport, "workers": workers, "batch_size": chance.choice([1, 7, 64, 4096])}
     if plan == "tree":
         plan = str(folder / "tree.json")
-        Path(plan).write_text(json.dumps(random_tree(program, streams, chance)))
-    expected: dict[str, Counter[Any]] = {output: Counter() for output in OUTPUTS}
+        first = planned(topology(seed, program, streams, "sequential"), **deploy)
+        Path(plan).write_text(json.dumps(random_tree(first, chance)))
+    expected: dict[str, list[Any]] = {output: [] for output in OUTPUTS}
     for put in run_sequentially(SeededProgram(seed), streams):
-        expected[put.to][put.event] += 1
-    run = topology(seed, program, streams, chance, plan)
-    result = run.run(transport=transport, workers=workers, batch_size=chance.choice([1, 7, 64, 4096]))
-    assert {output: Counter(result[output]) for output in OUTPUTS} == expected
+        expected[put.to].append(put.event)
+    run = topology(seed, program, streams, plan)
+    result = run.run(**deploy)
+    assert {output: Counter(result[output]) for output in OUTPUTS} == {
+        output: Counter(events) for output, events in expected.items()
+    }
+    for output in ("default", "other"):
+        check_order(program, planned(run, **deploy), result[output], expected[output])
 
 
 @pytest.mark.parametrize("seed", range(12))

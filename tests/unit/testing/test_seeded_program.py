@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 from actorstream.dgs.sequential import run_sequentially
-from actorstream.testing.seeded_program import SeededProgram, seeded_streams
+from actorstream.testing.seeded_program import Item, SeededProgram, seeded_streams
 
 PROGRAMS = [SeededProgram(seed) for seed in range(60)]
 
@@ -23,8 +24,22 @@ def test_there_are_programs_of_every_kind() -> None:
     assert any(not tagging.key for tagging in taggings)
     assert any(len(tagging.names) > 1 for tagging in taggings)
     assert any(program.ticks() for program in PROGRAMS)
-    assert {len(program.state_types().forks) for program in PROGRAMS} == {1, 3}
+    assert any(tagging.key and not tagging.listed for tagging in taggings)
+    assert any(tagging.modulo for tagging in taggings)
+    assert {tagging.key for tagging in taggings} == {"", "key", "word"}
+    assert {len(program.ticks()) for program in PROGRAMS} == {0, 1, 2}
+    assert {len(program.state_types().forks) for program in PROGRAMS} == {1, 3, 9}
+    assert {len(program.state_types().handles) for program in PROGRAMS} == {1, 2, 3}
+    assert {bool(program.additive) for program in PROGRAMS} == {True, False}
+    assert {program.weights for program in PROGRAMS} == {0, 3, 700}
     assert {len(program.taggings()) for program in PROGRAMS} == {1, 2, 3}
+
+
+def test_an_array_that_is_not_that_of_its_state_is_found() -> None:
+    program = next(program for program in PROGRAMS if program.weights)
+    state = program.State({"c0": [1]}, weights=np.zeros(program.weights, np.int64))
+    with pytest.raises(RuntimeError, match="weights"):
+        list(program.update(state, Item(1, "", 0, 0, 1), next(iter(program.taggings().values())).tags([0])[0]))
 
 
 @pytest.mark.parametrize("seed", range(20))
