@@ -26,8 +26,6 @@ from tests.integration.test_recovery_hooks import ENDLESS, barriers_then_drain, 
 from tests.integration.test_tied_rows import MANY, Keeps, Many, Waits, counted, expected
 from tests.integration.test_timestamp_topologies import each, in_rank_order, random_scheduling
 from tests.integration.timestamp_parts import (
-    KeepKey,
-    PassTicks,
     PooledRunning,
     PooledTicks,
     Row,
@@ -108,27 +106,6 @@ def test_many_random_readers_get_the_sequence_of_the_model(seed: int) -> None:
     topology, rows = random_readers(dice)
     deployment = random_deployment(dice)
     assert sequence(topology, deployment) == rows, deployment
-
-
-@pytest.mark.parametrize("share", SHARES)
-@pytest.mark.parametrize("deployment", [{}, POOL, {"testing": {"delay": "1ms", "seed": 2}}], ids=str)
-def test_diamonds_with_rings_of_one_jumbo_tuple_run_to_the_end(
-    deployment: dict[str, Any], share: str
-) -> None:
-    """One branch drops everything; both, and the replicas that read them, meet again."""
-    topology = Topology("diamond")
-    source = topology.source(Ticks, name="source", who=1, count=200, span=9)
-    dropped = source.through(KeepKey, name="dropped")
-    passed = source.through(PassTicks, name="passed")
-    replicas = 1 if share == "one" else 2
-    merged = read(dropped, share).through(PooledTicks, read(passed, share), name="merged", replicas=replicas)
-    merged.to_one().ordered("timestamp").into(Collect, name="sink")
-    tiny = {"workers": 1, "transport": "local", "merge": "gate", "edge_bytes": 1, "batch_size": 4}
-    tiny["pipelining"] = False
-    copies = 2 if share == "all" else 1
-    assert sequence(topology, {**tiny, **deployment}) == [
-        row for row in rows_of(1, 200, 1, 9) for _ in range(copies)
-    ]
 
 
 def kept(job: Job, state: Any) -> list[Row]:

@@ -11,8 +11,7 @@ import pytest
 
 from actorstream.errors import ActorstreamError, DataError
 from actorstream.topology.builder import Topology
-from tests.integration.parts import Collect, Live, Numbers, Pass
-from tests.integration.test_idle_sources import TellsAtRow, Told, pipe
+from tests.integration.parts import Collect, Live, Numbers
 from tests.integration.timestamp_parts import Row, Ticks, rows_of, ticks
 
 LOCAL = {"workers": 1, "transport": "local"}
@@ -104,25 +103,3 @@ def test_files_of_a_folder_are_merged_by_time_and_a_csv_sink_writes_the_sequence
         (t, part, n) for part in range(3) for n, t in enumerate(ticks(1, part, 50, 30).tolist())
     )
     assert written == {"\n".join(["t,part,n", *(f"{t},{part},{n}" for t, part, n in expected)]) + "\n"}
-
-
-@pytest.mark.parametrize("deployment", [LOCAL, SHM], ids=["local", "shm"])
-@pytest.mark.parametrize("between", [False, True])
-def test_an_idle_source_holds_nobody_up_and_its_old_rows_are_late(
-    deployment: dict[str, Any], between: bool
-) -> None:
-    """The silent source goes on when the row of time 25 has come through without it: that is below nothing then."""
-    with pipe() as (hears, told):
-        topology = Topology("idle")
-        busy = topology.source(Told, name="busy", hears=-1, first=[1, 12, 25, 40], then=[])
-        silent = topology.source(
-            Told, name="silent", hears=hears, first=[2], then=[3, 50], idle_timeout=timedelta(milliseconds=5)
-        )
-        if between:
-            silent = silent.through(Pass, name="between")
-        both = busy.ordered("timestamp").through(Pass, silent.ordered("timestamp"), name="both")
-        both.through(TellsAtRow, name="tells", told=told, value=25).into(Collect, name="sink")
-        both.late.into(Collect, name="late")
-        run = topology.run(**deployment)
-    assert [row[0] for row in run.collected["sink"]] == [1, 2, 12, 25, 40, 50]
-    assert [row[0] for row in run.collected["late"]] == [3]

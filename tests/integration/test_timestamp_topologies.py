@@ -83,27 +83,6 @@ def test_tied_rows_of_two_inputs_stay_in_rank_order_behind_several_replicas(
     assert rows(topology, deployment) == in_rank_order(rows_of(2, 700, 1, 40), expected)
 
 
-@pytest.mark.parametrize("merge", ["channel", "gate", "operator", "shared"])
-@pytest.mark.parametrize(
-    "deployment",
-    [
-        {"workers": 1, "transport": "local", "batch_size": 7},
-        {"workers": 2, "transport": "shm", "batch_size": 1},
-        {"workers": 2, "transport": "shm", "edge_bytes": 1, "testing": {"delay": "1ms", "seed": 5}},
-    ],
-    ids=str,
-)
-def test_each_replica_sees_the_same_sequence_of_rows_that_are_broadcast(
-    deployment: dict[str, Any], merge: str
-) -> None:
-    topology = Topology("broadcast")
-    source = topology.source(Ticks, name="source", who=1, count=150, parts=3, span=60, replicas=3)
-    running = source.broadcast().ordered("timestamp").through(Running, name="running", replicas=3)
-    running.to_one().ordered("timestamp").into(Collect, name="sink")
-    expected = [row for row in each(Running())(rows_of(1, 150, 3, 60)) for _ in range(3)]
-    assert rows(topology, {**deployment, "merge": merge}) == expected
-
-
 # -- random topologies against a model that runs one row after the other
 
 Model = Callable[[list[Row]], list[Row]]
