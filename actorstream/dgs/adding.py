@@ -10,8 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from actorstream.dgs.mailbox import ENDED
-from actorstream.dgs.worker import Operation, Phase, Request, StateDown, StateUp, WorkerProtocol
+from actorstream.dgs.worker import HAS, LENT, Operation, Request, StateDown, StateUp, WorkerProtocol
 
 AHEAD = 256
 """Events that children may be asked for before the first of them is done: they run ahead of their parent by that much."""
@@ -38,14 +37,25 @@ class AddingWorker(WorkerProtocol):
         """How many events of the first operation each child has answered for, as far as its parts are added."""
         self._ending = False
 
+    def begin(self, tag: Any, time: int, item: Any) -> bool:
+        if self._phase is not HAS or self._queue or self._asked or not self.mailbox.passes(tag, time):
+            return False
+        operation, request = self._single(tag, time, item)
+        self._say(request)
+        self._asked.append(operation)
+        self._ahead += 1
+        return True
+
     def from_child(self, child: int, message: StateUp) -> bool:
         self._parts[child].append(message)
-        done = self._asked[0].first - self._asked[0].base if self._asked else 0
-        return all(parts or covered > done for parts, covered in zip(self._parts, self._covered))
+        asked, covered = self._asked, self._covered
+        done = asked[0].first - asked[0].base if asked else 0
+        left, right = self._parts
+        return bool((left or covered[0] > done) and (right or covered[1] > done))
 
     def _step(self) -> bool:
         self._ask()
-        if self._phase is Phase.LENT:
+        if self._phase is LENT:
             return False
         return self._add() if self._asked else self._finish()
 
@@ -106,11 +116,11 @@ class AddingWorker(WorkerProtocol):
         self._take_state(message.state)
 
     def _take_state(self, state: Any) -> None:
-        self._state, self._phase = state, Phase.HAS
+        self._state, self._phase = state, HAS
 
     def _finish(self) -> bool:
         """At the end of all input the children are asked for what they have, once more."""
-        if self.done or not (self.is_root or self._final) or self.mailbox.frontier != ENDED:
+        if self.done or not (self.is_root or self._final) or not self.mailbox.ended:
             return False
         if not self._ending:
             self._ending = True

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from actorstream.connectors.source import Source
     from actorstream.events.batch import Batch
     from actorstream.runtime.alarms import Alarm
+    from actorstream.runtime.dependency.unit import ProgramUnit
     from actorstream.runtime.worker import Worker
     from actorstream.windows.watermark import PartitionWatermarks
 
@@ -107,6 +108,8 @@ class SourceUnit(Unit):
         self._outlet: Callable[[Any, int], int] | None = None
         self._yields = False
         """Whether a turn ends with an event that took the outlet, since who works on it is in this process."""
+        self._programs: list[ProgramUnit] = []
+        """Those in this process, which may have been left an event."""
         self._found = False
         """Whether it is known if there is an outlet."""
         self._later: Alarm | None = None
@@ -190,7 +193,11 @@ class SourceUnit(Unit):
             if send is not None and (sent := send(batch, now)):
                 self._sent(sent, now)
                 left -= sent
-                if now > deadline or self._yields:
+                if self._yields:
+                    for unit in self._programs:
+                        unit.take_event()
+                    return Status.READY
+                if now > deadline:
                     return Status.READY
                 continue
             if batch is None:
@@ -269,7 +276,9 @@ class SourceUnit(Unit):
         once there are edges."""
         if type(self) is SourceUnit and self.watermarks is None and self._timeout is None:
             self._outlet = outlet(self.head)
-            self._yields = any(True for _ in self._to_programs())
+            edges = list(self._to_programs())
+            self._yields = bool(edges)
+            self._programs = list({way.unit for edge in edges for way in edge.ways.values()})
         self._found = True
         return self._outlet
 

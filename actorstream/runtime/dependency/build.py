@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from actorstream.connectors.file_source import FileSource
@@ -19,6 +19,7 @@ from actorstream.runtime.dependency.links import TreeReceiver, TreeSender
 from actorstream.runtime.dependency.messages import Codec
 from actorstream.runtime.dependency.output import TagEdge, TagStream
 from actorstream.runtime.dependency.restored import RestoredProgram
+from actorstream.runtime.dependency.short_way import ShortWay
 from actorstream.runtime.dependency.unit import ProgramUnit, TreeWorker, connect
 from actorstream.runtime.hooks import operator_error
 from actorstream.runtime.source_unit import SourceUnit
@@ -63,6 +64,7 @@ class ProgramBuilder:
         restored = self.job.restored
         self._here: dict[int, TreeWorker] = {}
         """Workers of the plan in this process, by number."""
+        self._unit: ProgramUnit | None = None
         self.restored: RestoredProgram | None = None
         if restored is not None and not restored.ended:
             self.restored = RestoredProgram(restored, actor, self.deployment)
@@ -83,7 +85,7 @@ class ProgramBuilder:
         self._here = {each.number: each for each in workers}
         children = {number: tree.children(number) for number in range(1, len(tree.workers) + 1)}
         connect(workers, tree.parents, children)
-        unit = ProgramUnit(self.worker, workers)
+        unit = self._unit = ProgramUnit(self.worker, workers)
         unit.follows = self.actor in self.job.listens and any(
             edge.consumer in self.job.listens for edge in self.job.graph.consumers(self.actor)
         )
@@ -247,7 +249,7 @@ class ProgramBuilder:
         derived = isinstance(actor, FileSource) or (
             isinstance(unit, SourceUnit) and unit.watermarks is not None
         )
-        return TagEdge(
+        found = TagEdge(
             self.deployment.classifier(edge.name),
             lanes,
             [
@@ -266,3 +268,20 @@ class ProgramBuilder:
             positioned=edge.name in self.positioned,
             where=f"{replica.name} -> {self.actor}",
         )
+        if isinstance(unit, SourceUnit) and self.worker.watches:
+            for stream, words in streams.items():
+                found.ways.update(self._ways(lanes, self._tags_of(stream), words))
+        return found
+
+    def _ways(
+        self, lanes: Sequence[Any], tags: Sequence[int], words: StreamWords
+    ) -> Iterator[tuple[int, ShortWay]]:
+        """The short ways to workers here of tags that come on one lane only."""
+        for tag in tags:
+            each = self._here.get(self.owners[tag])
+            if each is None or tag in each.lanes_of or self._unit is None:
+                continue
+            channel = lanes[self.owners[tag] - 1].channel.channel
+            for lane in each.lanes:
+                if lane.channel.channel is channel:
+                    yield tag, ShortWay(self._unit, each, lane, tag, words.promise)

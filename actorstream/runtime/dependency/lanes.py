@@ -173,6 +173,11 @@ class TagLane(InLane):
                 self.risen.append(word)
         return bool(self.risen) or len(frames) > before
 
+    def promised(self, word: int, bound: int) -> None:
+        """The source has promised for the stream of a word, which is its only one; it is known where that is to be known."""
+        if bound > self.bound:
+            self.bound = self.bounds[word] = bound
+
     def course(self, words: StreamWords) -> tuple[int, int, int]:
         """Times of a stream's first row and of the last so far, and its promise."""
         channel = self.channel

@@ -84,6 +84,23 @@ class TreeSender:
             self._encoded = None
         return True
 
+    def hand_over(self, messages: list[Any]) -> None:
+        """`say` and `flush`, in one if nothing waits before."""
+        if self.pending or self._encoded is not None or self._ending or self._send_short is None:
+            self.say(messages)
+        else:
+            data = self.codec.encode(messages)
+            if (
+                not self.codec.room
+                and len(data) <= SHORT
+                and self._send_short((len(data), data), 0, 0, 0, 0, 0, 0)
+            ):
+                messages.clear()
+                return
+            self._encoded = self._frame(messages, data)
+            messages.clear()
+        self.flush()
+
     def _next(self) -> Frame | None:
         if self.pending:
             messages, self.pending = self.pending, []

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from actorstream.events.event import Event
     from actorstream.events.schema import Schema
     from actorstream.runtime.dependency.compile import StreamWords
+    from actorstream.runtime.dependency.short_way import ShortWay
 
 
 class TagLane(NumberedLane):
@@ -139,6 +140,7 @@ class TagEdge:
         "positioned",
         "promises",
         "streams",
+        "ways",
         "where",
     )
 
@@ -155,6 +157,8 @@ class TagEdge:
     ) -> None:
         self.classifier, self.lanes, self.streams = classifier, lanes, streams
         self.origin, self.promises, self.positioned, self.where = origin, promises, positioned, where
+        self.ways: dict[int, ShortWay] = {}
+        """Tag -> the way of single events to a worker in this process, past the lane."""
         self._by_partition = {each.partition: each for each in streams if each.partition >= 0}
         self._by_tag = {tag: each for each in streams for tag in each.owners}
         self._least = FRONTIER_MIN
@@ -220,7 +224,7 @@ class TagEdge:
             or not field.plain
         ):
             return None
-        lane = self.lanes[stream.owners[tag]]
+        lane, way = self.lanes[stream.owners[tag]], self.ways.get(tag)
         if lane.arena is not None or lane.wire.plain.system:
             return None
         channel, nbytes, fingerprint = lane.channel, lane.wire.plain.row_bytes, lane.wire.plain.fingerprint
@@ -240,11 +244,16 @@ class TagEdge:
             ):
                 return 0
             batch = Batch(schema, 1, [None] * columns, [event])
-            frame = Frame.data(batch, 1, 0, nbytes, fingerprint, lane.producer, entered, entered)
-            frame.serial, frame.sequence = tag, lane.sequence
-            frame.min_time = frame.max_time = time
-            if not channel.send_nowait(frame):
-                return 0
+            offered = way is not None and channel.is_empty() and way.is_free()
+            if offered:
+                batch.entry_min = batch.entry_max = entered
+                way.offer(time, batch)  # type: ignore[union-attr]
+            else:
+                frame = Frame.data(batch, 1, 0, nbytes, fingerprint, lane.producer, entered, entered)
+                frame.serial, frame.sequence = tag, lane.sequence
+                frame.min_time = frame.max_time = time
+                if not channel.send_nowait(frame):
+                    return 0
             lane.sequence += 1
             lane.jumbo_out += 1
             self._row += 1
@@ -252,9 +261,11 @@ class TagEdge:
             stream.time = time
             if time < stream.first:
                 stream.first = time
-            if time > stream.promised:  # the frame rings for it
+            if time > stream.promised:
                 self._least = stream.promised = time
-                channel.advance(0, time, ring=False)
+                if offered:  # the way promises for it
+                    return 1
+                channel.advance(0, time, ring=False)  # the frame rings for it
                 if word:
                     channel.advance(word, time, ring=False)
             return 1

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from typing import Any
 
 import numpy as np
@@ -174,3 +175,50 @@ def test_the_time_of_a_single_event_may_come_as_a_number() -> None:
     assert box.release() == [("value", "at", 0, 1)]
     with pytest.raises(DataError, match="has time 4"):
         box.insert("value", (4,), "before")
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.integers(0, 2**63))
+def test_a_single_event_passes_if_and_only_if_it_would_be_released_alone(seed: int) -> None:
+    chance = random.Random(seed)
+    tags = list(range(chance.randint(1, 4)))
+    depends: dict[int, set[int]] = {tag: set() for tag in tags}
+    for one in tags:
+        for other in tags[:one]:
+            if chance.random() < 0.6:
+                depends[one].add(other)
+                depends[other].add(one)
+    streams = {tag: chance.randint(0, 1) for tag in tags} if chance.random() < 0.3 else {}
+    short, long = Mailbox(tags, depends, streams), Mailbox(tags, depends, streams)
+    at = dict.fromkeys(tags, 0)
+    for number in range(30):
+        tag = chance.choice(tags)
+        at[tag] += chance.choice((0, 1, 1, 3))
+        if chance.random() < 0.4:
+            short.promise(tag, at[tag])
+            long.promise(tag, at[tag])
+        elif chance.random() < 0.3:
+            several = times(at[tag], at[tag] + 1)
+            at[tag] += 1
+            short.insert(tag, several, number)
+            long.insert(tag, several, number)
+        else:
+            long.insert(tag, (at[tag],), number)
+            found = long.release()
+            assert short.passes(tag, at[tag]) is (found == [(tag, number, 0, 1)])
+            if len(found) != 1 or found[0].item != number:
+                short.insert(tag, (at[tag],), number)
+                assert short.release() == found
+        assert short.release() == long.release()
+        assert [short.head(each) for each in tags] == [long.head(each) for each in tags]
+        assert short.waiting == long.waiting
+
+
+def test_a_mailbox_has_ended_when_every_tag_has_and_nothing_waits() -> None:
+    box = Mailbox(["a", "b"], {"a": ["b"], "b": ["a"]})
+    box.insert("b", times(3), "b")
+    box.promise("b", ENDED)
+    assert not box.ended
+    box.promise("a", ENDED)
+    assert not box.ended
+    assert box.release() and box.ended

@@ -225,3 +225,35 @@ def test_a_worker_with_children_takes_all_its_events_in_their_order() -> None:
     root.run()
     requests = [each for each in taken(root.to_children[0]) if isinstance(each, Request)]
     assert [each.tag for each in requests] == [early]
+
+
+def test_a_single_event_that_nothing_goes_before_is_begun_at_once() -> None:
+    log: list[Any] = []
+    root = parent_of_two(log)
+    taken(root.to_children[0])
+    assert root.begin(BARRIER, 10, [(10, 1)])
+    (request,) = taken(root.to_children[0])
+    assert isinstance(request, Request) and list(request.times) == [10]
+    assert not root.begin(BARRIER, 20, [(20, 2)])  # the children have the state
+    root.run()
+    assert not taken(root.to_children[0])  # the request has promised as much
+    root.from_child(0, StateUp({0: 5}, 1))
+    root.from_child(1, StateUp({0: 2}, 1))
+    root.run()
+    assert log == [(BARRIER, (10, 1), 7)]
+    assert [type(each) for each in taken(root.to_children[0])] == [StateDown]
+
+
+def test_a_leaf_answers_a_request_at_once_that_nothing_goes_before() -> None:
+    child = leaf([])
+    child.insert(VALUE, times(5), [(5, 1)])
+    assert child.from_parent(Request(BARRIER, (10,)))  # something goes before it
+    child.run()
+    assert not child.to_parent
+    child.promise(VALUE, 11)
+    child.run()
+    assert taken(child.to_parent) == [StateUp({0: 1}, 1)]
+    child.from_parent(StateDown({0: 0}, 1))
+    child.run()
+    assert not child.from_parent(Request(BARRIER, (10,)))
+    assert taken(child.to_parent) == [StateUp({0: 0}, 1)] and child.lent_until == 10

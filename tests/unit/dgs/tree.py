@@ -183,7 +183,11 @@ class Tree:
         else:
             times = np.array([event[0] for _, event in what], np.int64)
             places = np.array([place for place, _ in what], np.int64)
-            worker.insert(tag, times, [event for _, event in what], places)
+            events = [event for _, event in what]
+            if len(self.tags_of[tag[2]]) > 1:
+                worker.insert(tag, times, events, places)
+            elif len(events) > 1 or not worker.begin(tag, events[0][0], events):  # places say nothing
+                worker.insert(tag, times, events)
         if self.chance.random() < 0.8:
             self._settle(key[1])
 
