@@ -191,13 +191,13 @@ class SourceUnit(Unit):
             except Exception as error:
                 raise operator_error(self.head.name, self.head.replica, None, error) from error
             if send is not None and (sent := send(batch, now)):
-                self._sent(sent, now)
-                left -= sent
+                spent = monotonic_ns() - now
                 if self._yields:
                     for unit in self._programs:
                         unit.take_event()
-                    return Status.READY
-                if now > deadline:
+                self._sent(sent, now, spent)
+                left -= sent
+                if now > deadline or self._yields:
                     return Status.READY
                 continue
             if batch is None:
@@ -282,10 +282,10 @@ class SourceUnit(Unit):
         self._found = True
         return self._outlet
 
-    def _sent(self, rows: int, entered: int) -> None:
-        """Notes rows that went by the outlet: what `_send` and `Replica.forward` would."""
+    def _sent(self, rows: int, entered: int, spent: int) -> None:
+        """Notes rows that went by the outlet: what `_send` and `Replica.forward` would. `spent`: ns of reading and sending."""
         head = self.head
-        head.execute_ns += monotonic_ns() - entered
+        head.execute_ns += spent
         head.events_out += rows
         head.entry_min = head.entry_max = entered
         if self.pace is not None:

@@ -16,6 +16,7 @@ from actorstream.dgs import Program
 from actorstream.dgs.optimizer import OPTIMIZERS
 from actorstream.errors import DataError, OperatorError, RunError, WorkerDiedError
 from actorstream.events.batch import Batch
+from actorstream.runtime.dependency.short_way import ShortWay
 from tests.integration.programs import (
     Barrier,
     Dies,
@@ -87,6 +88,25 @@ def test_events_that_come_one_by_one_and_workers_that_spin_change_nothing(
         plan = optimized(optimizer, question(cls(), streams, 2))
         job = job_of(cls, streams, plan, transport="shm", workers=2, wait=wait, sources=sources)
         assert run(job) == sequential(cls(), streams)
+
+
+@pytest.mark.parametrize("cls", [ValueBarrier, Adds])
+def test_events_by_themselves_pass_the_channel_to_a_worker_beside_their_source(
+    cls: type[Program], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    offered, offer = [], ShortWay.offer
+
+    def noted(way: ShortWay, time: int, batch: Batch) -> None:
+        offered.append(time)
+        offer(way, time, batch)
+
+    monkeypatch.setattr(ShortWay, "offer", noted)
+    streams = value_streams(random.Random(8), 2, 200, 20)
+    plan = optimized("balanced", question(cls(), streams, 2))
+    sources: dict[str, type] = {"barriers": Singly, "values": Singly}
+    job = job_of(cls, streams, plan, transport="local", workers=1, sources=sources)
+    assert run(job) == sequential(cls(), streams)
+    assert offered  # the last stream of all, if no other, waits for nothing
 
 
 @pytest.mark.slow

@@ -119,8 +119,14 @@ class ProgramCalls:
     def _one(self, state: Any, event: Any, tag: Tag) -> None:
         try:
             answer = self._update(state, event, tag)
-            if answer is not None:
-                self._collect(self.replica.outbox.events["default"], (answer,))
+            if answer is None:
+                return
+            out = self.replica.outbox.events["default"]
+            if self._shape in SINGLE:
+                if answer:
+                    out.append(answer)
+            else:
+                self._collect(out, (answer,))
         except Exception as error:
             raise self._error(error, event) from error
 

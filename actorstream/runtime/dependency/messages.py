@@ -110,22 +110,23 @@ class Codec:
         """Bytes that these take."""
         self._beside = NONE
 
-    def encode(self, messages: Iterable[Message]) -> bytes:
+    def encode(self, messages: Iterable[Any]) -> bytes:
         """DataError: a state is not of values that msgpack can carry."""
         self.apart, self.room = [], 0
         parts: list[Any] = []
         for message in messages:
-            if isinstance(message, Promise):
+            kind = type(message)
+            if kind is StateUp:
+                parts.append((UP, message.covered, message.state))
+            elif kind is Promise:
                 parts.append((PROMISE, message.tag, message.bound, message.place))
-            elif isinstance(message, Request):
+            elif kind is Request:
                 places = None if message.places is None else message.places.tobytes()
                 tag = END_OF_INPUT if message.tag is None else message.tag
                 times = message.times
                 said = times.tobytes() if len(times) != 1 else int(times[0])  # type: ignore[union-attr]
                 parts.append((REQUEST, tag, said, places))
-            elif isinstance(message, StateUp):
-                parts.append((UP, message.covered, message.state))
-            elif isinstance(message, Mark):
+            elif kind is Mark:
                 parts.append((MARK, message.barrier))
             else:
                 parts.append((DOWN, message.done, message.state))
@@ -161,6 +162,8 @@ class Codec:
 
     def _message(self, said: Any) -> Message:
         kind = type(said)
+        if kind is self._up:
+            return StateUp(said.state, said.number)
         if kind is _Promise:
             return Promise(said.tag, said.bound, said.place)
         if kind is _Request:
@@ -171,4 +174,4 @@ class Codec:
             )
         if kind is _Mark:
             return Mark(said.barrier)
-        return (StateUp if kind is self._up else StateDown)(said.state, said.number)
+        return StateDown(said.state, said.number)

@@ -13,6 +13,7 @@ class ProgramReplica(Replica):
     def __init__(self, actor: Any, *, inputs: dict[str, Any], **options: Any) -> None:
         super().__init__(actor, inputs={}, **options)
         self.inputs = inputs
+        self._plain = self.descent is None
         self.worked = False
         """Whether a hook may have put something out since the outbox was emptied."""
 
@@ -20,7 +21,15 @@ class ProgramReplica(Replica):
         """Pushes what the program has put out, if it may have."""
         if self.worked or self.outbox.touched:
             self.worked = False
-            self.dispatch()
+            outbox = self.outbox
+            events = outbox.events["default"]
+            if len(outbox.events) > 1 or outbox.batches or not self._plain:
+                self.dispatch()
+                return
+            outbox.touched = False
+            if events:  # what `dispatch` would do with them
+                outbox.events["default"] = []
+                self.forward(self._batch_of("default", events))
 
     def take(self, result: Any) -> None:
         """Puts what a hook of the program answered into the outbox: events, batches, or several of them."""

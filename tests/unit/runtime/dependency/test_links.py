@@ -50,6 +50,9 @@ def test_messages_of_any_length_arrive_in_their_order(link: tuple[TreeSender, Tr
         if chance.random() < 0.3:
             message = Promise(number, number)
         said.append(message)
+        if chance.random() < 0.3:
+            sender.hand_over([message])
+            continue
         sender.say([message])
         if chance.random() < 0.7:
             sender.flush()
