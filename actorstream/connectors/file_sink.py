@@ -196,8 +196,7 @@ class FileSink(Sink):
     def check(cls, keys: dict[str, Any], inputs: list[Schema], base: Path) -> list[Problem]:
         problems = []
         if len({schema.user.fingerprint for schema in inputs}) > 1:
-            both = " and ".join(f"({', '.join(schema.names())})" for schema in inputs[:2])
-            problems.append(Problem("inputs", f"have different fields: {both}", "inputs of one schema"))
+            problems.append(_unlike(inputs))
         if "path" in keys:
             above = (base / keys["path"]).parent
             blocking = next((each for each in (above, *above.parents) if each.exists()), above)
@@ -209,6 +208,21 @@ class FileSink(Sink):
                     Problem("path", f"ends in {ending!r}, which is only read", ", ".join(COMPRESS))
                 )
         return problems
+
+
+def _unlike(inputs: list[Schema]) -> Problem:
+    """The problem of inputs whose rows cannot stand in one file: how the first two of them differ that do."""
+    first = inputs[0]
+    other = next(schema for schema in inputs if schema.user.fingerprint != first.user.fingerprint)
+    pair = (first, other)
+    if first.names() != other.names():
+        message = " and ".join(f"({', '.join(schema.names())})" for schema in pair)
+        return Problem("inputs", f"have different fields: {message}", "inputs of one schema")
+    if first.user.fields != other.user.fields:
+        mine, yours = next(each for each in zip(first.user.fields, other.user.fields) if each[0] != each[1])
+        return Problem("inputs", f"have a field of two types: {mine} and {yours}", "inputs of one schema")
+    message = " and ".join(f"{schema.event_time!r} in {schema.time_unit}" for schema in pair)
+    return Problem("inputs", f"have different event times: {message}", "inputs of one schema")
 
 
 def _remove_other_parts(first: Path, replicas: int) -> None:

@@ -7,7 +7,9 @@ import copy
 import math
 from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
+
+from msgspec import Meta
 
 from actorstream.actors.actor import Actor
 from actorstream.errors import Problem
@@ -24,6 +26,8 @@ from actorstream.topology.static_inputs import input_name
 
 if TYPE_CHECKING:
     from actorstream.events.event import Event
+
+Table = Annotated[Path, Meta(description="a file as text, or the name of a source actor")]
 
 
 class StaticJoin(Actor):
@@ -42,7 +46,7 @@ class StaticJoin(Actor):
     lends_baton: ClassVar[bool] = False
 
     def __init__(
-        self, table: Path, on: str | list[str] | dict[str, str], how: Literal["inner", "left"] = "inner"
+        self, table: Table, on: str | list[str] | dict[str, str], how: Literal["inner", "left"] = "inner"
     ) -> None:
         self.table: Path | str = table
         self.pairs = key_pairs(on)

@@ -140,7 +140,7 @@ class _Analysis:
         for target in targets:  # grows
             point = self._point(target, over, banned)
             if point is None:
-                if self.asks(target):
+                if self.asks(target) and not self.otherwise(target):
                     self._refuse(target)
                 continue
             walk, seen = [target], {target}

@@ -283,6 +283,21 @@ def test_inputs_of_different_fields_are_a_problem(form: str, tmp_path: Path) -> 
     assert SINKS[form][0].check({"path": tmp_path / "a"}, inputs[:1] * 2, tmp_path) == []
 
 
+@pytest.mark.parametrize(
+    ("other", "says"),
+    [
+        (Schema.from_dict({"a": "int32"}).with_event_time("a", "ms"), "a: int64 and a: int32"),
+        (Schema.from_dict({"a": "int"}).with_event_time("a", "s"), "'a' in ms and 'a' in s"),
+    ],
+)
+def test_inputs_whose_fields_have_the_same_names_are_told_by_what_differs(
+    form: str, other: Schema, says: str, tmp_path: Path
+) -> None:
+    first = Schema.from_dict({"a": "int"}).with_event_time("a", "ms")
+    (problem,) = SINKS[form][0].check({"path": tmp_path / "a"}, [first, other], tmp_path)
+    assert says in str(problem)
+
+
 KILLED = """
     import os, signal, sys
     from pathlib import Path

@@ -11,6 +11,7 @@ import numpy as np
 
 from actorstream.events.batch import Batch
 from actorstream.events.saved import SavedRows, save_rows, saved_rows
+from actorstream.native.merge import ENDED
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -107,15 +108,15 @@ class Sorted:
             self.take(batch, times)
 
     def release(self, frontier: int) -> Batch | None:
-        """The rows below `frontier`, in order; rows of one time as they came."""
+        """The rows below `frontier`, in order; rows of one time as they came. `ENDED`: all of them."""
         self.promised = max(self.promised, frontier)
-        if not self.rows or self._least >= frontier:
+        if not self.rows or (self._least >= frontier != ENDED):
             return None
         batch = joined(self._held)
         times = batch.event_times()
         assert times is not None
         order = np.argsort(times, kind="stable").astype(np.uint32)
-        count = int(np.searchsorted(times[order], frontier))
+        count = batch.rows if frontier == ENDED else int(np.searchsorted(times[order], frontier))
         self._held, self.rows, self._least = [], batch.rows - count, 2**63 - 1
         if self.rows:
             rest = _selected(batch, order[count:]).compact()

@@ -328,6 +328,13 @@ def test_wrong_keys_are_named_with_the_nearest_right_ones():
     assert "is 'outer'" in problems(ADS, CAMPAIGNS, on="ad", how="outer")[0]
 
 
+def test_a_join_without_a_table_says_what_one_may_be():
+    topology = Topology()
+    topology.source(ADS, name="ads").through("static-join", on="ad", name="join").collect()
+    with pytest.raises(ConfigurationError, match="table: is missing; allowed: a file .*or the name of a source"):
+        topology.graph()
+
+
 def test_a_table_that_cannot_be_read_is_a_problem_before_the_run(tmp_path):
     (tmp_path / "campaigns.csv").write_text(CSV)
     (tmp_path / "broken.parquet").write_text("no parquet")

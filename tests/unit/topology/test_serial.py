@@ -186,3 +186,4 @@ def test_what_cannot_be_serial_is_refused_with_what_could_be(
 ) -> None:
     message = problem_of(topology())
     assert all(each in message for each in says), message
+    assert "problems:" not in message, "one mistake is one problem"

@@ -53,6 +53,14 @@ def test_rows_that_do_not_ascend_are_named(
     assert (caught.value.row, caught.value.time, caught.value.before) == error
 
 
+def test_a_row_of_the_greatest_time_there_is_goes_at_the_end() -> None:
+    sequence = Sorted()
+    sequence.take(*batch([2**63 - 1, 2**63 - 2]))
+    made = sequence.release(2**63 - 1)
+    assert made is not None
+    assert (made["t"].tolist(), sequence.rows) == ([2**63 - 2, 2**63 - 1], 0)
+
+
 def test_a_row_below_what_was_promised_is_named() -> None:
     for sequence in (Ascending(), Sorted()):
         sequence.release(10)
