@@ -92,6 +92,12 @@ class Aggregate(Actor):
         )
 
     @classmethod
+    def comes_out_by_rows(cls, keys: dict[str, Any]) -> bool:
+        """Whether rows alone let something come out, so that results of one time may come in several batches."""
+        window = keys.get("window")
+        return isinstance(window, dict) and window.get("type") == COUNT
+
+    @classmethod
     def keyed_by(cls, keys: dict[str, Any], input: int) -> tuple[str, ...] | None:
         return key_names(keys.get("key")) or None
 

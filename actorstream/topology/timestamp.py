@@ -43,7 +43,10 @@ class Sequenced:
         ordinal: the column in which it counts its rows, "" if it need not.
         columns: what its rows carry on the edges of the region.
         by_value: whether tied rows are told apart by what is in them.
+        tie_fields: by which of their fields, after the bounds of a window; rows that are alike in these come from one replica,
+            and stay as it has emitted them. (): by all.
         fires: whether it emits rows when event time passes, or holds some back, so that they are sorted before they go.
+        sorts_ties: whether those of one time are put in the order of `tie_fields` then, since they came out one by one.
     """
 
     outputs: frozenset[str]
@@ -52,7 +55,9 @@ class Sequenced:
     ordinal: str
     columns: tuple[str, ...]
     by_value: bool
+    tie_fields: tuple[str, ...]
     fires: bool
+    sorts_ties: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -229,6 +234,8 @@ class _Region:
                 ordinal = f"{ORDINAL}{depth - 2}" if name in spread else ""
                 places_of = (ORIGIN, POSITION, *(f"{ORDINAL}{number}" for number in range(depth - 2)))
                 columns[name] = (*places_of, ordinal) if ordinal else places_of
+            tie_fields = self._tie_fields(name, inputs, producers)
+            one_by_one = getattr(self.actors[name].cls, "comes_out_by_rows", None)
             producers[name] = Sequenced(
                 frozenset(edge.output for edge in self.outputs[name]),
                 name in places,
@@ -236,7 +243,9 @@ class _Region:
                 ordinal,
                 columns[name],
                 name in by_value,
+                tie_fields,
                 fires(self.actors[name].cls),
+                bool(tie_fields) and one_by_one is not None and one_by_one(self.actors[name].keys),
             )
         return TimestampPlan(frozenset(self.edges), producers)
 
@@ -266,6 +275,21 @@ class _Region:
                 if before or fires(actor.cls) or getattr(actor.cls, "drops_lineage", False):
                     found.add(name)
         return found
+
+    def _tie_fields(
+        self, name: str, inputs: list[Edge], producers: Mapping[str, Sequenced]
+    ) -> tuple[str, ...]:
+        """The key of an actor that fires, or of the one before it, where equal keys are in one replica and the rows have it."""
+        actor = self.actors[name]
+        if fires(actor.cls):
+            found = (actor.cls.keyed_by(actor.keys, 0) or ()) if hasattr(actor.cls, "keyed_by") else ()
+        else:
+            before = {
+                producers[edge.producer].tie_fields if edge.route == "forward" else () for edge in inputs
+            }
+            found = before.pop() if len(before) == 1 else ()
+        schemas = [actor.outputs[edge.output] for edge in self.outputs[name]]
+        return found if all(field in schema for field in found for schema in schemas) else ()
 
     def _need(self, places: set[str], by_value: set[str]) -> set[str]:
         """Actors whose tied rows must be told apart further down, before anybody places them anew."""

@@ -10,6 +10,8 @@ import numpy as np
 
 NOTHING = -(2**63)
 """The watermark before the first row, and of rows that are not behind."""
+AT_END = 2**63 - 2
+"""Event time of what comes out at the end of the input and has none of its own: behind all that was promised."""
 
 
 class PartitionWatermarks:

@@ -72,3 +72,34 @@ def test_count_windows_take_tied_rows_in_the_total_order(deployment: dict[str, A
             sums = (sum(row[3] for row in part), sum(row[1] for row in part))
             expected.append((part[0][0], part[-1][0] + 1, key, *sums))
     assert found == sorted(expected)
+
+
+Keys = dict[str, Any]
+OF_KEY: dict[str, tuple[str, Keys]] = {
+    "count windows": ("aggregate", {"window": {"type": "count", "size": 5}, "aggregates": {"n": "sum(n)"}}),
+    "count windows that wait": (
+        "aggregate",
+        {"window": {"type": "count", "size": 9}, "aggregates": {"n": "sum(n)"}, "ttl": "3ms"},
+    ),
+    "one window": ("aggregate", {"aggregates": {"n": "sum(n)", "last": "last(n)"}}),
+    "tops": ("top", {"window": {"type": "tumbling", "size": SIZE}, "n": 3, "by": "n"}),
+}
+
+
+@everywhere
+@pytest.mark.parametrize("what", OF_KEY)
+def test_rows_of_keys_come_in_one_sequence_whatever_the_replicas(what: str, deployment: Keys) -> None:
+    """The same as of one replica in one process, those that come out at the end included."""
+    kind, keys = OF_KEY[what]
+
+    def seen(replicas: int, deployment: Keys) -> list[Any]:
+        topology = Topology("keys")
+        found = topology.actor("found", kind, list(streams(topology)), replicas=replicas, key="key", **keys)
+        found.to_one().ordered("timestamp").into(Collect, name="sink")
+        return [tuple(row) for row in topology.run(**deployment).collected["sink"]]
+
+    expected = seen(1, DEPLOYMENTS[0])
+    assert len({row[-2 if kind == "aggregate" else -1] for row in expected}) > 1
+    assert seen(3, deployment) == expected
+    if what.startswith("count"):
+        assert sum(row[-1] for row in expected) == sum(row[3] for row in sequence())

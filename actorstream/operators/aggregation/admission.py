@@ -10,7 +10,7 @@ import numpy as np
 from actorstream.errors import DataError
 from actorstream.operators.failed_rows import fail_event
 from actorstream.windows.sliding import GREATEST_TIME
-from actorstream.windows.watermark import NOTHING
+from actorstream.windows.watermark import AT_END, NOTHING
 
 if TYPE_CHECKING:
     from actorstream.actors.actor import Actor
@@ -58,10 +58,17 @@ def valid_rows(actor: Actor, batch: Batch, times: np.ndarray) -> tuple[Batch, np
         return batch, times
     rows = np.flatnonzero(wrong)
     for event, time in zip(batch.take(rows).events(), times[rows].tolist()):
-        what = "before 1970" if time < 0 else "beyond all windows"
-        message = f"the event time is {time}, {what}; allowed: 0 to {GREATEST_TIME - 1}"
+        message = f"the event time is {time}, {_outside(time)}; allowed: 0 to {GREATEST_TIME - 1}"
         fail_event(actor, event, DataError(message))
     return batch.take(~wrong), times[~wrong]
+
+
+def _outside(time: int) -> str:
+    if time < 0:
+        return "before 1970"
+    if time == AT_END:
+        return 'that of rows which came out at the end of the input, beyond all windows (on_error = "skip" drops them)'
+    return "beyond all windows"
 
 
 def times_of(batch: Batch) -> np.ndarray:

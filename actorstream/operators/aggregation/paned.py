@@ -14,7 +14,7 @@ from actorstream.operators.aggregation.saved_panes import restore_panes, save_pa
 from actorstream.operators.aggregation.windowed_rows import BATCH_ROWS, WindowedRows
 from actorstream.windows.sliding import SlidingWindows
 from actorstream.windows.spec import TUMBLING, WindowSpec
-from actorstream.windows.watermark import NOTHING
+from actorstream.windows.watermark import AT_END, NOTHING
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -151,6 +151,10 @@ class Paned:
     def end(self) -> Iterator[Batch]:
         """All that has not come out."""
         if self.whole:
+            if getattr(
+                self.actor.context, "in_order", False
+            ):  # what it has heard of event time by now is up to when it came
+                self._frontier = AT_END
             yield from self._window(0, marked=False)
             self.panes.drop(1)
             return

@@ -14,7 +14,7 @@ from actorstream.operators.aggregation.inputs import Inputs
 from actorstream.operators.aggregation.saved_runs import restore_runs, save_runs
 from actorstream.operators.aggregation.windowed_rows import BATCH_ROWS, WindowedRows
 from actorstream.windows.spec import COUNT
-from actorstream.windows.watermark import NOTHING
+from actorstream.windows.watermark import AT_END, NOTHING
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -146,13 +146,13 @@ class Runs:
         which = np.lexsort((rank[groups], start, last)).astype(np.uint32)
         for first in range(0, len(which), BATCH_ROWS):
             some = which[first : first + BATCH_ROWS]
-            made = self._made(groups[some], some, start[some], last[some])
+            made = self._made(groups[some], some, start[some], last[some], bound)
             if made is not None:
                 yield made
         self.sessions.release()
 
     def _made(
-        self, groups: np.ndarray, which: np.ndarray, start: np.ndarray, last: np.ndarray
+        self, groups: np.ndarray, which: np.ndarray, start: np.ndarray, last: np.ndarray, bound: int
     ) -> Batch | None:
         own = self.sessions.cells(which)
         if self.definition.window is None:
@@ -160,8 +160,15 @@ class Runs:
         end = last + 1 if self.counted else last + self._gap
         time = None
         if self.timed:
-            time = np.maximum(last, self._frontier) if self.counted else end - 1
+            time = self._counted_time(last, bound) if self.counted else end - 1
         return self._rows.batch(groups, which, own, (start, end), time)
+
+    def _counted_time(self, last: np.ndarray, bound: int) -> np.ndarray:
+        """Event times of count windows, which do not depend on when watermarks came: that of the last row where it
+        filled the window, when the key was let go of, or the end."""
+        if bound == NOTHING:
+            return np.maximum(last, self._frontier)
+        return np.full(len(last), AT_END) if bound == EVERYTHING else last + self._gap
 
     # -- state
 

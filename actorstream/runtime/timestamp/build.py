@@ -110,6 +110,7 @@ def _lanes(
             rank=link.edge.input,
             columns=producer.columns if several and not producer.by_value else (),
             by_value=several and producer.by_value,
+            tie_fields=producer.tie_fields,
             shift=offsets[link.edge.input] if offsets else 0,
         )
         lane.local = not link.remote

@@ -52,6 +52,7 @@ class TimestampInLane(InLane):
         "rank",
         "shift",
         "spill",
+        "tie_fields",
     )
 
     def __init__(
@@ -65,10 +66,13 @@ class TimestampInLane(InLane):
         rank: int,
         columns: tuple[str, ...] = (),
         by_value: bool = False,
+        tie_fields: tuple[str, ...] = (),
         shift: int = 0,
     ) -> None:
         super().__init__(index, input_name, channel, decode)
         self.rank, self.columns, self.by_value, self.local = rank, columns, by_value, local
+        self.tie_fields = tie_fields
+        """Of rows by value: see `topology.timestamp.Sequenced`."""
         self.shift = shift
         self.idles = channel.channel.frontiers > IDLE_WORD
         self.packs: Schema | None = None

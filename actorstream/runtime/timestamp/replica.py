@@ -10,19 +10,19 @@ import numpy as np
 from actorstream.errors import DataError, OperatorError, SchemaError
 from actorstream.runtime.replica import FRONTIER_MIN, Replica
 from actorstream.runtime.serial.numbering import REPLICA_SHIFT
-from actorstream.runtime.timestamp.lane import zeros
+from actorstream.runtime.timestamp.lane import times_of, zeros
 from actorstream.runtime.timestamp.sequence import Ascending, Sorted, Unsorted
+from actorstream.runtime.timestamp.ties import by_value
 from actorstream.runtime.wire import TIME
 from actorstream.topology.serial import POSITION
 from actorstream.topology.timestamp import ORIGIN
+from actorstream.windows.watermark import AT_END
 
 if TYPE_CHECKING:
     from actorstream.events.batch import Batch
     from actorstream.topology.timestamp import Sequenced
 
 FRONTIER_END = 2**63 - 1
-LAST = FRONTIER_END - 1
-"""Event time of rows that are emitted at the end of the input and have none of their own."""
 
 
 class TimedReplica(Replica):
@@ -59,7 +59,7 @@ class TimedReplica(Replica):
         elif self.described.columns and not self.described.places:
             batch = self._descended(batch, output)
         times = batch.event_times()
-        if times is None:
+        if times is None or (self._hook == "on_end" and not self._keeps_time(batch)):
             batch, times = self._timed(batch)
         try:
             out = sequence.take(batch, times)
@@ -124,6 +124,11 @@ class TimedReplica(Replica):
         self._counts[output] = first + rows
         return np.arange(first, first + rows)
 
+    def _keeps_time(self, batch: Batch) -> bool:
+        """Whether rows of the end have a time that was not passed yet: a field of theirs, or that of rows that were held
+        back. Others have one that may have been promised already, or not, as it happens."""
+        return self.promises or batch.schema.user.event_time is not None
+
     def _timed(self, batch: Batch) -> tuple[Batch, np.ndarray]:
         """Rows that descend from none: what a heartbeat fires comes just below it, what the end brings comes last."""
         if not self._hook:
@@ -137,8 +142,8 @@ class TimedReplica(Replica):
         time = max(self.frontier - 1, FRONTIER_MIN + 1) if self._hook == "on_heartbeat" else self.frontier
         time = max(time, self._floor)
         if self._hook == "on_end":
-            time = LAST
-        times = np.full(batch.rows, min(time, LAST), np.int64)
+            time = AT_END
+        times = np.full(batch.rows, min(time, AT_END), np.int64)
         return batch.with_system(**{TIME: times}), times
 
     def _refused(self, error: Unsorted, batch: Batch, output: str) -> Exception:
@@ -166,7 +171,7 @@ class TimedReplica(Replica):
         )
 
     def _promise(self, frontier: int) -> None:
-        if frontier > LAST:
+        if frontier > AT_END:
             return  # its last rows are still to come: the end is promised behind them
         promised = self.actor.promise(frontier) if self.promises else frontier
         self._let_go(promised)
@@ -178,6 +183,8 @@ class TimedReplica(Replica):
         for output, sequence in self._sequences.items():
             out = sequence.release(frontier)
             if out is not None:
+                if self.described.sorts_ties:
+                    out = by_value(out, times_of(out), self.described.tie_fields)
                 self._go(out, output)
 
     def call(self, hook: str, *arguments: Any) -> Any:

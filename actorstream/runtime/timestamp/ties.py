@@ -11,16 +11,17 @@ from actorstream.operators.joining.order import sort_keys, sorted_rows
 if TYPE_CHECKING:
     from actorstream.events.batch import Batch
 
-START = "window_start"
+WINDOW = ("window_end", "window_start")
 
 
-def by_value(batch: Batch, times: np.ndarray) -> Batch:
-    """The rows, which ascend by `times`, with those of one time in the order of (window start, then all fields in the
-    order of the schema): of rows that windows fire that is (window end, window start, key)."""
+def by_value(batch: Batch, times: np.ndarray, fields: tuple[str, ...] = ()) -> Batch:
+    """The rows, which ascend by `times`, with those of one time in the order of (window end, window start, then `fields`,
+    or all in the order of the schema). Rows that are alike in these stay as they are."""
     if batch.rows < 2 or bool((times[1:] > times[:-1]).all()):
         return batch
     names = batch.schema.names()
-    ordered = [START, *(name for name in names if name != START)] if START in names else list(names)
+    first = [name for name in WINDOW if name in names]
+    ordered = [*first, *(name for name in fields or names if name not in first)]
     keys = [times]
     for name in ordered:
         keys += sort_keys(batch.column(name))

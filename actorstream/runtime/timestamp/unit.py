@@ -221,6 +221,9 @@ class TimestampUnit(OperatorUnit):
             return
         assert self._tied_lane is not None
         reached = self.merge.reached()
+        if reached == FRONTIER_END:  # also rows of that time: none can follow
+            self._let_tied_go()
+            return
         if reached <= int(times_of(self._tied[0])[0]):
             return
         batch = joined(self._tied)
@@ -230,12 +233,12 @@ class TimestampUnit(OperatorUnit):
         if rows < batch.rows:
             self._tied, self._tied_lane = [cut(batch, rows, batch.rows - rows)], lane
         if rows:
-            self._runs.append((by_value(cut(batch, 0, rows), times[:rows]), lane.input))
+            self._runs.append((by_value(cut(batch, 0, rows), times[:rows], lane.tie_fields), lane.input))
 
     def _let_tied_go(self) -> None:
         if self._tied and self._tied_lane is not None:
-            batch = joined(self._tied)
-            self._runs.append((by_value(batch, times_of(batch)), self._tied_lane.input))
+            batch, lane = joined(self._tied), self._tied_lane
+            self._runs.append((by_value(batch, times_of(batch), lane.tie_fields), lane.input))
         self._tied, self._tied_lane = [], None
 
     # -- hooks and marks

@@ -331,7 +331,9 @@ def test_wrong_keys_are_named_with_the_nearest_right_ones():
 def test_a_join_without_a_table_says_what_one_may_be():
     topology = Topology()
     topology.source(ADS, name="ads").through("static-join", on="ad", name="join").collect()
-    with pytest.raises(ConfigurationError, match="table: is missing; allowed: a file .*or the name of a source"):
+    with pytest.raises(
+        ConfigurationError, match=r"table: is missing; allowed: a file .*or the name of a source"
+    ):
         topology.graph()
 
 

@@ -64,3 +64,11 @@ def test_tied_rows_are_ordered_by_their_fields_and_others_stay() -> None:
     )
     made = by_value(rows, np.array([1, 5, 5, 6]))
     assert [event.text for event in made.events()] == ["z", "a", "b", "c"]  # type: ignore[attr-defined]
+
+
+def test_tied_rows_of_a_key_stay_as_they_came() -> None:
+    rows = Batch.of_events(
+        Wide, [Wide(t, text, None) for t, text in [(3, "b"), (9, "a"), (2, "b"), (1, "a")]]
+    )
+    made = by_value(rows, np.array([5, 5, 5, 5]), ("text",))
+    assert [event.t for event in made.events()] == [9, 1, 3, 2]  # type: ignore[attr-defined]
