@@ -69,7 +69,7 @@ class _Input:
         whole = listed is None or not tagging.listed
         looked = self._look(instance, whole=whole)
         if listed is None:
-            listed = _sorted({values[0] for _, values in looked.counts}) if looked is not None else []
+            listed = self._found(looked) if looked is not None else []
         self.values = [str(value) for value in listed]
         self.streams = [self._stream(place, assignment, looked) for place in range(len(self.values))]
         self.rates = self._rates(instance, looked, whole=whole)
@@ -86,6 +86,20 @@ class _Input:
         if not is_at_rest(instance):
             return None
         return survey(instance, columns, ROWS)
+
+    def _found(self, looked: Survey) -> list[Any]:
+        """The values of the field that tells the streams, numbers by size, texts by their characters."""
+        found = {values[0] for _, values in looked.counts}
+        if None in found:
+            raise ConfigurationError(
+                Problem(
+                    f"actors.{self.node.name}",
+                    f"a row has nothing in {self.field!r}, the field that tells the streams",
+                    "a value in every row",
+                    "fill it in the input, or leave such rows out",
+                )
+            )
+        return sorted(found, key=lambda value: (isinstance(value, str), value))
 
     def _stream(self, place: int, assignment: Assignment, looked: Survey | None) -> PlannedStream:
         value = self.values[place]
@@ -148,11 +162,6 @@ class _Input:
         if tagging.keys is not None and key not in tagging.keys:
             return None
         return tagging.tag(name, key)
-
-
-def _sorted(values: Iterable[Any]) -> list[Any]:
-    """Values of a field in the order of the streams: numbers by size, texts by their characters."""
-    return sorted(values, key=lambda value: (isinstance(value, str), value))
 
 
 def _read_file(planning: Planning) -> TreeNode | None:

@@ -12,6 +12,7 @@ import pytest
 from actorstream import Event, EventTime, Source
 from actorstream.dgs import Program, Tag, Tags, by
 from actorstream.errors import ConfigurationError
+from actorstream.runtime import planning
 from actorstream.runtime.compile import available, make_plan
 from actorstream.runtime.registry import registry
 from actorstream.topology.dependency import DependencyPlan
@@ -24,6 +25,13 @@ class Operation(Event):
     op: str
     key: int
     stream: int
+
+
+class Loose(Event):
+    ts: EventTime
+    op: str
+    key: int
+    stream: int | None
 
 
 class Counters(Program):
@@ -57,7 +65,12 @@ ROWS = [(0, "i", 7, 10), (500, "r", 7, 9), (1000, "i", 7, 10), (1000, "i", -3, 1
 
 
 def planned(
-    tmp_path: Path, source: str = "", program: str = "", rows: Any = ROWS, **deploy: Any
+    tmp_path: Path,
+    source: str = "",
+    program: str = "",
+    rows: Any = ROWS,
+    event: type[Event] = Operation,
+    **deploy: Any,
 ) -> DependencyPlan:
     for number, part in enumerate(rows if isinstance(rows[0], list) else [rows]):
         lines = ["ts,op,key,stream", *(",".join(map(str, row)) for row in part)]
@@ -66,7 +79,7 @@ def planned(
     file = tmp_path / "topology.toml"
     kind = "" if "type" in source else 'type = "csv-source"\npath = "in"\n'
     file.write_text(
-        f'[actors.events]\n{kind}event = "{__name__}:Operation"\n{source}\n'
+        f'[actors.events]\n{kind}event = "{__name__}:{event.__name__}"\n{source}\n'
         f'[actors.count]\ntype = "{__name__}:Counters"\n{program}\n'
         'inputs = [{ from = "events", order = "dependency" }]\n'
         '[actors.out]\ntype = "null-sink"\ninputs = ["count"]\n'
@@ -124,6 +137,22 @@ def test_replicas_of_a_source_are_places(tmp_path: Path) -> None:
 def test_a_stream_that_two_replicas_read_is_refused(tmp_path: Path) -> None:
     with pytest.raises(ConfigurationError, match=r"rows of stream '9' .* are read by 2 of its replicas"):
         planned(tmp_path, 'stream = "stream"\nreplicas = 2', rows=[ROWS, ROWS])
+
+
+def test_a_row_that_belongs_to_no_stream_is_refused(tmp_path: Path) -> None:
+    rows = [*ROWS, (2000, "i", 7, "")]
+    with pytest.raises(
+        ConfigurationError, match=r"actors\.events: a row has nothing in 'stream', the field that tells"
+    ):
+        planned(tmp_path, 'stream = "stream"', rows=rows, event=Loose)
+
+
+def test_each_of_several_long_files_has_its_rate(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(planning, "ROWS", 1000)
+    parts = [[(time * step, "i", 7, 0) for time in range(600)] for step in (1, 10)]
+    found = rates(planned(tmp_path, program="keys = [7]", rows=parts))
+    assert found["i(7)@events/0"] == pytest.approx(1000, rel=0.01)
+    assert found["i(7)@events/1"] == pytest.approx(100, rel=0.01)
 
 
 def test_a_live_source_has_to_list_its_keys(tmp_path: Path) -> None:
