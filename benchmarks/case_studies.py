@@ -10,8 +10,8 @@ from time import perf_counter_ns
 from typing import Any
 
 from actorstream.dgs import Tag
+from actorstream.dgs.state_bytes import packed, unpacked
 from actorstream.events.schema import Schema
-from actorstream.runtime.dependency.messages import packed, unpacked
 from apps.outlier_detection.program import OutlierDetection
 from apps.outlier_detection.source import Connections
 from apps.smart_home.events import Measurement

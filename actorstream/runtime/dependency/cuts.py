@@ -10,11 +10,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from actorstream.dgs.kept import KeptRows, KeptWorker
+from actorstream.dgs.state_bytes import packed
 from actorstream.dgs.worker import StateDown, StateUp
 from actorstream.events.batch import Batch
 from actorstream.events.jumbo import to_bytes
 from actorstream.metrics.counters import Counter
-from actorstream.runtime.dependency.messages import Mark, packed
+from actorstream.runtime.dependency.messages import Mark
 from actorstream.transports.base import FrameKind
 
 if TYPE_CHECKING:

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import msgspec
 import numpy as np
 
+from actorstream.dgs.state_bytes import NUMBERS, is_array, packed, read_array, written_array
 from actorstream.dgs.worker import Promise, Request, StateDown, StateUp
 from actorstream.errors import DataError
 
@@ -36,21 +37,6 @@ def aligned(nbytes: int) -> int:
     return -(-nbytes // ALIGNED) * ALIGNED
 
 
-def _array(value: Any) -> Any:
-    if isinstance(value, np.ndarray) and value.dtype.kind in "biufM":
-        return [value.dtype.str, list(value.shape), np.ascontiguousarray(value).tobytes()]
-    if isinstance(value, np.generic):
-        return value.item()
-    raise NotImplementedError(f"a state with a {type(value).__name__}")
-
-
-def _from_array(kind: type, value: Any) -> Any:
-    if kind is np.ndarray:
-        name, shape, data = value
-        return np.frombuffer(bytearray(data), np.dtype(name)).reshape(shape)
-    raise NotImplementedError(f"a state with a {kind.__name__}")
-
-
 class _Promise(msgspec.Struct, array_like=True, tag=PROMISE):
     tag: int
     bound: int
@@ -66,25 +52,6 @@ class _Request(msgspec.Struct, array_like=True, tag=REQUEST):
 
 class _Mark(msgspec.Struct, array_like=True, tag=MARK):
     barrier: int
-
-
-_encoder = msgspec.msgpack.Encoder(enc_hook=_array)
-
-
-def packed(states: Any, where: str, encoder: msgspec.msgpack.Encoder = _encoder) -> bytes:
-    """States, or what holds them, as bytes. DataError: one is not of values that msgpack can carry."""
-    try:
-        return encoder.encode(states)
-    except (TypeError, NotImplementedError, OverflowError, ValueError) as error:
-        raise DataError(
-            f"{where}: a state cannot travel to another process: {error}; allowed: msgspec Structs and "
-            "dataclasses of values that msgpack carries, and NumPy arrays of numbers"
-        ) from error
-
-
-def unpacked(kind: Any, data: bytes) -> Any:
-    """A state of class `kind` from its bytes. msgspec.DecodeError: it is none."""
-    return msgspec.msgpack.decode(data, type=kind, dec_hook=_from_array)
 
 
 class Codec:
@@ -133,15 +100,15 @@ class Codec:
         return packed(parts, self.where, self._encoder)
 
     def _write(self, value: Any) -> Any:
-        if not isinstance(value, np.ndarray) or value.nbytes < APART or value.dtype.kind not in "biufM":
-            return _array(value)
+        if not isinstance(value, np.ndarray) or value.nbytes < APART or value.dtype.kind not in NUMBERS:
+            return written_array(value)
         at, self.room = self.room, self.room + aligned(value.nbytes)
         self.apart.append((at, value))
         return [value.dtype.str, list(value.shape), at]
 
     def _read(self, kind: type, value: Any) -> Any:
-        if kind is not np.ndarray or not isinstance(value[2], int):
-            return _from_array(kind, value)
+        if not is_array(kind) or not isinstance(value[2], int):
+            return read_array(kind, value)
         name, shape, at = value
         found = np.empty(shape, np.dtype(name))
         found.reshape(-1).view(np.uint8)[:] = self._beside[at : at + found.nbytes]

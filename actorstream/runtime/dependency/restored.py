@@ -12,10 +12,10 @@ import numpy as np
 
 from actorstream.dgs.deployment import Deployment
 from actorstream.dgs.kept import KeptRows, KeptWorker, joined_state
+from actorstream.dgs.state_bytes import unpacked
 from actorstream.events.batch import Batch
 from actorstream.events.jumbo import from_bytes
 from actorstream.runtime.dependency.lanes import DATA, Held
-from actorstream.runtime.dependency.messages import unpacked
 from actorstream.runtime.dependency.unit import ticks_of
 from actorstream.topology.serial import POSITION
 

@@ -39,7 +39,9 @@ def test_an_array_that_is_not_that_of_its_state_is_found() -> None:
     program = next(program for program in PROGRAMS if program.weights)
     state = program.State({"c0": [1]}, weights=np.zeros(program.weights, np.int64))
     with pytest.raises(RuntimeError, match="weights"):
-        list(program.update(state, Item(1, "", 0, 0, 1), next(iter(program.taggings().values())).tags([0])[0]))
+        list(
+            program.update(state, Item(1, "", 0, 0, 1), next(iter(program.taggings().values())).tags([0])[0])
+        )
 
 
 @pytest.mark.parametrize("seed", range(20))

@@ -8,16 +8,21 @@ from typing import Any
 import msgspec
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from actorstream.dgs.mailbox import ENDED
 from actorstream.dgs.worker import Promise, Request, StateDown, StateUp
 from actorstream.errors import DataError
-from actorstream.runtime.dependency.messages import Codec
+from actorstream.runtime.dependency.messages import APART, Codec
 
 
 class State(msgspec.Struct):
     counts: dict[int, int] = {}
     table: np.ndarray | None = None
+
+
+class Typed(msgspec.Struct):
+    table: NDArray[np.int64]
 
 
 @dataclass
@@ -55,6 +60,17 @@ def test_arrays_in_states_travel_with_type_and_shape_and_can_be_written() -> Non
     assert found.state.table.dtype == np.float32
     found.state.table[0, 0] = 9
     assert found.state.table.tolist() == [[9, 1, 2], [3, 4, 5]]
+
+
+def test_large_arrays_may_be_annotated_with_their_type() -> None:
+    codec = Codec(Typed, "program, w2")
+    large = np.arange(APART)
+    data = codec.encode([StateUp(Typed(large), 1)])
+    beside = np.zeros(codec.room, np.uint8)
+    for at, array in codec.apart:
+        beside[at : at + array.nbytes] = array.view(np.uint8)
+    (found,) = codec.decode(data, beside)
+    assert np.array_equal(found.state.table, large)
 
 
 def test_a_state_that_cannot_travel_is_named() -> None:

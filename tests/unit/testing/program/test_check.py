@@ -6,8 +6,10 @@ from collections.abc import Iterator
 from typing import Any, ClassVar
 
 import msgspec
+import numpy as np
 import pytest
 from hypothesis import strategies as st
+from numpy.typing import NDArray
 
 from actorstream import Batch, Event, EventTime
 from actorstream.dgs import Program, Tag, Tags, Tick, every
@@ -228,6 +230,24 @@ def test_a_state_that_msgpack_cannot_carry_is_found() -> None:
             return state, self.State(0.0, 1j)
 
     assert broken(Strange(), EVENTS, examples=10) == ["state"]
+
+
+def test_an_array_that_cannot_travel_is_found_and_one_of_numbers_may_be_in_a_state() -> None:
+    class Kept(ValueBarrier):
+        class State(msgspec.Struct):
+            sum: float = 0.0
+            names: NDArray[Any] = msgspec.field(default_factory=lambda: np.array([1, 2]))
+
+    class Named(Kept):
+        def init(self) -> Any:
+            return self.State(0.0, np.array(["a"]))
+
+        def fork(self, state: Any, left: Tags, right: Tags) -> Any:
+            return state, self.State(0.0, np.array(["a"]))
+
+    assert broken(Kept(), EVENTS, examples=10) == []
+    (found,) = find_violations(Named(), EVENTS, examples=10)
+    assert found.condition == "state" and "<U1 array" in str(found)
 
 
 def test_ticks_are_events_too_and_none_is_passed_over() -> None:
