@@ -55,7 +55,7 @@ class Feed:
         row = at + self._rows if at < 0 else at
         if not 0 <= row < self._rows:
             raise IndexError(f"event {at} of a feed of {self._rows}")
-        return next(iter(self.part(row, row + 1)))
+        return next(Cursor(self._single, self._columns, self._first + row, 1))
 
 
 def taken(cursor: Any, rows: int) -> int:
