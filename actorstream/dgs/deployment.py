@@ -19,6 +19,7 @@ from actorstream.errors import ConfigurationError
 from actorstream.topology.dependency import DependencyPlan, PlannedStream, PlannedTreeWorker
 from actorstream.topology.graph import fingerprint
 
+FEW = 4
 TICKS = -1
 """The rank of what is on no stream: before all streams."""
 
@@ -144,7 +145,7 @@ class Deployment:
             ],
             "forks": [f"{fork.whole} -> ({fork.left}, {fork.right})" for fork in self.types.forks],
             "dependence": [
-                f"{tag}: {fingerprint([str(other) for other in tags if self.program.depends(tag, other)]):x}"
+                f"{tag} on {_listed([str(other) for other in tags if self.program.depends(tag, other)])}"
                 for tag in tags
             ],
         }
@@ -172,6 +173,12 @@ class Deployment:
             (below[0], below[1]) if below else (),
             str(planned.process),
         )
+
+
+def _listed(texts: list[str]) -> str:
+    """A few of them, and what tells the others from others."""
+    few = ", ".join(texts[:FEW]) or "nothing"
+    return f"{few} and {len(texts) - FEW} more ({fingerprint(texts):x})" if len(texts) > FEW else few
 
 
 def _fields(cls: type) -> list[str]:

@@ -8,6 +8,7 @@ import shutil
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import pytest
@@ -28,7 +29,7 @@ type = "csv-source"
 path = "{name}"
 event = "actorstream.testing.seeded_program:Item"
 time_unit = "ms"
-replicas = {replicas}
+{streams}
 """
 PROGRAM = """
 [actors.program]
@@ -51,14 +52,19 @@ def write(folder: Path, seed: int, chance: random.Random) -> list[InputStream]:
     inputs = list(dict.fromkeys(each.input for each in streams))
     text = f'name = "seeded-{seed}"\n'
     for name in inputs:
-        parts = [each.events for each in streams if each.input == name]
+        parts: list[Any] = [each.events for each in streams if each.input == name]
+        told = f"replicas = {chance.choice((1, len(parts)))}"
+        if chance.random() < 0.4:  # of one file, in which a field tells them
+            values = [str(number) for number in range(len(parts))]
+            parts = [sorted((event for events in parts for event in events), key=lambda event: event.ts)]
+            told = 'stream = "stream"' + (f"\nstreams = {values}" if chance.random() < 0.5 else "")
         (folder / name).mkdir()
         for number, events in enumerate(parts):
             with (folder / name / f"{number}.csv").open("w", newline="") as file:
                 writer = csv.writer(file)
                 writer.writerow(Item.__struct_fields__)
                 writer.writerows(msgspec.structs.astuple(each) for each in events)
-        text += SOURCE.format(name=name, replicas=chance.choice((1, len(parts))))
+        text += SOURCE.format(name=name, streams=told)
     references = ", ".join(f'{{ from = "{name}", order = "dependency" }}' for name in inputs)
     text += PROGRAM.format(seed=seed, inputs=references)
     text += "".join(SINK.format(name=name) for name in program.outputs)
