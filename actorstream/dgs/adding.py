@@ -57,7 +57,11 @@ class AddingWorker(WorkerProtocol):
         self._ask()
         if self._phase is LENT:
             return False
-        return self._add() if self._asked else self._finish()
+        if not self._asked:
+            return self._finish()
+        if not self._add():
+            return False
+        return bool(self._asked or self._queue or self.mailbox.moved) or self._finish()
 
     def _ask(self) -> None:
         """Asks the children for their parts up to whatever was released, even while the parent has the state."""

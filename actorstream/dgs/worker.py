@@ -201,8 +201,9 @@ class WorkerProtocol:
 
     def _single(self, tag: Any, time: int, item: Any) -> tuple[Operation, Request]:
         """The operation of a single event, and the request for it, which is a promise, too."""
-        times = (time,)
-        self._promised[tag] = max(self._promised[tag], (time, NOTHING))
+        times, behind = (time,), (time, NOTHING)
+        if behind > self._promised[tag]:
+            self._promised[tag] = behind
         return Operation(tag, Rows(times, None, item), 0, 1), Request(tag, times)
 
     def promise(self, tag: Any, bound: int) -> None:

@@ -116,9 +116,13 @@ class Codec:
 
     def decode(self, data: Any, beside: np.ndarray | None = None) -> list[Message]:
         """`beside`: where the arrays lie that are apart. DataError: a state is not of the class that the program says."""
-        self._beside = NONE if beside is None else beside
         try:
-            return [self._message(each) for each in self._decode(data)]
+            if beside is not None:
+                self._beside = beside
+            said = self._decode(data)
+            if len(said) == 1:
+                return [self._message(said[0])]
+            return [self._message(each) for each in said]
         except (msgspec.DecodeError, NotImplementedError) as error:
             raise DataError(
                 f"{self.where}: a state that came from another process is no {self._name}: {error}; allowed: what "
