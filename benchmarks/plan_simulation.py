@@ -15,12 +15,13 @@ import numpy as np
 from actorstream.dgs.adding import AddingWorker
 from actorstream.dgs.dependence import Dependence
 from actorstream.dgs.mailbox import ENDED
+from actorstream.dgs.messages import Request
 from actorstream.dgs.optimizer.base import Question
 from actorstream.dgs.optimizer.communication import communication
 from actorstream.dgs.plan import PlanWorker
 from actorstream.dgs.program import Program
 from actorstream.dgs.tags import ImplementationTag, Tag
-from actorstream.dgs.worker import Request, WorkerProtocol
+from actorstream.dgs.worker import WorkerProtocol
 
 BATCH = 65_536
 """Rows that a source makes at a time."""

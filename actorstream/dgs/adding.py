@@ -10,7 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from actorstream.dgs.worker import HAS, LENT, Operation, Request, StateDown, StateUp, WorkerProtocol
+from actorstream.dgs.messages import Request, StateDown, StateUp
+from actorstream.dgs.operation import Operation
+from actorstream.dgs.worker import HAS, LENT, WorkerProtocol
 
 AHEAD = 256
 """Events that children may be asked for before the first of them is done: they run ahead of their parent by that much."""

@@ -9,48 +9,13 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from enum import Enum
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Protocol
 
 import numpy as np
 
 from actorstream.dgs.mailbox import ENDED, NOTHING, Mailbox, Times
-
-
-class Request(NamedTuple):
-    """Parent to child: give me your state as of these events of mine. It orders in mailboxes like the events would."""
-
-    tag: Any
-    """None: as of the end of all input."""
-    times: Times
-    """Ascending."""
-    places: np.ndarray | None = None
-    """Of the events in their stream."""
-
-
-class StateUp(NamedTuple):
-    """Child to parent: my state, with nothing of mine left to come before event `covered` of your request."""
-
-    state: Any
-    covered: int
-
-
-class StateDown(NamedTuple):
-    """Parent to child: your share of the state behind event `done` of my request. If more were requested, they stay so."""
-
-    state: Any
-    done: int
-
-
-class Promise(NamedTuple):
-    """Parent to child: no request for events of this tag before `bound`, and none at it before `place` in its stream,
-    will follow. ENDED: none at all."""
-
-    tag: Any
-    bound: int
-    place: int = NOTHING
-
-
-ToChild = Request | StateDown | Promise
+from actorstream.dgs.messages import Promise, Request, StateDown, StateUp, ToChild
+from actorstream.dgs.operation import Operation, Rows
 
 
 class Calls(Protocol):
@@ -81,34 +46,6 @@ class Phase(Enum):
 
 
 HAS, LENT, GATHERING = Phase  # a member by the name of its class costs 65 ns more
-
-
-class Rows(NamedTuple):
-    """Events that wait in a mailbox: their times and places, and whose they are."""
-
-    times: Times
-    places: np.ndarray | None
-    item: Any
-    """What was inserted; None: the parent's request."""
-
-
-class Operation:
-    """A run of released events of one tag: rows `first` to `last` of `rows`. From `base` on the children were asked."""
-
-    __slots__ = ("base", "first", "last", "rows", "tag")
-
-    def __init__(self, tag: Any, rows: Rows, first: int, last: int) -> None:
-        self.tag, self.rows, self.base, self.first, self.last = tag, rows, first, first, last
-
-    @property
-    def is_request(self) -> bool:
-        return self.rows.item is None
-
-    @property
-    def head(self) -> tuple[int, int]:
-        """Time and place of its first event."""
-        rows, first = self.rows, self.first
-        return int(rows.times[first]), NOTHING if rows.places is None else int(rows.places[first])
 
 
 class WorkerProtocol:

@@ -20,7 +20,8 @@ from actorstream.runtime.dependency.messages import Codec
 from actorstream.runtime.dependency.output import TagEdge, TagStream
 from actorstream.runtime.dependency.restored import RestoredProgram
 from actorstream.runtime.dependency.short_way import ShortWay
-from actorstream.runtime.dependency.unit import ProgramUnit, TreeWorker, connect
+from actorstream.runtime.dependency.tree_worker import TreeWorker, connect
+from actorstream.runtime.dependency.unit import ProgramUnit
 from actorstream.runtime.hooks import operator_error
 from actorstream.runtime.source_unit import SourceUnit
 

@@ -10,8 +10,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from actorstream.dgs.kept import KeptRows, KeptWorker
+from actorstream.dgs.messages import StateDown, StateUp
 from actorstream.dgs.state_bytes import packed
-from actorstream.dgs.worker import StateDown, StateUp
 from actorstream.events.batch import Batch
 from actorstream.events.jumbo import to_bytes
 from actorstream.metrics.counters import Counter
@@ -26,7 +26,8 @@ if TYPE_CHECKING:
     from actorstream.runtime.dependency.lanes import TagLane
     from actorstream.runtime.dependency.links import TreeReceiver
     from actorstream.runtime.dependency.messages import Message
-    from actorstream.runtime.dependency.unit import ProgramUnit, TreeWorker
+    from actorstream.runtime.dependency.tree_worker import TreeWorker
+    from actorstream.runtime.dependency.unit import ProgramUnit
 
 
 class Share:

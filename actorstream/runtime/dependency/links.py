@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from actorstream.dgs.worker import Promise
+from actorstream.dgs.messages import Promise
 from actorstream.events.jumbo import JumboTuple
 from actorstream.events.row_format import RowFormat
 from actorstream.runtime.dependency.messages import aligned

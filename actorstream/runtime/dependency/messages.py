@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 import msgspec
 import numpy as np
 
+from actorstream.dgs.messages import Promise, Request, StateDown, StateUp
 from actorstream.dgs.state_bytes import NUMBERS, is_array, packed, read_array, written_array
-from actorstream.dgs.worker import Promise, Request, StateDown, StateUp
 from actorstream.errors import DataError
 
 

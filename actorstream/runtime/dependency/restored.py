@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from actorstream.checkpoint.checkpoint import Checkpoint
     from actorstream.dgs.tags import ImplementationTag
     from actorstream.events.schema import Schema
-    from actorstream.runtime.dependency.unit import TreeWorker
+    from actorstream.runtime.dependency.tree_worker import TreeWorker
 
 
 class RestoredProgram:

@@ -12,7 +12,8 @@ from actorstream.runtime.dependency.lanes import DATA, Held
 if TYPE_CHECKING:
     from actorstream.events.batch import Batch
     from actorstream.runtime.dependency.lanes import TagLane
-    from actorstream.runtime.dependency.unit import ProgramUnit, TreeWorker
+    from actorstream.runtime.dependency.tree_worker import TreeWorker
+    from actorstream.runtime.dependency.unit import ProgramUnit
 
 
 class ShortWay:

@@ -8,7 +8,8 @@ import numpy as np
 
 from actorstream.dgs.adding import AHEAD, AddingWorker
 from actorstream.dgs.mailbox import ENDED
-from actorstream.dgs.worker import Promise, Request, StateDown, StateUp, WorkerProtocol
+from actorstream.dgs.messages import Promise, Request, StateDown, StateUp
+from actorstream.dgs.worker import WorkerProtocol
 from tests.unit.dgs.tree import Keyed
 
 BARRIER, ABOVE, VALUE, OTHER = (

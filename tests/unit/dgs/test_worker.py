@@ -12,7 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from actorstream.dgs.mailbox import ENDED
-from actorstream.dgs.worker import Promise, Request, StateDown, StateUp, WorkerProtocol
+from actorstream.dgs.messages import Promise, Request, StateDown, StateUp
+from actorstream.dgs.worker import WorkerProtocol
 from tests.unit.dgs.tree import Keyed, Tree, in_order, random_plan
 
 BARRIER, VALUE, OTHER = ("r", 0, "barriers"), ("i", 0, "left"), ("i", 0, "right")

@@ -10,7 +10,7 @@ import msgspec
 import numpy as np
 import pytest
 
-from actorstream.dgs.worker import Promise, StateUp
+from actorstream.dgs.messages import Promise, StateUp
 from actorstream.runtime.dependency.links import SHORT, TreeReceiver, TreeSender
 from actorstream.runtime.dependency.messages import APART, Codec
 from actorstream.transports.base import Channel

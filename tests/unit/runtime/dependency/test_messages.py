@@ -11,7 +11,7 @@ import pytest
 from numpy.typing import NDArray
 
 from actorstream.dgs.mailbox import ENDED
-from actorstream.dgs.worker import Promise, Request, StateDown, StateUp
+from actorstream.dgs.messages import Promise, Request, StateDown, StateUp
 from actorstream.errors import DataError
 from actorstream.runtime.dependency.messages import APART, Codec
 

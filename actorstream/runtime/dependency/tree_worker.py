@@ -1,0 +1,71 @@
+"""A worker of a plan in this process, with what leads to it and to its neighbours. Carries nothing itself."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from actorstream.transports.base import FRONTIER_MIN
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from actorstream.dgs.ticks import Ticks
+    from actorstream.dgs.worker import WorkerProtocol
+    from actorstream.runtime.dependency.compile import StreamWords
+    from actorstream.runtime.dependency.lanes import TagLane
+    from actorstream.runtime.dependency.links import TreeReceiver, TreeSender
+    from actorstream.runtime.dependency.replica import ProgramReplica
+    from actorstream.runtime.source_unit import SourceUnit
+
+
+class TreeWorker:
+    """One worker of the plan here: its protocol, its lanes, and where its neighbours are.
+
+    A neighbour is another TreeWorker of this unit, or the two ends of a link to another process."""
+
+    def __init__(self, number: int, replica: ProgramReplica, protocol: WorkerProtocol) -> None:
+        self.number, self.replica, self.protocol = number, replica, protocol
+        self.lanes: list[TagLane] = []
+        self.lanes_of: dict[int, list[tuple[TagLane, int]]] = {}
+        """Tags that come on several lanes, and the words that promise for them there."""
+        self.parent: TreeWorker | None = None
+        self.which = 0
+        """Which child of its parent it is."""
+        self.below: list[int] = []
+        """Numbers of its children."""
+        self.children: list[TreeWorker | None] = []
+        self.up: TreeSender | None = None
+        self.down: list[TreeSender | None] = []
+        self.receivers: list[tuple[TreeReceiver, int]] = []
+        """Links that bring messages: from the parent (-1), or from a child, by which."""
+        self.ticks: dict[int, Ticks] = {}
+        """Tags of ticks that it is responsible for."""
+        self.tick_streams: list[tuple[TagLane, int, StreamWords]] = []
+        """Where it hears how far each stream is, if it is responsible for ticks."""
+        self.sources: list[SourceUnit] = []
+        """Those in this process that bring its rows."""
+        self.queued = False
+        self.promised = FRONTIER_MIN
+
+    def senders(self) -> list[TreeSender]:
+        return [each for each in (self.up, *self.down) if each is not None]
+
+    def neighbours(self) -> Iterator[tuple[TreeSender, TreeReceiver]]:
+        """The two ends of each link to another process."""
+        receivers = {child: receiver for receiver, child in self.receivers}
+        for child, sender in enumerate((self.up, *self.down), -1):
+            if sender is not None:
+                yield sender, receivers[child]
+
+
+def connect(workers: list[TreeWorker], parents: dict[int, int], children: dict[int, list[int]]) -> None:
+    """Makes neighbours in this unit known to each other."""
+    here: dict[int, Any] = {each.number: each for each in workers}
+    for each in workers:
+        below = each.below = children[each.number]
+        each.children = [here.get(number) for number in below]
+        each.down = [None] * len(below)
+        if each.number in parents:
+            above = parents[each.number]
+            each.parent = here.get(above)
+            each.which = children[above].index(each.number)
