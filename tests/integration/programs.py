@@ -245,6 +245,14 @@ def random_plan(chance: random.Random, ask: Question) -> SynchronizationPlan:
     return SynchronizationPlan(below(list(ask.dependence.tags)))
 
 
+class Singly(MemorySource):
+    """Gives its events by themselves."""
+
+    def read(self, max_rows: int) -> Any:
+        batch = super().read(1)
+        return None if batch is None else batch.events()[0]
+
+
 def job_of(
     cls: type[Program],
     streams: Streams,

@@ -10,7 +10,6 @@ from typing import Any, ClassVar
 
 import pytest
 
-from actorstream.connectors.memory import MemorySource
 from actorstream.connectors.source import Source
 from actorstream.dgs import Program
 from actorstream.dgs.optimizer import OPTIMIZERS
@@ -23,6 +22,7 @@ from tests.integration.programs import (
     Echoes,
     KeyedCounters,
     Refuses,
+    Singly,
     Sum,
     Tagged,
     Value,
@@ -67,14 +67,6 @@ class Adds(ValueBarrier):
     """Its workers wait for no state."""
 
     additive: ClassVar = ["value"]
-
-
-class Singly(MemorySource):
-    """Gives its events by themselves."""
-
-    def read(self, max_rows: int) -> Any:
-        batch = super().read(1)
-        return None if batch is None else batch.events()[0]
 
 
 @pytest.mark.parametrize("wait", ["park", "spin"])

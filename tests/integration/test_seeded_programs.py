@@ -10,13 +10,15 @@ import pytest
 from actorstream.dgs.sequential import run_sequentially
 from actorstream.testing.seeded_program import Item, SeededProgram, Seen, seeded_streams
 from actorstream.topology.builder import Topology
+from tests.integration.programs import Singly
 
 PLANS = ("sequential", "balanced", "communication")
 
 
 def check_seed(seed: int) -> None:
-    """One program under a random deployment; with a delay of hand-overs now and then."""
-    chance = random.Random(seed)
+    """One program under a random deployment; with a delay of hand-overs, events that come one by one, and workers that
+    spin now and then."""
+    chance, more = random.Random(seed), random.Random(f"more {seed}")
     program = SeededProgram(seed)
     streams = seeded_streams(program, seed)
     topology = Topology("seeded")
@@ -25,7 +27,7 @@ def check_seed(seed: int) -> None:
         parts = [list(each.events) for each in streams if each.input == name]
         source = topology.actor(
             name,
-            "memory-source",
+            Singly if more.random() < 0.3 else "memory-source",
             items={f"{number:03}": part for number, part in enumerate(parts)},
             event=Item,
             replicas=chance.choice((1, len(parts))),
@@ -42,6 +44,8 @@ def check_seed(seed: int) -> None:
     deploy = {"batch_size": chance.choice((1, 5, 1000)), "edge_bytes": chance.choice((2_000, 1 << 20))}
     if chance.random() < 0.3:
         deploy["testing"] = {"delay": "2ms", "seed": seed}
+    if more.random() < 0.2:
+        deploy["wait"] = "spin"
     result = topology.run(transport=transport, workers=workers, **deploy)
     expected = list(run_sequentially(program, streams))
     for sink, name in outputs.items():
