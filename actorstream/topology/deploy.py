@@ -56,8 +56,9 @@ class DeploySpec(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
         Literal["channel", "gate", "operator", "shared"],
         Meta(description='"channel", "gate", "operator" or "shared"'),
     ] = "channel"
-    """Who merges inputs in timestamp order: the channels' reader; operators of their own, to be compared with it. Of rows
-    that are broadcast to several replicas, one for all of these: a ScaleGate, which a pool has anyway, or an operator."""
+    """Who merges inputs in timestamp order: the channels' reader; operators of their own, to be compared with it. Inside a
+    process a ScaleGate, which a pool has anyway: one for all replicas to which rows are broadcast, or one for each; for all
+    of them also one operator."""
     heartbeat_every: Duration = timedelta(milliseconds=50)
     edge_bytes: Bytes = 4 << 20
     """Budget per consumer input, in bytes, shared by its producers."""

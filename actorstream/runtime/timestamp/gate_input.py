@@ -124,8 +124,8 @@ class GateInput:
 
     def ring(self, bit: int) -> None:
         """The doorbell of the channels: something was handed over, or promised. The readers put it into the gate, many
-        jumbo tuples at once: on the thread of who did, one by one, all of it has 0.8 times the throughput (suite
-        `scalegate`, keyed and broadcast)."""
+        jumbo tuples at once: on the thread of who did, one by one, it has 0.8 times the throughput (cases keyed-K-R and
+        broadcast-K-R of the suite `scalegate`)."""
         self._tell()
 
     def intake(self, reader: int = -1) -> None:

@@ -56,9 +56,8 @@ def gates(job: Job) -> dict[str, str]:
 
 
 def own_gates(job: Job) -> frozenset[str]:
-    """Actors each replica of which reads a gate of its own, since it gets rows that others do not get; where a deployment
-    says so by name, for each of these gates has one reader."""
-    if job.deploy.merge != "gate":
+    """Actors each replica of which reads a gate of its own, since it gets rows that others do not get."""
+    if not wants_gates(job.deploy):
         return frozenset()
     return frozenset(
         actor.name
@@ -90,9 +89,7 @@ def _why_none(job: Job, actor: GraphActor, timed: list[Edge], links: list[Link])
     """Why the replicas of an actor, each of which gets rows of its own, have no gates."""
     if not _several(actor, links):
         return "a replica has one channel: there is nothing to merge" if actor.replicas > 1 else ONE_CHANNEL
-    return (
-        _why_not(job, actor, timed, links) or 'rows are not broadcast; merge = "gate" gives each its own gate'
-    )
+    return _why_not(job, actor, timed, links)
 
 
 def _timed(job: Job) -> Iterator[tuple[GraphActor, list[Edge], list[Link]]]:

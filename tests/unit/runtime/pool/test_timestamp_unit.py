@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from actorstream.runtime.pool.timestamp_unit import PooledTimestampUnit
+from actorstream.runtime.pool.timestamp_unit import PooledGateUnit, PooledTimestampUnit
+from actorstream.runtime.timestamp.lane import TimestampInLane
 from actorstream.topology.builder import Topology
 from actorstream.transports.base import FrameKind
 from tests.integration.parts import Collect
@@ -27,13 +28,28 @@ class Merging(TimedWorker):
         super().__init__(topology, **deploy)
         assert isinstance(self.unit("merged"), PooledTimestampUnit)
 
+        assert isinstance(self.unit("merged"), PooledGateUnit) == (deploy["merge"] == "gate")
+
+    def lane(self, number: int) -> TimestampInLane:
+        """A channel that is merged."""
+        unit = self.unit("merged")
+        gated = isinstance(unit, PooledGateUnit)
+        lanes: list[TimestampInLane] = unit.reader.gate.lanes if gated else unit.lanes_in_order
+        return lanes[number]
+
     def got(self) -> list[Sent]:
         """Takes what waits for the sink."""
         return self.taken(self.unit("out"))
 
 
-def test_rows_wait_until_everybody_who_may_have_earlier_ones_has_said_so() -> None:
-    worker = Merging()
+@pytest.fixture(params=["shared", "gate"], ids=["channels", "gate"])
+def merge(request: pytest.FixtureRequest) -> str:
+    """Who merges rows by key: their reader's channels, or a gate."""
+    return str(request.param)
+
+
+def test_rows_wait_until_everybody_who_may_have_earlier_ones_has_said_so(merge: str) -> None:
+    worker = Merging(merge=merge)
     worker.give("first", (1, 0), (5, 1))
     worker.run("merged")
     assert worker.got() == []
@@ -45,8 +61,8 @@ def test_rows_wait_until_everybody_who_may_have_earlier_ones_has_said_so() -> No
     assert worker.got() == [(7, 3)]
 
 
-def test_what_is_behind_hears_the_time_of_the_next_row() -> None:
-    worker = Merging()
+def test_what_is_behind_hears_the_time_of_the_next_row(merge: str) -> None:
+    worker = Merging(merge=merge)
     worker.give("first", (1, 0))
     worker.promise(4, "second")
     worker.promise(9, "first")
@@ -55,8 +71,8 @@ def test_what_is_behind_hears_the_time_of_the_next_row() -> None:
     assert (worker.got(), lane.channel.frontier(0)) == ([(1, 0)], 4)
 
 
-def test_a_full_output_does_not_keep_tied_rows_in_their_channel() -> None:
-    worker = Merging(edge_bytes=1)
+def test_a_full_output_does_not_keep_tied_rows_in_their_channel(merge: str) -> None:
+    worker = Merging(merge=merge, edge_bytes=1)
     unit = worker.unit("merged")
     worker.give("first", (1, 0))
     worker.give("second", (1, 1))
@@ -64,7 +80,7 @@ def test_a_full_output_does_not_keep_tied_rows_in_their_channel() -> None:
     worker.promise(3, "second")
     worker.run("merged")
     assert unit.blocked, "the sink takes nothing"
-    second = unit.in_lanes[1]
+    second = worker.lane(1)
     for number in (2, 3, 4):
         worker.give("second", (3, number))
         worker.run("merged")
@@ -81,8 +97,8 @@ def test_a_full_output_does_not_keep_tied_rows_in_their_channel() -> None:
 
 
 @pytest.mark.parametrize("kind", [FrameKind.BARRIER, FrameKind.END])
-def test_a_control_mark_is_left_to_the_loop_and_what_is_before_it_is_not(kind: FrameKind) -> None:
-    worker = Merging()
+def test_a_control_mark_is_left_to_the_loop_and_what_is_before_it_is_not(kind: FrameKind, merge: str) -> None:
+    worker = Merging(merge=merge)
     unit = worker.unit("merged")
     for source in ("first", "second"):
         worker.give(source, (1, 0))
@@ -102,8 +118,8 @@ def test_a_control_mark_is_left_to_the_loop_and_what_is_before_it_is_not(kind: F
 
 @pytest.mark.parametrize("edge_bytes", [1, 4 << 20])
 @pytest.mark.parametrize("seed", range(4))
-def test_turns_whenever_they_come_give_one_sequence(seed: int, edge_bytes: int) -> None:
-    worker, dice = Merging(edge_bytes=edge_bytes), Random(seed)
+def test_turns_whenever_they_come_give_one_sequence(seed: int, edge_bytes: int, merge: str) -> None:
+    worker, dice = Merging(merge=merge, edge_bytes=edge_bytes), Random(seed)
     names = ("first", "second")
     left = {name: sorted((dice.randrange(20), number) for number in range(40)) for name in names}
     expected = [(t, n) for t, _, n in sorted((t, name, n) for name in names for t, n in left[name])]

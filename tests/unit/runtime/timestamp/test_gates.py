@@ -70,11 +70,13 @@ def test_a_gate_does_for_replicas_that_get_the_same_rows_in_one_process(
         ({}, set()),  # one does for all
         ({"route": "key", "parts": 1}, set()),
         ({"route": "key", "workers": 2, "transport": "shm"}, set()),
-        ({"route": "key", "merge": "channel", **POOL}, set()),
+        ({"route": "key", "merge": "channel"}, set()),
+        ({"route": "key", "merge": "channel", **POOL}, {"sink"}),
+        ({"route": "key", "merge": "operator", **POOL}, set()),
     ],
     ids=str,
 )
-def test_replicas_that_get_rows_of_their_own_have_gates_of_their_own_where_gates_are_asked_for_by_name(
+def test_replicas_that_get_rows_of_their_own_have_gates_of_their_own(
     deploy: dict[str, Any], found: set[str]
 ) -> None:
     assert job_of(**deploy).own_gates == found
