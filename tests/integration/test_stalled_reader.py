@@ -142,7 +142,14 @@ def idle_memory(deploy: dict[str, Any]) -> int:
     return found[0]
 
 
-@pytest.mark.parametrize("deploy", [{"transport": "shm", "workers": 2}, {"transport": "local", "workers": 1}])
+@pytest.mark.parametrize(
+    "deploy",
+    [
+        {"transport": "shm", "workers": 2},
+        {"transport": "local", "workers": 1},
+        {"transport": "local", "workers": 1, "merge": "gate"},
+    ],
+)
 @pytest.mark.parametrize("stall", [0, pytest.param(10, marks=pytest.mark.slow)])
 def test_a_stalled_reader_bounds_the_memory_of_four_sources_at_full_speed_and_loses_nothing(
     stall: int, deploy: dict[str, Any]
@@ -167,6 +174,7 @@ def test_a_stalled_reader_bounds_the_memory_of_four_sources_at_full_speed_and_lo
 
     try:
         job = job_of(Fast, count, hears, deploy)
+        assert bool(job.own_gates) == ("merge" in deploy)
         report = run_job(job, on_start=when_quiet(job, go_on, look)).report
     finally:
         os.close(hears)
