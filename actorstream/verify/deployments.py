@@ -81,6 +81,7 @@ def dimensions(
     rows: int = 0,
     schedules: Iterable[str] = (),
     serial: bool = False,
+    timestamp: bool = False,
     vary: Mapping[str, Sequence[Any]] | None = None,
     declared: Mapping[str, Sequence[Any]] | None = None,
     fixed: Iterable[str] = (),
@@ -93,6 +94,7 @@ def dimensions(
         rows: of the busiest actor, about.
         schedules: heuristics there are.
         serial: whether an input has serial order, so that `reorder_window` matters.
+        timestamp: whether one has timestamp order, so that it matters who merges.
         vary: further keys and their values, the first of them the baseline's; values that are tables vary several keys
             below it together.
         declared: the same, as classes of actors declare it; nobody has asked for it.
@@ -135,6 +137,9 @@ def dimensions(
     if serial:
         windows = tuple({"deploy.reorder_window": window} for window in (1, 16))
         found.append(Dimension("reorder_window", ({}, *windows)))
+    if timestamp:
+        merges = tuple({"deploy.merge": who} for who in ("gate", "operator", "shared"))
+        found.append(Dimension("merge", ({}, *merges), {"deploy.merge": "channel"}))
     found += [
         Dimension(key, tuple({key: value} for value in values), {key: values[0]})
         for key, values in (declared or {}).items()

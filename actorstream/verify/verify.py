@@ -150,6 +150,7 @@ class Verification:
             rows=rows,
             schedules=[each for each in available().schedules if each != "none"],
             serial=any(edge.order in ORDERED for edge in edges),
+            timestamp=any(edge.order == "timestamp" for edge in edges),
             vary=self.vary,
             declared={} if graph is None else declared(graph),
             fixed=self.fixed,

@@ -166,3 +166,11 @@ def test_a_table_shows_what_differs_from_the_deployment_and_no_seeds() -> None:
         "deploy.testing.seed=4",
         "deploy.pipelining=false",
     ]
+
+
+def test_who_merges_is_varied_only_where_an_input_is_in_timestamp_order() -> None:
+    assert "merge" not in {each.name for each in dimensions(serial=True)}
+    among = dimensions(timestamp=True, rows=10_000)
+    assert baseline(among).settings()["deploy.merge"] == "channel"
+    tried = {each.settings().get("deploy.merge") for each in choose(among, 12)}
+    assert tried == {None, "gate", "operator", "shared"}
