@@ -78,7 +78,9 @@ class Program(Actor):
     """
 
     program: ClassVar[bool] = True
-    varied: ClassVar[dict[str, tuple[Any, ...]]] = {"plan": ("sequential", "communication", "balanced")}
+    varied: ClassVar[dict[str, tuple[Any, ...]]] = {
+        "plan": ("reference", "sequential", "communication", "balanced")
+    }
     uses_event_time: ClassVar[bool] = True
 
     State: ClassVar[Any]

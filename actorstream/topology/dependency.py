@@ -59,7 +59,7 @@ class DependencyPlan(msgspec.Struct, kw_only=True, frozen=True):
 
     actor: str
     optimizer: str
-    """How it was found: communication, balanced, sequential, or the file it was read from."""
+    """How it was found: communication, balanced, sequential, reference, or the file it was read from."""
     streams: list[PlannedStream]
     """By rank of their input, then by origin."""
     tags: list[PlannedTag]

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from actorstream.errors import Problem
     from actorstream.topology.graph import GraphActor
 
-PLANS = ("communication", "balanced", "sequential")
+PLANS = ("communication", "balanced", "sequential", "reference")
 KEYS = ("plan", "plan_workers")
 """Keys that are reserved in a program's table, besides those of every actor."""
 ROUTE = "tag"

@@ -9,9 +9,12 @@ from typing import Any
 
 import pytest
 
+from actorstream.dgs import Program
 from actorstream.errors import ConfigurationError
+from actorstream.events.batch import Batch
 from actorstream.launch.run import run_job
 from actorstream.runtime.compile import compile_job
+from actorstream.testing import NotTheSame, verify
 from actorstream.topology.builder import Topology
 from actorstream.topology.load import load_deploy
 from tests.integration.processes import launched
@@ -30,7 +33,7 @@ STREAMS = value_streams(random.Random(8), 2, 800, 12)
 EXPECTED = sequential(ValueBarrier(), STREAMS)
 
 
-def topology(plan: str) -> Topology:
+def topology(plan: str, cls: type[Program] = ValueBarrier) -> Topology:
     found = Topology("sums")
     barriers = found.actor("barriers", "memory-source", items=STREAMS["barriers"][0], event=Barrier)
     values = found.actor(
@@ -41,12 +44,12 @@ def topology(plan: str) -> Topology:
         replicas=2,
     )
     inputs = [{"from": each.source, "order": "dependency"} for each in (barriers, values)]
-    found.actor("sum", ValueBarrier, inputs, plan=plan)
+    found.actor("sum", cls, inputs, plan=plan)
     found.actor("out", "memory-sink", ["sum"])
     return found
 
 
-@pytest.mark.parametrize("plan", ["sequential", "balanced", "communication"])
+@pytest.mark.parametrize("plan", ["reference", "sequential", "balanced", "communication"])
 @pytest.mark.parametrize(("transport", "workers"), [("local", 1), ("local", 2), ("shm", 2), ("shm", 4)])
 def test_a_topology_with_a_program_runs_on_any_plan(transport: str, workers: int, plan: str) -> None:
     result = topology(plan).run(transport=transport, workers=workers, batch_size=100)
@@ -54,6 +57,21 @@ def test_a_topology_with_a_program_runs_on_any_plan(transport: str, workers: int
     assert sum(each["in"] for each in result.report["actors"]["sum"]) == sum(
         len(events) for parts in STREAMS.values() for events in parts
     )
+
+
+class Lies(ValueBarrier):
+    """Its `update_batch` does not do what `update` does."""
+
+    def update_batch(self, state: Any, batch: Batch, tag: Any) -> Any:
+        return NotImplemented if tag.name == "barrier" else None
+
+
+def test_the_reference_calls_update_alone_and_verify_holds_batches_to_it() -> None:
+    assert topology("reference", Lies).run(batch_size=100)["out"] == EXPECTED
+    plans = {"actors.sum.plan": ["reference", "sequential"]}
+    with pytest.raises(NotTheSame, match="plan"):
+        verify(lambda: topology("sequential", Lies), vary=plans, workers=[1], runs=3)
+    assert verify(lambda: topology("sequential"), vary=plans, workers=[1], runs=3).same
 
 
 def test_an_actor_behind_a_program_may_have_a_replica_beside_each_worker_of_its_plan(tmp_path: Path) -> None:

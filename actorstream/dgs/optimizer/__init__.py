@@ -6,5 +6,6 @@ OPTIMIZERS: dict[str, str] = {
     "communication": "actorstream.dgs.optimizer.communication:communication",
     "balanced": "actorstream.dgs.optimizer.balanced:balanced",
     "sequential": "actorstream.dgs.optimizer.sequential:sequential",
+    "reference": "actorstream.dgs.optimizer.sequential:sequential",
 }
 """`plan = "..."` of a program's actor -> function."""

@@ -59,6 +59,8 @@ class ProgramCalls:
         self._tags: list[Tag] = [each.tag for each in deployment.tags]
         self._ticks = {number for number, each in enumerate(deployment.tags) if each in deployment.ticks}
         self._batch: Callable[..., Any] | None = getattr(program, "update_batch", None)
+        if deployment.planned.optimizer == "reference":
+            self._batch = None
         self._declined: set[int] = set()
         """Tags of which `update_batch` has left a slice to `update`: single events of these go there at once."""
         self._update: Callable[..., Any] = program.update
