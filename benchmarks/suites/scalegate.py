@@ -51,7 +51,7 @@ def suite(settings: Settings) -> Suite:
     seconds = 0.2 if settings.quick else 0.5
     for route, (sources, readers) in product(ROUTES, product((2, 4), (2, 4))):
         run = partial(
-            job.call, "benchmarks.linear_road:read_in_order", route, injectors=sources, readers=readers
+            job.call, "benchmarks.linear_road:read_in_order", route=route, injectors=sources, readers=readers
         )
         name = f"{ROUTES[route].case}-{sources}-{readers}"
         probes += [
