@@ -20,6 +20,7 @@ from benchmarks.linear_road import (
     Injector,
     figures,
     play,
+    read_in_order,
     topology,
     traffic,
 )
@@ -53,6 +54,11 @@ def test_injectors_deal_all_rows_in_the_order_of_their_time(positions: bool) -> 
         assert all((np.diff(part["time"]) >= 0).all() for part in parts)
         assert set(np.diff([len(part["vid"]) for part in parts])) <= {0, -1}
     assert (whole["time"][0], whole["time"][-1]) == (0, KEPT - 1)
+
+
+@pytest.mark.parametrize(("route", "merge"), [("broadcast", "shared"), ("key", "gate"), ("key", "channel")])
+def test_readers_in_one_process_get_all_rows_that_were_dealt_to_them(route: str, merge: str) -> None:
+    assert read_in_order(route=route, merge=merge, injectors=2, readers=2, seconds=0.01) > 0
 
 
 def test_an_injector_goes_on_in_time_when_its_rows_come_again(tmp_path: Path) -> None:
