@@ -47,6 +47,7 @@ class Aggregate(Actor):
     key. first and last go by event time where rows have one. Late rows go to the output `late`.
     """
 
+    one_stream: ClassVar[bool] = True
     lends_baton: ClassVar[bool] = False
 
     def __init__(

@@ -52,6 +52,7 @@ class Top(Actor):
     which came first. The rows of a window carry `window_start` and `window_end` before their fields.
     """
 
+    one_stream: ClassVar[bool] = True
     stateless: ClassVar[bool] = True  # what a batch that raises has brought is not kept
     lends_baton: ClassVar[bool] = False
 
