@@ -201,7 +201,12 @@ class _Region:
             said = " and ".join(f"{edge.source!r} in {unit}" for unit, edge in units.items())
             message = f"the inputs of {name!r} have event times in different units: {said}"
             found.append(
-                (self.asked[edges[0].index], message, "one time_unit", "convert one of them with `map`")
+                (
+                    self.asked[edges[0].index],
+                    message,
+                    "one time_unit",
+                    "an actor of yours whose output class has the other __time_unit__ converts one of them",
+                )
             )
 
     # -- what rows carry
