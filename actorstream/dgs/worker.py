@@ -338,6 +338,11 @@ class WorkerProtocol:
 
     # -- looking at it
 
+    @property
+    def speaks(self) -> bool:
+        """Whether it has something to say to a neighbour."""
+        return bool(self.to_parent) or any(self.to_children)
+
     def states(self) -> Iterator[tuple[int, Any]]:
         """The states that are in its hands: (-1, that of all it handles), or (which child, that of all the child does).
 

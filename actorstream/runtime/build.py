@@ -14,6 +14,7 @@ from actorstream.ordering import ORDERINGS
 from actorstream.ordering.serial import SerialGate
 from actorstream.runtime.channels import open_channels
 from actorstream.runtime.dependency.build import ProgramBuilder
+from actorstream.runtime.dependency.causal import causal_lane, causal_order, is_causal
 from actorstream.runtime.dependency.output import TagLane
 from actorstream.runtime.dependency.replica import ProgramReplica
 from actorstream.runtime.direct_edge import DirectEdge, takes_events
@@ -185,12 +186,12 @@ class _Builder:
         timed = timed_unit(self.worker, head, links, *ways, kinds)
         if timed is not None:
             timed.follow_frontier = True
-            for link in links:
-                self.worker.by_bit[link.channel.receive_bit] = timed
+            self.worker.by_bit.update((link.channel.receive_bit, timed) for link in links)
             return timed
         lanes = [self._in_lane(index, link) for index, link in enumerate(links)]
         orders = {link.edge.order for link in links} - {"serial"}
-        gate = _load(ORDERINGS[orders.pop() if len(orders) == 1 else "none"])(lanes)
+        causal = causal_order(job, node.inputs)
+        gate = (causal or _load(ORDERINGS[orders.pop() if len(orders) == 1 else "none"]))(lanes)
         unit: OperatorUnit | None = self._serial_unit(head, links, PooledSerialUnit if limit else SerialUnit)
         if unit is None and limit:
             make, worker = job.graph.actors, cast("ScheduledWorker", self.worker)
@@ -206,8 +207,7 @@ class _Builder:
         idle = [lane for lane in lanes if isinstance(lane, IdleInLane)]
         if unit.in_lanes is lanes and idle and len(idle) == len(lanes):  # serial input has its time in band
             unit.idleness = Idleness(unit, idle)
-        for link in links:
-            self.worker.by_bit[link.channel.receive_bit] = unit
+        self.worker.by_bit.update((link.channel.receive_bit, unit) for link in links)
         return unit
 
     def _serial_unit(self, head: Replica, links: list[Link], kind: type[SerialUnit]) -> SerialUnit | None:
@@ -313,8 +313,7 @@ class _Builder:
             links = [link for link in job.links if link.edge is edge and link.producer == planned.id]
             links = feeds(links, self.gates)
             lanes = [self._lane(link, replica, unit) for link in links]
-            for link in links:
-                self.worker.by_bit[link.channel.send_bit] = unit
+            self.worker.by_bit.update((link.channel.send_bit, unit) for link in links)
             replica.arena = replica.arena or next(
                 (lane.arena for lane in lanes if lane.arena is not None), None
             )
@@ -347,6 +346,8 @@ class _Builder:
             kind = partial(SerialLane, numbering=self._numbering(unit, point))
         elif link.edge.consumer in self.programs:
             kind = TagLane
+        elif is_causal(self.job, link.edge):
+            kind = causal_lane(replica)
         lane: OutLane = kind(
             channel,
             arena,
@@ -367,7 +368,8 @@ class _Builder:
     def _row_format(self, link: Link) -> RowFormat | None:
         """How a single event travels by itself on a channel."""
         transport = self.worker.transport
-        if not link.remote or transport is None or link.edge.index in self.job.serial.edges:
+        numbered = link.edge.index in self.job.serial.edges or is_causal(self.job, link.edge)
+        if not link.remote or transport is None or numbered:
             return None
         return row_format(self.job.wires[link.edge.index], link.edge.order, transport.row_bytes)
 

@@ -222,7 +222,7 @@ class ProgramBuilder:
                     "processes need it; allowed: local, shm",
                 )
             each = here[link.sender]
-            sender = TreeSender(self.senders[channel.id], arena, Codec(Any, where))
+            sender = TreeSender(self.senders[channel.id], arena, Codec(Any, where, unit.clock))
             if goes_up:
                 each.up = sender
             else:
@@ -232,7 +232,9 @@ class ProgramBuilder:
             each = here[link.receiver]
             state = self.deployment.state_class(link.sender if goes_up else link.receiver)
             child = tree.children(link.receiver).index(link.sender) if goes_up else -1
-            each.receivers.append((TreeReceiver(self.receivers[channel.id], Codec(state, where)), child))
+            each.receivers.append(
+                (TreeReceiver(self.receivers[channel.id], Codec(state, where, unit.clock)), child)
+            )
             self.worker.by_bit[channel.receive_bit] = unit
 
     # -- the way to them

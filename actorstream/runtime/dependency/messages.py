@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 import numpy as np
@@ -11,6 +11,9 @@ import numpy as np
 from actorstream.dgs.messages import Promise, Request, StateDown, StateUp
 from actorstream.dgs.state_bytes import NUMBERS, is_array, packed, read_array, written_array
 from actorstream.errors import DataError
+
+if TYPE_CHECKING:
+    from actorstream.runtime.dependency.causal import Clock
 
 
 class Mark(NamedTuple):
@@ -60,12 +63,13 @@ class Codec:
     Args:
         state: class of the states that come in.
         where: "ACTOR, wN", for errors.
+        clock: its time goes with each state, and it hears the time of each that comes.
     """
 
-    def __init__(self, state: Any, where: str) -> None:
-        self.where = where
+    def __init__(self, state: Any, where: str, clock: Clock) -> None:
+        self.where, self.clock = where, clock
         self._name = getattr(state, "__name__", str(state))
-        fields = [("number", int), ("state", state)]
+        fields = [("number", int), ("time", int), ("state", state)]
         self._up = msgspec.defstruct("_Up", fields, array_like=True, tag=UP)
         down = msgspec.defstruct("_Down", fields, array_like=True, tag=DOWN)
         messages = list[_Promise | _Request | _Mark | self._up | down]  # type: ignore[name-defined, valid-type]
@@ -84,7 +88,7 @@ class Codec:
         for message in messages:
             kind = type(message)
             if kind is StateUp:
-                parts.append((UP, message.covered, message.state))
+                parts.append((UP, message.covered, self.clock.now, message.state))
             elif kind is Promise:
                 parts.append((PROMISE, message.tag, message.bound, message.place))
             elif kind is Request:
@@ -96,7 +100,7 @@ class Codec:
             elif kind is Mark:
                 parts.append((MARK, message.barrier))
             else:
-                parts.append((DOWN, message.done, message.state))
+                parts.append((DOWN, message.done, self.clock.now, message.state))
         return packed(parts, self.where, self._encoder)
 
     def _write(self, value: Any) -> Any:
@@ -134,6 +138,7 @@ class Codec:
     def _message(self, said: Any) -> Message:
         kind = type(said)
         if kind is self._up:
+            self.clock.heard(said.time)
             return StateUp(said.state, said.number)
         if kind is _Promise:
             return Promise(said.tag, said.bound, said.place)
@@ -145,4 +150,5 @@ class Codec:
             )
         if kind is _Mark:
             return Mark(said.barrier)
+        self.clock.heard(said.time)
         return StateDown(said.state, said.number)

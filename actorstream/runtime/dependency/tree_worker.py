@@ -11,6 +11,7 @@ if TYPE_CHECKING:
 
     from actorstream.dgs.ticks import Ticks
     from actorstream.dgs.worker import WorkerProtocol
+    from actorstream.runtime.dependency.causal import CausalLane
     from actorstream.runtime.dependency.compile import StreamWords
     from actorstream.runtime.dependency.lanes import TagLane
     from actorstream.runtime.dependency.links import TreeReceiver, TreeSender
@@ -44,8 +45,17 @@ class TreeWorker:
         """Where it hears how far each stream is, if it is responsible for ticks."""
         self.sources: list[SourceUnit] = []
         """Those in this process that bring its rows."""
+        self.outputs: list[CausalLane] = []
+        """Where its outputs go with those of others."""
         self.queued = False
         self.promised = FRONTIER_MIN
+
+    def put_out(self) -> bool:
+        """Hands over what it has put out, where that must be before anything is said about its state; whether there was room
+        for all of it."""
+        self.replica.hand_on()
+        cleared = [lane.clear() for lane in self.outputs]
+        return all(cleared)
 
     def senders(self) -> list[TreeSender]:
         return [each for each in (self.up, *self.down) if each is not None]

@@ -15,6 +15,7 @@ from actorstream.dgs.messages import Promise, Request
 from actorstream.dgs.tagging import Tick
 from actorstream.events.batch import Batch
 from actorstream.metrics.counters import Counter
+from actorstream.runtime.dependency.causal import Clock
 from actorstream.runtime.dependency.lanes import DATA, Held
 from actorstream.runtime.dependency.messages import Mark
 from actorstream.runtime.unit import Status, Unit
@@ -59,6 +60,9 @@ class ProgramUnit(Unit):
         """By which way a source has left an event for `take_event`."""
         self.cuts: Cuts | None = None
         """Of checkpoints; set before the first turn."""
+        self.clock = Clock()
+        self._held: list[TreeWorker] = []
+        """Workers that may say nothing before there is room for their outputs."""
         self._asks = False
         """Whether a child in another process was spoken to in this turn."""
         self._watched: tuple[TreeWorker, TreeReceiver, int] | None = None
@@ -111,6 +115,10 @@ class ProgramUnit(Unit):
 
     def _go_on(self, deadline: int) -> Status:
         """What follows from what was taken in."""
+        if self._held:
+            held, self._held = self._held, []
+            for each in held:
+                self._deliver(each, False)
         more = self._run(deadline)
         if not more and self._watched is not None and self._hear_soon(*self._watched):
             more = self._run(deadline)
@@ -131,7 +139,7 @@ class ProgramUnit(Unit):
             return Status.READY
         if self.blocked:
             return Status.BLOCKED
-        if sent and all(each.protocol.done and _drained(each) for each in self.workers):
+        if sent and not self._held and all(each.protocol.done and _drained(each) for each in self.workers):
             return self.spawn(self.finish())
         return Status.IDLE
 
@@ -271,6 +279,11 @@ class ProgramUnit(Unit):
     def _deliver(self, each: TreeWorker, more: bool) -> None:
         """Hands on what a worker has said; `more`: it will go on at once."""
         protocol = each.protocol
+        if each.outputs and protocol.speaks:
+            if not each.put_out():
+                self._held.append(each)
+                return
+            self.clock.now += 1
         if protocol.to_parent:
             if each.up is not None:
                 if protocol.adds and more:

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from actorstream.dgs.messages import Promise, StateUp
+from actorstream.runtime.dependency.causal import Clock
 from actorstream.runtime.dependency.links import SHORT, TreeReceiver, TreeSender
 from actorstream.runtime.dependency.messages import APART, Codec
 from actorstream.transports.base import Channel
@@ -32,8 +33,8 @@ def link() -> Iterator[tuple[TreeSender, TreeReceiver]]:
     above, below = ShmTransport(fabric, 0), ShmTransport(fabric, 1)
     out, into = above.sender(CHANNEL), below.receiver(CHANNEL)
     assert above.arena is not None
-    sender = TreeSender(out, above.arena, Codec(Any, "program, w1"))
-    receiver = TreeReceiver(into, Codec(State, "program, w1"))
+    sender = TreeSender(out, above.arena, Codec(Any, "program, w1", Clock()))
+    receiver = TreeReceiver(into, Codec(State, "program, w1", Clock()))
     yield sender, receiver
     into.close()
     out.close()

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from actorstream.dgs.mailbox import ENDED
 from actorstream.dgs.messages import Promise, Request, StateDown, StateUp
 from actorstream.errors import DataError
+from actorstream.runtime.dependency.causal import Clock
 from actorstream.runtime.dependency.messages import APART, Codec
 
 
@@ -31,7 +32,7 @@ class Plain:
 
 
 def there_and_back(state: Any, *messages: Any) -> list[Any]:
-    codec = Codec(state, "program, w2")
+    codec = Codec(state, "program, w2", Clock())
     return codec.decode(codec.encode(messages))
 
 
@@ -63,7 +64,7 @@ def test_arrays_in_states_travel_with_type_and_shape_and_can_be_written() -> Non
 
 
 def test_large_arrays_may_be_annotated_with_their_type() -> None:
-    codec = Codec(Typed, "program, w2")
+    codec = Codec(Typed, "program, w2", Clock())
     large = np.arange(APART)
     data = codec.encode([StateUp(Typed(large), 1)])
     beside = np.zeros(codec.room, np.uint8)
@@ -75,8 +76,8 @@ def test_large_arrays_may_be_annotated_with_their_type() -> None:
 
 def test_a_state_that_cannot_travel_is_named() -> None:
     with pytest.raises(DataError, match="program, w2: a state cannot travel to another process"):
-        Codec(Any, "program, w2").encode([StateUp(object(), 1)])
-    codec = Codec(State, "program, w2")
+        Codec(Any, "program, w2", Clock()).encode([StateUp(object(), 1)])
+    codec = Codec(State, "program, w2", Clock())
     with pytest.raises(DataError, match="is no State"):
         codec.decode(codec.encode([StateUp({"counts": "many"}, 1)]))
 
