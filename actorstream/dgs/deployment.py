@@ -20,6 +20,7 @@ from actorstream.topology.dependency import DependencyPlan, PlannedStream, Plann
 from actorstream.topology.graph import fingerprint
 
 FEW = 4
+"""Most names that a description of a program lists."""
 TICKS = -1
 """The rank of what is on no stream: before all streams."""
 
