@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from actorstream.actors.actor import Actor, _event_in
+from actorstream.dgs.optimizer import OPTIMIZERS
 from actorstream.dgs.states import Fork, Handles, StateTypes, everything
 from actorstream.dgs.tagging import Every, Tagging, tagging_of
 from actorstream.dgs.tags import Tag
@@ -78,8 +79,9 @@ class Program(Actor):
     """
 
     program: ClassVar[bool] = True
+    plans: ClassVar[tuple[str, ...]] = tuple(OPTIMIZERS)
     varied: ClassVar[dict[str, tuple[Any, ...]]] = {
-        "plan": ("reference", "sequential", "communication", "balanced")
+        "plan": ("reference", *(name for name in OPTIMIZERS if name != "reference"))
     }
     uses_event_time: ClassVar[bool] = True
 

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from actorstream.connectors.survey import ROWS, Survey, is_at_rest, survey
+from actorstream.dgs.optimizer import OPTIMIZERS
 from actorstream.dgs.planning import plan_program
 from actorstream.dgs.program import Program
 from actorstream.dgs.tagging import Tagging
@@ -20,7 +21,6 @@ from actorstream.dgs.tags import Tag
 from actorstream.dgs.tree import TreeNode, read_tree
 from actorstream.errors import ConfigurationError, Problem
 from actorstream.topology.dependency import DependencyPlan, PlannedStream, Planning
-from actorstream.topology.programs import PLANS
 
 if TYPE_CHECKING:
     from actorstream.placement.base import Assignment
@@ -166,7 +166,7 @@ class _Input:
 
 def _read_file(planning: Planning) -> TreeNode | None:
     """The tree in the file that `plan` names; None: it names an optimizer."""
-    if planning.plan in PLANS:
+    if planning.plan in OPTIMIZERS:
         return None
     file = Path(planning.plan)
     try:

@@ -1,10 +1,10 @@
-"""Is a program's table right, and what it reads? The keys that only a `dgs.Program` has, and `order = "dependency"`. Pure;
-what a program itself says is asked through its class.
+"""Is a program's table right, and what it reads? The keys that only a `dgs.Program` has, and `order = "dependency"`. What a
+program itself says is asked through its class; of files it is only looked whether they are there.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from actorstream.errors import Problem
     from actorstream.topology.graph import GraphActor
 
-PLANS = ("communication", "balanced", "sequential", "reference")
 KEYS = ("plan", "plan_workers")
 """Keys that are reserved in a program's table, besides those of every actor."""
 ROUTE = "tag"
@@ -41,13 +40,18 @@ def take_planning(
     path = ("actors", actor.name)
     own = {key: value for key, value in actor.keys.items() if key not in KEYS}
     plan, workers = actor.keys.get("plan", "communication"), actor.keys.get("plan_workers", "auto")
-    if not isinstance(plan, str) or not (plan in PLANS or plan.endswith(FILES)):
-        allowed = f"{', '.join(PLANS)}, or a file with a tree (.toml, .json)"
-        hint = did_you_mean(plan, PLANS) if isinstance(plan, str) else ""
+    names: Collection[str] = cls.plans  # type: ignore[attr-defined]
+    if not isinstance(plan, str) or not (plan in names or plan.endswith(FILES)):
+        allowed = f"{', '.join(names)}, or a file with a tree (.toml, .json)"
+        hint = did_you_mean(plan, names) if isinstance(plan, str) else ""
         problems.append(written.problem((*path, "plan"), f"is {shown(plan)}", allowed, hint))
         plan = "communication"
-    elif plan not in PLANS:
-        plan = str(written.base((*path, "plan")) / plan)
+    elif plan not in names:
+        file = written.base((*path, "plan")) / plan
+        if not file.is_file():
+            allowed = f"{', '.join(names)}, or a file with a tree, which `actorstream plan --json` prints under trees"
+            problems.append(written.problem((*path, "plan"), f"there is no file {str(file)!r}", allowed))
+        plan = str(file)
     if workers == "auto":
         workers = None
     elif isinstance(workers, bool) or not isinstance(workers, int) or not 1 <= workers <= 4096:

@@ -8,4 +8,6 @@ OPTIMIZERS: dict[str, str] = {
     "sequential": "actorstream.dgs.optimizer.sequential:sequential",
     "reference": "actorstream.dgs.optimizer.sequential:sequential",
 }
-"""`plan = "..."` of a program's actor -> function."""
+"""`plan = "..."` of a program's actor -> function, an `Optimizer` of `optimizer/base.py`. No other list names them: the
+checks of a topology and `actorstream verify` take what is here. `reference` plans as `sequential`, and is worked on by
+`update` alone."""

@@ -11,6 +11,7 @@ import pytest
 from actorstream import Event, EventTime
 from actorstream.connectors.memory import MemorySink, MemorySource
 from actorstream.dgs import Program, Tag, Tags, by, keyed
+from actorstream.dgs.optimizer import OPTIMIZERS
 from actorstream.errors import ConfigurationError
 from actorstream.operators.filter import Filter
 from actorstream.runtime.compile import available
@@ -145,8 +146,21 @@ def test_a_source_of_a_program_has_no_idle_timeout(tmp_path: Path) -> None:
 
 
 def test_a_file_with_a_tree_lies_beside_the_topology(tmp_path: Path) -> None:
-    planning = read(tmp_path, topology(more='plan = "trees/mine.toml"')).actors["sum"].planning
-    assert planning is not None and Path(planning.plan) == tmp_path / "trees" / "mine.toml"
+    text, tree = topology(more='plan = "trees/mine.toml"'), tmp_path / "trees" / "mine.toml"
+    [found] = problems(tmp_path, text)
+    assert found == f"actors.sum.plan: there is no file {str(tree)!r}"
+    tree.parent.mkdir()
+    tree.touch()
+    planning = read(tmp_path, text).actors["sum"].planning
+    assert planning is not None and Path(planning.plan) == tree
+
+
+def test_every_optimizer_of_the_table_can_be_named_and_is_tried_by_verify(tmp_path: Path) -> None:
+    for name in OPTIMIZERS:
+        assert read(tmp_path, topology(more=f'plan = "{name}"')).actors["sum"].planning == Planning(name)
+    assert set(Program.varied["plan"]) == set(OPTIMIZERS) and Program.varied["plan"][0] == "reference"
+    [found] = problems(tmp_path, topology(more='plan = "balancd"'))
+    assert found == "actors.sum.plan: is 'balancd'"
 
 
 @pytest.mark.parametrize(
