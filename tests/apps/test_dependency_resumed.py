@@ -16,6 +16,8 @@ from actorstream.launch.launcher import Launcher
 from actorstream.launch.resume import restore_job
 from actorstream.launch.run import run_job
 from actorstream.runtime.compile import read_job
+from apps.keyed_counters import reference as keyed_counters
+from apps.outlier_detection import reference as outlier_detection
 from apps.page_view_join import reference as page_view_join
 from apps.rule_fraud import reference as rule_fraud
 from apps.value_barrier import reference as value_barrier
@@ -23,7 +25,7 @@ from tests.apps.dependency import APPS, ROOT, as_csv, rows_of
 from tests.integration.processes import kill_one, launched
 
 RATE = 4_000
-"""Rows a second of the greatest input: two to three seconds of each app."""
+"""Rows a second of the greatest input: two to three seconds of most apps."""
 PLANS = ("communication", "balanced", "sequential")
 
 
@@ -51,6 +53,19 @@ def _joined() -> dict[str, list[str]]:
     }
 
 
+def _reads() -> dict[str, list[str]]:
+    files = sorted((APPS / "keyed_counters" / "data" / "events").iterdir())
+    rows = keyed_counters.reads(row for path in files for row in rows_of(path))
+    return {"reads": by_key(as_csv(keyed_counters.COLUMNS, rows, ordered=True))}
+
+
+def _outliers() -> dict[str, list[str]]:
+    data = APPS / "outlier_detection" / "data"
+    checks = [int(row["ts"]) for row in rows_of(data / "checks.csv")]
+    rows = outlier_detection.detect(outlier_detection.read(data / "connections.csv.gz"), checks)
+    return {"outliers": as_csv(outlier_detection.COLUMNS, rows, ordered=True)}
+
+
 @dataclass(frozen=True)
 class App:
     """An app on its data: its program, its greatest input, and its outputs."""
@@ -60,6 +75,10 @@ class App:
     sinks: tuple[str, ...]
     unordered: tuple[str, ...] = ()
     """Sinks that several workers of a plan write to; the others' rows have an order."""
+    keyed: tuple[str, ...] = ()
+    """Those of which the rows of each value of the first column have one."""
+    topology: str = "topology.toml"
+    rate: int = RATE
     reference: Callable[[], dict[str, list[str]]] = field(default=dict)
     """What its files have, where the reference gives that to the last digit."""
 
@@ -72,12 +91,21 @@ CASES = {
     "page_view_join": App(
         "join", "views", ("joined", "replaced"), unordered=("joined", "replaced"), reference=_joined
     ),
+    "keyed_counters": App("count", "events", ("reads",), keyed=("reads",), reference=_reads),
+    "outlier_detection": App(
+        "detect", "connections", ("outliers",), topology="checks.toml", rate=1000, reference=_outliers
+    ),
     "smart_home": App("average", "measurements", ("house", "household", "plug", "predictions")),
 }
 
 
+def by_key(lines: list[str]) -> list[str]:
+    """Lines behind the first sorted by their first column, those of each of its values in their order."""
+    return [lines[0], *sorted(lines[1:], key=lambda line: line.split(",")[0])]
+
+
 def topology(app: str) -> Path:
-    return APPS / app / "topology.toml"
+    return APPS / app / CASES[app].topology
 
 
 def sets(app: str, out: Path) -> list[str]:
@@ -102,10 +130,11 @@ def another(app: str, chance: random.Random) -> list[str]:
 
 def written(app: str, out: Path) -> dict[str, list[str]]:
     """Sink -> the lines of its file; sorted behind the first where no order is defined."""
-    found = {}
-    for sink in CASES[app].sinks:
-        lines = (out / f"{sink}.csv").read_text().splitlines()
-        found[sink] = [lines[0], *sorted(lines[1:])] if sink in CASES[app].unordered else lines
+    found = {sink: (out / f"{sink}.csv").read_text().splitlines() for sink in CASES[app].sinks}
+    for sink in CASES[app].unordered:
+        found[sink] = [found[sink][0], *sorted(found[sink][1:])]
+    for sink in CASES[app].keyed:
+        found[sink] = by_key(found[sink])
     return found
 
 
@@ -130,7 +159,7 @@ def test_an_app_that_is_killed_twice_and_goes_on_leaves_what_an_undisturbed_run_
 ) -> None:
     expected, deploy, chance = undisturbed(app, tmp_path), deployment(tmp_path), random.Random(app)
     out = tmp_path / "out"
-    rate, kills = float(RATE), 0
+    rate, kills = float(CASES[app].rate), 0
     while kills < 2:
 
         def kill(launcher: Launcher, kills: int = kills) -> None:
@@ -171,7 +200,7 @@ def test_fifty_kills_of_an_app_at_random_moments_leave_what_an_undisturbed_run_d
 
     kills = ended = 0
     while kills < 50:
-        with launched(ROOT, *command, *options(*slow(app, RATE))) as launch:
+        with launched(ROOT, *command, *options(*slow(app, CASES[app].rate))) as launch:
             kills += kill_one(launch, chance, 2.5)
         done = CheckpointStore(str(store)).latest() if store.is_dir() else None
         if (done is not None and done.ended) or kills == 50:
