@@ -129,6 +129,27 @@ class Deployment:
         """By which states that come to a worker, or that its children send to it, are decoded."""
         return self.program.state_class(self.tree.worker(worker).state)
 
+    # -- outputs ---------------------------------------------------------------------------------------------------------
+
+    @cached_property
+    def output_groups(self) -> tuple[frozenset[int], ...]:
+        """The workers whose outputs have an order among each other, together: those that put something out for events
+        that depend on each other, directly or through others. Only groups of several; the outputs of any other worker,
+        and of different groups, come as they come. Additive events put nothing out; `end` comes behind all."""
+        found = [
+            {self.responsible[tag] for tag in tags if not self.program.adds(tag.tag)}
+            for tags in self.dependence.components(self.tags)
+        ]
+        if hasattr(self.program, "end"):
+            found.append({1}.union(*found))
+        groups: list[set[int]] = []
+        for each in found:
+            for other in [other for other in groups if other & each]:
+                groups.remove(other)
+                each |= other
+            groups.append(each)
+        return tuple(frozenset(each) for each in groups if len(each) > 1)
+
     # -- checkpoints -----------------------------------------------------------------------------------------------------
 
     def says(self) -> dict[str, list[str]]:

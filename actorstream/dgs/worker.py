@@ -339,9 +339,15 @@ class WorkerProtocol:
     # -- looking at it
 
     @property
-    def speaks(self) -> bool:
-        """Whether it has something to say to a neighbour."""
-        return bool(self.to_parent) or any(self.to_children)
+    def gives(self) -> bool:
+        """Whether something that it has to say to a neighbour is a state."""
+        if self.to_parent:
+            return True
+        for messages in self.to_children:
+            for message in messages:
+                if type(message) is StateDown:
+                    return True
+        return False
 
     def states(self) -> Iterator[tuple[int, Any]]:
         """The states that are in its hands: (-1, that of all it handles), or (which child, that of all the child does).

@@ -15,20 +15,19 @@ from actorstream.ordering.base import Gate
 
 
 class CausalOrder(Gate):
-    """Lanes of one group, the workers of one program, go by the clock in `serial` of their heads; groups take turns.
+    """Lanes of one group, workers of one program, go by the clock in `serial` of their heads; groups take turns.
 
     Args:
-        groups: names of inputs whose lanes belong together. Any other lane is a group by itself.
+        groups: indices of lanes that belong together. Any other lane is a group by itself.
     """
 
     name: ClassVar[str] = "causal"
 
-    def __init__(self, lanes: list[Any], groups: Sequence[str]) -> None:
+    def __init__(self, lanes: list[Any], groups: Sequence[Sequence[int]]) -> None:
         super().__init__(lanes)
-        alone = [[lane] for lane in lanes if lane.input not in groups]
-        self._groups = alone + [
-            [lane for lane in lanes if lane.input == name] for name in dict.fromkeys(groups)
-        ]
+        together = {index for group in groups for index in group}
+        alone = [[lane] for index, lane in enumerate(lanes) if index not in together]
+        self._groups = alone + [[lanes[index] for index in group] for group in groups]
         self._turn = 0
 
     def next(self) -> Any | None:

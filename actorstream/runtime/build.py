@@ -190,7 +190,7 @@ class _Builder:
             return timed
         lanes = [self._in_lane(index, link) for index, link in enumerate(links)]
         orders = {link.edge.order for link in links} - {"serial"}
-        causal = causal_order(job, node.inputs)
+        causal = causal_order(job, links)
         gate = (causal or _load(ORDERINGS[orders.pop() if len(orders) == 1 else "none"]))(lanes)
         unit: OperatorUnit | None = self._serial_unit(head, links, PooledSerialUnit if limit else SerialUnit)
         if unit is None and limit:
@@ -346,7 +346,7 @@ class _Builder:
             kind = partial(SerialLane, numbering=self._numbering(unit, point))
         elif link.edge.consumer in self.programs:
             kind = TagLane
-        elif is_causal(self.job, link.edge):
+        elif is_causal(self.job, link):
             kind = causal_lane(replica)
         lane: OutLane = kind(
             channel,
@@ -368,7 +368,7 @@ class _Builder:
     def _row_format(self, link: Link) -> RowFormat | None:
         """How a single event travels by itself on a channel."""
         transport = self.worker.transport
-        numbered = link.edge.index in self.job.serial.edges or is_causal(self.job, link.edge)
+        numbered = link.edge.index in self.job.serial.edges or is_causal(self.job, link)
         if not link.remote or transport is None or numbered:
             return None
         return row_format(self.job.wires[link.edge.index], link.edge.order, transport.row_bytes)

@@ -108,8 +108,8 @@ class Read(Event):
     count: int
 
 
-class KeyedCounters(Program):
-    """Figure 1 of the paper: "i" increments a key's counter, "r" reads and resets it; what is left comes at the end."""
+class Counters(Program):
+    """Figure 1 of the paper: "i" increments a key's counter, "r" reads and resets it."""
 
     class State(msgspec.Struct):
         counts: dict[int, int] = {}
@@ -138,7 +138,11 @@ class KeyedCounters(Program):
             left.counts[key] = left.counts.get(key, 0) + count
         return left
 
-    def end(self, state: State) -> Iterator[Read]:
+
+class KeyedCounters(Counters):
+    """The same; what is left comes at the end."""
+
+    def end(self, state: Counters.State) -> Iterator[Read]:
         for key in sorted(state.counts):
             yield Read(key, -1, -1, state.counts[key])
 
@@ -151,6 +155,19 @@ class Echoes(ValueBarrier):
 
     def update(self, state: Any, event: Value | Barrier, tag: Tag) -> Sum | None:
         return super().update(state, event, tag) or Sum(event.ts, event.value, -1)  # type: ignore[union-attr]
+
+
+class EchoedCounters(Counters):
+    """Each increment comes out, too."""
+
+    def update(self, state: Any, event: Operation, tag: Tag) -> Iterator[Read]:
+        yield from super().update(state, event, tag)
+        if tag.name == "increment":
+            yield Read(event.key, event.ts, event.number, -1)
+
+
+class EndedCounters(EchoedCounters, KeyedCounters):
+    """With what is left at the end."""
 
 
 class Dies(ValueBarrier):

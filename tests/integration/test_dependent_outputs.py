@@ -11,8 +11,11 @@ import pytest
 
 from actorstream.events.event import Event
 from tests.integration.programs import (
+    EchoedCounters,
     Echoes,
+    EndedCounters,
     job_of,
+    operation_streams,
     question,
     random_plan,
     run,
@@ -31,6 +34,11 @@ def between(outputs: list[Event]) -> list[tuple[Any, Counter[Event]]]:
             found.append((output, values))
             values = Counter()
     return [*found, (None, values)]
+
+
+def by_key(outputs: list[Event]) -> dict[int, list[tuple[Any, Counter[Event]]]]:
+    """The same of each key's reads and increments; keys are independent of each other."""
+    return {key: between([each for each in outputs if each.key == key]) for key in range(3)}  # type: ignore[attr-defined]
 
 
 def check(seed: int, transport: str, workers: int, rows: int, **deploy: Any) -> None:
@@ -59,6 +67,26 @@ def test_nor_with_delays_and_checkpoints(seed: int, transport: str, workers: int
     check(seed, transport, workers, 200, batch_size=5, edge_bytes=1, testing=testing, checkpoint=checkpoint)
 
 
+def check_keys(cls: type[EchoedCounters], seed: int, **deploy: Any) -> None:
+    chance = random.Random(seed)
+    streams = operation_streams(chance, 300)
+    plan = random_plan(chance, question(cls(), streams, 4))
+    outputs, expected = run(job_of(cls, streams, plan, **deploy)), sequential(cls(), streams)
+    assert by_key(outputs) == by_key(expected)
+    ends = [each for each in expected if each.number < 0]  # type: ignore[attr-defined]
+    assert outputs[len(outputs) - len(ends) :] == ends
+
+
+@pytest.mark.parametrize("cls", [EchoedCounters, EndedCounters])
+@pytest.mark.parametrize(("transport", "workers"), [("local", 1), ("shm", 3)])
+@pytest.mark.parametrize("seed", range(4))
+def test_nor_where_keys_are_independent_and_the_end_comes_last(
+    cls: type[EchoedCounters], seed: int, transport: str, workers: int
+) -> None:
+    deploy = {"batch_size": (1, 7, 64, 4096)[seed], "edge_bytes": (1, 4 << 20)[seed % 2]}
+    check_keys(cls, seed, transport=transport, workers=workers, **deploy)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(("transport", "workers"), [("local", 1), ("shm", 2), ("shm", 4)])
 @pytest.mark.parametrize("seed", range(60))
@@ -71,3 +99,18 @@ def test_nor_in_many_more_runs(seed: int, transport: str, workers: int) -> None:
     if chance.random() < 0.5:
         deploy["testing"] = {"delay": "1ms", "seed": seed}
     check(seed, transport, workers, chance.choice([40, 400, 2000]), **deploy)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("cls", [EchoedCounters, EndedCounters])
+@pytest.mark.parametrize(("transport", "workers"), [("local", 1), ("shm", 2), ("shm", 4)])
+@pytest.mark.parametrize("seed", range(100, 140))
+def test_nor_by_key_in_many_more(cls: type[EchoedCounters], seed: int, transport: str, workers: int) -> None:
+    chance = random.Random(seed)
+    deploy: dict[str, Any] = {
+        "batch_size": chance.choice([1, 3, 64]),
+        "edge_bytes": chance.choice([1, 4 << 20]),
+    }
+    if chance.random() < 0.5:
+        deploy["testing"] = {"delay": "1ms", "seed": seed}
+    check_keys(cls, seed, transport=transport, workers=workers, **deploy)

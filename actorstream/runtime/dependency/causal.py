@@ -16,7 +16,7 @@ from actorstream.runtime.output import OutLane
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from actorstream.runtime.compile import Job
+    from actorstream.runtime.compile import Job, Link
     from actorstream.runtime.operator_unit import InLane
     from actorstream.runtime.replica import Replica
     from actorstream.topology.graph import Edge
@@ -59,11 +59,25 @@ class CausalLane(OutLane):
         return super()._hand_over(frame)
 
 
-def is_causal(job: Job, edge: Edge) -> bool:
-    """Whether a consumer's replica takes outputs of several workers of a plan."""
+def is_causal(job: Job, link: Link) -> bool:
+    """Whether what goes over a channel has an order with what others bring to the same consumer."""
+    return bool(_group(job, link))
+
+
+def _group(job: Job, link: Link) -> frozenset[int]:
+    """The workers of a plan whose outputs have an order with those of a channel's sender; none: it has no such."""
+    edge = link.edge
+    if edge.static or edge.producer not in job.programs or _beside(job, edge):
+        return frozenset()
+    groups = job.programs[edge.producer].output_groups
+    number = job.plan.replicas[link.producer].index + 1
+    return next((group for group in groups if number in group), frozenset())
+
+
+def _beside(job: Job, edge: Edge) -> bool:
+    """Whether each replica of a consumer takes outputs of one worker only."""
     producer, consumer = job.graph.actors[edge.producer], job.graph.actors[edge.consumer]
-    beside = edge.route == "forward" and consumer.replicas == producer.replicas
-    return edge.producer in job.programs and producer.replicas > 1 and not beside
+    return edge.route == "forward" and consumer.replicas == producer.replicas
 
 
 def causal_lane(replica: Replica) -> Callable[..., CausalLane]:
@@ -78,7 +92,11 @@ def causal_lane(replica: Replica) -> Callable[..., CausalLane]:
     return make
 
 
-def causal_order(job: Job, edges: Sequence[Edge]) -> Callable[[list[InLane]], CausalOrder] | None:
-    """The order of an actor's input that is fed by workers of plans; None: no order is needed."""
-    found = [edge.name for edge in edges if not edge.static and is_causal(job, edge)]
-    return partial(CausalOrder, groups=found) if found else None
+def causal_order(job: Job, links: Sequence[Link]) -> Callable[[list[InLane]], CausalOrder] | None:
+    """The order of the channels of a replica of which some come from workers of plans; None: no order is needed."""
+    groups: dict[tuple[Edge, frozenset[int]], list[int]] = {}
+    for index, link in enumerate(links):
+        group = _group(job, link)
+        if group:
+            groups.setdefault((link.edge, group), []).append(index)
+    return partial(CausalOrder, groups=list(groups.values())) if groups else None

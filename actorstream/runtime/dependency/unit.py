@@ -279,9 +279,10 @@ class ProgramUnit(Unit):
     def _deliver(self, each: TreeWorker, more: bool) -> None:
         """Hands on what a worker has said; `more`: it will go on at once."""
         protocol = each.protocol
-        if each.outputs and protocol.speaks:
+        if each.outputs and protocol.gives:
             if not each.put_out():
-                self._held.append(each)
+                if each not in self._held:
+                    self._held.append(each)
                 return
             self.clock.now += 1
         if protocol.to_parent:

@@ -92,6 +92,32 @@ def test_a_worker_adds_if_all_tags_below_it_do() -> None:
     assert not Deployment(KeyedCounters(), FIGURE_3).adds(3)
 
 
+def test_outputs_have_an_order_among_workers_whose_events_depend_on_each_other() -> None:
+    class Adding(KeyedCounters):
+        additive: ClassVar = ["increment"]
+
+    class Ending(Adding):
+        def end(self, state: object) -> None: ...
+
+    class Free(KeyedCounters):
+        def depends(self, one: Tag, other: Tag) -> bool:
+            return False
+
+    assert Deployment(KeyedCounters(), FIGURE_3).output_groups == ({3, 4, 5},)  # key 1 has one worker
+    assert Deployment(Adding(), FIGURE_3).output_groups == ()  # only reads put something out
+    assert Deployment(Ending(), FIGURE_3).output_groups == ({1, 2, 3},)  # the end is behind all reads
+    assert Deployment(Free(), FIGURE_3).output_groups == ()
+
+
+def test_groups_of_outputs_that_share_a_worker_are_one() -> None:
+    two = planned(
+        PlannedTreeWorker(tags=[1, 4], state="State", children=[2, 3]),
+        PlannedTreeWorker(tags=[0, 2], state="State", parent=1),
+        PlannedTreeWorker(tags=[3], state="State", parent=1),
+    )
+    assert Deployment(KeyedCounters(), two).output_groups == ({1, 2, 3},)
+
+
 def test_a_plan_that_is_not_valid_for_the_program_is_refused() -> None:
     apart = planned(
         PlannedTreeWorker(tags=[2, 3, 4], state="State", children=[2, 3]),

@@ -74,7 +74,7 @@ def made(chance: random.Random) -> World:
 @given(st.integers(0, 1 << 32))
 def test_nothing_goes_before_what_caused_it(seed: int) -> None:
     world = made(random.Random(seed))
-    gate = CausalOrder(list(world.lanes), ["program"])
+    gate = CausalOrder(list(world.lanes), [range(len(world.lanes))])
     taken = [0] * len(world.lanes)
     total = sum(other is None for _, other in world.steps)
     while sum(taken) < total:
@@ -99,7 +99,7 @@ def drained(gate: CausalOrder) -> list[tuple[int, int]]:
 
 
 def test_lanes_of_other_producers_take_turns_with_those_of_a_program() -> None:
-    gate = CausalOrder([lane(0, "p", 5, 9), lane(1, "p", 4, 7), lane(2, "other", 0, 0)], ["p"])
+    gate = CausalOrder([lane(0, "p", 5, 9), lane(1, "p", 4, 7), lane(2, "other", 0, 0)], [[0, 1]])
     found = drained(gate)
     assert [each for each in found if each[0] != 2] == [(1, 4), (0, 5), (1, 7), (0, 9)]
     assert {each[0] for each in found[:2]} == {1, 2}
@@ -108,7 +108,12 @@ def test_lanes_of_other_producers_take_turns_with_those_of_a_program() -> None:
 def test_lanes_that_are_held_or_have_ended_do_not_go() -> None:
     lanes = [lane(0, "p", 1), lane(1, "p", 2), lane(2, "p", 3)]
     lanes[0].held = lanes[1].ended = True
-    gate = CausalOrder(lanes, ["p"])
+    gate = CausalOrder(lanes, [[0, 1, 2]])
     assert drained(gate) == [(2, 3)]
     lanes[0].held = False
     assert drained(gate) == [(0, 1)]
+
+
+def test_groups_of_lanes_do_not_wait_for_each_other() -> None:
+    gate = CausalOrder([lane(0, "p", 5), lane(1, "p", 9), lane(2, "p", 4), lane(3, "p", 8)], [[0, 2], [1, 3]])
+    assert drained(gate) == [(3, 8), (2, 4), (1, 9), (0, 5)]
