@@ -58,6 +58,20 @@ def possible_outputs(spec: ActorSpec, actor: GraphActor) -> set[str] | None:
         return None
 
 
+def told_fields(spec: ActorSpec, actor: GraphActor, output: str) -> Schema | None:
+    """The fields of an output that hang on nothing before the actor: declared in the topology, or by its class alone. For
+    what can be checked although its inputs are not known, since something is wrong there; None: they hang on it."""
+    if actor.outputs:
+        return None
+    try:
+        if output in spec.outputs:
+            return _declared(spec.outputs[output], f"{actor.name}.{output}")
+        kind = actor.cls.output_types(actor.keys, []).get(output)  # type: ignore[attr-defined]
+        return None if kind is None else Schema.of(kind)
+    except Exception:  # it wants to know its inputs, or its keys are wrong, which is reported already
+        return None
+
+
 def _own_since(cls: type, name: str) -> int:
     """How many classes up its bases a class finds the attribute; it must have it."""
     return next(steps for steps, base in enumerate(cls.__mro__) if name in vars(base))

@@ -27,7 +27,7 @@ from actorstream.topology.programs import (
 )
 from actorstream.topology.registry import TypeRegistry
 from actorstream.topology.routes import check_route
-from actorstream.topology.schemas import check_class, output_schemas, possible_outputs
+from actorstream.topology.schemas import check_class, output_schemas, possible_outputs, told_fields
 from actorstream.topology.serial import imply_serial
 from actorstream.topology.spec import ACTOR_NAME, ActorSpec, InputSpec, TopologySpec
 from actorstream.topology.static_inputs import Statics, check_waits, static_inputs
@@ -243,8 +243,11 @@ class _Check:
             route: str = ROUTE
             key: tuple[str, ...] = ()
             if not is_program(actor.cls):
+                fields = schema
+                if fields is None and producer is not None:
+                    fields = told_fields(self.spec.actors[producer.name], producer, each.output)
                 route, key = check_route(
-                    each, producer, actor, schema, path, self.written, self.problems, together
+                    each, producer, actor, fields, path, self.written, self.problems, together
                 )
             known = known and schema is not None
             ends = (self.edges, each.actor, each.output, actor.name, number, each.label)

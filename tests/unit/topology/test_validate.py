@@ -209,6 +209,17 @@ def test_a_key_that_the_schema_lacks_names_the_nearest_field(problems: Problems)
     )
 
 
+def test_a_key_is_looked_up_in_what_a_class_declares_although_its_input_is_wrong(problems: Problems) -> None:
+    text = LINES.replace("path", "pth") + SPLIT.replace('"lines"', '"nobody"')
+    text += actor("c", "counter", 'inputs = [{ from = "split", key = "wrod" }]')
+    found = [text for _, text in problems(text)]
+    assert any("has no field 'wrod'; allowed: ts, word" in text for text in found)
+    assert any("there is no actor 'nobody'" in text for text in found)
+    hangs_on_it = LINES.replace("path", "pth") + actor("p", "passing", 'inputs = ["nobody"]')
+    hangs_on_it += actor("c", "counter", 'inputs = [{ from = "p", key = "wrod" }]')
+    assert not any("wrod" in text for _, text in problems(hangs_on_it))
+
+
 def test_a_cycle_is_named_along_the_flow(problems: Problems) -> None:
     text = LINES + actor("a", "passing", 'inputs = ["lines", "c"]') + actor("b", "passing", 'inputs = ["a"]')
     text += actor("c", "passing", 'inputs = ["b"]')
