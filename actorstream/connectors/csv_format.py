@@ -161,9 +161,8 @@ class CsvFormat:
                 text = str(error)
                 row = _ROW.search(text)
                 if len(part) == 1:
-                    bad.append(
-                        self._bad(block, part[0], records[part[0]], self._column_of(text), self._why(text))
-                    )
+                    column = self._column_of(text)
+                    bad.append(self._bad(block, part[0], records[part[0]], column, self._why(text, column)))
                 elif row is None or "zone offset" in text:
                     parts += [part[len(part) // 2 :], part[: len(part) // 2]]
                 else:
@@ -179,9 +178,12 @@ class CsvFormat:
         found = _COLUMN.search(text)
         return self._columns[int(found[1])] if found else None
 
-    def _why(self, text: str) -> str:
+    def _why(self, text: str, column: str | None) -> str:
+        """What Arrow says, with the type by the name that a schema has for it."""
         found = _WHY.search(text)
-        why = f"{found[2].replace('invalid value ', '')} is not {found[1]}" if found else text
+        kinds = {field.name: field.kind.value for field in self._schema.fields if not field.categories}
+        kind = kinds.get(column or "", found[1] if found else "")
+        why = f"{found[2].replace('invalid value ', '')} is not {kind}" if found else text
         if self._told:
             why += "; the type was told from the first rows, declare it with `schema`"
         return why

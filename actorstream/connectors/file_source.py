@@ -30,18 +30,20 @@ if TYPE_CHECKING:
 
 EVERYTHING = 2**62
 """More records than any file has."""
+GO_ON = 'correct it, or leave such rows out by on_error = "skip" or "dead-letter" at the source'
+"""The next step where a row that does not parse ends the run."""
 
 
 class FileSource(Source):
     """Reads files one after the other, in name order. One file is one partition; its name is its path.
 
     Args:
-        path: a file, a directory, or a glob; `.gz`, `.bz2`, `.zst` and `.lz4` files are decompressed while
-        reading. event: the class of the rows; or
-        schema: field name -> type ("int", "float32", "str?", ...; "?" allows nulls); or neither: the file
-        says it. repeat: how often each file is read, 0: without end. count: rows in all, in the order of
-        the input, whatever
-            the number of replicas; rows that do not parse are counted.
+        path: a file, a directory, or a glob; `.gz`, `.bz2`, `.zst` and `.lz4` files are decompressed while reading.
+        event: the class of the rows; or
+        schema: field name -> type ("int", "float32", "str?", ...; "?" allows nulls); or neither: the file says it.
+        repeat: how often each file is read, 0: without end.
+        count: rows in all, in the order of the input, whatever the number of replicas; rows that do not parse are
+            counted.
     The other keys are those of `Source`.
     """
 
@@ -212,7 +214,7 @@ class FileSource(Source):
 
     def _drop(self, bad: BadRow) -> None:
         if self.on_bad_row == "fail":
-            raise bad.raised(self._name)
+            raise bad._replace(error=f"{bad.error} ({GO_ON})").raised(self._name)
         self.bad_rows += 1
         if self.on_bad_row == "dead-letter" and self._dead is not None:
             self._dead.add(self._name, bad)

@@ -127,6 +127,12 @@ def test_a_value_of_another_type_than_was_told_says_to_declare_it(tmp_path: Path
         rows(file(tmp_path, "a,b\n" + "1,x\n" * 300_000 + "1.5,x\n"))
 
 
+def test_what_is_wrong_is_said_in_the_types_of_schemas_with_what_can_be_done(tmp_path: Path) -> None:
+    path = file(tmp_path, "a,b\n1.5,x\nno,y\n")
+    with pytest.raises(DataError, match=r"line 3, column 'a': 'no' is not float64 \(.*on_error = \"skip\""):
+        rows(path, schema={"a": "float", "b": "str"})
+
+
 def test_a_file_without_a_header_has_the_fields_in_order(tmp_path: Path) -> None:
     path = file(tmp_path, "1,x,more\n2,y,more\n")
     assert rows(path, header=False, schema={"a": "int", "b": "str"}) == [(1, "x"), (2, "y")]
@@ -167,7 +173,7 @@ def test_times_with_and_without_zones_may_be_mixed(tmp_path: Path) -> None:
     source.on_bad_row = "dead-letter"
     assert list(read(source)) == [(datetime(2020, 1, 1, tzinfo=UTC),)] * 400
     dead = source.take_dead()
-    assert dead is not None and "'yesterday' is not timestamp" in dead.column("error").tolist()[0]
+    assert dead is not None and "'yesterday' is not datetime" in dead.column("error").tolist()[0]
 
 
 class Shaped(Event):
