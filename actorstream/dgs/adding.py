@@ -49,11 +49,20 @@ class AddingWorker(WorkerProtocol):
         return True
 
     def from_child(self, child: int, message: StateUp) -> bool:
-        self._parts[child].append(message)
-        asked, covered = self._asked, self._covered
+        asked, covered, part = self._asked, self._covered, self._parts[child]
         done = asked[0].first - asked[0].base if asked else 0
+        if asked and self._phase is HAS and not part and covered[child] <= done:
+            # added while the other child is waited for
+            self._state = self.calls.add(self._state, message.state, child)
+            covered[child] = message.covered
+        else:
+            part.append(message)
         left, right = self._parts
-        return bool((left or covered[0] > done) and (right or covered[1] > done))
+        if not ((left or covered[0] > done) and (right or covered[1] > done)):
+            return False
+        if asked and self._phase is HAS:
+            self._add()
+        return True
 
     def _step(self) -> bool:
         self._ask()

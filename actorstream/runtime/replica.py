@@ -245,6 +245,10 @@ class Replica:
         self.events_out += batch.rows
         if output in self.shared:
             batch.events()
+        self._push(batch, output)
+
+    def _push(self, batch: Batch, output: str) -> None:
+        """Along the edges of an output."""
         try:
             for edge in self.edges[output]:
                 edge.push(batch)

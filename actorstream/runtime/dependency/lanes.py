@@ -29,9 +29,11 @@ class Held:
 
     __slots__ = ("_events", "batch", "kind", "left", "times")
 
-    def __init__(self, kind: int, batch: Batch | None, times: Any = None) -> None:
+    def __init__(
+        self, kind: int, batch: Batch | None, times: Any = None, events: list[Any] | None = None
+    ) -> None:
         self.kind, self.batch, self.times = kind, batch, times
-        self._events: list[Any] | Feed | None = None
+        self._events: list[Any] | Feed | None = events
         self.left = 0 if batch is None else batch.rows
 
     def rows(self, first: int, last: int) -> Batch:
@@ -48,7 +50,7 @@ class Held:
         return events if last - first == len(events) else events[first:last]
 
     def event(self, row: int) -> Any:
-        return self._feed()[row]
+        return (self._events or self._feed())[row]
 
     def _feed(self) -> list[Any] | Feed:
         if self._events is None:

@@ -7,15 +7,25 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from struct import Struct
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from actorstream.dgs.messages import Promise
+from actorstream.dgs.messages import Promise, Request, StateDown, StateUp
 from actorstream.events.jumbo import JumboTuple
-from actorstream.events.row_format import RowFormat
 from actorstream.runtime.dependency.messages import aligned
+from actorstream.runtime.dependency.short_form import (
+    DOWN,
+    FIELDS,
+    FORM,
+    SHORT,
+    STATE,
+    UP,
+    Bytes,
+    OneRequest,
+    OneState,
+    Said,
+)
 from actorstream.transports.base import Frame, FrameKind
 
 if TYPE_CHECKING:
@@ -25,10 +35,6 @@ if TYPE_CHECKING:
     from actorstream.transports.base import Channel, ReceiveChannel, SendChannel
 
 END = int(FrameKind.END)
-SHORT = 70
-"""Bytes of messages that travel in the entry of the ring itself, if all before them were taken: no block, no loan."""
-ROW = f"H{SHORT}s"
-FORM = Struct(f"<{ROW}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +54,11 @@ class TreeSender:
     def __init__(self, channel: SendChannel, arena: Arena, codec: Codec) -> None:
         self.channel, self.arena, self.codec = channel, arena, codec
         self.pending: list[Message] = []
-        self._send_short = channel.rows(ROW)
+        short = (channel.events(form, 0, 0) for form in (Bytes(), OneRequest(), OneState(codec)))
+        self._send_bytes, self._send_request, self._send_state = short
+        """What fits into the entry of the ring goes there, if all before it was taken: no block, no loan."""
+        self._brief = True
+        """Whether no state was too long for that."""
         self._encoded: Frame | None = None
         self._ending = False
 
@@ -65,16 +75,10 @@ class TreeSender:
         """Sends what waits; False: there is no room for all of it, and the doorbell will ring when there is."""
         if self._encoded is None and not self.pending and not self._ending:
             return True
-        if self._encoded is None and self.pending and self._send_short is not None:
+        if self._encoded is None and self.pending:
             messages, self.pending = self.pending, []
-            data = self.codec.encode(messages)
-            if (
-                self.codec.room
-                or len(data) > SHORT
-                or not self._send_short((len(data), data), 0, 0, 0, 0, 0, 0)
-            ):
-                self._encoded = self._frame(messages, data)
-            elif not self._ending:
+            self._say_bytes(messages)
+            if self._encoded is None and not self._ending:
                 return True
         self.channel.poll()
         while (frame := self._encoded or self._next()) is not None:
@@ -86,20 +90,44 @@ class TreeSender:
 
     def hand_over(self, messages: list[Any]) -> None:
         """`say` and `flush`, in one if nothing waits before."""
-        if self.pending or self._encoded is not None or self._ending or self._send_short is None:
+        if self.pending or self._encoded is not None or self._ending:
             self.say(messages)
-        else:
-            data = self.codec.encode(messages)
-            if (
-                not self.codec.room
-                and len(data) <= SHORT
-                and self._send_short((len(data), data), 0, 0, 0, 0, 0, 0)
-            ):
-                messages.clear()
-                return
-            self._encoded = self._frame(messages, data)
+        elif len(messages) == 1 and self._say_one(messages[0]):
             messages.clear()
+            return
+        else:
+            self._say_bytes(messages)
+            messages.clear()
+            if self._encoded is None:
+                return
         self.flush()
+
+    def _say_one(self, message: Any) -> bool:
+        """Sends the only message as it is, if it can go so; False: nothing was changed."""
+        kind = type(message)
+        if kind is Request:
+            send = self._send_request
+            return (
+                send is not None
+                and len(message.times) == 1
+                and message.places is None
+                and send(message, 0, 0)
+            )
+        send = self._send_state
+        if not self._brief or send is None or (kind is not StateUp and kind is not StateDown):
+            return False
+        state, number = message
+        data = self.codec.bytes_of(state)
+        if data is None or len(data) > STATE:
+            self._brief = False
+            return False
+        return send((UP if kind is StateUp else DOWN, number, data), 0, 0)  # type: ignore[arg-type]
+
+    def _say_bytes(self, messages: list[Any]) -> None:
+        """Sends messages in the entry of the ring, or makes a frame of them that is to be sent."""
+        data, send = self.codec.encode(messages), self._send_bytes
+        if send is None or self.codec.room or len(data) > SHORT or not send(data, 0, 0):  # type: ignore[arg-type]
+            self._encoded = self._frame(messages, data)
 
     def _next(self) -> Frame | None:
         if self.pending:
@@ -139,29 +167,17 @@ class TreeSender:
         messages.clear()
 
 
-class _Short(RowFormat):
-    """How a short message lies in the entry of the ring."""
-
-    __slots__ = ()
-
-    def __init__(self) -> None:
-        self.layout, self.plain = ROW, _said
-        self.event = lambda row: _said(*row)
-
-
-def _said(size: int, data: bytes) -> Any:
-    return data[:size]
-
-
 class TreeReceiver:
     """The receiving end. BrokenError from `take`: the sender is lost."""
 
     def __init__(self, channel: ReceiveChannel, codec: Codec) -> None:
         self.channel, self.codec = channel, codec
-        self._take_short = channel.rows(ROW)
-        watch = channel.watch_events(_Short())
+        said = Said(codec)
+        self._said = said.said
+        self._take_short = channel.rows(FIELDS)
+        watch = channel.watch_events(said)
         self.wait = None if watch is None else watch.wait
-        """Waits as `EventWatch.wait` does, and takes a short message: its bytes, for `codec.decode`."""
+        """Waits as `EventWatch.wait` does, and takes what lies in the entry of a ring: messages, as `Said` does."""
         self.ended = False
         self.shares: list[Share] = []
         """Of checkpoints whose mark has not come yet: what comes belongs to them."""
@@ -171,7 +187,7 @@ class TreeReceiver:
         channel, take_short = self.channel, self._take_short
         while True:
             if take_short is not None and (short := take_short()) is not None:
-                yield from self._short(*short[0])
+                yield from self._said(*short[0])
                 continue
             if (frame := channel.peek()) is None:
                 return
@@ -184,7 +200,7 @@ class TreeReceiver:
                 return
             if type(frame.payload) is bytes:  # it has come between the two looks
                 channel.consume()
-                yield from self._short(*FORM.unpack_from(frame.payload))
+                yield from self._said(*FORM.unpack_from(frame.payload))
                 continue
             view = frame.payload.block.view()
             size = int(view[:8].view(np.int64)[0])
@@ -196,7 +212,4 @@ class TreeReceiver:
     def take_one(self) -> Sequence[Message]:
         """What has come in the entry of the ring itself, if that is the first that waits."""
         short = None if self._take_short is None else self._take_short()
-        return () if short is None else self._short(*short[0])
-
-    def _short(self, size: int, data: bytes) -> list[Message]:
-        return self.codec.decode(data[:size])
+        return () if short is None else self._said(*short[0])

@@ -74,6 +74,7 @@ class Codec:
         down = msgspec.defstruct("_Down", fields, array_like=True, tag=DOWN)
         messages = list[_Promise | _Request | _Mark | self._up | down]  # type: ignore[name-defined, valid-type]
         self._decode: Callable[[Any], Any] = msgspec.msgpack.Decoder(messages, dec_hook=self._read).decode
+        self._decode_state = msgspec.msgpack.Decoder(state, dec_hook=self._read).decode
         self._encoder = msgspec.msgpack.Encoder(enc_hook=self._write)
         self.apart: list[tuple[int, np.ndarray]] = []
         """Arrays of the messages encoded last, and where each begins in the room beside them."""
@@ -103,6 +104,21 @@ class Codec:
                 parts.append((DOWN, message.done, self.clock.now, message.state))
         return packed(parts, self.where, self._encoder)
 
+    def bytes_of(self, state: Any) -> bytes | None:
+        """A state by itself; None: it has arrays that must lie apart. DataError: as `encode`."""
+        data = packed(state, self.where, self._encoder)
+        if self.room:
+            self.apart, self.room = [], 0
+            return None
+        return data
+
+    def state_of(self, data: Any) -> Any:
+        """The state of what `bytes_of` has answered. DataError: as `decode`."""
+        try:
+            return self._decode_state(data)
+        except (msgspec.DecodeError, NotImplementedError) as error:
+            raise self._strange(error) from error
+
     def _write(self, value: Any) -> Any:
         if not isinstance(value, np.ndarray) or value.nbytes < APART or value.dtype.kind not in NUMBERS:
             return written_array(value)
@@ -128,12 +144,15 @@ class Codec:
                 return [self._message(said[0])]
             return [self._message(each) for each in said]
         except (msgspec.DecodeError, NotImplementedError) as error:
-            raise DataError(
-                f"{self.where}: a state that came from another process is no {self._name}: {error}; allowed: what "
-                "the annotations of its fields say"
-            ) from error
+            raise self._strange(error) from error
         finally:
             self._beside = NONE
+
+    def _strange(self, error: Exception) -> DataError:
+        return DataError(
+            f"{self.where}: a state that came from another process is no {self._name}: {error}; allowed: what "
+            "the annotations of its fields say"
+        )
 
     def _message(self, said: Any) -> Message:
         kind = type(said)

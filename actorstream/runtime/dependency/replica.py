@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from actorstream.events.batch import Batch
 from actorstream.runtime.replica import Replica
 
 
@@ -29,7 +30,16 @@ class ProgramReplica(Replica):
             outbox.touched = False
             if events:  # what `dispatch` would do with them
                 outbox.events["default"] = []
-                self.forward(self._batch_of("default", events))
+                schema = self.schemas.get("default")
+                if schema is None or schema.system or "default" in self.shared:
+                    self.forward(self._batch_of("default", events))
+                    return
+                rows = len(events)
+                batch = Batch(schema, rows, [None] * len(schema.fields), events)
+                batch._unfit = self.unfit
+                batch.entry_min, batch.entry_max, batch.began = self.entry_min, self.entry_max, self.began
+                self.events_out += rows
+                self._push(batch, "default")
 
     def take(self, result: Any) -> None:
         """Puts what a hook of the program answered into the outbox: events, batches, or several of them."""

@@ -43,7 +43,7 @@ class ShortWay:
 
     def offer(self, time: int, batch: Batch) -> None:
         """Leaves an event, in a batch of its own. The lane's channel must be empty."""
-        self._held, self._time = Held(DATA, batch, (time,)), time
+        self._held, self._time = Held(DATA, batch, (time,), batch._events), time
         self.unit.offered = self
 
     def take(self) -> bool:

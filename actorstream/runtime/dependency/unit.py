@@ -121,8 +121,8 @@ class ProgramUnit(Unit):
                 self._deliver(each, False)
         more = self._run(deadline)
         if not more and self._watched is not None and self._hear_soon(*self._watched):
-            more = self._run(deadline)
             self._hand_on()  # what the answer was waited for
+            more = self._run(deadline)
         self._asks = False
         if self._asked and not more and self._hurry():
             self._take_in(deadline)
@@ -187,7 +187,7 @@ class ProgramUnit(Unit):
                 self.worker.mark_rung(rung)
                 found = receiver.take_one()
             else:
-                found = receiver.codec.decode(rung)
+                found = rung
         for message in found:
             self._take_message(each, receiver, child, message)
         return bool(found)
@@ -202,7 +202,7 @@ class ProgramUnit(Unit):
         if type(found) is list:
             return found
         now = monotonic_ns()
-        for message in receiver.codec.decode(found):
+        for message in found:
             self._take_message(each, receiver, child, message)
         self._turn(now)
         return None

@@ -10,10 +10,12 @@ import msgspec
 import numpy as np
 import pytest
 
-from actorstream.dgs.messages import Promise, StateUp
+from actorstream.dgs.messages import Promise, Request, StateDown, StateUp
+from actorstream.errors import DataError
 from actorstream.runtime.dependency.causal import Clock
-from actorstream.runtime.dependency.links import SHORT, TreeReceiver, TreeSender
+from actorstream.runtime.dependency.links import TreeReceiver, TreeSender
 from actorstream.runtime.dependency.messages import APART, Codec
+from actorstream.runtime.dependency.short_form import SHORT, STATE
 from actorstream.transports.base import Channel
 from actorstream.transports.shm import ShmTransport
 
@@ -47,9 +49,12 @@ def test_messages_of_any_length_arrive_in_their_order(link: tuple[TreeSender, Tr
     said: list[Any] = []
     heard: list[Any] = []
     for number in range(400):
-        message: Any = StateUp(State("x" * chance.choice([0, 3, SHORT - 10, SHORT, 1000])), number)
+        length = chance.choice([0, 3, STATE - 30, STATE, SHORT, 1000] if number > 200 else [0, 3, 10])
+        message: Any = chance.choice([StateUp, StateDown])(State("x" * length), number)
         if chance.random() < 0.3:
             message = Promise(number, number)
+        elif chance.random() < 0.3:
+            message = Request(number, (chance.randrange(-(2**63), 2**63),))
         said.append(message)
         if chance.random() < 0.3:
             sender.hand_over([message])
@@ -96,10 +101,54 @@ def test_a_short_message_is_taken_where_it_rings(link: tuple[TreeSender, TreeRec
     said = [StateUp(State("abc"), 1), Promise(2, 5)]
     sender.say(list(said))
     assert sender.waits and sender.flush() and not sender.waits
-    assert receiver.codec.decode(receiver.wait(0)) == said
+    assert receiver.wait(0) == tuple(said)
     sender.say([Promise(2, 6)])
     sender.flush()
-    assert receiver.take_one() == [Promise(2, 6)] and not list(receiver.take())
+    assert receiver.take_one() == (Promise(2, 6),) and not list(receiver.take())
+
+
+@pytest.mark.parametrize(
+    "message", [Request(3, (-5,)), StateUp(State("abc"), 1), StateDown(State(""), 2), Promise(2, 5)]
+)
+def test_a_message_that_is_waited_for_goes_at_once(
+    link: tuple[TreeSender, TreeReceiver], message: Any
+) -> None:
+    sender, receiver = link
+    for look in (receiver.take_one, lambda: receiver.wait(0), receiver.take):  # type: ignore[misc]
+        said = [message]
+        sender.hand_over(said)
+        assert not said and not sender.waits
+        assert list(look()) == [message]  # type: ignore[operator]
+
+
+def test_times_of_the_clock_go_with_short_states_too(link: tuple[TreeSender, TreeReceiver]) -> None:
+    sender, receiver = link
+    sender.codec.clock.now = 41
+    sender.hand_over([StateUp(State("abc"), 1)])
+    assert list(receiver.take()) == [StateUp(State("abc"), 1)]
+    assert receiver.codec.clock.now == 42
+
+
+def test_requests_that_are_more_than_a_time_keep_all_that_they_say(
+    link: tuple[TreeSender, TreeReceiver],
+) -> None:
+    sender, receiver = link
+    sender.hand_over([Request(None, np.empty(0, np.int64))])
+    (last,) = receiver.take()
+    assert last.tag is None and not len(last.times)
+    sender.hand_over([Request(2, np.array([7]), np.array([3]))])
+    (placed,) = receiver.take()
+    assert placed.times == (7,) and placed.places.tolist() == [3]
+    sender.hand_over([Request(2, np.array([7, 8]))])
+    (several,) = receiver.take()
+    assert several.times.tolist() == [7, 8] and several.places is None
+
+
+def test_a_short_state_of_another_class_is_refused(link: tuple[TreeSender, TreeReceiver]) -> None:
+    sender, receiver = link
+    sender.hand_over([StateUp({"text": 5}, 1)])
+    with pytest.raises(DataError, match="is no State"):
+        list(receiver.take())
 
 
 def test_a_long_message_only_rings(link: tuple[TreeSender, TreeReceiver]) -> None:
