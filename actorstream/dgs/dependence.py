@@ -20,7 +20,8 @@ class Dependence:
         program: its name, for errors.
 
     Raises:
-        ConfigurationError: `depends` answers differently for (a, b) and (b, a); names each such pair once.
+        ConfigurationError: `depends` answers differently for (a, b) and (b, a): names each such pair once; or
+            it answers None.
     """
 
     def __init__(self, tags: Iterable[ImplementationTag], depends: Depends, program: str = "program") -> None:
@@ -73,7 +74,18 @@ def _related(tags: set[Tag], depends: Depends, program: str) -> frozenset[frozen
     ordered = sorted(tags, key=lambda tag: order_of(ImplementationTag(tag)))
     found, problems = set(), []
     for one, other in combinations_with_replacement(ordered, 2):
-        there, back = bool(depends(one, other)), bool(depends(other, one))
+        answers = depends(one, other), depends(other, one)
+        there, back = map(bool, answers)
+        if None in answers:
+            problems.append(
+                Problem(
+                    f"{program}.depends",
+                    f"depends({one}, {other}) is None",
+                    "True or False",
+                    "return one of them in each case",
+                )
+            )
+            break  # the same is true of more pairs
         if there != back:
             problems.append(
                 Problem(

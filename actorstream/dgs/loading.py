@@ -9,6 +9,8 @@ import msgspec
 import numpy as np
 
 from actorstream.dgs.dependence import Dependence
+from actorstream.dgs.signatures import problems_of_methods
+from actorstream.dgs.tagging import Every, Tagging
 from actorstream.dgs.tags import ImplementationTag
 from actorstream.errors import ConfigurationError, Problem
 from actorstream.events.fields import INTEGERS, Kind
@@ -16,6 +18,7 @@ from actorstream.events.schema import Schema
 
 if TYPE_CHECKING:
     from actorstream.dgs.program import Program
+    from actorstream.dgs.tags import Tag
 
 SAMPLE = (0, 1, 2)
 """Keys that `depends` is asked about where they are only found by reading the input."""
@@ -23,10 +26,45 @@ SAMPLE = (0, 1, 2)
 
 def problems_of(program: Program, inputs: Mapping[str, Schema]) -> list[Problem]:
     """Everything that is wrong. `where` is the name of an input, or ""."""
-    found = [*_inputs(program, inputs), *_states(program), *_forks(program), *_additive(program)]
+    from actorstream.dgs.program import Program  # which imports this only when it is asked
+
+    methods = [*problems_of_methods(program, Program)]
+    found = [*_tags(program)]
+    if found:
+        return found + methods
+    found = [*_inputs(program, inputs), *methods, *_states(program), *_forks(program), *_additive(program)]
+    if not found:
+        found += _first_state(program, Program)
     if not found:
         found += _dependence(program)
     return found
+
+
+def _tags(program: Program) -> Iterator[Problem]:
+    allowed = 'input -> how its rows map to tags: {"barriers": "barrier", "views": keyed("view", "page")}'
+    if not isinstance(program.tags, Mapping):
+        yield Problem("", f"its tags are {program.tags!r}", allowed)
+        return
+    for name, how in program.tags.items():
+        if not isinstance(how, str | Tagging | Every) or how == "":
+            yield Problem(
+                "", f"its tags have {how!r} for {name!r}", "a tag's name, by(...), keyed(...) or every(...)"
+            )
+
+
+def _first_state(program: Program, base: type) -> Iterator[Problem]:
+    """`State()` is tried unless there is an `init`, which may do anything."""
+    name = program.state_types().initial
+    if type(program).init is not base.init:  # type: ignore[attr-defined]
+        return
+    if not hasattr(program, "State"):
+        yield Problem("", f"it has no class State, and {name!r} is not made", "a class State, or init()")
+        return
+    try:
+        program.init()
+    except Exception as error:
+        message = f"it begins with State(), which raised {error!r}"
+        yield Problem("", message, "a default for each field of the state, or init()")
 
 
 def _inputs(program: Program, inputs: Mapping[str, Schema]) -> Iterator[Problem]:
@@ -135,10 +173,21 @@ def _dependence(program: Program) -> list[Problem]:
     tags: set[Any] = set(program.ticks())
     for tagging in program.taggings().values():
         tags |= set(tagging.tags(SAMPLE)[:64])
+    asked: tuple[Any, ...] = ()
+
+    def depends(one: Tag, other: Tag) -> bool:
+        nonlocal asked
+        asked = one, other
+        return program.depends(one, other)
+
     try:
-        Dependence([ImplementationTag(tag) for tag in tags], program.depends, type(program).__name__)
+        Dependence([ImplementationTag(tag) for tag in tags], depends, type(program).__name__)
     except ConfigurationError as error:
         return [
             Problem("", f"{each.where}: {each.message}", each.allowed, each.hint) for each in error.problems
         ]
+    except Exception as error:
+        message = f"depends({', '.join(map(str, asked))}) raised {error!r}"
+        hint = "a tag has a name, and a key, which is None unless `tags` says one"
+        return [Problem("", message, "True or False, for any two tags of the program", hint)]
     return []
