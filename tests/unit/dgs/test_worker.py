@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections import Counter
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,7 @@ from hypothesis import strategies as st
 from actorstream.dgs.mailbox import ENDED
 from actorstream.dgs.messages import Promise, Request, StateDown, StateUp
 from actorstream.dgs.worker import WorkerProtocol
-from tests.unit.dgs.tree import Keyed, Tree, in_order, random_plan
+from tests.unit.dgs.tree import Keyed, Tree, check_cut, in_order, random_plan
 
 BARRIER, VALUE, OTHER = ("r", 0, "barriers"), ("i", 0, "left"), ("i", 0, "right")
 
@@ -23,8 +24,8 @@ def times(*values: int) -> np.ndarray:
     return np.array(values, np.int64)
 
 
-def check_equals_sequential(seed: int, additive: bool = False) -> None:
-    """A random program input, plan and interleaving against the sequential run."""
+def check_equals_sequential(seed: int, additive: bool = False, cuts: bool = False) -> None:
+    """A random program input, plan and interleaving against the sequential run; with `cuts` at every moment."""
     chance = random.Random(seed)
     names = [f"s{number}" for number in range(chance.randint(1, 4))]
     keys = range(chance.randint(1, 3))
@@ -40,7 +41,9 @@ def check_equals_sequential(seed: int, additive: bool = False) -> None:
             value += 1
             events.append((chance.choice([tag for tag in ranks if tag[2] == name]), (time, value)))
         streams[name] = events
-    tree = Tree(random_plan(chance, ranks), ranks, streams, chance, additive)
+    look = partial(check_cut, ranks=ranks, streams=streams) if cuts else None
+    held = 0.3 if cuts or seed % 2 else 0.0
+    tree = Tree(random_plan(chance, ranks), ranks, streams, chance, additive, held=held, look=look)
     tree.run()
     assert all(worker.done for worker in tree.workers)
     sequential, state = Keyed([]), {}
@@ -69,6 +72,19 @@ def test_any_interleaving_gives_the_sequential_results_in_the_order_of_dependenc
 @given(st.integers(0, 2**63))
 def test_any_interleaving_does_where_children_only_add(seed: int) -> None:
     check_equals_sequential(seed, additive=True)
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.integers(0, 2**63))
+def test_at_any_moment_all_states_join_into_one_that_the_sequential_program_has(seed: int) -> None:
+    check_equals_sequential(seed, cuts=True)
+
+
+@pytest.mark.slow
+@settings(max_examples=3_000, deadline=None)
+@given(st.integers(0, 2**63))
+def test_at_many_more_moments_they_do(seed: int) -> None:
+    check_equals_sequential(seed, cuts=True)
 
 
 @pytest.mark.slow

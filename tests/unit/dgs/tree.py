@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import random
 from collections import deque
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
 
 from actorstream.dgs.adding import AddingWorker
 from actorstream.dgs.mailbox import ENDED
+from actorstream.dgs.messages import StateDown, StateUp
 from actorstream.dgs.worker import WorkerProtocol
 
 Event = tuple[int, int]
@@ -64,6 +65,8 @@ class Tree:
     Args:
         streams: stream -> its events in order, as (tag, event).
         additive: whether tags of kind "i" are.
+        held: how often a worker stops between two steps, or what it says does not leave it at once, for want of room.
+        look: called between any two moves.
     """
 
     def __init__(
@@ -73,7 +76,11 @@ class Tree:
         streams: dict[Any, list[Any]],
         chance: random.Random,
         additive: bool = False,
+        *,
+        held: float = 0.0,
+        look: Callable[[Tree], None] | None = None,
     ) -> None:
+        self.held, self.look = held, look
         self.log: list[tuple[Any, Event, Any]] = []
         self.chance, self.ranks, self.additive = chance, ranks, additive
         self.depends = {tag: [each for each in ranks if Keyed.depends(tag, each)] for tag in ranks}
@@ -116,10 +123,13 @@ class Tree:
             self.links[below, number, which] = deque()
         return number
 
-    def _settle(self, number: int) -> None:
+    def _settle(self, number: int, *, all_of_it: bool = False) -> None:
         """Lets a worker run and puts what it says on its links."""
         worker = self.workers[number]
-        worker.run()
+        if all_of_it or self.chance.random() >= self.held:
+            worker.run()
+        elif worker.run(1) or self.chance.random() < 0.5:
+            return
         for (sender, receiver, which), link in self.links.items():
             if sender != number:
                 continue
@@ -150,10 +160,12 @@ class Tree:
                 self._arrive(key)
             else:
                 self._send(key)
+            if self.look is not None:
+                self.look(self)
 
     def _all_settled(self) -> list[Any]:
         for number in range(len(self.workers)):
-            self._settle(number)
+            self._settle(number, all_of_it=True)
         return self.moves()
 
     def _send(self, name: Any) -> None:
@@ -190,6 +202,56 @@ class Tree:
                 worker.insert(tag, times, events)
         if self.chance.random() < 0.8:
             self._settle(key[1])
+
+
+def check_cut(tree: Tree, ranks: list[Any], streams: dict[Any, list[Any]]) -> None:
+    """At this moment the states of all workers and links, each once, join into that of the sequential program after the
+    events that were processed (Lemma C.3); and all others are to be found."""
+    if tree.workers[0].done:
+        return
+    below = {(sender, which): receiver for sender, receiver, which in tree.links if sender < receiver}
+    states: dict[int, Any] = {}
+
+    def add(number: int, state: Any) -> None:
+        assert number not in states
+        states[number] = state
+
+    for number, worker in enumerate(tree.workers):
+        for which, state in worker.states():
+            add(number if which < 0 else below[number, which], state)
+    for (sender, receiver, _), link in tree.links.items():
+        for message in link:
+            if isinstance(message, StateUp):
+                add(sender, message.state)
+            elif isinstance(message, StateDown):
+                add(receiver, message.state)
+
+    def joined(number: int) -> Any:
+        if number in states:
+            return states.pop(number)
+        return tree.workers[number].calls.join(*(joined(below[number, which]) for which in (0, 1)))
+
+    found = joined(0)
+    assert not states  # of somebody whose state was given away
+    processed = {event for _, event, _ in tree.log}
+    sequential, expected = Keyed([]), {}
+    for tag, event in in_order(ranks, streams):
+        if event in processed:
+            expected = sequential.update(expected, tag, [event], 0, 1)
+    assert {key: sum for key, sum in found.items() if sum} == {
+        key: sum for key, sum in expected.items() if sum
+    }
+    waiting = [event for worker in tree.workers for _, item in worker.unfinished() for event in item]
+    waiting += [
+        event
+        for lane in tree.lanes.values()
+        for kind, _, what in lane
+        if kind == "events"
+        for _, event in what
+    ]
+    waiting += [event for events in tree.streams.values() for _, event in events]
+    everything = {event for events in streams.values() for _, event in events}
+    assert len(waiting) == len(set(waiting)) and set(waiting) - processed == everything - processed
 
 
 def tags_below(plan: Any) -> list[Any]:
