@@ -7,4 +7,4 @@ ORDERINGS: dict[str, str] = {
     "serial": "actorstream.ordering.serial:SerialGate",
     "timestamp": "actorstream.ordering.timestamp:TimestampGate",
 }
-"""Name in a topology -> class. The others of docs/architecture.md come with their capabilities."""
+"""Name in a topology -> class. Beside them there is `dependency`, which is no gate of rows: runtime/dependency/ has it."""
