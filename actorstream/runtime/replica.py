@@ -23,7 +23,7 @@ from actorstream.runtime.lineage import Descent
 from actorstream.runtime.start import Start
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
     import numpy as np
 
@@ -321,12 +321,12 @@ class Replica:
         method = getattr(self.actor, hook)
         if is_async(method):
             self.busy += 1
-            return self._call_async(method, arguments)
+            return self._await(lambda: method(*arguments))
         try:
             result = method(*arguments)
             if inspect.iscoroutine(result):
                 self.busy += 1
-                return self._await(result)
+                return self._await(lambda: result)
             at_once = self.stamp is not None or not inspect.isgenerator(result)
             if at_once:
                 self._take(result)
@@ -350,23 +350,15 @@ class Replica:
             if isinstance(item, Batch):
                 self.dispatch()
 
-    async def _call_async(self, method: Any, arguments: tuple[Any, ...]) -> None:
+    async def _await(self, answer: Callable[[], Any]) -> None:
+        """Takes what an async hook answers or yields; `answer` calls it."""
         try:
-            result = method(*arguments)
+            result = answer()
             if inspect.isasyncgen(result):
                 async for item in result:
                     self._take(item)
             else:
                 self._take(await result)
-        except Exception as error:
-            raise operator_error(self.name, self.replica, None, error) from error
-        finally:
-            self.busy -= 1
-        self.dispatch()
-
-    async def _await(self, coroutine: Any) -> None:
-        try:
-            self._take(await coroutine)
         except Exception as error:
             raise operator_error(self.name, self.replica, None, error) from error
         finally:
