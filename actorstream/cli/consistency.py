@@ -8,7 +8,7 @@ if TYPE_CHECKING:
     from actorstream.dgs.consistency import Violation
     from actorstream.topology.graph import Graph
 
-INSTALL = "pip install 'actorstream[dev]'"
+INSTALL = "pip install 'actorstream[test]'"
 
 
 def try_programs(graph: Graph, examples: int) -> tuple[dict[str, list[Violation]], list[str]]:

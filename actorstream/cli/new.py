@@ -40,7 +40,8 @@ def new(name: str, /) -> int:
     create(folder, app)
     shown = folder.as_posix()
     print(f"wrote {shown}/: {', '.join(FILES)}", file=sys.stderr)
-    print(f"try: cd {shown} && actorstream launch topology.toml && pytest", file=sys.stderr)
+    print(f"try: cd {shown} && actorstream launch topology.toml", file=sys.stderr)
+    print("its test: pytest (pip install 'actorstream[test]')", file=sys.stderr)
     return 0
 
 

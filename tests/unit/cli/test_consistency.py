@@ -106,7 +106,7 @@ def test_without_hypothesis_it_says_how_to_install_it(
     answer = run("check", program("Lost"))
     assert answer.code == 0
     assert (
-        "not tested for consistency, hypothesis makes the examples: pip install 'actorstream[dev]'"
+        "not tested for consistency, hypothesis makes the examples: pip install 'actorstream[test]'"
         in answer.out
     )
 
