@@ -293,6 +293,7 @@ def event_hooks(cls: type[Actor]) -> dict[str, Callable[..., Any]]:
 
 
 def takes_batches(cls: type[Actor]) -> bool:
+    """Whether a class has `on_batch`."""
     return "on_batch" in dir(cls)
 
 

@@ -9,6 +9,8 @@ from typing import Any, Protocol
 
 
 class Alarm(Protocol):
+    """What a clock gives for a call that is to come: it can be called off."""
+
     def cancel(self) -> None: ...
 
 

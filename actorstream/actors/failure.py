@@ -27,6 +27,8 @@ class RemoteError(ActorError):
 
 
 class Failure(msgspec.Struct, array_like=True):
+    """An exception as it travels: its class by name, and what is needed to make it anew on the other side."""
+
     type: str
     text: str
     args: list[Any]

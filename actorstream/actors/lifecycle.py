@@ -94,6 +94,7 @@ async def bury(cell: Cell, reason: str) -> None:
 
 
 def empty_mailbox(cell: Cell) -> None:
+    """Closes the mailbox of an actor that is no more: who waits for room or an answer gets ActorDeadError."""
     left, rooms = cell.mailbox.close()
     for room in rooms:
         if not room.done():

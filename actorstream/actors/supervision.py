@@ -115,6 +115,7 @@ def affected(grouping: Grouping, members: Sequence[str], failed: str) -> list[st
 
 
 def as_supervision(value: Supervision | str | None) -> Supervision:
+    """What a class or a `spawn` says, as `Supervision`: the default, or a strategy by name."""
     if value is None:
         return Supervision()
     if isinstance(value, Supervision):

@@ -38,6 +38,8 @@ MAX_FRAME = 64 << 20
 
 
 class SystemStatistics(msgspec.Struct, frozen=True):
+    """What `System.statistics()` answers."""
+
     actors: int
     messages: int
     """Messages that wait in mailboxes."""

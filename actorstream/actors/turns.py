@@ -17,11 +17,15 @@ TURN_MESSAGES = 64
 
 
 class Runnable(Protocol):
+    """Who takes turns."""
+
     def turn(self, end: float) -> bool:
         """Processes messages until `end` (perf_counter seconds) or `TURN_MESSAGES`. True if more are waiting."""
 
 
 class Flushable(Protocol):
+    """Who sends what it has gathered when the turns are over."""
+
     def flush(self) -> None: ...
 
 

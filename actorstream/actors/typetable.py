@@ -43,6 +43,7 @@ _CONTAINERS = frozenset((list, tuple, dict, set, frozenset))
 
 
 def qualified_name(cls: type) -> str:
+    """The name by which a class travels, `module:Class`."""
     return f"{cls.__module__}:{cls.__qualname__}"
 
 

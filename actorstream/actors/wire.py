@@ -28,6 +28,8 @@ HANDSHAKE_FRAME = 64 << 10
 
 
 class Kind(IntEnum):
+    """What a frame is."""
+
     CONTROL = 0
     TELL = 1
     ASK = 2

@@ -141,6 +141,7 @@ def as_json(graph: Graph, plan: ExecutionPlan | None, gates: Mapping[str, Gated]
 
 
 def as_mermaid(graph: Graph, plan: ExecutionPlan | None, gates: Mapping[str, Gated]) -> str:
+    """The drawings as one text of Mermaid."""
     from actorstream.topology.draw import mermaid
 
     return "\n".join(mermaid(picture) for picture in pictures(graph, plan, gates))
@@ -159,6 +160,7 @@ def write_svg(path: Path, graph: Graph, plan: ExecutionPlan | None, gates: Mappi
 
 
 def pictures(graph: Graph, plan: ExecutionPlan | None, gates: Mapping[str, Gated]) -> list[Picture]:
+    """The graph; the execution plan, if there is one; and the trees of its programs."""
     from actorstream.topology.picture import picture_of_graph, picture_of_plan
     from actorstream.topology.tree import picture_of_tree
 

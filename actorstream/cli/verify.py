@@ -132,6 +132,7 @@ def progress() -> tuple[
 
 
 def numbered(deployment: Deployment, runs: int) -> str:
+    """`3/12`: which run it is, of how many."""
     return f"{deployment.number:{len(str(runs))}}/{runs}"
 
 

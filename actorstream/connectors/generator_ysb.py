@@ -97,6 +97,7 @@ ADS_OF = {"int": Ad, "uuid": TextAd}
 
 
 def event_rows(source: GeneratorSource, ids: str) -> Rows:
+    """The rows of preset "ysb" for a form of ids."""
     return TextRows(source) if ids == "uuid" else NumberRows(source, wide=ids == "bytes136")
 
 

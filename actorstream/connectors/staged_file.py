@@ -125,6 +125,7 @@ def clean_up(final: Path) -> list[Path]:
 
 
 def temporary_name(final: str, key: str) -> str:
+    """Of a file that will be called `final`: host, process and its start tell who writes it, and whether he lives."""
     pid = os.getpid()
     return f".{final}.{_host()}-{pid}-{_process_start(pid)}-{key}.tmp"
 

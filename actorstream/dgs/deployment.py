@@ -66,6 +66,7 @@ class Deployment:
     # -- workers: all by number, the root is 1 ---------------------------------------------------------------------------
 
     def process(self, worker: int) -> int:
+        """The process that a worker runs in."""
         return self.planned.workers[worker - 1].process
 
     @cached_property

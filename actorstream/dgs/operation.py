@@ -28,6 +28,7 @@ class Operation:
 
     @property
     def is_request(self) -> bool:
+        """Whether a parent asks for the state there; else they are events."""
         return self.rows.item is None
 
     @property

@@ -29,6 +29,7 @@ class Gathering:
         program._bind(self)  # type: ignore[arg-type]
 
     def emit(self, item: Any, to: str) -> None:
+        """Keeps an event, or a batch of them, for the output `to`."""
         self._add(item, to)
 
     def take(self, returned: Any = None) -> list[Output]:

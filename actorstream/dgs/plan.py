@@ -58,6 +58,7 @@ class SynchronizationPlan:
         return following
 
     def worker(self, number: int) -> PlanWorker:
+        """The worker of that number, from 1."""
         return self.workers[number - 1]
 
     def ancestors(self, number: int) -> list[int]:
@@ -69,6 +70,7 @@ class SynchronizationPlan:
         return found
 
     def children(self, number: int) -> list[int]:
+        """Numbers of a worker's children, left before right; empty at a leaf."""
         return [child for child, parent in self.parents.items() if parent == number]
 
     def responsible(self, tag: ImplementationTag) -> int | None:

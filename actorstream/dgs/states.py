@@ -46,4 +46,5 @@ class StateTypes:
         return next((each for each in self.forks_of(whole) if each[1:] == (whole, part)), None)
 
     def forks_of(self, state: str) -> list[Fork]:
+        """The forks of a state of this type, in the program's order of preference."""
         return [each for each in self.forks if each.whole == state]

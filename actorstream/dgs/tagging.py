@@ -148,6 +148,7 @@ def every(period: str | timedelta, *, offset: str | timedelta = "0s") -> Every:
 
 
 def tagging_of(how: str | Tagging) -> Tagging:
+    """What `tags` of a program says of an input; a text is the tag of all its rows."""
     return Tagging((how,)) if isinstance(how, str) else how
 
 

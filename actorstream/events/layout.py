@@ -39,6 +39,7 @@ Slot = tuple[int, int, int, int, int]
 
 
 def aligned(nbytes: int) -> int:
+    """`nbytes` rounded up to the alignment of buffers."""
     return -(-nbytes // ALIGNMENT) * ALIGNMENT
 
 

@@ -316,6 +316,7 @@ class Schema:
 
 
 def is_system_name(name: str) -> bool:
+    """Whether a column is one of the engine's own."""
     return name in SYSTEM_NAMES[:4] or (name.startswith("_ordinal") and name[8:].isdigit())
 
 

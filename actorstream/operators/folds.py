@@ -73,6 +73,8 @@ def present(values: Column) -> np.ndarray:
 
 
 class Count(Fold):
+    """`count()`: rows; `count(field)`: those that are not null."""
+
     of_none = 0
     state = 0
 
@@ -205,6 +207,8 @@ def held(value: Column) -> Any:
 
 
 class CountDistinct(Fold):
+    """`count_distinct(field)`: different values that are not null."""
+
     of_none = 0
 
     def __init__(self, kind: Type) -> None:

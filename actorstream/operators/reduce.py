@@ -155,6 +155,8 @@ class Reduction:
 
 
 class Aggregates(Reduction):
+    """`aggregate`: built-in aggregates of columns."""
+
     def __init__(self, calls: dict[str, AggregateCall], schema: Schema) -> None:
         self._calls = list(calls.values())
         self._folds: list[Fold] = [fold_of(call) for call in self._calls]
@@ -195,6 +197,8 @@ class Aggregates(Reduction):
 
 
 class Pairwise(Reduction):
+    """`function`: a Python function of the result so far and the next event."""
+
     def __init__(self, actor: Actor, function: Callable[[Any, Any], Any], schema: Schema) -> None:
         self._actor, self._function = actor, function
         self._value: Any = None
@@ -232,6 +236,8 @@ class Pairwise(Reduction):
 
 
 class Natively(Reduction):
+    """`native`: a C function over columns."""
+
     def __init__(self, keys: dict[str, Any], schema: Schema) -> None:
         native = declared(keys["native"], keys.get("columns"), keys.get("returns"))
         field = returned_field(native, schema)

@@ -43,6 +43,7 @@ def _wants_batch(hook: Callable[..., Any]) -> bool:
 
 
 def is_async(hook: Callable[..., Any]) -> bool:
+    """Whether a hook must be awaited."""
     return inspect.iscoroutinefunction(hook) or inspect.isasyncgenfunction(hook)
 
 

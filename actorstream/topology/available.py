@@ -60,6 +60,7 @@ def choice_problem(
 def order_problem(
     value: str, available: Available, path: tuple[str | int, ...], written: Written
 ) -> Problem | None:
+    """As `choice_problem`, of the `order` of an input."""
     return choice_problem(value, ORDERS, available.orders, path, written)
 
 

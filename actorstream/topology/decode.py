@@ -65,6 +65,7 @@ def mismatched(mismatch: MismatchError, path: KeyPath, written: Written) -> Prob
 
 
 def unknown_key(key: str, allowed: typing.Iterable[str], path: KeyPath, written: Written) -> Problem:
+    """A key that a table does not have, with those it has and the nearest."""
     names = list(allowed)
     return written.problem(path, "is not a key here", listed(names), did_you_mean(key, names))
 

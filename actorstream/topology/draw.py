@@ -102,6 +102,7 @@ def graph_json(graph: Graph) -> dict[str, Any]:
 
 
 def schema_json(schema: Schema) -> dict[str, Any]:
+    """A schema as `plan --json` shows it."""
     return {
         "name": schema.name,
         "fingerprint": f"{schema.fingerprint:016x}",

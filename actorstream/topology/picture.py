@@ -144,4 +144,5 @@ def short(type_name: str) -> str:
 
 
 def times(replicas: int | str) -> str:
+    """Numbers of replicas as drawings show them."""
     return "×auto" if replicas == "auto" else f"×{replicas}"

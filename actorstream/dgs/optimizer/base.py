@@ -32,10 +32,13 @@ class Question:
     workers: int = 1 << 30
 
     def rate(self, tags: Iterable[ImplementationTag]) -> float:
+        """Events/s of these tags together."""
         return sum(self.rates.get(tag, 1.0) for tag in tags)
 
 
 Optimizer = Callable[[Question], SynchronizationPlan]
+"""Answers a plan that is valid (Definition 3.2: `dgs.plan.check_plan` finds nothing), with `question.workers` leaves at
+most, and the same one each time. `split` and `typed` make one of a rule for which parts go apart."""
 
 
 @dataclass(frozen=True)
@@ -47,6 +50,7 @@ class TagTree:
 
     @property
     def tags(self) -> Tags:
+        """Its own and those of all below it."""
         return self.own.union(*(child.tags for child in self.children))
 
 

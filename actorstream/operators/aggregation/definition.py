@@ -66,6 +66,7 @@ class Definition:
 
 
 def key_names(key: Any) -> tuple[str, ...]:
+    """The key `key` of a table as field names."""
     return () if key is None else (key,) if isinstance(key, str) else tuple(key)
 
 

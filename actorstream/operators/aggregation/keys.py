@@ -21,6 +21,7 @@ def key_columns(groups: Groups, fields: tuple[Field, ...], numbers: Numbers) -> 
 
 
 def key_column(groups: Groups, key: int, field: Field, numbers: Numbers) -> Column:
+    """Key field `key` of the groups of these numbers, as a column."""
     valid = groups.valid(key, numbers) if field.nullable else None
     if field.dtype is None:
         offsets, data = groups.texts(key, numbers)
@@ -46,6 +47,7 @@ def fixed_column(field: Field, values: np.ndarray, valid: np.ndarray | None = No
 
 
 def text_column(field: Field, offsets: np.ndarray, data: np.ndarray, valid: np.ndarray | None) -> Column:
+    """A column of texts or bytes over these buffers, which become read-only; valid: a bool a row, None: no nulls."""
     bits = np.packbits(valid, bitorder="little") if valid is not None and field.nullable else None
     for array in (offsets, data):
         array.setflags(write=False)

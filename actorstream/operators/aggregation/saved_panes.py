@@ -58,6 +58,7 @@ def restore_panes(
 
 
 def save_texts(program: Program, count: Callable[[int], int], texts: Callable[..., Any]) -> Texts:
+    """The texts that aggregates keep, as plain values; count, texts: how many of an input, and those of these numbers."""
     found = []
     for value, how in enumerate(program.hows):
         if how == BYTES:
@@ -67,6 +68,7 @@ def save_texts(program: Program, count: Callable[[int], int], texts: Callable[..
 
 
 def restore_texts(saved: Texts, put: Callable[[int, Operands, int], None]) -> None:
+    """Puts back what `save_texts` made."""
     for value, offsets, data in saved:
         ends = np.frombuffer(offsets, np.int64)
         column = Column(Field("text", Kind.BYTES), len(ends) - 1, None, np.frombuffer(data, np.uint8), ends)

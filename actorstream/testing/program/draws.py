@@ -182,6 +182,7 @@ class Draws:
 
 
 def sorted_tags(tags: Tags) -> list[Tag]:
+    """Tags in an order that does not depend on hashes."""
     return sorted(tags, key=lambda tag: (tag.name, str(type(tag.key)), tag.key if tag.key is not None else 0))
 
 
