@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from actorstream.connectors.source import NO_MORE, Source
+from actorstream.native.generate import Numbering
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -34,6 +35,8 @@ class InterleavedSource(Source):
         self._turn = -1
         self._rows: dict[int, Batch] = {}
         """Stream -> its first rows, at no time."""
+        self._numbers: dict[int, Numbering] = {}
+        """Stream -> the times of its rows."""
 
     def columns(self, stream: int, name: str) -> Mapping[str, Any]:
         """The fields but the event time of the first `kept` rows of a stream."""
@@ -51,6 +54,7 @@ class InterleavedSource(Source):
         schema = self.row_schema()
         self._time = str(schema.event_time)
         for stream in self._made:
+            self._numbers[stream] = Numbering(first=stream, stride=self.shards)
             columns = {self._time: np.zeros(self.kept, np.int64), **self.columns(stream, names[stream])}
             self._rows[stream] = Batch.of_columns(schema, columns)
 
@@ -65,7 +69,7 @@ class InterleavedSource(Source):
             if rows > 0:
                 self.origin, self.row = stream, first
                 self._made[stream] = first + rows
-                times = np.arange(first * self.shards + stream, (first + rows) * self.shards, self.shards)
+                times = self._numbers[stream].event_times(first, rows)
                 return self._rows[stream].slice(first % self.kept, rows).with_columns(**{self._time: times})
         return None
 

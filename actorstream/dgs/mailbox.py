@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from actorstream.errors import DataError
+from actorstream.native.ascending import first_descent
 
 NOTHING, ENDED = -(2**63), 2**63 - 1
 """What a tag has promised that has promised nothing, and that has ended."""
@@ -150,7 +151,8 @@ class Mailbox:
             return
         buffer = self._buffers[tag]
         waiting = _Waiting(times, item, places)
-        if waiting.time < buffer.bound or not (checked or len(times) == 1 or _ascend(times)):
+        descends = not checked and len(times) > 1 and first_descent(times)  # type: ignore[arg-type]
+        if waiting.time < buffer.bound or descends:
             raise DataError(_decreases(tag, np.asarray(times), buffer.bound))
         buffer.waiting.append(waiting)
         buffer.bound = waiting.last
@@ -273,18 +275,12 @@ class Mailbox:
         return limit, place
 
 
-def _ascend(times: Any) -> bool:
-    return bool((times[1:] >= times[:-1]).all())
-
-
 def _rank(buffer: _Buffer) -> int:
     return buffer.rank
 
 
 def _decreases(tag: Any, times: np.ndarray, bound: int) -> str:
-    at = (
-        int(np.argmax(times[1:] < times[:-1])) + 1 if len(times) > 1 and (times[1:] < times[:-1]).any() else 0
-    )
+    at = first_descent(times)
     before = times[at - 1] if at else bound
     return (
         f"stream of {tag}: event {at} of its next {len(times)} has time {times[at]}, after {before}; allowed: times that "

@@ -49,6 +49,7 @@ class Column(msgspec.Struct, eq=False, gc=False):
     first: int = 0
     _addresses: tuple[int, int, int] | None = None
     _arrow: Any = None
+    _nbytes: int = -1
 
     # -- where columns come from ----
 
@@ -212,13 +213,16 @@ class Column(msgspec.Struct, eq=False, gc=False):
     @property
     def nbytes(self) -> int:
         """Bytes that the rows take in a jumbo tuple, up to padding."""
-        bits = 0 if self.validity is None else (self.length + 7) >> 3
-        if self.offsets is None:
-            return self.length * self.field.width + bits
-        if self.length == 0:
-            return bits
-        spread = int(self.offsets[self.first + self.length]) - int(self.offsets[self.first])
-        return spread + (self.length + 1) * self.offsets.itemsize + bits
+        if self._nbytes < 0:
+            bits = 0 if self.validity is None else (self.length + 7) >> 3
+            if self.offsets is None:
+                self._nbytes = self.length * self.field.width + bits
+            elif self.length == 0:
+                self._nbytes = bits
+            else:
+                spread = int(self.offsets[self.first + self.length]) - int(self.offsets[self.first])
+                self._nbytes = spread + (self.length + 1) * self.offsets.itemsize + bits
+        return self._nbytes
 
     def __len__(self) -> int:
         return self.length

@@ -362,7 +362,10 @@ class Representation(msgspec.Struct, eq=False, gc=False):
         if self._values is not None:
             values = self._values
             return _nbytes(self.schema, self.rows, lambda at, step: values[at][::step])
-        own = sum(column.nbytes for column in self._columns if column is not None)
+        own = 0
+        for column in self._columns:  # a generator for `sum` costs as much as all that is added
+            if column is not None:
+                own += column.nbytes
         if self._parent is None or None not in self._columns:
             return own
         return self._parent.nbytes * self.rows // max(self._parent.rows, 1) + own

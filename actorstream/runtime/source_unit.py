@@ -9,6 +9,7 @@ from time import monotonic_ns, time_ns
 from typing import TYPE_CHECKING, Any
 
 from actorstream.connectors.source import batch_of
+from actorstream.events.batch import BATCHES
 from actorstream.metrics.counters import Counter
 from actorstream.native.baton import without_baton
 from actorstream.runtime.dependency.output import TagEdge
@@ -202,7 +203,8 @@ class SourceUnit(Unit):
                 continue
             if batch is None:
                 return self._end_of_input()
-            batch = batch_of(self.source, batch)
+            if type(batch) not in BATCHES:
+                batch = batch_of(self.source, batch)
             self._send(batch, now)
             self.worker.pass_on()
             left -= batch.rows

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from actorstream.native.ascending import first_descent
+
 NOTHING = -(2**63)
 """The watermark before the first row, and of rows that are not behind."""
 AT_END = 2**63 - 2
@@ -34,7 +36,7 @@ class PartitionWatermarks:
         if len(times) == 0:
             return None
         before = self._greatest.get(partition, NOTHING)
-        if self.ordered or (int(times[0]) >= max(before, promised) and bool((times[1:] >= times[:-1]).all())):
+        if self.ordered or (int(times[0]) >= max(before, promised) and not first_descent(times)):
             self._greatest[partition] = max(before, int(times[-1]))
             return None
         greatest = np.maximum.accumulate(np.concatenate(([before], times)))

@@ -88,9 +88,14 @@ AS_INLINE void fill_times(const as_numbering *n, uint64_t made, int64_t rows, in
     const uint64_t per = n->rows, step = n->stride * n->units / per, part = n->stride * n->units % per;
     int64_t now = n->start + (int64_t)(uint64_t)(passed / per);
     uint64_t over = (uint64_t)(passed % per);
+    if (part == 0) { /* nothing is carried */
+        for (int64_t row = 0; row < rows; row++)
+            out[row] = now + row * (int64_t)step;
+        return;
+    }
     if (step == 0 && part * RUN_AT_LEAST <= per) {
         for (int64_t row = 0; row < rows;) {
-            uint64_t same = part == 0 ? (uint64_t)rows : (per - over + part - 1) / part;
+            uint64_t same = (per - over + part - 1) / part;
             int64_t end = same < (uint64_t)(rows - row) ? row + (int64_t)same : rows;
             for (; row < end; row++)
                 out[row] = now;

@@ -13,6 +13,7 @@ import numpy as np
 from actorstream.errors import DataError
 from actorstream.events.batch import Batch
 from actorstream.events.fields import Kind
+from actorstream.native.ascending import first_descent
 from actorstream.runtime.numbered_lane import NumberedLane
 from actorstream.topology.serial import POSITION
 from actorstream.transports.base import FRONTIER_END, FRONTIER_MIN, Frame, FrameKind
@@ -101,8 +102,8 @@ class TagStream:
         first = int(times[0])
         if first < self.time:
             raise DataError(self._decreases(where, 0, first, self.time))
-        if len(times) > 1 and bool((times[1:] < times[:-1]).any()):
-            at = int(np.argmax(times[1:] < times[:-1])) + 1
+        at = first_descent(times)
+        if at:
             raise DataError(self._decreases(where, at, int(times[at]), int(times[at - 1])))
 
     def _decreases(self, where: str, at: int, time: int, before: int) -> str:
@@ -132,7 +133,9 @@ class TagEdge:
     __slots__ = (
         "_by_partition",
         "_by_tag",
+        "_heard",
         "_least",
+        "_only",
         "_row",
         "classifier",
         "lanes",
@@ -161,6 +164,10 @@ class TagEdge:
         """Tag -> the way of single events to a worker in this process, past the lane."""
         self._by_partition = {each.partition: each for each in streams if each.partition >= 0}
         self._by_tag = {tag: each for each in streams for tag in each.owners}
+        self._heard = sorted({lane for each in streams for lane in each.heard})
+        """Lanes to whoever hears of a stream."""
+        self._only = {each.partition: classifier.only(each.partition) for each in streams if not positioned}
+        """Partition -> the tag of all its rows; None: columns tell."""
         self._least = FRONTIER_MIN
         self._row = 0
 
@@ -172,6 +179,12 @@ class TagEdge:
         times: Any = batch.event_times()
         if alone is not None:
             alone.check(times, self.where)
+            tag = self._only.get(origin)
+            if tag is not None:
+                self._row += batch.rows
+                self.lanes[alone.owners[tag]].push_slice(tag, batch)
+                self._gone(alone, times, batch.rows)
+                return
         if self.positioned:
             began, row = batch.began, self._row
             batch = batch.with_system(**{POSITION: np.arange(row, row + batch.rows, dtype=np.int64)})
@@ -192,15 +205,26 @@ class TagEdge:
                 stream.rows += part.rows
             self.lanes[stream.owners[tag]].push_slice(tag, part)
         if alone is not None:
-            alone.first = min(alone.first, int(times[0]))
-            moved[alone] = int(times[-1])
-            alone.rows += batch.rows
+            self._gone(alone, times, batch.rows)
+            return
         for stream, time in moved.items():
-            if stream.told:
-                self._tell(stream, time)
-            stream.time = time
-            self._promise(stream, time)
+            self._moved(stream, time)
         self._promise_all()
+
+    def _gone(self, stream: TagStream, times: np.ndarray, rows: int) -> None:
+        """Rows of a partition of its own are on their way."""
+        if not stream.rows:
+            stream.first = min(stream.first, int(times[0]))
+        stream.rows += rows
+        self._moved(stream, int(times[-1]))
+        self._promise_all()
+
+    def _moved(self, stream: TagStream, time: int) -> None:
+        """The rows of a stream are up to a time."""
+        if stream.told:
+            self._tell(stream, time)
+        stream.time = time
+        self._promise(stream, time)
 
     def single(self, schema: Schema) -> Callable[[Event, int], int] | None:
         """The shortest way for a single event to a worker in this process, past all that batches need: (event, entry time)
@@ -321,8 +345,11 @@ class TagEdge:
                     self.lanes[lane].promise(stream.words.promise, bound)
 
     def _promise_all(self) -> None:
-        least = min((stream.promised for stream in self.streams), default=FRONTIER_MIN)
+        if len(self.streams) == 1:
+            least = self.streams[0].promised
+        else:
+            least = min((stream.promised for stream in self.streams), default=FRONTIER_MIN)
         if least > self._least:
             self._least = least
-            for lane in {lane for stream in self.streams for lane in stream.heard}:
+            for lane in self._heard:
                 self.lanes[lane].promise(0, least)

@@ -11,6 +11,7 @@ import numpy as np
 
 from actorstream.events.batch import Batch
 from actorstream.events.saved import SavedRows, save_rows, saved_rows
+from actorstream.native.ascending import first_descent
 from actorstream.native.merge import ENDED
 
 if TYPE_CHECKING:
@@ -50,9 +51,9 @@ class Ascending:
         if first < self.last:
             raise Unsorted(-1, first, self.last)
         if len(times) > 1:
-            if not bool((times[1:] >= times[:-1]).all()):
-                row = int(np.flatnonzero(times[1:] < times[:-1])[0])
-                raise Unsorted(row + 1, int(times[row + 1]), int(times[row]))
+            row = first_descent(times)
+            if row:
+                raise Unsorted(row, int(times[row]), int(times[row - 1]))
             self.last = int(times[-1])
         else:
             self.last = first

