@@ -21,6 +21,7 @@ from actorstream.ordering import ORDERINGS
 from actorstream.placement import PLACEMENTS, place
 from actorstream.placement.base import find_placement
 from actorstream.runtime.dependency.compile import deployments, frontier_words, placed_wires, tree_links
+from actorstream.runtime.dependency.shares import shared_out
 from actorstream.runtime.fuse import fusible
 from actorstream.runtime.idleness import IDLE_WORD, idle_sources
 from actorstream.runtime.planning import with_programs
@@ -249,7 +250,10 @@ def make_plan(graph: Graph, deploy: DeploySpec, machine: Machine | None = None) 
         graph, find_placement(deploy.placement)(graph, deploy, machine), deploy.workers
     )
     plan = place(graph, deploy, machine, direct=direct, decided=decided)
-    return msgspec.structs.replace(plan, dependencies=programs) if programs else plan
+    if not programs:
+        return plan
+    channels = shared_out(graph, plan, programs)
+    return msgspec.structs.replace(plan, dependencies=programs, channels=channels)
 
 
 def _links(job: Job) -> list[Link]:

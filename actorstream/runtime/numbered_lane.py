@@ -20,8 +20,8 @@ class NumberedLane(OutLane):
             return item
         number, batch = item
         nbytes, rows = batch.nbytes, min(batch.rows, self.batch_size)
-        if nbytes > self.byte_limit:
-            rows = max(1, min(rows, batch.rows * self.byte_limit // nbytes))
+        if nbytes > self.cut_bytes:
+            rows = max(1, min(rows, batch.rows * self.cut_bytes // nbytes))
         if not self.channel.admits(nbytes * rows // batch.rows):
             return None
         part = batch

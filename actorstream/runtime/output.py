@@ -65,6 +65,7 @@ class OutLane:
         "blocked",
         "byte_limit",
         "channel",
+        "cut_bytes",
         "frontier",
         "jumbo_out",
         "on_blocked",
@@ -100,6 +101,9 @@ class OutLane:
         self.channel, self.arena = channel, arena
         self.wire, self.plan, self.producer, self.batch_size = wire, plan, producer, batch_size
         self.byte_limit = max(channel.channel.budget // 4, 4096)
+        """Bytes up to which batches are put together."""
+        self.cut_bytes = self.byte_limit
+        """From which on a batch is cut."""
         self.on_blocked, self.unfit, self.to_events = on_blocked, unfit, to_events
         self.pending: deque[Any] = deque()  # of Batch, or Frame for barrier and end
         self.rows = 0
@@ -232,8 +236,8 @@ class OutLane:
             self.pending.popleft()
             return head
         limit = max(self.batch_size, RUN_ROWS) if self.runs else self.batch_size
-        if head.nbytes > self.byte_limit:
-            limit = max(1, min(limit, head.rows * self.byte_limit // head.nbytes))
+        if head.nbytes > self.cut_bytes:
+            limit = max(1, min(limit, head.rows * self.cut_bytes // head.nbytes))
         if head.rows >= limit:
             parts, rows = [head], min(limit, head.rows)
             nbytes = head.nbytes * rows // head.rows if head.rows else head.nbytes
@@ -292,7 +296,7 @@ class OutLane:
             nbytes = jumbo.nbytes * batch.rows // jumbo.rows if first else jumbo.nbytes
             return self._frame(batch, jumbo, first, nbytes, schema)
         nbytes = schema.row_bytes * batch.rows if schema.fixed else batch.nbytes
-        if nbytes > self.byte_limit and batch.rows > 1:
+        if nbytes > self.cut_bytes and batch.rows > 1:
             return None
         if self.arena is None:
             if batch.is_selection and not schema.fixed and not self.to_events:

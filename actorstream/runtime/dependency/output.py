@@ -33,6 +33,8 @@ class TagLane(NumberedLane):
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
         super().__init__(*arguments, **options)
+        if self.arena is None:  # parts would share its memory, and give none of it back earlier
+            self.cut_bytes = max(self.channel.channel.budget, self.byte_limit)
         self._promises: dict[int, int] = {}
         """Frontier words that wait until the rows before them are sent."""
 

@@ -27,8 +27,11 @@ class Bell:
         """Nobody waits."""
 
 
-def lane(event: type = Operation, words: int = 1, slots: int = 256) -> tuple[TagLane, LocalReceiveChannel]:
-    send, receive = local_channel(Channel(0, 0, 0, 0, 1, slots=slots, frontiers=words), Bell(), Bell())
+def lane(
+    event: type = Operation, words: int = 1, slots: int = 256, budget: int = 4 << 20
+) -> tuple[TagLane, LocalReceiveChannel]:
+    channel = Channel(0, 0, 0, 0, 1, slots=slots, budget=budget, frontiers=words)
+    send, receive = local_channel(channel, Bell(), Bell())
     made = TagLane(
         send,
         None,
@@ -118,6 +121,21 @@ def test_a_promise_waits_for_the_rows_before_it() -> None:
     assert made.blocked and receive.frontier(0) == FRONTIER_MIN
     receive.consume()
     assert made.flush() and receive.frontier(0) == 2
+
+
+def test_a_slice_is_handed_over_whole_inside_a_process_up_to_the_budget() -> None:
+    made, receive = lane(Value, budget=24_000)
+    made.batch_size = 10_000
+    rows = Batch.of_columns(Value, {"ts": list(range(3000)), "value": [1] * 3000})
+    assert rows.nbytes == 48_000
+    made.push_slice(0, rows.slice(0, 1000))
+    assert [len(times) for _, times in frames(receive)] == [1000]
+    made.push_slice(0, rows)  # more than the budget: a part of it has to be worked on before the next is sent
+    found = []
+    while part := frames(receive):
+        found += [len(times) for _, times in part]
+        made.flush()
+    assert found == [1500, 1500]
 
 
 def value_edge(lanes: list[TagLane], partitions: int = 1) -> TagEdge:
