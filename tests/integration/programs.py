@@ -11,6 +11,7 @@ from typing import Any, ClassVar
 
 import msgspec
 
+from actorstream.connectors.csv_source import CsvSource
 from actorstream.connectors.memory import MemorySink, MemorySource
 from actorstream.dgs import Program, Tag, Tags, by, every
 from actorstream.dgs.dependence import Dependence
@@ -268,6 +269,14 @@ class Singly(MemorySource):
     def read(self, max_rows: int) -> Any:
         batch = super().read(1)
         return None if batch is None else batch.events()[0]
+
+
+class SinglyCsv(CsvSource):
+    """Gives the rows of its files by themselves."""
+
+    def read(self, max_rows: int) -> Any:
+        batch = super().read(1)
+        return None if batch is None else batch.events()[0] if batch.rows else batch
 
 
 def job_of(

@@ -25,7 +25,7 @@ PLANS = ("sequential", "balanced", "communication")
 KILLS = 3
 SOURCE = """
 [actors.{name}]
-type = "csv-source"
+type = "{type}"
 path = "{name}"
 event = "actorstream.testing.seeded_program:Item"
 time_unit = "ms"
@@ -50,7 +50,7 @@ def write(folder: Path, seed: int, chance: random.Random) -> list[InputStream]:
     program = SeededProgram(seed)
     streams = seeded_streams(program, seed, events=300)
     inputs = list(dict.fromkeys(each.input for each in streams))
-    text = f'name = "seeded-{seed}"\n'
+    text, more = f'name = "seeded-{seed}"\n', random.Random(f"more {seed}")
     for name in inputs:
         parts: list[Any] = [each.events for each in streams if each.input == name]
         told = f"replicas = {chance.choice((1, len(parts)))}"
@@ -64,7 +64,8 @@ def write(folder: Path, seed: int, chance: random.Random) -> list[InputStream]:
                 writer = csv.writer(file)
                 writer.writerow(Item.__struct_fields__)
                 writer.writerows(msgspec.structs.astuple(each) for each in events)
-        text += SOURCE.format(name=name, streams=told)
+        kind = "tests.integration.programs:SinglyCsv" if more.random() < 0.3 else "csv-source"
+        text += SOURCE.format(name=name, type=kind, streams=told)
     references = ", ".join(f'{{ from = "{name}", order = "dependency" }}' for name in inputs)
     text += PROGRAM.format(seed=seed, inputs=references)
     text += "".join(SINK.format(name=name) for name in program.outputs)
@@ -83,6 +84,8 @@ def launch(
     ]
     sets += [f"deploy.workers={chance.randint(1, 3)}", f"deploy.batch_size={chance.choice((1, 7, 1000))}"]
     sets.append(f"deploy.edge_bytes={chance.choice((2_000, 1 << 20))}")
+    if chance.random() < 0.2:
+        sets.append('deploy.wait="spin"')
     if rate is not None:
         sets += [f"actors.{path.name}.rate={rate}" for path in folder.iterdir() if path.name.startswith("in")]
     job = read_job(folder / "topology.toml", folder / "deploy.toml", sets)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import typing
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any
 
 from hypothesis import HealthCheck, Phase, given, settings
@@ -12,6 +13,7 @@ from hypothesis import strategies as st
 
 from actorstream.dgs.consistency import InconsistentError, Violation
 from actorstream.dgs.dependence import Dependence
+from actorstream.dgs.loading import problems_of
 from actorstream.dgs.program import Program, _hints
 from actorstream.dgs.tags import ImplementationTag
 from actorstream.errors import ConfigurationError, Problem
@@ -40,7 +42,8 @@ def check_program(program: Program, events: Mapping[str, Any] | None = None, *, 
 
     Raises:
         InconsistentError: with a smallest example for each condition that does not hold.
-        ConfigurationError: `depends` is not symmetric, or an input's events are not known.
+        ConfigurationError: the program is written wrongly, such as a `depends` that is not symmetric, or an input's
+            events are not known.
     """
     violations = find_violations(program, events, examples=examples)
     if violations:
@@ -53,6 +56,9 @@ def find_violations(
     """As `check_program`: an example for each condition that is broken; none: it looks consistent.
 
     An exception of the program's own code is raised as it is, from the smallest example."""
+    wrong = [replace(each, where=type(program).__name__) for each in problems_of(program, {})]
+    if wrong:
+        raise ConfigurationError(wrong)
     draws = Draws(program, _events_of(program, events))
     Dependence([ImplementationTag(tag) for tag in draws.tags], program.depends, type(program).__name__)
     if _least(draws, tuple(_EXAMPLES), examples) is None:

@@ -298,6 +298,21 @@ def test_a_dependence_that_is_not_symmetric_is_a_configuration_error() -> None:
         check_program(OneWay())
 
 
+def test_a_program_that_is_written_wrongly_is_a_configuration_error_that_lists_all() -> None:
+    class Wrong(ValueBarrier):
+        def join(self, left: Any) -> Any:  # type: ignore[override]
+            return left
+
+        async def end(self, state: Any) -> None: ...
+
+    with pytest.raises(ConfigurationError) as caught:
+        check_program(Wrong(), EVENTS)
+    assert [(each.where, each.message.split(":")[0]) for each in caught.value.problems] == [
+        ("Wrong", "its end is an `async def`"),
+        ("Wrong", "it defines join(left)"),
+    ]
+
+
 def test_inputs_whose_events_are_not_known_are_listed() -> None:
     with pytest.raises(ConfigurationError) as caught:
         check_program(ValueBarrier())
