@@ -81,6 +81,7 @@ def examine(root: Path = Path("/")) -> list[Finding]:
 
 
 def versions(root: Path) -> Iterator[Finding]:
+    """Versions of what is needed to run."""
     from actorstream import __version__
 
     system = f"{platform.python_implementation()} {platform.python_version()}, {platform.system()} {platform.release()}"
@@ -103,6 +104,7 @@ def versions(root: Path) -> Iterator[Finding]:
 
 
 def cores(root: Path) -> Iterator[Finding]:
+    """Cores of the affinity mask, and memory nodes."""
     from actorstream.topology.machine import read_machine
 
     machine = read_machine(root)
@@ -125,6 +127,7 @@ def cores(root: Path) -> Iterator[Finding]:
 
 
 def memory(root: Path) -> Iterator[Finding]:
+    """What is left of the memory that this process may use."""
     from actorstream.native.memory import UNLIMITED, memory_left
     from actorstream.topology.quantities import format_size
 
@@ -142,6 +145,7 @@ def memory(root: Path) -> Iterator[Finding]:
 
 
 def limits(root: Path) -> Iterator[Finding]:
+    """Limits of the process that stand in the way of shared memory or of files."""
     from actorstream.native.memory import UNLIMITED, resource_limits
     from actorstream.topology.quantities import format_size
 
@@ -164,6 +168,7 @@ def limits(root: Path) -> Iterator[Finding]:
 
 
 def shared_memory(root: Path) -> Iterator[Finding]:
+    """Where shared memory comes from, and huge pages."""
     from actorstream.topology.quantities import format_size
 
     try:
@@ -183,18 +188,29 @@ def shared_memory(root: Path) -> Iterator[Finding]:
     yield Finding("huge pages", "ok", f"{value}; tried, never required")
 
 
+LATER = {"mpi": "transport mpi", "zmq": "transport zmq", "spark": "spark-source"}
+"""Extras of what is promised and not there -> what that is."""
+
+
 def extras(root: Path) -> Iterator[Finding]:
+    """Packages that are not needed to run, and what they are for."""
     for name, extra in (
         ("uvloop", ""),
         ("mpi4py", "mpi"),
         ("zmq", "zmq"),
         ("pyspark", "spark"),
         ("numba", "numba"),
+        ("fsspec", "remote"),
+        ("hypothesis", "test"),
     ):
         if find_spec(name) is not None:
             yield Finding(name, "ok", _version("pyzmq" if name == "zmq" else name))
         elif not extra:
             yield Finding(name, "note", "not installed: slower wake-ups", f"pip install {name}")
+        elif extra in LATER:
+            yield Finding(
+                name, "ok", f"not installed; nothing in this version uses it (later: {LATER[extra]})"
+            )
         else:
             yield Finding(name, "ok", f"not installed; with it: pip install 'actorstream[{extra}]'")
     launcher = shutil.which("mpiexec") or shutil.which("srun")

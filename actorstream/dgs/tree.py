@@ -32,7 +32,8 @@ def read_tree(value: Any, file: str) -> TreeNode:
         return msgspec.convert(value, TreeNode)
     except msgspec.ValidationError as error:
         allowed = "tags, state, process, children"
-        raise ConfigurationError(Problem("plan", f"is no tree: {error}", allowed, "", file)) from error
+        hint = "`actorstream plan --json` prints one for each program, at trees.ACTOR"
+        raise ConfigurationError(Problem("plan", f"is no tree: {error}", allowed, hint, file)) from error
 
 
 def tree_of(

@@ -37,6 +37,13 @@ def test_everything_is_looked_at(run: Run) -> None:
     assert answer.code == (0 if found["ready"] else 1)
 
 
+def test_nobody_is_told_to_install_what_nothing_uses(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(doctor, "find_spec", lambda name: None)
+    found = by_topic(list(doctor.extras(tmp_path)))
+    assert all("pip" not in found[name].value for name in ("mpi4py", "zmq", "pyspark"))
+    assert "pip install 'actorstream[test]'" in found["hypothesis"].value
+
+
 def test_the_text_ends_with_the_verdict(run: Run) -> None:
     answer = run("doctor")
     assert answer.out.splitlines()[-1] in ("ready", "not ready: see FAIL above")
