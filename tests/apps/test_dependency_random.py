@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import gzip
 import math
 import random
 from collections.abc import Iterable, Sequence
@@ -12,6 +13,7 @@ from typing import Any
 import pytest
 
 from apps.keyed_counters import reference as keyed_counters
+from apps.outlier_detection import reference as outlier_detection
 from apps.page_view_join import reference as page_view_join
 from apps.rule_fraud import reference as rule_fraud
 from apps.smart_home import reference as smart_home
@@ -56,11 +58,19 @@ def any_order(lines: list[str]) -> list[str]:
     return [lines[0], *sorted(lines[1:])]
 
 
-def run(chance: Chance, app: str, program: str, sinks: Sequence[str], folder: Path, **keys: Any) -> Any:
+def run(
+    chance: Chance,
+    app: str,
+    program: str,
+    sinks: Sequence[str],
+    folder: Path,
+    topology: str = "topology.toml",
+    **keys: Any,
+) -> Any:
     """Launches an app on files; sink -> lines. `keys`: ACTOR__KEY."""
     settings = {f"actors.{name.replace('__', '.')}": value for name, value in keys.items()}
     options = [*chance.deployment(program), *set_all(settings)]
-    return launch(APPS / app / "topology.toml", folder, sinks, *options)
+    return launch(APPS / app / topology, folder, sinks, *options)
 
 
 @pytest.mark.slow
@@ -170,3 +180,29 @@ def test_averages_and_predictions_are_those_of_the_reference(seed: int, tmp_path
         lines = sorted(tuple(map(float, row)) for row in csv.reader(found[name][1:]))
         for mine, yours in zip(lines, sorted(expected[name]), strict=True):
             assert all(map(math.isclose, mine, yours))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", SEEDS)
+def test_outliers_are_those_of_the_reference(seed: int, tmp_path: Path) -> None:
+    """Real connections at random times, and checks among them or one at the end."""
+    chance = Chance(seed)
+    data = APPS / "outlier_detection" / "data" / "connections.csv.gz"
+    real = list(csv.reader(gzip.decompress(data.read_bytes()).decode().splitlines()))
+    rows, most = chance.choice([0, 5, 150, 300]), chance.choice([3, 5000])
+    path = tmp_path / "connections.csv"
+    with path.open("w", newline="") as file:
+        csv.writer(file).writerows([ts, *chance.choice(real)[1:]] for ts in chance.times(rows, most))
+    parameters = outlier_detection.Parameters(
+        chance.choice([1, 4, 7]), chance.choice([2, 10]), chance.choice([1, 2])
+    )
+    keys = {f"detect__{name}": value for name, value in parameters._asdict().items()}
+    checks: list[int] | None = None
+    if chance.random() < 0.7:
+        checks = chance.times(chance.few(), most)
+        keys["checks__path"] = write(tmp_path / "checks.csv", ("ts",), [(ts,) for ts in checks])
+    topology = "topology.toml" if checks is None else "checks.toml"
+    keys["connections__path"] = path
+    found = run(chance, "outlier_detection", "detect", ["outliers"], tmp_path, topology, **keys)
+    expected = outlier_detection.detect(outlier_detection.read(path), checks, parameters)
+    assert found["outliers"] == as_csv(outlier_detection.COLUMNS, expected, ordered=True)
