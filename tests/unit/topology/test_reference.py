@@ -26,35 +26,14 @@ from actorstream.topology.spec import ORDERS, RESERVED, ROUTES, InputSpec
 PAGE = (Path(__file__).parents[3] / "docs" / "topology.md").read_text()
 BLOCKS = {
     match.group(2): match.group(0).removeprefix(f"```{match.group(1)}\n").removesuffix("```")
-    for match in re.finditer(r"```(toml|python)\n# (\S+)\n.*?```", PAGE, re.DOTALL)
+    for match in re.finditer(r"```(toml|python|text)\n# (\S+)\n.*?```", PAGE, re.DOTALL)
 }
-OPERATORS_PY = """
-from collections.abc import Iterator
-from actorstream import Actor, Event
-from actorstream.events.event import Event
-
-class Line(Event):
-    line: str
-
-class Word(Event):
-    word: str
-
-class Count(Actor):
-    outputs = {"running": Word, "final": Word}
-    def on_event(self, event: Word) -> None: ...
-
-class Split(Actor):
-    def on_event(self, event: Line) -> Iterator[Word]:
-        yield from map(Word, event.line.split())
-"""
 
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     for name, text in BLOCKS.items():
-        (tmp_path / name).write_text(text)
-    (tmp_path / "operators.py").write_text(OPERATORS_PY)
-    (tmp_path / "corpus.txt").write_text("to be or not to be\n")
+        (tmp_path / name).write_text(text.partition("\n")[2] if name.endswith(".txt") else text)
     (tmp_path / "pyproject.toml").touch()
     return tmp_path
 
@@ -63,6 +42,28 @@ def test_the_example_is_right_under_the_example_deployment(folder: Path) -> None
     command = [sys.executable, "-m", "actorstream", "check", "topology.toml", "--deploy", "deploy.toml"]
     answer = subprocess.run(command, cwd=folder, capture_output=True, text=True)
     assert (answer.returncode, answer.stderr) == (0, "")
+
+
+def test_the_example_counts_words(folder: Path) -> None:
+    command = [
+        sys.executable,
+        "-m",
+        "actorstream",
+        "launch",
+        "topology.toml",
+        "--deploy",
+        "deploy.toml",
+        "-q",
+    ]
+    answer = subprocess.run(command, cwd=folder, capture_output=True, text=True)
+    assert (answer.returncode, answer.stderr) == (0, "")
+    assert sorted((folder / "counts.csv").read_text().splitlines()) == [
+        "be,2",
+        "not,1",
+        "or,1",
+        "to,2",
+        "word,count",
+    ]
 
 
 def test_the_same_topology_in_python_has_the_same_graph(folder: Path) -> None:
