@@ -32,7 +32,7 @@ START_SECONDS = 1.0
 ENDLESS = 10**15
 EVENTS = "events/s"
 WINDFLOW = 5.8e6
-"""YSB on WindFlow 4.2, two cores (PEERS.md): not on a registry, not measured in the same run."""
+"""YSB on WindFlow 4.2, two cores (docs/benchmarks.md): not measured in the same run."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ from benchmarks.suite import Settings, Suite, probe
 SOURCES, READERS = (1, 2, 4, 6), (1, 2)
 JUMBO = 1024
 JAVA = {1: 4.8e6, 2: 9.8e6, 4: 9.4e6}
-"""The public Java ScaleGate with one reader, tuples/s by sources (PEERS.md): not on a registry, not measured here."""
+"""The public Java ScaleGate with one reader, tuples/s by sources (docs/benchmarks.md): not measured in the run."""
 KINDS = {
     "alternating": (JUMBO, True, 24_000_000, 12_000_000),
     "runs": (JUMBO, False, 96_000_000, 24_000_000),
@@ -78,7 +78,7 @@ def summary(medians: Mapping[str, float]) -> list[str]:
     """Beside the public Java ScaleGate, whose readers also take tuples one by one."""
     return [
         f"{sources} sources, 1 reader: single {medians[f'single-{sources}-1'] / java:.1f} times, alternating "
-        f"{medians[f'alternating-{sources}-1'] / java:.1f} times the public Java ScaleGate's {java / 1e6} M (PEERS.md, "
+        f"{medians[f'alternating-{sources}-1'] / java:.1f} times the public Java ScaleGate's {java / 1e6} M (docs/benchmarks.md, "
         "not measured here)"
         for sources, java in JAVA.items()
     ]

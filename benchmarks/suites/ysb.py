@@ -69,7 +69,7 @@ def suite(settings: Settings) -> Suite:
 def lines(medians: Mapping[str, float]) -> list[str]:
     found = summary(medians)
     found.append(
-        f"native-2 is {medians['native-2'] / WINDFLOW:,.0f} times WindFlow's 5.8 M (PEERS.md, not measured here)"
+        f"native-2 is {medians['native-2'] / WINDFLOW:,.0f} times WindFlow's 5.8 M (docs/benchmarks.md, not measured here)"
     )
     for case in ("bytes136-2", "c-loop-bytes136-1"):
         found.append(f"{case}: {medians[case] * WIDE_BYTES / 1e9:.1f} GB/s of events")
