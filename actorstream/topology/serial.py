@@ -104,6 +104,11 @@ def imply_serial(
         ]
 
 
+def _overtakes(actor: GraphActor) -> bool:
+    """Whether an actor is a program, in which independent events overtake each other, also on one worker."""
+    return actor.planning is not None
+
+
 class _Analysis:
     def __init__(self, actors: Mapping[str, GraphActor]) -> None:
         self.actors = actors
@@ -173,7 +178,10 @@ class _Analysis:
         found = [
             name
             for name in over[target]
-            if name != target and self.actors[name].replicas == 1 and name not in banned
+            if name != target
+            and self.actors[name].replicas == 1
+            and name not in banned
+            and not _overtakes(self.actors[name])
         ]
         found.sort(key=self.ranks.__getitem__, reverse=True)
         # outputs of one call have no order among each other: their common numbers are better made before
@@ -240,6 +248,12 @@ class _Analysis:
         reach, sources = {target}, list[str]()
         for name in reversed(list(self.actors)):
             if name in reach:
+                if _overtakes(self.actors[name]):
+                    message = f"outputs of independent events of {name!r}, a program, have no one sequence"
+                    allowed = 'order = "none": outputs of dependent events come in their order'
+                    hint = "or unite them in an actor with replicas = 1, in whose order they then are"
+                    self.problems.append((target, message, allowed, hint))
+                    return
                 if self.actors[name].role == "source":
                     sources.insert(0, name)
                 reach.update(edge.producer for edge in self.ordered(name))

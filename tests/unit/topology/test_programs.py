@@ -219,6 +219,23 @@ def test_what_is_joined_to_a_program_by_forward_has_as_many_replicas_as_its_plan
     read(tmp_path, text + 'replicas = "auto"\n')
 
 
+@pytest.mark.parametrize(
+    ("order", "message"),
+    [
+        ("serial", "outputs of independent events of 'sum', a program, have no one sequence"),
+        ("timestamp", "'sum', on the way to 'behind', has input in dependency order"),
+    ],
+)
+def test_nobody_behind_a_program_asks_for_an_order_that_its_outputs_do_not_have(
+    tmp_path: Path, order: str, message: str
+) -> None:
+    behind = '[actors.behind]\ntype = "memory-sink"\ninputs = [{{ from = "sum", order = "{}" }}]\n'
+    found = problems(tmp_path, topology(more='plan = "sequential"') + behind.format(order))
+    assert [each for each in found if "event time" not in each] == [
+        f"actors.behind.inputs[0].order: {message}"
+    ]
+
+
 def test_dependency_order_is_for_programs(tmp_path: Path) -> None:
     text = topology().replace('inputs = ["values"]', 'inputs = [{ from = "values", order = "dependency" }]')
     [found] = problems(tmp_path, text)
