@@ -90,6 +90,32 @@ def test_an_event_takes_the_parts_that_began_before_it_and_no_state_goes_down() 
     assert not any(isinstance(each, StateDown) for messages in worker.to_children for each in messages)
 
 
+def test_a_part_is_added_while_the_other_child_is_waited_for_and_the_last_lets_the_event_go() -> None:
+    log: list[Any] = []
+    worker = root(log)
+    assert worker.begin(BARRIER, 10, [(10, 1)])
+    assert not worker.from_child(1, StateUp({0: 5}, 1))
+    assert worker._state == {0: 5} and not log
+    assert worker.from_child(0, StateUp({0: 2}, 1))
+    assert [answer for *_, answer in log] == [7]
+
+
+def test_parts_behind_an_event_that_is_not_done_wait_for_it() -> None:
+    log: list[Any] = []
+    worker = root(log)
+    for time in (10, 20):
+        assert worker.insert(BARRIER, times(time), [(time, 1)]) is None
+    worker.run()
+    assert not worker.from_child(0, StateUp({0: 5}, 1))
+    assert not worker.from_child(0, StateUp({0: 9}, 1))
+    assert worker._state == {0: 5} and not log
+    assert worker.from_child(1, StateUp({0: 2}, 1))
+    assert [answer for *_, answer in log] == [7]
+    assert worker.from_child(1, StateUp({}, 1))
+    worker.run()
+    assert [answer for *_, answer in log] == [7, 9]
+
+
 def test_requests_do_not_wait_for_each_other() -> None:
     log: list[Any] = []
     worker = root(log)
