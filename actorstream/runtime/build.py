@@ -15,8 +15,8 @@ from actorstream.ordering.serial import SerialGate
 from actorstream.runtime.channels import open_channels
 from actorstream.runtime.dependency.build import ProgramBuilder
 from actorstream.runtime.dependency.causal import causal_lane, causal_order, is_causal
-from actorstream.runtime.dependency.output import TagLane
 from actorstream.runtime.dependency.replica import ProgramReplica
+from actorstream.runtime.dependency.slices import SliceLane
 from actorstream.runtime.direct_edge import DirectEdge, takes_events
 from actorstream.runtime.hooks import EventCall, operator_error
 from actorstream.runtime.idle_output import IdleOutLane
@@ -345,7 +345,7 @@ class _Builder:
         if point is not None:
             kind = partial(SerialLane, numbering=self._numbering(unit, point))
         elif link.edge.consumer in self.programs:
-            kind = TagLane
+            kind = SliceLane
         elif is_causal(self.job, link):
             kind = causal_lane(replica)
         lane: OutLane = kind(
@@ -362,7 +362,7 @@ class _Builder:
             send_event=rows and channel.events(rows, wire.plain.fingerprint, link.producer),
         )
         lane.runs = self.job.in_runs(link.edge.index)
-        unit.runs |= lane.runs
+        unit.runs |= lane.runs or kind is SliceLane
         return lane
 
     def _row_format(self, link: Link) -> RowFormat | None:

@@ -180,7 +180,7 @@ class Unit:
             self.flush()
             if self.blocked and status is Status.IDLE:
                 status = Status.BLOCKED
-        elif self.runs and status is Status.READY:
+        elif self.runs:
             self.flush()
         return self._rest(status)
 

@@ -14,7 +14,6 @@ from actorstream.errors import DataError
 from actorstream.events.batch import Batch
 from actorstream.events.fields import Kind
 from actorstream.native.ascending import first_descent
-from actorstream.runtime.numbered_lane import NumberedLane
 from actorstream.topology.serial import POSITION
 from actorstream.transports.base import FRONTIER_END, FRONTIER_MIN, Frame, FrameKind
 
@@ -24,48 +23,7 @@ if TYPE_CHECKING:
     from actorstream.events.schema import Schema
     from actorstream.runtime.dependency.compile import StreamWords
     from actorstream.runtime.dependency.short_way import ShortWay
-
-
-class TagLane(NumberedLane):
-    """Slices that wait for one worker of a plan; rows of two tags never share a jumbo tuple."""
-
-    __slots__ = ("_promises",)
-
-    def __init__(self, *arguments: Any, **options: Any) -> None:
-        super().__init__(*arguments, **options)
-        if self.arena is None:  # parts would share its memory, and give none of it back earlier
-            self.cut_bytes = max(self.channel.channel.budget, self.byte_limit)
-        self._promises: dict[int, int] = {}
-        """Frontier words that wait until the rows before them are sent."""
-
-    def promise(self, word: int, bound: int) -> None:
-        """Promises for one stream, or (word 0) for all, as soon as the rows before the promise are sent."""
-        if self.pending or self._encoded is not None:
-            self._promises[word] = bound
-        else:
-            self.channel.advance(word, bound)
-
-    def flush(self) -> bool:
-        if not super().flush():
-            return False
-        if self._promises:
-            for word, bound in self._promises.items():
-                self.channel.advance(word, bound)
-            self._promises.clear()
-        return True
-
-    def push_slice(self, tag: int, batch: Batch) -> None:
-        """Sends at once, or queues behind what waits."""
-        if not self.pending and self._encoded is None and not self.blocked and batch.rows <= self.batch_size:
-            frame = self._whole(batch)
-            if frame is not None:
-                frame.serial = tag
-                self._send(frame)
-                return
-        self.pending.append((tag, batch))
-        self.rows += batch.rows
-        if not self.blocked:
-            self.flush()
+    from actorstream.runtime.dependency.slices import SliceLane
 
 
 class TagStream:
@@ -152,7 +110,7 @@ class TagEdge:
     def __init__(
         self,
         classifier: Classifier,
-        lanes: Sequence[TagLane],
+        lanes: Sequence[SliceLane],
         streams: Sequence[TagStream],
         origin: Callable[[], int],
         *,

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from actorstream.runtime.numbered_lane import NumberedLane
+from actorstream.runtime.output import OutLane
 from actorstream.transports.base import Frame, FrameKind
 
 if TYPE_CHECKING:
@@ -19,8 +19,9 @@ SERIAL_WORD = 1
 """The frontier word of a channel that promises serial numbers."""
 
 
-class SerialLane(NumberedLane):
-    """Numbered rows that wait for one replica of one consumer. `numbering`: the number of what is pushed."""
+class SerialLane(OutLane):
+    """Numbered rows that wait for one replica of one consumer: `pending` has (number, rows) pairs beside control marks.
+    `numbering`: the number of what is pushed."""
 
     __slots__ = ("numbering", "waiting_promise")
 
@@ -59,6 +60,30 @@ class SerialLane(NumberedLane):
             self.channel.advance(SERIAL_WORD, self.waiting_promise)
             self.waiting_promise = 0
         return True
+
+    def _next_frame(self) -> Frame | None:
+        """Takes the next piece of a number's rows, or mark, off the queue; None if the channel would not admit it."""
+        item = self.pending[0]
+        if isinstance(item, Frame):
+            self.pending.popleft()
+            return item
+        number, batch = item
+        nbytes, rows = batch.nbytes, min(batch.rows, self.batch_size)
+        if nbytes > self.cut_bytes:
+            rows = max(1, min(rows, batch.rows * self.cut_bytes // nbytes))
+        if not self.channel.admits(nbytes * rows // batch.rows):
+            return None
+        part = batch
+        if rows < batch.rows:
+            part, rest = batch.slice(0, rows), batch.slice(rows, batch.rows - rows)
+            part.began = rest.began = batch.began
+            self.pending[0] = (number, rest)
+        else:
+            self.pending.popleft()
+        self.rows -= rows
+        frame = self._whole(part) or self._parts([part], part.nbytes)
+        frame.serial = number
+        return frame
 
 
 class ByNumber:

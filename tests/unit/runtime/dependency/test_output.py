@@ -14,7 +14,8 @@ from actorstream.errors import DataError
 from actorstream.events.batch import Batch
 from actorstream.events.schema import Schema
 from actorstream.runtime.dependency.compile import StreamWords
-from actorstream.runtime.dependency.output import TagEdge, TagLane, TagStream
+from actorstream.runtime.dependency.output import TagEdge, TagStream
+from actorstream.runtime.dependency.slices import SliceLane
 from actorstream.runtime.wire import Wire
 from actorstream.topology.dependency import PlannedStream
 from actorstream.transports.base import FRONTIER_MIN, Channel
@@ -29,10 +30,10 @@ class Bell:
 
 def lane(
     event: type = Operation, words: int = 1, slots: int = 256, budget: int = 4 << 20
-) -> tuple[TagLane, LocalReceiveChannel]:
+) -> tuple[SliceLane, LocalReceiveChannel]:
     channel = Channel(0, 0, 0, 0, 1, slots=slots, budget=budget, frontiers=words)
     send, receive = local_channel(channel, Bell(), Bell())
-    made = TagLane(
+    made = SliceLane(
         send,
         None,
         wire=Wire(Schema.of(event).with_system(("_position",)) if event is Operation else Schema.of(event)),
@@ -107,20 +108,11 @@ def test_each_of_several_streams_has_its_own_promise() -> None:
     assert [receive.frontier(word) for word in (0, 3, 4)] == [FRONTIER_MIN, 8, FRONTIER_MIN]
     origin = 1
     edge.push(Batch.of_columns(Value, {"ts": [3], "value": [1]}))  # before the other stream's last
+    edge.flush()
     assert [receive.frontier(word) for word in (0, 3, 4)] == [3, 8, 3]
     assert frames(receive) == [(4, [1, 8]), (5, [3])]
     edge.advance(20)
     assert [receive.frontier(word) for word in (0, 3, 4)] == [20, 20, 20]
-
-
-def test_a_promise_waits_for_the_rows_before_it() -> None:
-    made, receive = lane(slots=1)
-    for ts in (1, 2):
-        made.push_slice(0, operations([ts], "i", [0]))
-    made.promise(0, 2)
-    assert made.blocked and receive.frontier(0) == FRONTIER_MIN
-    receive.consume()
-    assert made.flush() and receive.frontier(0) == 2
 
 
 def test_a_slice_is_handed_over_whole_inside_a_process_up_to_the_budget() -> None:
@@ -138,7 +130,7 @@ def test_a_slice_is_handed_over_whole_inside_a_process_up_to_the_budget() -> Non
     assert found == [1500, 1500]
 
 
-def value_edge(lanes: list[TagLane], partitions: int = 1) -> TagEdge:
+def value_edge(lanes: list[SliceLane], partitions: int = 1) -> TagEdge:
     numbers = {(number, Tag("value")): number for number in range(partitions)}
     planned = [PlannedStream(name=f"s{each}", input="values", partition=each) for each in range(partitions)]
     return TagEdge(
