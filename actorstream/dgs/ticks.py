@@ -7,8 +7,6 @@ from collections.abc import Hashable, Iterable
 from actorstream.dgs.mailbox import ENDED, NOTHING
 from actorstream.dgs.tagging import Every
 
-FAR = 1 << 62
-
 
 class _Stream:
     """The times of a stream's first and last row so far (NOTHING: none), and its promise."""
@@ -60,7 +58,7 @@ class Ticks:
             start = min(begun, to_come)
             if start == NOTHING:
                 return found
-            if start >= FAR:
+            if start == ENDED:  # nobody had a row
                 self.bound = ENDED
                 return found
             self._next = self._after(start)
@@ -72,7 +70,7 @@ class Ticks:
                 break  # a stream that begins yet may begin before it
             self._next += self.period
         ended = all(each.bound == ENDED for each in streams)
-        self.bound = ENDED if ended and self._next > furthest else self._next
+        self.bound = ENDED if ended and self._next > furthest else min(self._next, ENDED)
         return found
 
     def _after(self, time: int) -> int:

@@ -98,28 +98,27 @@ def test_an_actor_behind_a_program_may_have_a_replica_beside_each_worker_of_its_
 
 @pytest.mark.parametrize("plan", ["sequential", "balanced"])
 @pytest.mark.parametrize(("transport", "workers"), [("local", 1), ("shm", 2)])
-def test_ticks_come_once_and_before_all_else_of_their_time(transport: str, workers: int, plan: str) -> None:
+@pytest.mark.parametrize("start", [0, 2**62, 2**63 - 10_000])
+def test_ticks_come_once_and_before_all_else_of_their_time(
+    transport: str, workers: int, plan: str, start: int
+) -> None:
     found = Topology("ticks")
-    parts = {f"{number:03}": part for number, part in enumerate(STREAMS["values"])}
+    streams = [[Value(event.ts + start, event.value) for event in part] for part in STREAMS["values"]]  # type: ignore[attr-defined]
+    parts = {f"{number:03}": part for number, part in enumerate(streams)}
     values = found.actor(
         "values", "memory-source", items=parts, event=Value, replicas=2, event_time="ts", time_unit="us"
     )
     found.actor("sum", SumOfEach, [{"from": values.source, "order": "dependency"}], plan=plan)
     found.actor("out", "memory-sink", ["sum"])
     result = found.run(transport=transport, workers=workers, batch_size=50)
-    times = [event.ts for part in STREAMS["values"] for event in part]  # type: ignore[attr-defined]
+    times = [event.ts for part in streams for event in part]
     first, last = min(times), max(times)
     sums = [Each(tick, 0) for tick in range(first // 10 * 10 + 10, last + 1, 10)]
     assert [each.at for each in result["out"]] == [*(each.at for each in sums), -1]
     for each, before in zip(result["out"], [None, *result["out"]]):
         low = before.at if before is not None else first
         high = each.at if each.at >= 0 else last + 1
-        expected = sum(
-            event.value  # type: ignore[attr-defined]
-            for part in STREAMS["values"]
-            for event in part
-            if low <= event.ts < high  # type: ignore[attr-defined]
-        )
+        expected = sum(event.value for part in streams for event in part if low <= event.ts < high)
         assert each.sum == expected
 
 

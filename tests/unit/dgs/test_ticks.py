@@ -44,11 +44,11 @@ def test_a_stream_without_rows_makes_none_and_holds_nobody_up_at_its_end() -> No
     assert ticks.due() == [10] and ticks.bound == 20
 
 
-@settings(max_examples=100, deadline=None)
-@given(st.integers(0, 2**32))
-def test_any_course_of_the_streams_brings_the_ticks_of_the_whole(seed: int) -> None:
+@settings(max_examples=200, deadline=None)
+@given(st.integers(0, 2**32), st.sampled_from([0, -(2**62), 2**62 - 50, 2**62, 2**63 - 101]))
+def test_any_course_of_the_streams_brings_the_ticks_of_the_whole(seed: int, start: int) -> None:
     chance = random.Random(seed)
-    rows = [sorted(chance.sample(range(100), chance.randint(0, 5))) for _ in range(3)]
+    rows = [sorted(chance.sample(range(start, start + 100), chance.randint(0, 5))) for _ in range(3)]
     times = sorted(time for part in rows for time in part)
     expected = list(TEN.between(times[0], times[-1], MS)) if times else []
     ticks = Ticks(TEN, MS, range(3))
