@@ -137,11 +137,13 @@ class Unit:
             replica.publish()
         peak = transfer = sent = 0
         for lane in self.lanes():
+            transfer += lane.transfer_ns
+            if not lane.sequence:  # nothing was sent: a source has a lane to every worker of a plan
+                continue
             channel = lane.channel
             channel.poll()
             found = channel.statistics()
             peak = max(peak, found["peak_bytes"])
-            transfer += lane.transfer_ns
             sent += found["sent_bytes"] * channel.channel.is_remote
         row = self.head.row
         row[Counter.SENT_BYTES] = sent
