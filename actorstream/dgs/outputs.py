@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from difflib import get_close_matches
 from typing import Any, NamedTuple
 
 from actorstream.dgs.program import Program
@@ -18,6 +19,12 @@ class Output(NamedTuple):
     event: Event
 
 
+def declared_outputs(cls: type[Program]) -> frozenset[str] | None:
+    """Names of a program's outputs; None: its own `output_types` tells them by its keys and inputs."""
+    own = cls.output_types.__func__ is not Program.output_types.__func__  # type: ignore[attr-defined]
+    return None if own else frozenset(("default", *cls.outputs))
+
+
 class Gathering:
     """Takes the place of a runtime for a program that is run in plain Python: keeps what it emits."""
 
@@ -26,10 +33,19 @@ class Gathering:
         self.replica, self.replicas, self.input = 0, 1, ""
         self.inputs: dict[str, Any] = {}
         self._found: list[Output] = []
+        self._outputs = declared_outputs(type(program))
         program._bind(self)  # type: ignore[arg-type]
 
     def emit(self, item: Any, to: str) -> None:
-        """Keeps an event, or a batch of them, for the output `to`."""
+        """Keeps an event, or a batch of them, for the output `to`. SchemaError: the program has no such output."""
+        if self._outputs is not None and to not in self._outputs:
+            near = get_close_matches(to, self._outputs, 1)
+            raise SchemaError(
+                f"{self.name} emitted to output {to!r}, which it does not have; its outputs are "
+                f"{', '.join(map(repr, sorted(self._outputs)))}"
+                + (f" (did you mean {near[0]!r}?)" if near else "")
+                + "; declare it in the class attribute `outputs`"
+            )
         self._add(item, to)
 
     def take(self, returned: Any = None) -> list[Output]:

@@ -127,3 +127,15 @@ def test_a_state_that_is_returned_is_an_error() -> None:
 
     with pytest.raises(SchemaError, match="changed in place"):
         SequentialRun(Returning()).update(Operation(1, "i", 1), Tag("increment", 1))
+
+
+def test_an_output_that_the_program_does_not_declare_is_refused_as_in_a_run() -> None:
+    class Strays(Sums):
+        def end(self, state: Any) -> None:
+            self.emit(Sum(0, 0), to="lost")
+
+    run = SequentialRun(Strays())
+    with pytest.raises(
+        SchemaError, match=r"Strays emitted to output 'lost', .* are 'default', 'last'.*declare it"
+    ):
+        run.end()
