@@ -23,6 +23,7 @@ from tests.integration.programs import (
     Each,
     Sum,
     SumOfEach,
+    Tagged,
     Value,
     ValueBarrier,
     sequential,
@@ -64,6 +65,26 @@ class Lies(ValueBarrier):
 
     def update_batch(self, state: Any, batch: Batch, tag: Any) -> Any:
         return NotImplemented if tag.name == "barrier" else None
+
+
+@pytest.mark.parametrize(("transport", "workers"), [("local", 1), ("shm", 2)])
+def test_a_stream_that_a_field_tells_goes_on_though_another_replica_has_ended(
+    transport: str, workers: int
+) -> None:
+    """Any replica of the source may bring any stream: a worker waits for what all of them promise."""
+    short = [Tagged("north", time, 1) for time in range(20)]
+    long = [Tagged("south", time, 1) for time in range(3_000)]
+    marks = [Barrier(time) for time in range(10, 3_001, 10)]
+    found = Topology("sums")
+    barriers = found.actor("barriers", "memory-source", items=marks, event=Barrier)
+    parts = {"0": short, "1": long}
+    values = found.actor("values", "memory-source", items=parts, event=Tagged, replicas=2, stream="stream")
+    inputs = [{"from": each.source, "order": "dependency"} for each in (barriers, values)]
+    found.actor("sum", ValueBarrier, inputs, plan_workers=2)
+    found.actor("out", "memory-sink", ["sum"])
+    result = found.run(transport=transport, workers=workers, batch_size=10)
+    plain = [[Value(each.ts, each.value) for each in part] for part in (short, long)]
+    assert result["out"] == sequential(ValueBarrier(), {"barriers": [marks], "values": plain})
 
 
 def test_the_reference_calls_update_alone_and_verify_holds_batches_to_it() -> None:
