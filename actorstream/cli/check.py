@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 from cyclopts import Parameter
 
 if TYPE_CHECKING:
-    from actorstream.dgs.consistency import Violation
+    from actorstream.cli.consistency import Tried
     from actorstream.errors import ConfigurationError
 
 
@@ -91,13 +91,15 @@ def check(
         "input and position"
         for name, what in by_arrival(graph).items()
     ]
-    broken, tried = try_programs(graph, examples)
-    notes += tried
-    if broken:
+    tried = try_programs(graph, examples)
+    notes += tried.notes
+    if tried.broken or tried.refused:
         if json_:
-            print(json.dumps(violations_json(broken), indent=2))
+            print(json.dumps(tried_json(tried), indent=2))
         else:
-            for name, violations in broken.items():
+            for name, message in tried.refused.items():
+                print(f"actors.{name}: {message}\n", file=sys.stderr)
+            for name, violations in tried.broken.items():
                 for violation in violations:
                     print(f"actors.{name}: {violation}\n", file=sys.stderr)
         return 2
@@ -120,18 +122,22 @@ def problems_json(error: ConfigurationError) -> dict[str, object]:
     return {"ok": False, "problems": problems}
 
 
-def violations_json(broken: dict[str, list[Violation]]) -> dict[str, object]:
-    """As `problems_json`, for programs that are not consistent: `where` is the actor, `example` what breaks it."""
+def tried_json(tried: Tried) -> dict[str, object]:
+    """As `problems_json`, of programs that were tried: `where` is the actor; where one is not consistent, `example` is what
+    breaks the condition in `allowed`."""
     from actorstream.dgs.consistency import CONDITIONS
 
-    problems = [
+    problems: list[dict[str, object]] = [
+        {"where": f"actors.{name}", "message": message} for name, message in tried.refused.items()
+    ]
+    problems += [
         {
             "where": f"actors.{name}",
             "message": f"{each.program} is not consistent: {each.condition}",
             "allowed": CONDITIONS[each.condition],
             "example": [list(line) for line in each.example],
         }
-        for name, violations in broken.items()
+        for name, violations in tried.broken.items()
         for each in violations
     ]
     return {"ok": False, "problems": problems}

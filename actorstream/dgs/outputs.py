@@ -12,6 +12,10 @@ from actorstream.events.batch import Batch
 from actorstream.events.event import Event
 
 
+class OutputError(SchemaError):
+    """A program put out what its class does not allow, whatever the event was."""
+
+
 class Output(NamedTuple):
     """One event, and the output of the program that it goes to."""
 
@@ -37,10 +41,10 @@ class Gathering:
         program._bind(self)  # type: ignore[arg-type]
 
     def emit(self, item: Any, to: str) -> None:
-        """Keeps an event, or a batch of them, for the output `to`. SchemaError: the program has no such output."""
+        """Keeps an event, or a batch of them, for the output `to`. OutputError: the program has no such output."""
         if self._outputs is not None and to not in self._outputs:
             near = get_close_matches(to, self._outputs, 1)
-            raise SchemaError(
+            raise OutputError(
                 f"{self.name} emitted to output {to!r}, which it does not have; its outputs are "
                 f"{', '.join(map(repr, sorted(self._outputs)))}"
                 + (f" (did you mean {near[0]!r}?)" if near else "")
@@ -52,7 +56,7 @@ class Gathering:
         """Everything since the last call, with what the hook returned (a generator is run); events in their order.
 
         Raises:
-            SchemaError: it returned what is neither an event, a batch, nor several of them.
+            OutputError: it returned what is neither an event, a batch, nor several of them.
         """
         self._add(returned, "default")
         found, self._found = self._found, []
@@ -69,7 +73,7 @@ class Gathering:
             for each in item:
                 self._add(each, to)
         else:
-            raise SchemaError(
+            raise OutputError(
                 f"{self.name} put out {item!r}; allowed: an event, a batch, several of them, or None (a state is changed "
                 "in place, not returned)"
             )

@@ -47,6 +47,10 @@ class Lost(Sums):
 
 class Raises(Sums):
     raises = True
+
+class Strays(Sums):
+    def update(self, state, event, tag):
+        self.emit(event, to="defualt")
 """
 
 
@@ -95,6 +99,17 @@ def test_a_program_that_raises_on_random_events_is_a_note(run: Run, program: Cal
     answer = run("check", program("Raises"), "--examples", 5)
     assert answer.code == 0
     assert "it raised on a random event: ValueError: too little" in answer.out
+
+
+def test_an_event_for_an_output_that_is_not_declared_is_a_problem(
+    run: Run, program: Callable[[str], Path]
+) -> None:
+    answer = run("check", program("Strays"), "--examples", 5)
+    assert answer.code == 2
+    assert "actors.sum: Strays emitted to output 'defualt', which it does not have" in answer.err
+    assert "(did you mean 'default'?)" in answer.err
+    found = json.loads(run("check", program("Strays"), "--examples", 5, "--json").out)
+    assert (found["ok"], found["problems"][0]["where"]) == (False, "actors.sum")
 
 
 def test_without_hypothesis_it_says_how_to_install_it(
