@@ -58,7 +58,7 @@ path = "{out}/result"
 """
 SOURCE = """
 [actors.{name}]
-type = "csv-source"
+type = "{type}"
 path = "{name}"
 event = "{event}"
 event_time = "ts"
@@ -72,9 +72,16 @@ class Case:
     """A program with its input, as files."""
 
     def __init__(
-        self, program: type, streams: Streams, *, in_order: bool, plan: str = "communication"
+        self,
+        program: type,
+        streams: Streams,
+        *,
+        in_order: bool,
+        plan: str = "communication",
+        source: str = "csv-source",
     ) -> None:
         self.program, self.streams, self.in_order, self.plan = program, streams, in_order, plan
+        self.source = source
 
     def write(self, folder: Path) -> None:
         for name, parts in self.streams.items():
@@ -91,6 +98,7 @@ class Case:
         sources = [
             SOURCE.format(
                 name=name,
+                type=self.source,
                 event=_path(type(parts[0][0])),
                 replicas=len(parts),
                 paced=f"rate = {rate * rows[name] / max(rows.values())}" if rate else "",
