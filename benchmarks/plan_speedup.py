@@ -23,6 +23,9 @@ JOINED = 2_000.0
 """ns: of the slice of some values that lies between two joins where these are measured."""
 KINDS = {"event": 10_000, "batch": 10_000, "batch-100k": 100_000}
 """Kind of a case -> values of each stream between two synchronizing events."""
+WINDOWS = {10_000: 96, 100_000: 32}
+"""Values of each stream between two synchronizing events -> of these so many in a simulated run: its start and end, which
+the measured runs leave out, are then a small part of it."""
 RATE = 50_000
 """Values a second of a stream, where barriers come by the clock."""
 RATIOS = (100, 1_000, 10_000)
@@ -70,8 +73,8 @@ def rates(app: str, kind: str, medians: Mapping[str, float]) -> dict[int, float]
 
 @cache
 def _rates(app: str, kind: str, found: Costs) -> dict[int, float]:
-    windows = 24 if KINDS[kind] == 10_000 else 8
-    return {cores: Simulation(load(app, KINDS[kind]), cores, found, windows).run().rate for cores in CORES}
+    per = KINDS[kind]
+    return {cores: Simulation(load(app, per), cores, found, WINDOWS[per]).run().rate for cores in CORES}
 
 
 def summary(medians: Mapping[str, float]) -> Sequence[str]:
