@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from difflib import get_close_matches
 from typing import Any, NamedTuple
 
 from actorstream.dgs.program import Program
 from actorstream.errors import SchemaError
 from actorstream.events.batch import Batch
 from actorstream.events.event import Event
+from actorstream.topology.nearest import no_output
 
 
 class OutputError(SchemaError):
@@ -43,13 +43,7 @@ class Gathering:
     def emit(self, item: Any, to: str) -> None:
         """Keeps an event, or a batch of them, for the output `to`. OutputError: the program has no such output."""
         if self._outputs is not None and to not in self._outputs:
-            near = get_close_matches(to, self._outputs, 1)
-            raise OutputError(
-                f"{self.name} emitted to output {to!r}, which it does not have; its outputs are "
-                f"{', '.join(map(repr, sorted(self._outputs)))}"
-                + (f" (did you mean {near[0]!r}?)" if near else "")
-                + "; declare it in the class attribute `outputs`"
-            )
+            raise OutputError(no_output(self.name, to, self._outputs))
         self._add(item, to)
 
     def take(self, returned: Any = None) -> list[Output]:

@@ -14,7 +14,7 @@ _KIND = np.dtype(np.int64)
 def first_descent(values: np.ndarray) -> int:
     """The number of the first value that is less than the one before it; 0: there is none. Numbers, shape (values,).
 
-    65,536 of int64 take 5 us; a comparison by NumPy, and a look at what it answers, 14.
+    65,536 of int64 take 9 us; a comparison by NumPy, and a look at what it answers, 14 (in the cache; 12 and 24 beside others).
     """
     count = len(values)
     if count < 2:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import traceback
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator
-from difflib import get_close_matches
 from functools import partial
 from typing import Any
 
@@ -20,6 +19,7 @@ from actorstream.events.schema import Schema
 from actorstream.native.emitter import Emitter
 from actorstream.runtime.gathering import Gathered, Loop, loop_of
 from actorstream.runtime.hook_shapes import answerer, collector, flatten, is_async, shape_of
+from actorstream.topology.nearest import no_output
 
 EVENT_PREVIEW = 2000
 
@@ -51,13 +51,7 @@ class Outbox(Emitter):
             events.append(item)
 
     def _unknown(self, to: str) -> ActorstreamError:
-        near = get_close_matches(to, self.events, 1)
-        return ActorstreamError(
-            f"actor {self.actor!r} emitted to output {to!r}, which it does not have; its outputs are "
-            f"{', '.join(map(repr, sorted(self.events)))}"
-            + (f" (did you mean {near[0]!r}?)" if near else "")
-            + "; declare it in the class attribute `outputs`"
-        )
+        return ActorstreamError(no_output(f"actor {self.actor!r}", to, self.events))
 
     def _settle(self, to: str) -> None:
         """Keeps the order of events and batches emitted to the same output."""

@@ -28,3 +28,14 @@ def listed(names: Iterable[str], limit: int = 24) -> str:
     every = list(names)
     text = ", ".join(every[:limit])
     return f"{text}, … ({len(every)} in all)" if len(every) > limit else text
+
+
+def no_output(who: str, output: str, outputs: Iterable[str]) -> str:
+    """What is told about an event for an output that an actor does not have."""
+    names = sorted(outputs)
+    hint = did_you_mean(output, names)
+    return (
+        f"{who} emitted to output {output!r}, which it does not have; its outputs are {', '.join(map(repr, names))}"
+        + (f" ({hint})" if hint else "")
+        + "; declare it in the class attribute `outputs`"
+    )
