@@ -29,6 +29,7 @@ _PUBLIC = {
     "Float64": "events.event",
     "EventTime": "events.event",
     "Source": "connectors.source",
+    "Position": "connectors.position",
     "SourceKeys": "connectors.source_keys",
     "InterleavedSource": "connectors.interleaved",
     "NumberedSource": "connectors.numbered",
@@ -50,6 +51,7 @@ if TYPE_CHECKING:
     from actorstream.actors.system import System as System
     from actorstream.connectors.interleaved import InterleavedSource as InterleavedSource
     from actorstream.connectors.numbered import NumberedSource as NumberedSource
+    from actorstream.connectors.position import Position as Position
     from actorstream.connectors.sink import Sink as Sink
     from actorstream.connectors.source import Source as Source
     from actorstream.connectors.source_keys import SourceKeys as SourceKeys

@@ -42,7 +42,7 @@ def _sizer(cls: type) -> Sizer:
         return ENTRY_BYTES
     if issubclass(cls, msgspec.Struct):
         return _struct_sizer(cls)
-    return lambda message: ENTRY_BYTES + _measure(message, DEPTH)
+    return lambda message: ENTRY_BYTES + measure(message)
 
 
 def _struct_sizer(cls: type[msgspec.Struct]) -> Sizer:
@@ -57,8 +57,8 @@ def _struct_sizer(cls: type[msgspec.Struct]) -> Sizer:
         return constant
     if len(variable) == 1:
         only = variable[0]
-        return lambda message: constant + _measure(getattr(message, only), DEPTH)
-    return lambda message: constant + sum([_measure(getattr(message, name), DEPTH) for name in variable])
+        return lambda message: constant + measure(getattr(message, only))
+    return lambda message: constant + sum([measure(getattr(message, name)) for name in variable])
 
 
 def _is_fixed(annotation: Any) -> bool:
@@ -70,7 +70,8 @@ def _is_fixed(annotation: Any) -> bool:
     return annotation in _FIXED or (isinstance(annotation, type) and issubclass(annotation, enum.Enum))
 
 
-def _measure(value: Any, depth: int) -> int:
+def measure(value: Any, depth: int = DEPTH) -> int:
+    """Estimated bytes of a value that may have values inside, to `depth` levels."""
     cls = value.__class__
     if cls is str or cls is bytes or cls is bytearray:
         return 48 + len(value)
@@ -83,7 +84,7 @@ def _measure(value: Any, depth: int) -> int:
     if isinstance(value, msgspec.Struct):
         if depth == 0:
             return 64
-        return 16 + sum(8 + _measure(getattr(value, name), depth - 1) for name in value.__struct_fields__)
+        return 16 + sum(8 + measure(getattr(value, name), depth - 1) for name in value.__struct_fields__)
     nbytes = getattr(value, "nbytes", None)
     return 64 + nbytes if isinstance(nbytes, int) else sys.getsizeof(value, 64)
 
@@ -95,7 +96,7 @@ def _sampled(values: Any, depth: int) -> int:
     total = seen = 0
     step = max(1, count // SAMPLE) if isinstance(values, list | tuple) else 1
     for value in values[::step] if step > 1 else values:
-        total += _measure(value, depth - 1)
+        total += measure(value, depth - 1)
         seen += 1
         if seen == SAMPLE:
             break

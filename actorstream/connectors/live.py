@@ -5,27 +5,42 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import AsyncIterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+from actorstream.actors.size import estimate
+from actorstream.connectors.event_reader import TAKEN_BYTES
+from actorstream.connectors.position import Position, unexpected
+
+if TYPE_CHECKING:
+    from actorstream.connectors.position import Places
 
 LIMIT = 4096
-"""Events that wait to be read before the generator is held up."""
+"""Events that wait to be read before the generator is held up; or as many as have TAKEN_BYTES."""
 
 
 class Pump:
-    """Runs `events` in a task of its own from the first `take` on; the first `skip` events are dropped."""
+    """Runs `events` in a task of its own from the first `take` on.
 
-    def __init__(self, events: AsyncIterator[Any], skip: int = 0) -> None:
-        self._events, self._skip = events, skip
-        self._waiting: deque[Any] = deque()
+    Args:
+        skip: so many rows are dropped first. places: is told of each row and each `Position`. only: see `EventReader`.
+    """
+
+    def __init__(self, events: AsyncIterator[Any], skip: int, places: Places | None, only: str) -> None:
+        self._events, self._skip, self._places, self._only = events, skip, places, only
+        self._waiting: deque[tuple[Any, int]] = deque()
+        """Events, each with its bytes."""
+        self._bytes = 0
         self._task: Any = None
         self._arrived: Any = None
         self._room: Any = None
 
     async def take(self, most: int) -> list[Any]:
-        """At least one event, at most `most`; none when the generator has ended. Raises what the generator
-        raised."""
+        """At least one event, at most `most`; none when the generator has ended, or `most` is 0. Raises what the
+        generator raised."""
         import asyncio
 
+        if most <= 0:
+            return []
         if self._task is None:
             self._arrived, self._room = asyncio.Event(), asyncio.Event()
             self._task = asyncio.ensure_future(self._run())
@@ -35,7 +50,11 @@ class Pump:
         if not self._waiting:
             self._task.result()
             return []
-        taken = [self._waiting.popleft() for _ in range(min(most, len(self._waiting)))]
+        taken = []
+        for _ in range(min(most, len(self._waiting))):
+            event, size = self._waiting.popleft()
+            taken.append(event)
+            self._bytes -= size
         self._room.set()
         return taken
 
@@ -47,12 +66,21 @@ class Pump:
     async def _run(self) -> None:
         try:
             async for event in self._events:
+                if type(event) is Position:
+                    if self._places is None:
+                        raise unexpected(event)
+                    self._places.place(event, self._only)
+                    continue
+                if self._places is not None:
+                    self._places.row()
                 if self._skip:
                     self._skip -= 1
                     continue
-                self._waiting.append(event)
+                size = estimate(event)
+                self._waiting.append((event, size))
+                self._bytes += size
                 self._arrived.set()
-                if len(self._waiting) >= LIMIT:
+                while len(self._waiting) >= LIMIT or self._bytes >= TAKEN_BYTES:
                     self._room.clear()
                     await self._room.wait()
         finally:

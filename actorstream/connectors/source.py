@@ -6,15 +6,16 @@ from __future__ import annotations
 import inspect
 import typing
 from datetime import timedelta
-from itertools import islice
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from actorstream.actors.actor import Actor, _event_in
 from actorstream.connectors.dead_rows import DeadRows
 from actorstream.connectors.declared import declared_schema
+from actorstream.connectors.event_reader import EventReader
+from actorstream.connectors.position import Places, says_position
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Coroutine, Iterable, Iterator
+    from collections.abc import AsyncIterator, Coroutine, Iterable, Iterator, Mapping
     from pathlib import Path
 
     from actorstream.connectors.live import Pump
@@ -50,10 +51,10 @@ class Source(Actor):
     The class of the rows comes from the return annotation, from `outputs`, or from the keys `event` or
     `schema`.
 
-    A source that is split over replicas overrides `partitions` and `open`; one that can go back to where
-    it was after a failure overrides `position` and `seek` (with `events`, going back means to start again
-    and to pass over what was read before, which is right if the same events come again). `on_start` and
-    `on_stop` are called in the worker before the first and after the last read.
+    A source that is split over replicas overrides `partitions` and `open`. After a failure `events` starts again
+    and the rows that were read before are skipped, so it must repeat the same rows; a source that can begin in
+    the middle overrides `seek`, and yields a `Position` between its rows (or overrides `position`). `on_start`
+    and `on_stop` are called in the worker before the first and after the last read.
 
     Keys that every source has unless its own constructor says otherwise: `event` ("module:Class") or
     `schema` (field name -> type); `event_time` (the field that is the event time) and `time_unit` (s, ms,
@@ -94,9 +95,13 @@ class Source(Actor):
     """Rows that did not parse and were dropped so far."""
 
     _opened: list[str] | None = None
-    _iterator: Iterator[Event] | Pump | None = None
+    _event_reader: EventReader | Pump | None = None
     _read_rows: int = 0
+    """Rows that `events` has given and `read` has returned, in all runs."""
     _to_skip: int = 0
+    _kept_position: Mapping[str, Any] | None = None
+    _held_position: Mapping[str, Any] | None = None
+    _row_places: Places | None = None
     _made_schema: Schema | None = None
     _dead: DeadRows | None = None
 
@@ -151,14 +156,47 @@ class Source(Actor):
         return self._read_events(max_rows)
 
     def position(self) -> dict[str, int]:
-        """How far each partition was read: rows, those that did not parse included. What `seek` takes."""
+        """How far each partition was read: rows, those that did not parse included. What `seek` takes.
+
+        With `events` it is asked at each `yield`. What it says counts the row that is yielded if the source sets its
+        position before the `yield`, and does not if it sets it behind: the first row shows which, by whether the position
+        has moved. Where a source may pass over input before its first row, it should yield a `Position` instead."""
+        if self._names_places() and self._row_places is not None:
+            return self._row_places.before(self._read_rows)[0]
         return dict.fromkeys(self._opened or [], self._read_rows)
 
     def seek(self, positions: dict[str, int]) -> None:
         """Goes on after the row at which `position` answered `positions`. Before the first `read`, after
         `open`."""
         self._to_skip = max((positions.get(name, 0) for name in self._opened or []), default=0)
-        self._iterator, self._read_rows = None, 0
+        self._event_reader, self._row_places, self._read_rows = None, None, self._to_skip
+
+    def kept_position(self) -> Mapping[str, Any]:
+        """What a checkpoint keeps of how far the source was read: the rows that `read` has returned, no more and no less.
+        The runtime calls it, and `take_back` in the run that goes on; a source overrides `position` and `seek`."""
+        if self._held_position is not None:
+            return self._held_position
+        if self._row_places is None and self._kept_position is not None:
+            return self._kept_position
+        kept: dict[str, Any] = {"rows": self._read_rows, "between": 0, "counts": None}
+        if self._row_places is None:
+            return {**kept, "positions": self.position()}
+        kept["positions"], kept["between"] = self._row_places.before(self._read_rows)
+        return {**kept, "counts": self._row_places.counts}
+
+    def take_back(self, kept: Mapping[str, Any]) -> None:
+        """Goes on where `kept_position` was asked. Before the first `read`, after `open`."""
+        self.seek(dict(kept["positions"]))
+        if self._seeks():
+            self._kept_position = {name: kept[name] for name in ("positions", "rows", "between", "counts")}
+            self._read_rows, self._to_skip = kept["rows"], kept["between"]
+
+    def hold_position(self, *, held: bool) -> None:
+        """A `read` that is awaited begins, or what it returned is about to be sent: between, the position counts
+        nothing of it."""
+        self._held_position = None
+        if held and self._event_reader is None:
+            self._held_position = self.kept_position()
 
     def lower_bound(self, now_ns: int) -> int | None:
         """The event-time promise at wall-clock time `now_ns`, in the schema's unit: no row below it will
@@ -231,36 +269,59 @@ class Source(Actor):
 
     def _read_events(self, max_rows: int) -> Batch | None:
         """`read` of a source that defines a plain `events`."""
-        from actorstream.events.batch import Batch
-
-        wanted = self._still_wanted(max_rows)
-        if self._iterator is None:
-            self._iterator = islice(self._passes(), self._to_skip, None)
-            self._read_rows = self._to_skip
-            wanted = self._still_wanted(max_rows)
-        made = list(islice(typing.cast("Iterator[Event]", self._iterator), wanted))
-        if not made:
-            return None
-        self.row = self._read_rows
-        self._read_rows += len(made)
-        return Batch.of_events(self.row_schema(), made)
+        if self._event_reader is None:
+            self._event_reader = EventReader(self._passes(), self.row_schema(), *self._begin())
+        return self._batch_of_events(
+            typing.cast("EventReader", self._event_reader).take(self._still_wanted(max_rows))
+        )
 
     async def _read_live(self, max_rows: int) -> Batch | None:
         """`read` of a source whose `events` is async: waits for one event, then takes what is there."""
         from actorstream.connectors.live import Pump
-        from actorstream.events.batch import Batch
 
-        if self._iterator is None:
-            self._iterator = Pump(typing.cast("AsyncIterator[Event]", self.events()), self._to_skip)
-            self._read_rows = self._to_skip
-        wanted = self._still_wanted(max_rows)
-        made = await typing.cast("Pump", self._iterator).take(wanted) if wanted else []
+        if self._event_reader is None:
+            self._event_reader = Pump(typing.cast("AsyncIterator[Event]", self.events()), *self._begin())
+        made = await typing.cast("Pump", self._event_reader).take(self._still_wanted(max_rows))
         if not made:
             self._close_events()
+        return self._batch_of_events(made)
+
+    def _batch_of_events(self, made: list[Event]) -> Batch | None:
+        from actorstream.events.batch import Batch
+
+        if not made:
             return None
         self.row = self._read_rows
         self._read_rows += len(made)
+        if self._row_places is not None:
+            self._row_places.before(self._read_rows)  # forgets those that lie further back
         return Batch.of_events(self.row_schema(), made)
+
+    def _begin(self) -> tuple[int, Places | None, str]:
+        """Rows to drop first, who is told of places, and the name of the only partition."""
+        asks = type(self).position is not Source.position
+        if self._seeks() and (asks or self._names_places()):
+            kept = self._kept_position or {}
+            self._row_places = Places(
+                self._read_rows - self._to_skip,
+                kept.get("positions", None if asks else {}),
+                self.position if asks else None,
+                kept.get("counts"),
+            )
+        return self._to_skip, self._row_places, next(iter(self._opened or ()), ONLY)
+
+    def _seeks(self) -> bool:
+        """Whether the source goes back by itself, though its rows come from `events`."""
+        cls = type(self)
+        reads = cls.read is Source._read_events or cls.read is Source._read_live
+        return reads and cls.seek is not Source.seek
+
+    def _names_places(self) -> bool:
+        """Whether `events` yields a `Position`, as its annotation says."""
+        try:
+            return says_position(typing.get_type_hints(type(self).events).get("return"))
+        except (NameError, TypeError):
+            return False
 
     def _passes(self) -> Iterator[Event]:
         done = 0
@@ -281,8 +342,8 @@ class Source(Actor):
     def _close_events(self) -> None:
         from actorstream.connectors.live import Pump
 
-        if isinstance(self._iterator, Pump):
-            self._iterator.close()
+        if isinstance(self._event_reader, Pump):
+            self._event_reader.close()
 
 
 def batch_of(source: Source, rows: Batch | Event | None) -> Batch | None:

@@ -73,7 +73,7 @@ class Barriers:
         try:
             state = {"state": replica.actor.snapshot(), "ended": replica.ended}
             if type(replica.actor).role == "source":
-                state["positions"] = replica.actor.position()  # type: ignore[attr-defined]
+                state.update(replica.actor.kept_position())  # type: ignore[attr-defined]
             if kept is not None:
                 state["unit"] = kept
             elif replica.unit is not None:

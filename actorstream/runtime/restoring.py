@@ -39,7 +39,7 @@ def restore_replicas(checkpoint: Checkpoint, replicas: Iterable[Replica]) -> Non
 def _restore(replica: Replica, state: dict[str, Any]) -> None:
     replica.ended = state["ended"]
     if "positions" in state:
-        replica.actor.seek(state["positions"])  # type: ignore[attr-defined]
+        replica.actor.take_back(state)  # type: ignore[attr-defined]
     if state["state"] is not None:
         replica.actor.restore(state["state"])
     if isinstance(replica, TimedReplica):

@@ -184,6 +184,7 @@ class SourceUnit(Unit):
                     return Status.IDLE
                 rows = min(rows, due)
             if self._is_async:
+                self.source.hold_position(held=True)
                 self._reading = self.worker.loop.create_task(self.source.read(rows))  # type: ignore[arg-type]
                 self._reading.add_done_callback(lambda _: self.worker.mark(self))
                 return Status.IDLE
@@ -339,6 +340,7 @@ class SourceUnit(Unit):
     def _take_read(self, reading: asyncio.Task[Any]) -> Status:
         """Sends what an async read has answered."""
         self._reading = None
+        self.source.hold_position(held=False)
         try:
             batch: Any = batch_of(self.source, reading.result())
         except Exception as error:
@@ -362,6 +364,7 @@ class SourceUnit(Unit):
             if not reading.cancelled() and reading.exception() is None:
                 batch = batch_of(self.source, reading.result())
                 if batch is not None:
+                    self.source.hold_position(held=False)
                     self._send(batch, monotonic_ns())  # it was about to answer when it was cancelled
         await super().finish()
 

@@ -13,7 +13,13 @@ import pytest
 from tests.native.sanitized import FLAGS, NATIVE, compiler
 
 ROOT = Path(__file__).resolve().parents[2]
-TESTED = ["native/test_cursor.py", "native/test_emitter.py", "events/test_feed.py", "events/test_rows.py"]
+TESTED = [
+    "native/test_cursor.py",
+    "native/test_emitter.py",
+    "native/test_take.py",
+    "events/test_feed.py",
+    "events/test_rows.py",
+]
 INSTEAD = """
 import importlib.util, sys
 name = "actorstream.native._objects"

@@ -8,3 +8,5 @@
 /* Types to be added to the module; both are made when it is imported. */
 extern PyType_Spec as_cursor_spec;
 extern PyType_Spec as_emitter_spec;
+
+PyObject *as_take(PyObject *module, PyObject *args);

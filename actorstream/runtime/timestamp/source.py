@@ -109,6 +109,7 @@ class _Reader:
         """What was read and has not gone, `waiting` of it in order already."""
         return {
             "state": self.source.snapshot(),
+            "position": self.source.kept_position(),
             "watermarks": self.watermarks.snapshot(),
             "sequence": self.sequence.kept(),
             "waiting": None if waiting is None else save_rows(waiting),
@@ -116,6 +117,7 @@ class _Reader:
 
     def take_back(self, kept: Any) -> Batch | None:
         """Answers what is in order already."""
+        self.source.take_back(kept["position"])
         if kept["state"] is not None:
             self.source.restore(kept["state"])
         self.watermarks.restore(kept["watermarks"])

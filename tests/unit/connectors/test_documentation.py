@@ -30,7 +30,7 @@ def program(name: str) -> str:
 def modules() -> Iterator[dict[str, Any]]:
     """The modules of the page, importable while the test runs."""
     made = {}
-    for name in ("sensors", "alarm"):
+    for name in ("sensors", "ticks", "alarm"):
         module = made[name] = types.ModuleType(name)
         sys.modules[name] = module
         exec(compile(program(name), f"{name}.py", "exec"), vars(module))
@@ -46,6 +46,26 @@ def test_the_source_of_the_page_gives_its_events(modules: dict[str, Any]) -> Non
     batch = source.read(100)
     assert isinstance(batch, Batch)
     assert batch["sensor"].tolist() == [0, 1] * 3
+
+
+async def test_the_source_of_the_page_that_names_its_positions_goes_on_behind_any_row(
+    modules: dict[str, Any],
+) -> None:
+    async def read(source: Any, rows: int) -> list[float]:
+        found: list[float] = []
+        while len(found) < rows and (batch := await source.read(rows - len(found))) is not None:
+            found += batch["price"].tolist()
+        return found
+
+    every = [number / 8 for number in range(1000) if number % 3]
+    for rows in (0, 1, 2, 500):
+        before, after = modules["ticks"].Ticks(), modules["ticks"].Ticks()
+        for source in (before, after):
+            source.open(source.partitions())
+        assert await read(before, rows) == every[:rows]
+        after.take_back(before.kept_position())
+        before.on_stop()
+        assert await read(after, 1000) == every[rows:]
 
 
 def test_the_sink_of_the_page_prints(modules: dict[str, Any], capsys: pytest.CaptureFixture[str]) -> None:

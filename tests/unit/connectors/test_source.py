@@ -11,8 +11,10 @@ from typing import Any, ClassVar
 
 import pytest
 
+from actorstream.connectors.event_reader import TAKEN_BYTES
+from actorstream.connectors.position import Position
 from actorstream.connectors.source import Source
-from actorstream.errors import ConfigurationError
+from actorstream.errors import ConfigurationError, SchemaError
 from actorstream.events.batch import Batch
 from actorstream.events.event import Event, EventTime
 from actorstream.events.schema import Schema
@@ -285,3 +287,113 @@ def test_a_clocked_source_must_say_how_long_rows_take() -> None:
 
 def test_a_source_that_is_not_clocked_promises_nothing_by_itself() -> None:
     assert WithCommonKeys(max_out_of_orderness=timedelta(0)).lower_bound(99_999_999_999) is None
+
+
+class Wide(Event):
+    text: str
+
+
+class Pages(Source):
+    """Rows 10 n to 10 n + 9 lie on page n; its position is the page that it reads."""
+
+    def __init__(self) -> None:
+        super().__init__(count=45)
+        self.page = 0
+
+    def position(self) -> dict[str, int]:
+        return {"0": self.page}
+
+    def seek(self, positions: dict[str, int]) -> None:
+        self.page = positions["0"]
+
+    def events(self) -> Iterator[Number]:
+        while True:
+            yield from (Number(10 * self.page + row) for row in range(10))
+            self.page += 1
+
+
+def test_rows_between_two_places_of_a_source_are_counted_and_passed_over() -> None:
+    for rows in range(46):
+        before, after = Pages(), Pages()
+        for source in (before, after):
+            source.open(source.partitions())
+        found: list[int] = []
+        while len(found) < rows:
+            batch = before.read(min(4, rows - len(found)))
+            assert isinstance(batch, Batch)
+            found += batch.column("value").tolist()
+        kept = before.kept_position()
+        after.take_back(kept)
+        assert after.kept_position() == kept  # also before anything was read
+        while isinstance(batch := after.read(7), Batch):
+            assert after.row == len(found)
+            found += batch.column("value").tolist()
+        assert found == list(range(45))
+
+
+def test_a_source_that_went_back_and_has_read_nothing_is_still_where_it_was() -> None:
+    source = Plain()
+    source.open(source.partitions())
+    source.seek({"0": 4})
+    assert source.position() == {"0": 4}
+
+
+async def test_a_position_of_a_source_that_cannot_go_back_to_it_is_an_error() -> None:
+    class Unasked(Source):
+        def events(self) -> Iterator[Number | Position]:
+            yield Number(1)
+            yield Position(1)
+
+    class Unsaid(Source):
+        outputs: ClassVar[dict[str, Any]] = {"default": Number}
+
+        def seek(self, positions: dict[str, int]) -> None:
+            pass
+
+        async def events(self) -> AsyncIterator[Any]:
+            yield Position(1)
+
+    for source in (Unasked(), Unsaid()):
+        source.open(source.partitions())
+        with pytest.raises(SchemaError, match=r"Position\(positions=1\); allowed: rows .* override seek"):
+            await found if inspect.isawaitable(found := source.read(5)) else None
+
+
+def test_what_is_read_at_once_is_bounded_in_bytes() -> None:
+    class Texts(Source):
+        made = 0
+
+        def events(self) -> Iterator[Wide]:
+            while True:
+                self.made += 1
+                yield Wide("x" * (100 << (self.made % 12)))
+
+    source = Texts()
+    source.open(source.partitions())
+    for _ in range(50):
+        before = source.made
+        batch = source.read(4096)
+        assert isinstance(batch, Batch)
+        assert sum(map(len, batch.column("text").tolist())) < TAKEN_BYTES + (100 << 12)
+        assert source.made - before == batch.rows
+    assert source.made > 50 * 10
+
+
+async def test_a_live_source_runs_ahead_by_a_bounded_number_of_bytes() -> None:
+    class Texts(Source):
+        made = 0
+
+        async def events(self) -> AsyncIterator[Wide]:
+            while True:
+                self.made += 1
+                yield Wide("x" * (1200 << 10))
+
+    source = Texts()
+    source.open(source.partitions())
+    for _ in range(5):
+        batch = await source._read_live(4096)
+        assert batch is not None and batch.rows <= 4
+        for _ in range(10):
+            await asyncio.sleep(0)
+    assert source.made <= 5 * 4 + 4
+    source.on_stop()
