@@ -6,6 +6,8 @@ block.
 
 from __future__ import annotations
 
+import os
+import stat
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -57,7 +59,8 @@ class BlockReader:
         boundary: finds where a block can be cut.
         block_bytes: how much is read at once, 0: `BLOCK_BYTES`; a longer record is read whole, by doubling.
 
-    DataError: the file cannot be opened, its compression is broken, or a record exceeds `MAX_RECORD_BYTES`.
+    DataError: the file cannot be opened, its compression is broken, a record exceeds `MAX_RECORD_BYTES`, or the file has
+    become shorter since it was opened.
     """
 
     def __init__(self, path: str, boundary: Boundary = last_newline, block_bytes: int = 0) -> None:
@@ -72,6 +75,7 @@ class BlockReader:
         except OSError as error:
             raise DataError(f"cannot be opened: {error.strerror}", file=path) from error
         self._file = self._raw
+        self._size = file_bytes(self._raw.fileno())
         codec = CODECS.get(Path(path).suffix.lower())
         if codec is not None:
             import pyarrow as pa
@@ -132,6 +136,13 @@ class BlockReader:
                 count += 1
         except (OSError, ValueError) as error:
             raise DataError(f"cannot be read: {error}", file=self.path, line=self._lines + 1) from error
+        if not count and self._raw.tell() < self._size:
+            raise DataError(
+                f"has become shorter while it was read: {self._raw.tell()} bytes, {self._size} when it was opened; "
+                "let it be as it is until the run has ended",
+                file=self.path,
+                line=self._lines + 1,
+            )
         if not self._started and count:
             self._started = True
             if self._buffer[:count].startswith(BOM):
@@ -144,6 +155,12 @@ class BlockReader:
         block = Block(data, self._lines, occurrences(data, b"\n"), self._raw.tell(), final)
         self._lines += block.ends
         return block
+
+
+def file_bytes(descriptor: int) -> int:
+    """Bytes of an open file; 0 where that is not known, as of a pipe."""
+    found = os.fstat(descriptor)
+    return found.st_size if stat.S_ISREG(found.st_mode) else 0
 
 
 def occurrences(data: bytes | memoryview, byte: bytes) -> int:

@@ -151,7 +151,7 @@ class FileSource(Source):
                 self._promise(batch)
                 return batch
             self._done_rows[self._name] = self._current.position
-            self._done_bytes += Path(self._name).stat().st_size * max(self.repeat, 1)
+            self._done_bytes += self._current.size * max(self.repeat, 1)
             self._latest[self._name] = NO_MORE
             self._current.close()
             self._current = None
@@ -186,6 +186,7 @@ class FileSource(Source):
         self.origin = self.partitions().index(name) if name in self.partitions() else 0
         return Reading(
             lambda: self.open_file(name),
+            name,
             Path(name).stat().st_size,
             start=self._done_rows[name],
             repeat=self.repeat,

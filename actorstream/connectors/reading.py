@@ -6,6 +6,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from actorstream.errors import DataError
+
 if TYPE_CHECKING:
     from actorstream.connectors.dead_rows import BadRow
     from actorstream.connectors.partition import Partition, Piece
@@ -17,7 +19,7 @@ class Reading:
 
     Args:
         open_file: opens the partition at its beginning.
-        size: bytes of it as it is stored.
+        name, size: of it as it is stored.
         start: records to pass over first. repeat: passes, 0: without end. wanted: records to read in all.
         on_bad: is told of each record that did not parse, when its turn has come; may raise.
 
@@ -28,6 +30,7 @@ class Reading:
     def __init__(
         self,
         open_file: Callable[[], Partition],
+        name: str,
         size: int,
         *,
         start: int,
@@ -36,7 +39,7 @@ class Reading:
         on_bad: Callable[[BadRow], None],
     ) -> None:
         self.position = 0
-        self._open, self._size = open_file, size
+        self._open, self._name, self.size = open_file, name, size
         self._repeat, self._wanted, self._on_bad = repeat, wanted, on_bad
         self._passes = 0
         self._pass_began = 0
@@ -48,7 +51,7 @@ class Reading:
     @property
     def done(self) -> int:
         """Bytes read so far, over all passes, as they are stored."""
-        return self._passes * self._size + (self._piece.done if self._piece is not None else 0)
+        return self._passes * self.size + (self._piece.done if self._piece is not None else 0)
 
     def rows(self, max_rows: int) -> tuple[int, Batch] | None:
         """The next rows that lie one after the other, and the position of the first; None at the end."""
@@ -115,3 +118,9 @@ class Reading:
                 self.position += whole * skipped
                 left -= whole * skipped
                 self._end_pass(skipped)
+        if left:
+            raise DataError(
+                f"has fewer rows than were read of it before the restart: {self.position}, not {self.position + left}; "
+                "go on with the input as it was, or start without --resume",
+                file=self._name,
+            )

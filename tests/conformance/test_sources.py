@@ -11,7 +11,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from actorstream.connectors import blocks, parquet_source
+from actorstream.connectors import blocks, jsonl_source, parquet_source
 from actorstream.errors import ConfigurationError, DataError
 from tests.conformance.source_kinds import Csv, Jsonl, Kind, Parquet, Rows, Text, read_all, rest, values
 
@@ -119,6 +119,54 @@ def test_a_broken_gz_file_is_an_error_that_names_the_file(text_kind: Kind, tmp_p
     path.write_bytes(gzip.compress(text_kind.data(text_kind.rows(500)))[:-40])
     with pytest.raises(DataError, match=r"a\.gz.*cannot be read"):
         read_all(text_kind.source(path))
+
+
+@pytest.mark.parametrize("suffix", ["", ".gz"])
+@pytest.mark.parametrize("left", [0.0, 0.5, 1.0])
+def test_a_file_that_becomes_shorter_while_it_is_read_is_an_error(
+    text_kind: Kind, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, suffix: str, left: float
+) -> None:
+    monkeypatch.setattr(jsonl_source, "BLOCK_BYTES", 64)
+    path = tmp_path / f"a{suffix}"
+    data = text_kind.data(text_kind.rows(10_000))
+    parts = [data[at : at + 512] for at in range(0, len(data), 512)]
+    if suffix:  # of members, so that a part of the file is a whole stream
+        parts = [gzip.compress(part, 0) for part in parts]
+    path.write_bytes(b"".join(parts))
+    source = text_kind.source(path)
+    source.open(source.partitions())
+    assert source.read(5) is not None
+    with path.open("r+b") as file:
+        file.truncate(sum(map(len, parts[: int(left * (len(parts) - 1))])))
+    shorter = r"has become shorter while it was read: \d+ bytes, \d+ when it was opened"
+    with pytest.raises(
+        DataError, match=rf"line \d+: ({shorter}|cannot be read: Truncated compressed stream)"
+    ):
+        while source.read(1000) is not None:
+            pass
+
+
+def test_a_file_that_has_lost_rows_since_they_were_read_is_an_error_after_a_restart(
+    kind: Kind, tmp_path: Path
+) -> None:
+    kind.write(tmp_path / "a", kind.rows(10))
+    for keys, position in ((dict[str, Any](), 11), ({"repeat": 2}, 21), ({"count": 30}, 11)):
+        source = kind.source(tmp_path / "a", **keys)
+        source.open(source.partitions())
+        source.seek({str(tmp_path / "a"): position})
+        with pytest.raises(
+            DataError, match=f"a: has fewer rows than .* restart: {position - 1}, not {position}"
+        ):
+            source.read(5)
+
+
+def test_a_file_that_is_gone_when_it_has_been_read_is_no_error(kind: Kind, tmp_path: Path) -> None:
+    kind.write(tmp_path / "a", kind.rows(10))
+    source = kind.source(tmp_path / "a")
+    source.open(source.partitions())
+    found = values(source.read(3))  # type: ignore[arg-type]
+    (tmp_path / "a").unlink()
+    assert found + rest(source) == kind.rows(10)
 
 
 def test_a_directory_is_read_in_name_order_and_hidden_files_are_passed_over(
