@@ -6,7 +6,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
-from actorstream.connectors.blocks import Block, count_lines, occurrences
+from actorstream.connectors.blocks import BOM, Block, count_lines, occurrences
 from actorstream.connectors.csv_records import QUOTE, CsvRecords, Record
 from actorstream.connectors.dead_rows import BadRow
 from actorstream.connectors.partition import Piece
@@ -132,7 +132,7 @@ class CsvFormat:
 
         if not data:
             return pa.table({name: pa.array([], found) for name, found in types.items()})
-        return pacsv.read_csv(pa.BufferReader(data), self._read, self._parse, convert_options(types))
+        return pacsv.read_csv(csv_input(data), self._read, self._parse, convert_options(types))
 
     def _salvage(self, block: Block, records: list[Record]) -> tuple[dict[str, Any], list[int], list[BadRow]]:
         """The records that parse: their arrays, and which they are; and the ones that do not."""
@@ -191,6 +191,14 @@ class CsvFormat:
     def _bad(self, block: Block, number: int, record: Record, column: str | None, why: str) -> BadRow:
         text = block.data[record.start : record.end].decode(errors="replace")
         return BadRow(number, block.lines + record.line + 1, column or "", text, why)
+
+
+def csv_input(data: bytes) -> Any:
+    """Bytes of a file as Arrow's reader takes them. It drops a byte order mark before the first of them, which in the middle
+    of a file is a part of a field."""
+    import pyarrow as pa
+
+    return pa.BufferReader(BOM + data if data.startswith(BOM) else data)
 
 
 def wire_type(field: Field) -> Any:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from actorstream.connectors.blocks import BlockReader
-from actorstream.connectors.csv_format import convert_options
+from actorstream.connectors.csv_format import convert_options, csv_input
 from actorstream.connectors.csv_records import CsvRecords
 from actorstream.connectors.partition import Blocks, Preceded
 from actorstream.errors import DataError
@@ -73,7 +73,7 @@ def told_schema(path: str, delimiter: str) -> Schema:
     found: dict[str, Any] = dict.fromkeys(cells, pa.null())
     if first.data[size:].strip():
         table = pacsv.read_csv(
-            pa.BufferReader(first.data[size:]),
+            csv_input(first.data[size:]),
             pacsv.ReadOptions(use_threads=False, block_size=2**31 - 1, column_names=cells),
             pacsv.ParseOptions(delimiter=delimiter, invalid_row_handler=lambda row: "skip"),
             convert_options(None),

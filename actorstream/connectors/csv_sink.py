@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from actorstream.connectors.blocks import BOM
 from actorstream.connectors.csv_text import csv_text, header_line
 from actorstream.connectors.file_sink import FileSink
 from actorstream.errors import Problem
@@ -32,6 +33,8 @@ class CsvSink(FileSink):
     def __init__(self, path: Path, *, header: bool = True, delimiter: str = ",") -> None:
         super().__init__(path)
         self.header, self.delimiter = header, delimiter
+        self._first = False
+        """Whether what is written next is the beginning of the file."""
 
     @classmethod
     def check(cls, keys: dict[str, Any], inputs: list[Schema], base: Path) -> list[Problem]:
@@ -43,8 +46,18 @@ class CsvSink(FileSink):
             )
         return problems
 
-    def begin(self, schema: Schema | None) -> bytes:
-        return header_line(schema.names(), self.delimiter) if self.header and schema is not None else b""
+    def begin(self, schema: Schema | None) -> bytes | memoryview:
+        header = header_line(schema.names(), self.delimiter) if self.header and schema is not None else b""
+        self._first = not header
+        return _first_text(header)
 
     def rows(self, batch: Batch) -> bytes | memoryview:
-        return csv_text(batch, self.delimiter)
+        text = csv_text(batch, self.delimiter)
+        if self._first:
+            self._first, text = False, _first_text(text)
+        return text
+
+
+def _first_text(text: bytes | memoryview) -> bytes | memoryview:
+    """What a file begins with; a reader drops a byte order mark there, so a field that begins with one needs another."""
+    return BOM + bytes(text) if bytes(text[: len(BOM)]) == BOM else text

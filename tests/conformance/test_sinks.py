@@ -115,6 +115,20 @@ def test_what_is_written_is_read_back(form: str, tmp_path: Path, size: int) -> N
     assert names(tmp_path / "out" / "deep") == ["a"]
 
 
+@pytest.mark.parametrize("header", [True, False])
+def test_a_byte_order_mark_at_the_beginning_of_a_csv_file_is_read_back(tmp_path: Path, header: bool) -> None:
+    texts = ["\ufeffa", "\ufeff", "b"] * 2
+    sink = CsvSink(tmp_path / "a.csv", header=header)
+    for size in (1, 2, 3):
+        sink.on_batch(Batch.of_columns(Schema.from_dict({"\ufeffs": "str"}), {"\ufeffs": texts[:size]}))
+    sink.commit(sink.prepare(END))
+    source = CsvSource(tmp_path / "a.csv", header=header, schema={"\ufeffs": "str"})
+    source.open(source.partitions())
+    batch = source.read(100)
+    assert isinstance(batch, Batch)
+    assert batch.column("\ufeffs").tolist() == [*texts[:1], *texts[:2], *texts[:3]]
+
+
 def test_the_bytes_do_not_depend_on_the_batch_size(form: str, tmp_path: Path) -> None:
     for size in (1, 3, 100, 10_000):
         sink = make(form, tmp_path / str(size))

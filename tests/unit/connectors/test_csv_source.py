@@ -24,7 +24,7 @@ from actorstream.events.schema import Schema
 
 TYPES = {"i": "int", "f": "float?", "s": "str", "n": "str?", "b": "bool", "t": "datetime?"}
 texts = st.text(st.characters(codec="utf-8"), max_size=6) | st.sampled_from(
-    ["", ",", '"', "\n", "\r\n", "nan", "7"]
+    ["", ",", '"', "\n", "\r\n", "nan", "7", "\ufeff"]
 )
 rows_of_types = st.tuples(
     st.integers(-(2**63), 2**63 - 1),
@@ -88,6 +88,29 @@ def test_what_python_writes_is_read(
     writer.writerow(["s", "i"])
     writer.writerows(values)
     assert rows(file(tmp_path, text.getvalue()), schema={"s": "str", "i": "int"}) == values
+
+
+@pytest.mark.parametrize("head", ["", "\ufeff"])
+def test_a_byte_order_mark_is_a_part_of_a_field_but_at_the_beginning_of_a_file(
+    tmp_path: Path, small_blocks: None, head: str
+) -> None:
+    names = ["\ufeff7", '\ufeff"x"', "\ufeff", "\ufeffbad"]
+    cells = [*names[:3], '"\ufeff,"', names[3]]
+    text = "".join(
+        f"{cell},{number if cell != names[3] else 'no number'}\n" for number, cell in enumerate(cells * 20)
+    )
+    path = file(tmp_path, f"{head}s,n\n{text}")
+    expected = [
+        (["\ufeff7", '\ufeff"x"', "\ufeff", "\ufeff,"][each % 5], each) for each in range(100) if each % 5 < 4
+    ]
+    source = CsvSource(path, schema={"s": "str", "n": "int"})
+    source.on_bad_row = "skip"
+    assert list(read(source)) == expected
+    assert rows(file(tmp_path, f"{head}s,n\n\ufeff7,1\n"))[0] == ("\ufeff7", 1)  # types are told from it, too
+    assert rows(file(tmp_path, f"\ufeff{text[:5]}"), header=False, schema={"s": "str", "n": "int"})[0] == (
+        "\ufeff7",
+        0,
+    )
 
 
 def test_columns_are_found_by_name_and_further_ones_are_ignored(tmp_path: Path) -> None:
