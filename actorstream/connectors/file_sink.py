@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from actorstream.connectors.blocks import CODECS
+from actorstream.connectors.direct_file import DirectFile, behind_links, is_direct
 from actorstream.connectors.sink import END, Sink
 from actorstream.connectors.staged_file import StagedFile, clean_up, discard, make_folder, publish
 from actorstream.errors import Problem, RunError
@@ -41,7 +42,8 @@ class FileSink(Sink):
     """Writes one file, or with `replicas` a folder of parts, `part-00000` and so on.
 
     Until the commit the rows are in a temporary file beside the final one; whatever happens before,
-    nothing partial is ever seen under the final name. The folder is made. A path that ends in .gz or .bz2
+    nothing partial is ever seen under the final name. A link is followed, so that what it leads to is written.
+    A pipe, a device or /dev/stdout gets the rows at once. The folder is made. A path that ends in .gz or .bz2
     is compressed. Temporary files that dead processes left behind are removed when the next file of that
     name is begun.
 
@@ -54,12 +56,16 @@ class FileSink(Sink):
 
     extension: ClassVar[str] = ""
     """Of the names of parts."""
+    streams: ClassVar[bool] = True
+    """Whether the format can be written into a pipe."""
     input_schema: Schema | None = None
     """The schema of the rows, set by the runtime; a file of no rows needs it for its header."""
 
     def __init__(self, path: Path) -> None:
         self.path = Path(path)
-        self._staged: StagedFile | None = None
+        self._staged: StagedFile | DirectFile | None = None
+        self._direct: bool | None = None
+        """Whether rows go into the file at once; None: not known yet."""
         self._gathered: list[Batch] = []
         self._gathered_rows = 0
         self._text: list[Bytes] = []
@@ -81,6 +87,12 @@ class FileSink(Sink):
     # -- rows in ------------------------------------------------------------------------------------------
 
     def on_batch(self, batch: Batch) -> None:
+        if self._direct is None:
+            self._direct = is_direct(self.final)
+        if self._direct:
+            self._take(batch)
+            self._flush()
+            return
         if batch.rows >= GATHERED_ROWS and not self._gathered:
             self._take(batch)
             return
@@ -122,8 +134,8 @@ class FileSink(Sink):
     def final(self) -> Path:
         """The file that this replica writes."""
         if self._replicas() == 1:
-            return self.path
-        return self.path / f"part-{self._context.replica:05d}{self.extension}"  # type: ignore[union-attr]
+            return behind_links(self.path)
+        return behind_links(self.path / _part(self._context.replica, self.extension))  # type: ignore[union-attr]
 
     def _replicas(self) -> int:
         return self._context.replicas if self._context is not None else 1
@@ -133,9 +145,15 @@ class FileSink(Sink):
             raise RunError(
                 f"{str(self.path)!r} is a directory; allowed: the name of a file (or set `replicas`)"
             )
-        make_folder(self.final.parent)
-        clean_up(self.final)
-        self._staged = StagedFile(self.final)
+        final = self.final
+        if is_direct(final):
+            if not self.streams:
+                raise RunError(_no_stream(final))
+            self._staged = DirectFile(final)
+        else:
+            make_folder(final.parent)
+            clean_up(final)
+            self._staged = StagedFile(final)
         self._staged.open()
         self._put(self.begin(schema))
 
@@ -165,7 +183,7 @@ class FileSink(Sink):
         """Writes what comes after the last row."""
 
     def commit(self, token: dict[str, Any] | None) -> None:
-        if token is None or not token["end"]:
+        if token is None or not token["end"] or "direct" in token:
             return
         publish(token)
         final = Path(token["final"])
@@ -174,7 +192,7 @@ class FileSink(Sink):
 
     def abort(self, token: dict[str, Any] | None) -> None:
         if token is not None:
-            if token["end"] and not token["kept"]:
+            if "direct" not in token and token["end"] and not token["kept"]:
                 discard(token)
         elif self._staged is not None and self._kept:
             self._staged.close()
@@ -187,10 +205,19 @@ class FileSink(Sink):
         return prepared
 
     def restore(self, snapshot: dict[str, Any] | None) -> None:
-        if snapshot is not None:
+        if snapshot is not None and "direct" not in snapshot:
             self._kept = True
             self._staged = StagedFile(snapshot["final"])
             self._staged.reopen(snapshot)
+
+    @classmethod
+    def files_written(cls, keys: dict[str, Any], replicas: int) -> list[str]:
+        """The files that a sink with these keys writes or removes, so that nobody in its topology uses one of them."""
+        path = Path(keys["path"])
+        if replicas == 1:
+            return [str(path)]
+        parts = {path / _part(number, cls.extension) for number in range(replicas)}
+        return sorted(map(str, parts | set(path.glob(f"part-*{cls.extension}"))))
 
     @classmethod
     def check(cls, keys: dict[str, Any], inputs: list[Schema], base: Path) -> list[Problem]:
@@ -202,12 +229,22 @@ class FileSink(Sink):
             blocking = next((each for each in (above, *above.parents) if each.exists()), above)
             if not blocking.is_dir():
                 problems.append(Problem("path", f"{str(blocking)!r} is a file", "a path below a directory"))
+            if not cls.streams and is_direct(base / keys["path"]):
+                problems.append(Problem("path", _no_stream(base / keys["path"]), "a file"))
             ending = Path(keys["path"]).suffix
             if ending in CODECS and ending not in COMPRESS:
                 problems.append(
                     Problem("path", f"ends in {ending!r}, which is only read", ", ".join(COMPRESS))
                 )
         return problems
+
+
+def _part(replica: int, extension: str) -> str:
+    return f"part-{replica:05d}{extension}"
+
+
+def _no_stream(path: Path) -> str:
+    return f"{str(path)!r} is a pipe or a device, into which this format cannot be written (csv-sink and jsonl-sink can)"
 
 
 def _unlike(inputs: list[Schema]) -> Problem:

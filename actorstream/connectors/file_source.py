@@ -115,6 +115,14 @@ class FileSource(Source):
             problems.append(Problem("path", str(error)))
         return problems
 
+    @classmethod
+    def files_read(cls, keys: dict[str, Any]) -> list[str]:
+        """The files that a source with these keys reads, so that nobody in its topology writes one of them."""
+        try:
+            return list_files(keys["path"])
+        except ConfigurationError:
+            return []
+
     # -- the source protocol ------------------------------------------------------------------------------
 
     def partitions(self) -> list[str]:

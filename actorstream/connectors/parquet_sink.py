@@ -34,6 +34,7 @@ class ParquetSink(FileSink):
     """
 
     extension = ".parquet"
+    streams = False
 
     def __init__(
         self, path: Path, *, compression: Literal["snappy", "zstd", "gzip", "lz4", "none"] = "snappy"
@@ -67,7 +68,7 @@ class ParquetSink(FileSink):
         import pyarrow.parquet as pq
 
         if self._writer is None:
-            assert self._staged is not None
+            assert isinstance(self._staged, StagedFile)
             compression = None if self.compression == "none" else self.compression
             self._writer = pq.ParquetWriter(str(self._staged.path), schema, compression=compression)
         return self._writer
@@ -103,7 +104,7 @@ class ParquetSink(FileSink):
             return
         import pyarrow.parquet as pq
 
-        assert self._staged is not None
+        assert isinstance(self._staged, StagedFile)
         last = self._staged
         self._staged = StagedFile(last.final)
         self._staged.open()

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import re
 import secrets
+import stat
 from pathlib import Path
 from typing import Any
 
@@ -36,6 +37,10 @@ class StagedFile:
         """Makes the file, in a folder that exists. RunError if it cannot be written."""
         try:
             self.file = self.path.open("xb", buffering=0)
+            if (
+                self.final.is_file()
+            ):  # who may read the file that this one replaces, may read this one, and nobody else
+                os.fchmod(self.file.fileno(), stat.S_IMODE(self.final.stat().st_mode))
         except OSError as error:
             raise RunError(f"{str(self.final)!r} cannot be written: {error.strerror}") from error
 

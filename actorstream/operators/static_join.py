@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 from msgspec import Meta
 
 from actorstream.actors.actor import Actor
-from actorstream.errors import Problem
+from actorstream.connectors.files import list_files
+from actorstream.errors import ConfigurationError, Problem
 from actorstream.events.batch import Batch
 from actorstream.events.jumbo import decode, from_bytes, to_bytes
 from actorstream.events.schema import Schema
@@ -72,6 +73,14 @@ class StaticJoin(Actor):
     @classmethod
     def output_names(cls, keys: dict[str, Any]) -> Iterable[str]:
         return ("default",)
+
+    @classmethod
+    def files_read(cls, keys: dict[str, Any]) -> list[str]:
+        """The files of the table, so that nobody in the topology writes one of them."""
+        try:
+            return [] if type(keys["table"]) is str else list_files(keys["table"])
+        except ConfigurationError:
+            return []
 
     @classmethod
     def output_types(cls, keys: dict[str, Any], inputs: list[Schema]) -> dict[str, Schema | type[Event]]:

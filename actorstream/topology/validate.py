@@ -14,6 +14,7 @@ from actorstream.topology.available import Available, check_deploy, order_proble
 from actorstream.topology.conversion import shown
 from actorstream.topology.deploy import DeploySpec
 from actorstream.topology.event_time import carry_time, check_event_time
+from actorstream.topology.files_in_use import check_files
 from actorstream.topology.graph import Edge, Graph, GraphActor, topological_order
 from actorstream.topology.keywords import check_keywords
 from actorstream.topology.modules import NotFoundError, use_modules_of
@@ -122,6 +123,8 @@ class _Check:
         for name in order:
             if name in self.actors:
                 self.flow(self.spec.actors[name], self.actors[name])
+        used = {name: self.actors[name] for name in order if name in self.enough}
+        check_files(used, self.written, self.problems)
         return {name: self.actors[name] for name in order if name in self.actors}
 
     def problem(self, path: tuple[str | int, ...], message: str, allowed: str = "", hint: str = "") -> None:

@@ -1,0 +1,53 @@
+"""Files that a topology both reads and writes, or writes twice: by the file itself, whatever names lead to it. Opens none."""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from actorstream.errors import Problem
+    from actorstream.topology.graph import GraphActor
+    from actorstream.topology.written import Written
+
+
+def check_files(actors: Mapping[str, GraphActor], written: Written, problems: list[Problem]) -> None:
+    """Adds each output that is a file which an actor reads, or which another actor writes. An actor says by the class methods
+    `files_read(keys)` and `files_written(keys, replicas)` what it uses; pipes and devices may be used by several."""
+    used: dict[Any, tuple[str, str]] = {}
+    for name, actor in actors.items():
+        for path in _asked(actor, "files_read", actor.keys):
+            used[_identity(path)] = name, "reads"
+    for name, actor in actors.items():
+        for path in _asked(actor, "files_written", actor.keys, actor.replicas):
+            found = used.setdefault(_identity(path), (name, "writes"))
+            if found != (name, "writes") and _is_file(path):
+                message = f"{path!r} is a file that {found[0]!r} {found[1]}"
+                key = ("actors", name, "path")
+                problems.append(written.problem(key, message, "a file that no other actor reads or writes"))
+                break
+
+
+def _asked(actor: GraphActor, hook: str, *arguments: Any) -> list[str]:
+    method = getattr(actor.cls, hook, None)
+    return [] if method is None else method(*arguments)
+
+
+def _identity(path: str) -> Any:
+    """The same for all names of one file, also of one that is not there yet."""
+    try:
+        found = Path(path).stat()
+    except OSError:
+        return os.path.realpath(path)
+    return found.st_dev, found.st_ino
+
+
+def _is_file(path: str) -> bool:
+    """Whether it is a file, or will be one."""
+    try:
+        return stat.S_ISREG(Path(path).stat().st_mode)
+    except OSError:
+        return True
