@@ -10,6 +10,8 @@ if TYPE_CHECKING:
     from actorstream.events.batch import Batch
     from actorstream.events.schema import Schema
 
+MOST = 4096
+"""Rows that do not parse are handed on when there are so many, though no other has come."""
 SHOWN_BYTES = 10_000
 """A dead letter keeps so much of its row's text."""
 

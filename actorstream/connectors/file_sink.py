@@ -26,6 +26,8 @@ Bytes = bytes | memoryview
 
 GATHERED_ROWS = 4096
 """Smaller batches are gathered to so many rows: formatting one costs about 50 us however few rows it has."""
+GATHERED_BYTES = 4 << 20
+"""What is gathered is formatted at so many bytes, however few rows they are."""
 WRITE_BYTES = 1 << 20
 """Text is written to the file in pieces of about this size."""
 
@@ -67,7 +69,7 @@ class FileSink(Sink):
         self._direct: bool | None = None
         """Whether rows go into the file at once; None: not known yet."""
         self._gathered: list[Batch] = []
-        self._gathered_rows = 0
+        self._gathered_rows = self._gathered_bytes = 0
         self._text: list[Bytes] = []
         self._text_bytes = 0
         self._kept = False
@@ -96,15 +98,18 @@ class FileSink(Sink):
         if batch.rows >= GATHERED_ROWS and not self._gathered:
             self._take(batch)
             return
-        self._gathered.append(batch.compact())  # it must not keep the memory of its jumbo tuple
-        self._gathered_rows += batch.rows
-        if self._gathered_rows >= GATHERED_ROWS:
+        own = batch.compact()  # it must not keep the memory of its jumbo tuple
+        self._gathered.append(own)
+        self._gathered_rows += own.rows
+        self._gathered_bytes += own.nbytes
+        if self._gathered_rows >= GATHERED_ROWS or self._gathered_bytes >= GATHERED_BYTES:
             self._take_gathered()
 
     def _take_gathered(self) -> None:
         from actorstream.events.batch import Batch
 
-        gathered, self._gathered, self._gathered_rows = self._gathered, [], 0
+        gathered, self._gathered = self._gathered, []
+        self._gathered_rows = self._gathered_bytes = 0
         if gathered:
             self._take(Batch.concat(gathered))
 

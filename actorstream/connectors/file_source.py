@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack
 
 from actorstream.connectors.checks import field_problems
-from actorstream.connectors.dead_rows import DeadRows
+from actorstream.connectors.dead_rows import MOST, DeadRows
 from actorstream.connectors.declared import declared_schema, with_time
 from actorstream.connectors.files import list_files, total_bytes
 from actorstream.connectors.reading import Reading
@@ -221,12 +221,13 @@ class FileSource(Source):
                 left -= min(left, left if self.repeat == 0 and found else found * self.repeat)
         return shares
 
-    def _drop(self, bad: BadRow) -> None:
+    def _drop(self, bad: BadRow) -> bool:
         if self.on_bad_row == "fail":
             raise bad._replace(error=f"{bad.error} ({GO_ON})").raised(self._name)
         self.bad_rows += 1
         if self.on_bad_row == "dead-letter" and self._dead is not None:
             self._dead.add(self._name, bad)
+        return self.bad_rows % MOST == 0
 
     def _promise(self, batch: Batch) -> None:
         times = batch.time_range() if batch.schema.event_time is not None else None

@@ -4,6 +4,7 @@ here."""
 from __future__ import annotations
 
 from collections.abc import Mapping
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -20,6 +21,10 @@ if TYPE_CHECKING:
 
 PIECE_ROWS = 1 << 16
 """Rows decoded at once."""
+PIECE_BYTES = 8 << 20
+"""Fewer rows are decoded at once where they have more bytes than this."""
+PROBED_ROWS = 64
+"""So many rows show how large rows of a row group are whose texts are stored once each, however often they occur."""
 READ_BYTES = 1 << 20
 """Bytes read at once of each column."""
 
@@ -73,6 +78,7 @@ class ParquetPartition(Partition):
         self._file = _open(path)
         self._size = Path(path).stat().st_size
         self._total = self._file.metadata.num_rows
+        self._names = list(schema.names())
         self._given = self._drop = 0
         self._batches: Any = None
         self._ahead: ReadAhead[Piece] | None = ReadAhead(self._take, self._piece, self._file.close)
@@ -117,8 +123,21 @@ class ParquetPartition(Partition):
             self._given += metadata.row_group(first).num_rows
             first += 1
         groups = list(range(first, metadata.num_row_groups))
-        names = list(self._schema.names())
-        return self._file.iter_batches(PIECE_ROWS, row_groups=groups, columns=names) if groups else iter(())
+        for group in groups:
+            yield from self._file.iter_batches(
+                self._rows_at_once(group), row_groups=[group], columns=self._names
+            )
+
+    def _rows_at_once(self, group: int) -> int:
+        """How many rows of a row group are decoded at once."""
+        found = self._file.metadata.row_group(group)
+        every = map(found.column, range(found.num_columns))
+        columns = [column for column in every if column.path_in_schema.partition(".")[0] in self._names]
+        each_row = sum(column.total_uncompressed_size for column in columns) / max(found.num_rows, 1)
+        if any(column.physical_type == "BYTE_ARRAY" and column.has_dictionary_page for column in columns):
+            probed = self._file.iter_batches(PROBED_ROWS, row_groups=[group], columns=self._names)
+            each_row = max([each_row, *(part.nbytes / part.num_rows for part in islice(probed, 1))])
+        return max(1, min(PIECE_ROWS, int(PIECE_BYTES / max(each_row, 1))))
 
     def _piece(self, rows: _Rows) -> Piece:
         batch, misfits = batch_of(

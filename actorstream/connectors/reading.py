@@ -21,7 +21,8 @@ class Reading:
         open_file: opens the partition at its beginning.
         name, size: of it as it is stored.
         start: records to pass over first. repeat: passes, 0: without end. wanted: records to read in all.
-        on_bad: is told of each record that did not parse, when its turn has come; may raise.
+        on_bad: is told of each record that did not parse, when its turn has come; may raise. Returns whether there were
+            so many that they should be handed on before more is read.
 
     Attributes:
         position: records read so far, over all passes, bad ones included.
@@ -36,7 +37,7 @@ class Reading:
         start: int,
         repeat: int,
         wanted: int,
-        on_bad: Callable[[BadRow], None],
+        on_bad: Callable[[BadRow], bool],
     ) -> None:
         self.position = 0
         self._open, self._name, self.size = open_file, name, size
@@ -54,7 +55,7 @@ class Reading:
         return self._passes * self.size + (self._piece.done if self._piece is not None else 0)
 
     def rows(self, max_rows: int) -> tuple[int, Batch] | None:
-        """The next rows that lie one after the other, and the position of the first; None at the end."""
+        """The next rows that lie one after the other, or none yet, and the position of the first; None at the end."""
         while self.position < self._wanted:
             piece = self._piece
             if piece is None or self._at >= piece.records:
@@ -74,7 +75,8 @@ class Reading:
             self.position += 1
             self._at += 1
             self._bad += 1
-            self._on_bad(bad)
+            if self._on_bad(bad):
+                return self.position, piece.batch.slice(0, 0)
         return None
 
     def close(self) -> None:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from actorstream.checkpoint.alignment import Alignment
 from actorstream.metrics.counters import Counter
+from actorstream.runtime.portion import Portion
 from actorstream.runtime.replica import FRONTIER_MIN, Replica
 from actorstream.runtime.unit import TURN_FRAMES, Status, Unit
 from actorstream.transports.base import FRONTIER_END, Frame, FrameKind, ReceiveChannel
@@ -82,6 +83,7 @@ class OperatorUnit(Unit):
         self._at = 0
         self._source = ""
         self._chunk = 256
+        self._portion: Portion | None = None
         self._singles = self._can_take_singles()
         self._watched: InLane | None = None
         """The lane that brought the last event by itself, if it can be waited for."""
@@ -247,8 +249,10 @@ class OperatorUnit(Unit):
         """Goes on with the events of the current batch, in chunks that keep a turn short; whether all are through."""
         head, events, at = self.head, self._events, self._at
         call = head.calls[self._source]
+        portion = self._portion = self._portion or Portion(self.members)
         while at < len(events):
-            chunk = events[at : at + self._chunk] if at or len(events) > self._chunk else events
+            most = min(self._chunk, portion.rows)
+            chunk = events[at : at + most] if at or len(events) > most else events
             started = monotonic_ns()
             head.run_events(call, chunk, at)
             now = monotonic_ns()
@@ -256,6 +260,7 @@ class OperatorUnit(Unit):
             at += len(chunk)
             self._at = at
             head.finish(len(chunk))
+            portion.took(len(chunk))
             self._chunk = max(1, min(1 << 16, len(chunk) * CHUNK_NS // max(now - started, 1)))
             if at < len(events) and (self.blocked or now > deadline):
                 return False

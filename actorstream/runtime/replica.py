@@ -108,7 +108,7 @@ class Replica:
         self.promises = type(actor).promise is not Actor.promise
         self.frontier = FRONTIER_MIN
         self.entry_min = self.entry_max = self.began = 0
-        self.events_in = self.events_out = self.jumbo_in = self.execute_ns = 0
+        self.events_in = self.events_out = self.jumbo_in = self.execute_ns = self.made_bytes = 0
         self._latency = row[32 : 32 + HISTOGRAM_WORDS]
         self._processing = row[32 + HISTOGRAM_WORDS :]
         self.late = 0
@@ -243,6 +243,8 @@ class Replica:
             batch = self._conforming(batch, schema, output)
         batch.entry_min, batch.entry_max, batch.began = self.entry_min, self.entry_max, self.began
         self.events_out += batch.rows
+        if not schema.fixed:
+            self.made_bytes += batch.nbytes
         if output in self.shared:
             batch.events()
         self._push(batch, output)

@@ -15,6 +15,7 @@ from actorstream.native.baton import without_baton
 from actorstream.runtime.dependency.output import TagEdge
 from actorstream.runtime.hooks import operator_error
 from actorstream.runtime.outlet import outlet
+from actorstream.runtime.portion import Portion
 from actorstream.runtime.replica import Replica
 from actorstream.runtime.silence import Silence
 from actorstream.runtime.unit import TURN_FRAMES, Status, Unit
@@ -104,6 +105,7 @@ class SourceUnit(Unit):
         """What time it is for `lower_bound`."""
         self._promised = NOTHING
         """The greatest that it has answered."""
+        self._portion: Portion | None = None
         self._is_async = inspect.iscoroutinefunction(source.read)
         self._reading: asyncio.Task[Any] | None = None
         self._outlet: Callable[[Any, int], int] | None = None
@@ -157,6 +159,7 @@ class SourceUnit(Unit):
     def _read(self) -> Status:
         deadline = monotonic_ns() + self.worker.turn_ns
         left = self.most_rows
+        portion = self._portion = self._portion or Portion(self.members)
         read = self._read_lent if self.head.lends else self.source.read
         send = self._outlet if self._found else self._find_outlet()
         for _ in range(TURN_FRAMES):
@@ -175,7 +178,7 @@ class SourceUnit(Unit):
                 return self._end_of_input()
             if self._reading is not None:
                 return Status.IDLE
-            rows = self.batch_size
+            rows = min(self.batch_size, portion.rows)
             now = monotonic_ns()
             if self.pace is not None:
                 due = self.pace.due(now)
@@ -207,6 +210,7 @@ class SourceUnit(Unit):
             if type(batch) not in BATCHES:
                 batch = batch_of(self.source, batch)
             self._send(batch, now)
+            portion.took(batch.rows)
             self.worker.pass_on()
             left -= batch.rows
             if not batch.rows:
@@ -348,6 +352,8 @@ class SourceUnit(Unit):
         if batch is None:
             return self._end_of_input()
         self._send(batch, monotonic_ns())
+        if self._portion is not None:
+            self._portion.took(batch.rows)
         if not batch.rows:
             self._look_again(POLL_S)
             return Status.IDLE

@@ -390,3 +390,12 @@ def test_a_path_that_names_a_compression_is_compressed(text_form: str, tmp_path:
 
 def test_a_compression_that_is_only_read_is_a_problem(tmp_path: Path) -> None:
     assert "only read" in str(CsvSink.check({"path": tmp_path / "a.csv.zst"}, [], tmp_path)[0])
+
+
+def test_rows_that_are_gathered_are_bounded_in_bytes(tmp_path: Path) -> None:
+    sink = make("csv", tmp_path / "a.csv")
+    for number in range(1, 41):
+        sink.on_batch(Batch.of_columns(Schema.from_dict({"t": "str"}), {"t": ["x" * (1 << 20)]}))
+        written = sum(each.stat().st_size for each in tmp_path.iterdir())
+        assert number * (1 << 20) - written <= 6 << 20
+    sink.abort(None)

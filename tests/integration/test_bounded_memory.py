@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Iterator
 from typing import Any, ClassVar
 
 import pytest
@@ -13,6 +13,7 @@ from actorstream.actors.actor import Actor
 from actorstream.connectors.sink import Sink
 from actorstream.connectors.source import Source
 from actorstream.events.batch import Batch
+from actorstream.events.event import Event
 from actorstream.launch.launcher import Interrupted, Launcher
 from actorstream.launch.run import run_job
 from actorstream.metrics.counters import Counter
@@ -134,3 +135,70 @@ def test_a_stalled_sink_keeps_memory_within_budgets_and_64_mb(
     stalled, offered, budgets = memory_when_quiet(topology_of(Numbers, operator, sink, **keys), **deploy)
     assert offered > 0
     assert stalled - idle <= budgets + SLACK, f"{(stalled - idle) / 2**20:.1f} MB over the idle run"
+
+
+LARGE = 400
+
+
+class Large(Event):
+    text: str
+
+
+class LargeRows(Source):
+    """Rows of a MiB each."""
+
+    def events(self) -> Iterator[Large]:
+        for number in range(LARGE):
+            yield Large(f"{number:07}-" * (1 << 17))
+
+
+class LiveLargeRows(Source):
+    async def events(self) -> AsyncIterator[Large]:
+        for number in range(LARGE):
+            yield Large(f"{number:07}-" * (1 << 17))
+
+
+class LargeReads(Source):
+    """As many of them as are asked for."""
+
+    outputs: ClassVar[dict[str, Any]] = {"default": Large}
+
+    def read(self, max_rows: int) -> Batch | None:
+        rows = min(max_rows, LARGE - self.row)
+        self.row += rows
+        return Batch.of_columns(Large, {"text": ["x" * (1 << 20)] * rows}) if rows else None
+
+
+class Enlarges(Actor):
+    """A row of a MiB for each number."""
+
+    def on_event(self, event: Number) -> Large:
+        return Large(f"{event.value:07}-" * (1 << 17))
+
+
+@pytest.mark.parametrize(
+    "first", [LargeRows, LiveLargeRows, LargeReads, Enlarges], ids=lambda each: each.__name__
+)
+@pytest.mark.parametrize("workers", [1, 2])
+def test_large_rows_are_never_many_in_memory(first: type[Actor], workers: int) -> None:
+    topology = Topology("large")
+    topology.actor("idle" if first is not Enlarges else "numbers", Numbers, count=LARGE)
+    if first is Enlarges:
+        topology.actor("large", Enlarges, ["numbers"])
+    else:
+        topology.actor("large", first)
+        topology.actor("nothing", Takes, ["idle"])
+    topology.actor("out", "csv-sink", ["large"], path="/dev/null")
+    deploy = load_deploy(None, (), workers=workers, placement="round-robin")
+    job = compile_job(topology.spec(), deploy)
+    most = [0]
+
+    def on_start(launcher: Launcher, sampler: Sampler) -> Callable[[], None]:
+        def tick() -> None:
+            most[0] = max(most[0], sum(pss_bytes(each.pid) for each in launcher.workers))
+
+        return tick
+
+    report = run_job(job, on_start=on_start).report
+    assert report["events_out"]["large"] == LARGE
+    assert 0 < most[0] < 250 << 20

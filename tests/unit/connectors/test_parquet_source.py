@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from actorstream.connectors import parquet_source
-from actorstream.connectors.parquet_source import ParquetSource
+from actorstream.connectors.parquet_source import PIECE_BYTES, ParquetSource
 from actorstream.errors import DataError
 from actorstream.events.event import Event
 
@@ -118,3 +118,21 @@ def test_memory_does_not_grow_with_what_was_read(tmp_path: Path) -> None:
         most = max(most, pa.total_allocated_bytes() - before)
     assert most < path.stat().st_size
     assert pa.total_allocated_bytes() - before < 4 << 20
+
+
+@pytest.mark.parametrize("dictionary", [True, False])
+def test_rows_of_long_texts_are_decoded_few_at_once(tmp_path: Path, dictionary: bool) -> None:
+    path = tmp_path / "a.parquet"
+    texts = ["x" * 200_000] * 500
+    pq.write_table(
+        pa.table({"n": range(500), "t": texts}), path, use_dictionary=dictionary, row_group_size=300
+    )
+    source = ParquetSource(path)
+    source.open(source.partitions())
+    found: list[int] = []
+    sizes = []
+    while (batch := source.read(4096)) is not None:
+        found += batch["n"].tolist()
+        sizes.append(batch.rows)
+    assert found == list(range(500))
+    assert max(sizes) * 200_000 <= PIECE_BYTES
