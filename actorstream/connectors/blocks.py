@@ -80,10 +80,13 @@ class BlockReader:
         if codec is not None:
             import pyarrow as pa
 
-            self._raw.close()
-            self._raw = pa.OSFile(path, "rb")
-            # a file of no bytes is a valid empty input, though not a valid compressed stream
-            self._file = pa.CompressedInputStream(self._raw, codec) if self._raw.size() else self._raw
+            if self._raw.seekable():
+                self._raw.close()
+                self._raw = pa.OSFile(path, "rb")
+                # a file of no bytes is a valid empty input, though not a valid compressed stream
+                self._file = pa.CompressedInputStream(self._raw, codec) if self._raw.size() else self._raw
+            else:  # a pipe is opened once
+                self._file = pa.CompressedInputStream(pa.PythonFile(self._raw, "r"), codec)
 
     def next(self) -> Block | None:
         """The next block, or None at the end of the file."""
@@ -136,9 +139,9 @@ class BlockReader:
                 count += 1
         except (OSError, ValueError) as error:
             raise DataError(f"cannot be read: {error}", file=self.path, line=self._lines + 1) from error
-        if not count and self._raw.tell() < self._size:
+        if not count and self._done() < self._size:
             raise DataError(
-                f"has become shorter while it was read: {self._raw.tell()} bytes, {self._size} when it was opened; "
+                f"has become shorter while it was read: {self._done()} bytes, {self._size} when it was opened; "
                 "let it be as it is until the run has ended",
                 file=self.path,
                 line=self._lines + 1,
@@ -150,9 +153,13 @@ class BlockReader:
                 return count - len(BOM) or self._read(at)
         return count
 
+    def _done(self) -> int:
+        """Bytes of the file that were read; of a pipe, where nobody knows of how many, 0."""
+        return int(self._raw.tell()) if self._size else 0
+
     def _block(self, end: int, final: bool) -> Block:
         data = bytes(memoryview(self._buffer)[:end])
-        block = Block(data, self._lines, occurrences(data, b"\n"), self._raw.tell(), final)
+        block = Block(data, self._lines, occurrences(data, b"\n"), self._done(), final)
         self._lines += block.ends
         return block
 

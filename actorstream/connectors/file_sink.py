@@ -58,7 +58,7 @@ class FileSink(Sink):
 
     extension: ClassVar[str] = ""
     """Of the names of parts."""
-    streams: ClassVar[bool] = True
+    writes_pipes: ClassVar[bool] = True
     """Whether the format can be written into a pipe."""
     input_schema: Schema | None = None
     """The schema of the rows, set by the runtime; a file of no rows needs it for its header."""
@@ -152,7 +152,7 @@ class FileSink(Sink):
             )
         final = self.final
         if is_direct(final):
-            if not self.streams:
+            if not self.writes_pipes:
                 raise RunError(_no_stream(final))
             self._staged = DirectFile(final)
         else:
@@ -234,7 +234,7 @@ class FileSink(Sink):
             blocking = next((each for each in (above, *above.parents) if each.exists()), above)
             if not blocking.is_dir():
                 problems.append(Problem("path", f"{str(blocking)!r} is a file", "a path below a directory"))
-            if not cls.streams and is_direct(base / keys["path"]):
+            if not cls.writes_pipes and is_direct(base / keys["path"]):
                 problems.append(Problem("path", _no_stream(base / keys["path"]), "a file"))
             ending = Path(keys["path"]).suffix
             if ending in CODECS and ending not in COMPRESS:

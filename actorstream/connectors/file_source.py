@@ -8,12 +8,12 @@ from __future__ import annotations
 from collections import deque
 from datetime import timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Unpack
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Unpack
 
 from actorstream.connectors.checks import field_problems
 from actorstream.connectors.dead_rows import MOST, DeadRows
 from actorstream.connectors.declared import declared_schema, with_time
-from actorstream.connectors.files import list_files, total_bytes
+from actorstream.connectors.files import is_stream, list_files, stream_problem, total_bytes
 from actorstream.connectors.reading import Reading
 from actorstream.connectors.source import NO_MORE, Source
 from actorstream.connectors.source_keys import SourceKeys
@@ -46,6 +46,9 @@ class FileSource(Source):
             counted.
     The other keys are those of `Source`.
     """
+
+    reads_pipes: ClassVar[Literal["no", "declared", "yes"]] = "declared"
+    """Whether a pipe can be read: only where `event` or `schema` says its fields, since it is not opened before the run."""
 
     def __init__(self, path: Path, **keys: Unpack[SourceKeys]) -> None:
         super().__init__(**keys)
@@ -91,7 +94,13 @@ class FileSource(Source):
         """Declared by `event` or `schema`, else by the first file in name order."""
         found = declared_schema(keys)
         if found is None:
-            found, problems = with_time(cls.file_schema(list_files(keys["path"])[0], keys), keys)
+            first = list_files(keys["path"])[0]
+            if cls.reads_pipes != "yes" and is_stream(first):
+                what = f"{first!r} is a pipe or a device, which is not read before the run"
+                raise ConfigurationError(
+                    Problem("path", what, "with `event` or `schema`, which say its fields")
+                )
+            found, problems = with_time(cls.file_schema(first, keys), keys)
             if problems:
                 raise ConfigurationError(problems)
         return {**cls.outputs, "default": found}
@@ -107,6 +116,12 @@ class FileSource(Source):
             schema = cls.output_types(keys, inputs)["default"]
             cls.import_readers()  # workers that are forked from here have them
             for file in files:
+                if is_stream(file):
+                    problems.extend(filter(None, [stream_problem(file)]))
+                    if cls.reads_pipes == "no":
+                        what = f"{file!r} is a pipe or a device, which this format cannot be read from"
+                        problems.append(Problem("path", what, "a file"))
+                    continue
                 cls.check_file(file, schema, keys)  # type: ignore[arg-type]
             problems.extend(field_problems(keys, schema))  # type: ignore[arg-type]
         except ConfigurationError as error:

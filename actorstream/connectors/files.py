@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import glob
+import os
+import stat
 from pathlib import Path
 
 from actorstream.errors import ConfigurationError, Problem
 from actorstream.topology.nearest import did_you_mean
 
 _PATTERN = frozenset("*?[")
+_ENDLESS = {(1, 5), (1, 7), (1, 8), (1, 9)}
+"""Numbers of the devices zero, full, random and urandom."""
 
 
 def list_files(path: str | Path, where: str = "path") -> list[str]:
@@ -44,6 +48,25 @@ def list_files(path: str | Path, where: str = "path") -> list[str]:
     raise ConfigurationError(
         Problem(where, f"{text!r} does not exist", "a file, a directory, or a glob", _nearest_file(given))
     )
+
+
+def is_stream(path: str | Path) -> bool:
+    """Whether a path is no file but a pipe, a device or a socket, which can be read once and only forwards."""
+    try:
+        mode = Path(path).stat().st_mode
+    except OSError:
+        return False
+    return not (stat.S_ISREG(mode) or stat.S_ISDIR(mode))
+
+
+def stream_problem(path: str, where: str = "path") -> Problem | None:
+    """The problem of a stream that no source can read to its end; None: it may have one."""
+    found = Path(path).stat()
+    if stat.S_ISCHR(found.st_mode) and (os.major(found.st_rdev), os.minor(found.st_rdev)) in _ENDLESS:
+        return Problem(
+            where, f"{path!r} is a device without an end", "a file, a directory, a glob, or a pipe"
+        )
+    return None
 
 
 def _nearest_file(missing: Path) -> str:

@@ -34,7 +34,7 @@ class ParquetSink(FileSink):
     """
 
     extension = ".parquet"
-    streams = False
+    writes_pipes = False
 
     def __init__(
         self, path: Path, *, compression: Literal["snappy", "zstd", "gzip", "lz4", "none"] = "snappy"

@@ -40,6 +40,8 @@ class ParquetSource(FileSource):
             no statistics, is nullable.
     """
 
+    reads_pipes = "no"
+
     @classmethod
     def file_schema(cls, path: str, keys: Mapping[str, Any]) -> Schema:
         import pyarrow as pa

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from actorstream.connectors.files import is_stream
 from actorstream.connectors.memory import MemorySource
 from actorstream.connectors.source import batch_of
 from actorstream.errors import ConfigurationError, Problem
@@ -85,7 +86,9 @@ class Survey:
 
 def is_at_rest(source: Source) -> bool:
     """Whether it ends, and gives the same rows to whoever reads it: files, and lists in memory."""
-    return hasattr(source, "path") or isinstance(source, MemorySource)
+    if (path := getattr(source, "path", None)) is not None:
+        return not is_stream(path)
+    return isinstance(source, MemorySource)
 
 
 def survey(source: Source, columns: Sequence[str], most_rows: int | None = None) -> Survey:
@@ -102,6 +105,7 @@ def survey(source: Source, columns: Sequence[str], most_rows: int | None = None)
         DataError: a row does not parse, and the source's `on_bad_row` is "fail".
     """
     endless = not is_at_rest(source) and source.count is None and most_rows is None
+    endless = endless or is_stream(getattr(source, "path", ""))  # what is read of a pipe is gone
     if inspect.iscoroutinefunction(source.read) or inspect.isasyncgenfunction(source.events) or endless:
         raise ConfigurationError(
             Problem(

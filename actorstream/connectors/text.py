@@ -35,6 +35,8 @@ class TextSource(FileSource):
         count, repeat, rate: as in every source.
     """
 
+    reads_pipes = "yes"
+
     def __init__(self, path: Path, **keys: Unpack[ReadingKeys]) -> None:
         super().__init__(path, **keys)
 

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import bz2
 import gzip
+import os
 from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +14,9 @@ import pyarrow as pa
 import pytest
 
 from actorstream.connectors import blocks, jsonl_source, parquet_source
+from actorstream.connectors.text import TextSource
 from actorstream.errors import ConfigurationError, DataError
+from actorstream.operators.joining.table_file import file_problems
 from tests.conformance.source_kinds import Csv, Jsonl, Kind, Parquet, Rows, Text, read_all, rest, values
 
 
@@ -328,3 +332,49 @@ def test_stopping_in_the_middle_closes_the_files(kind: Kind, tmp_path: Path) -> 
         assert source.read(5) is not None
         source.on_stop()
     assert len(list(Path("/proc/self/fd").iterdir())) <= before + 1
+
+
+# -- pipes and devices
+
+
+def feed(pipe: Path, data: bytes) -> Future[None]:
+    """Writes into a pipe as soon as it is read."""
+    pool = ThreadPoolExecutor(1)
+    written = pool.submit(pipe.write_bytes, data)
+    pool.shutdown(wait=False)
+    return written  # type: ignore[return-value]
+
+
+def test_a_pipe_is_read_where_its_fields_are_declared_and_never_opened_before(
+    text_kind: Kind, tmp_path: Path
+) -> None:
+    rows = text_kind.rows(500)
+    for name, data in (("a", text_kind.data(rows)), ("a.gz", gzip.compress(text_kind.data(rows)))):
+        os.mkfifo(tmp_path / name)
+        assert text_kind.cls.check({**text_kind.keys, "path": tmp_path / name}, [], tmp_path) == []
+        source = text_kind.source(tmp_path / name)
+        written = feed(tmp_path / name, data)
+        assert read_all(source) == rows
+        written.result()
+
+
+def test_a_pipe_whose_fields_nobody_declares_is_a_problem_and_not_opened(kind: Kind, tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "a")
+    problems = kind.cls.check({"path": tmp_path / "a"}, [], tmp_path)
+    assert [each.where for each in problems] == ["path"] * (kind.cls is not TextSource)
+    assert all("is a pipe or a device" in each.message for each in problems)
+
+
+def test_a_table_that_is_a_pipe_is_a_problem_and_not_opened(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "table.csv")
+    (problem,) = file_problems(tmp_path / "table.csv", {})
+    assert problem.where == "table" and "is a pipe or a device" in problem.message
+
+
+def test_a_device_without_an_end_is_a_problem_and_an_empty_one_is_not(
+    text_kind: Kind, tmp_path: Path
+) -> None:
+    (problem,) = text_kind.cls.check({**text_kind.keys, "path": "/dev/zero"}, [], tmp_path)
+    assert problem.message == "'/dev/zero' is a device without an end"
+    assert text_kind.cls.check({**text_kind.keys, "path": "/dev/null"}, [], tmp_path) == []
+    assert read_all(text_kind.source(Path("/dev/null"))) == []

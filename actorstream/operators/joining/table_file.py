@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from actorstream.connectors.files import list_files
+from actorstream.connectors.files import is_stream, list_files
 from actorstream.errors import ActorstreamError, ConfigurationError, Problem
 from actorstream.events.batch import Batch
 from actorstream.events.fields import FLOATS, INTEGERS, Kind
@@ -43,6 +43,9 @@ class TableFile:
     def __init__(self, path: Path, keys: Mapping[str, Field] | None = None) -> None:
         self.path = path
         first = Path(list_files(path, "table")[0])
+        if is_stream(first):
+            what = f"{str(first)!r} is a pipe or a device, and a table is read before the run too"
+            raise ConfigurationError(Problem("table", what, "a file, or the name of a source actor"))
         self.reader, suffix = _reader(first)
         self._declared: dict[str, str] | None = None
         asked = {name: field for name, field in (keys or {}).items() if field.kind in _TEXTS}
