@@ -33,9 +33,8 @@ class JsonlSource(FileSource):
 
     Args:
         path: a file, a directory, or a glob.
-        event, schema: the fields to read. Without either, all scalar fields of the first MiB of the first
-        file; one
-            that is null or missing there is nullable.
+        event, schema: the fields to read. Without either, all fields of the first MiB of the first file, none of which may
+            be an object or a list; one that is null or missing there is nullable.
     """
 
     @classmethod

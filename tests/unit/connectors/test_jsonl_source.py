@@ -244,3 +244,20 @@ def test_two_objects_on_a_line_are_not_made_up_for_by_a_blank_line(tmp_path: Pat
     source = JsonlSource(file(tmp_path, '{"a":1}{"a":2}', '{"a":', "3}"), schema={"a": "int"})
     source.on_bad_row = "skip"
     assert list(read(source)) == []
+
+
+class Nested(Event):
+    a: int
+    tags: list[str]
+    address: dict[str, str]
+
+
+def test_objects_and_lists_need_an_event_class_are_ignored_by_a_schema_and_refused_without_either(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "a").write_text('{"a": 1, "tags": ["x", "y"], "address": {"city": "Z"}}\n')
+    assert rows(tmp_path / "a", event=Nested) == [(1, ["x", "y"], {"city": "Z"})]
+    assert rows(tmp_path / "a", schema={"a": "int"}) == [(1,)]
+    (problem,) = JsonlSource.check({"path": tmp_path / "a"}, [], tmp_path)
+    assert "field 'tags'" in problem.message or "field 'address'" in problem.message
+    assert "name an Event class" in f"{problem.message}{problem.hint}"
