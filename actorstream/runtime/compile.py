@@ -142,6 +142,7 @@ class Job:
             job.pooled = pool_limits(graph, job.serial)
             job.kernels = _kernels_of(job)
             job.pooled = {name: limit for name, limit in job.pooled.items() if name not in job.kernels}
+            _check_calls(job)
         job.wires = placed_wires(job, wires(graph, job.listens, job.serial, job.timestamp))
         job.gates, job.own_gates = gates(job), own_gates(job)
         return job
@@ -241,15 +242,15 @@ def make_plan(graph: Graph, deploy: DeploySpec, machine: Machine | None = None) 
     """Places the replicas of a checked graph on a machine (this one unless given) and lays out their channels.
 
     The same input gives the same plan."""
-    direct = fusible
+    narrowed = None
     if has_pool(deploy):
         serial = needed(graph, serial_plan(graph))
-        direct = partial(joined, limits=pool_limits(graph, serial), serial=serial)
+        narrowed = partial(joined, limits=pool_limits(graph, serial), serial=serial)
     machine = machine or read_machine()
     programs, decided = with_programs(
         graph, find_placement(deploy.placement)(graph, deploy, machine), deploy.workers
     )
-    plan = place(graph, deploy, machine, direct=direct, decided=decided)
+    plan = place(graph, deploy, machine, direct=fusible, narrowed=narrowed, decided=decided)
     if not programs:
         return plan
     channels = shared_out(graph, plan, programs)
@@ -331,11 +332,29 @@ def _fused_of(job: Job) -> dict[int, tuple[int, Edge]]:
     return fused
 
 
+def _check_calls(job: Job) -> None:
+    """ConfigurationError if a chain of the plan leads from threads of the pool to the loop's or back: a thread would call
+    a copy of what the loop runs."""
+    problems = [
+        Problem(
+            "--plan",
+            f"a chain leads from {edge.producer!r} to {edge.consumer!r}, and {pooled!r} alone runs in the "
+            "pool of threads",
+            "chains of a plan that was made anew",
+        )
+        for edge in {edge.index: edge for _, edge in job.fused.values()}.values()
+        for pooled in [each for each in (edge.producer, edge.consumer) if each in job.pooled]
+        if not (edge.producer in job.pooled and edge.consumer in job.pooled)
+    ]
+    if problems:
+        raise ConfigurationError(problems)
+
+
 def _kernels_of(job: Job) -> dict[str, float]:
     """Of the actors whose kernels could go to the pool those that run on the loop's thread as the plan has it: with a
     state, or called directly there."""
     found: dict[str, float] = {}
-    able = kernels(job.graph, job.pooled, job.serial)
+    able = kernels(job.graph, job.pooled, job.serial, {edge.index for _, edge in job.fused.values()})
     for name in job.graph.actors:  # in topological order
         if name in able:
             (producer,) = (edge.producer for edge in job.graph.actors[name].inputs if not edge.static)

@@ -17,6 +17,9 @@ from actorstream.topology.graph import Graph, fingerprint
 
 VERSION = 1
 """Of the layout of plan files."""
+LONGEST_CHAIN = 32
+"""Replicas that call each other directly: each takes up to eight calls of Python's stack, which holds 1,000, and the
+rest is the hooks'."""
 
 
 class PlannedReplica(msgspec.Struct, kw_only=True, frozen=True):
@@ -172,6 +175,11 @@ def plan_problems(plan: ExecutionPlan, graph: Graph | None = None) -> list[tuple
         for chain in plan.chains
         for each in chain
         if each not in replicas
+    )
+    found.extend(
+        (f"chains[{number}] has {len(chain)} replicas", f"at most {LONGEST_CHAIN}, as a plan made anew has")
+        for number, chain in enumerate(plan.chains)
+        if len(chain) > LONGEST_CHAIN
     )
     return found
 
