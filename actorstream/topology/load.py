@@ -111,6 +111,10 @@ def _decode_actor(name: str, table: Any, written: Written, problems: list[Proble
             return default
 
     kind = field("type", str, "")
+    if table.get("type") == "":
+        problems.append(
+            written.problem((*path, "type"), "is ''", 'a built-in type or "package.module:Class"')
+        )
     if "type" not in table:
         meant = nearest("type", [key for key in table if key not in RESERVED])
         hint = f"{meant!r} may be meant" if meant else ""
