@@ -121,7 +121,7 @@ class Failures:
         self.dead += what.rows if isinstance(what, Batch) else 1
         if self.mode == "dead-letter":
             letters = what.events() if isinstance(what, Batch) else [what]
-            text = f"{type(error).__name__}: {error}"
+            text = described(error)
             for event in letters:
                 self.outbox.emit(DeadLetter(preview(event), text, self.actor), "dead")
 
@@ -157,6 +157,15 @@ def preview(item: Any) -> str:
     return text if len(text) <= EVENT_PREVIEW else f"{text[:EVENT_PREVIEW]}... ({len(text)} characters)"
 
 
+def described(error: BaseException) -> str:
+    """An error as one text, whatever its own methods do."""
+    name = type(error).__name__
+    try:
+        return f"{name}: {error}"
+    except Exception as wrong:
+        return f"{name} (its text cannot be shown: {type(wrong).__name__})"
+
+
 def operator_error(actor: str, replica: int, what: Any, error: BaseException) -> OperatorError:
     """The typed error of a hook that raised, with the traceback from the user's code on."""
     if isinstance(error, OperatorError):
@@ -164,7 +173,7 @@ def operator_error(actor: str, replica: int, what: Any, error: BaseException) ->
     frames = traceback.extract_tb(error.__traceback__)
     own = [frame for frame in frames if "/actorstream/runtime/" not in frame.filename]
     lines = traceback.format_list(own or frames) + traceback.format_exception_only(error)
-    title = str(error) if isinstance(error, ActorstreamError) else f"{type(error).__name__}: {error}"
+    title = str(error) if isinstance(error, ActorstreamError) else described(error)
     return OperatorError(actor, replica, title, preview(what), "".join(lines))
 
 

@@ -104,9 +104,13 @@ class ExecutionPlan(msgspec.Struct, kw_only=True, frozen=True):
         """Canonical JSON: keys sorted, no spaces, the same bytes for equal plans."""
         return msgspec.json.encode(self, order="deterministic")
 
+    def saved(self) -> str:
+        """The text of a file for `--plan`."""
+        return msgspec.json.format(self.to_json(), indent=1).decode() + "\n"
+
     def save(self, path: str | Path) -> None:
         """Writes a file for `--plan`."""
-        Path(path).write_bytes(msgspec.json.format(self.to_json(), indent=1) + b"\n")
+        Path(path).write_text(self.saved())
 
 
 def planned_edges(graph: Graph) -> list[PlannedEdge]:

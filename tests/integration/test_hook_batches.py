@@ -11,6 +11,7 @@ import pytest
 
 from actorstream.actors.actor import Actor
 from actorstream.connectors.source import Source
+from actorstream.errors import OperatorError
 from actorstream.events.batch import Batch
 from actorstream.events.event import Event
 from actorstream.topology.builder import Topology
@@ -132,3 +133,37 @@ def test_what_an_event_hook_gives_does_not_depend_on_the_sizes_of_batches(seed: 
     wrong = [row for row in wanted[:-1] if drawn.random() < 0.1]
     expected = sorted({*wanted} - {*wrong})
     assert rows_of(shape, sizes, wanted, wrong, drawn.choice(["", "filter", "batch"])) == expected
+
+
+class Unspeakable(Exception):
+    def __str__(self) -> str:
+        raise RuntimeError("no text")
+
+
+class Raises(Actor):
+    def __init__(self, long: bool) -> None:
+        self.long = long
+
+    def on_event(self, event: Rec) -> Rec:
+        raise ValueError("x" * 200_000) if self.long else Unspeakable()
+
+
+@pytest.mark.parametrize(
+    ("long", "said"),
+    [(True, r"ValueError: x{500,600} \.\.\. \(200"), (False, "Unspeakable .its text cannot be shown")],
+)
+def test_an_error_is_told_of_the_hook_that_raised_it_whatever_its_text_is(long: bool, said: str) -> None:
+    topology = Topology("test")
+    topology.source(Sized, sizes=[3]).through(Raises, name="guilty", long=long).into("null-sink")
+    with pytest.raises(OperatorError, match=rf"operator 'guilty' \(replica 0\) failed: {said}") as caught:
+        topology.run()
+    assert len(str(caught.value)) < 8000
+
+    topology = Topology("test")
+    stream = topology.source(Sized, sizes=[3]).through(
+        Raises, name="guilty", long=long, on_error="dead-letter"
+    )
+    stream.into("null-sink")
+    dead = stream.dead.collect()
+    topology.run()
+    assert [letter.operator for letter in dead] == ["guilty"] * 3
