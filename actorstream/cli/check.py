@@ -55,7 +55,7 @@ def check(
     """
     from actorstream.cli.consistency import try_programs
     from actorstream.errors import ConfigurationError
-    from actorstream.runtime.compile import available
+    from actorstream.runtime.compile import available, running_graph
     from actorstream.runtime.idleness import idle_sources
     from actorstream.runtime.registry import registry
     from actorstream.topology.arrival import by_arrival
@@ -75,7 +75,7 @@ def check(
             transport=transport,
         )
         if given is not None:
-            check_plan(given, found.graph, str(plan))
+            check_plan(given, running_graph(found.graph, given.deploy), str(plan))
     except ConfigurationError as error:
         if json_:
             print(json.dumps(problems_json(error), indent=2))

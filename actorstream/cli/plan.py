@@ -67,11 +67,9 @@ def plan(
         Writes the execution plan to this file, for `launch --plan`.
     """
     from actorstream.cli.output_file import check_output, write_output
-    from actorstream.runtime.compile import Job, available, make_plan
-    from actorstream.runtime.preaggregate import pre_aggregated
+    from actorstream.runtime.compile import Job, available, make_plan, running_graph
     from actorstream.runtime.registry import registry
     from actorstream.runtime.timestamp.gates import described, wants_gates
-    from actorstream.runtime.timestamp.merge_operators import merged_by_operators
     from actorstream.topology.inputs import read_inputs
     from actorstream.topology.plan import check_plan, load_plan
 
@@ -90,7 +88,7 @@ def plan(
         workers=workers,
         transport=transport,
     )
-    running = merged_by_operators(pre_aggregated(found.graph, found.deploy), found.deploy)
+    running = running_graph(found.graph, found.deploy if given is None else given.deploy)
     if given is not None:
         check_plan(given, running, str(plan))
     made = given or make_plan(running, found.deploy)

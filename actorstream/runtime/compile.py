@@ -19,7 +19,7 @@ from actorstream.errors import ConfigurationError, Problem
 from actorstream.metrics.counters import CounterTable
 from actorstream.ordering import ORDERINGS
 from actorstream.placement import PLACEMENTS, place
-from actorstream.placement.base import find_placement
+from actorstream.placement.base import channels_of, find_placement
 from actorstream.runtime.dependency.compile import deployments, frontier_words, placed_wires, tree_links
 from actorstream.runtime.dependency.shares import shared_out
 from actorstream.runtime.fuse import fusible
@@ -220,11 +220,19 @@ def read_job(
     found = read_inputs(
         topology, deploy, sets, registry=registry(), available=available(), replicas=counts, **keys
     )
-    graph = merged_by_operators(pre_aggregated(found.graph, found.deploy), found.deploy)
     if planned is None:
+        graph = running_graph(found.graph, found.deploy)
         return Job.of(graph, make_plan(graph, found.deploy))
+    graph = running_graph(found.graph, planned.deploy)
     check_plan(planned, graph, str(plan_file))
-    return Job.of(graph, planned)
+    job = Job.of(graph, planned)
+    _check_channels(job, str(plan_file))
+    return job
+
+
+def running_graph(graph: Graph, deploy: DeploySpec) -> Graph:
+    """The graph that a plan is made for: a checked one with the operators that the deployment adds."""
+    return merged_by_operators(pre_aggregated(graph, deploy), deploy)
 
 
 def compile_job(spec: TopologySpec, deploy: DeploySpec) -> Job:
@@ -234,7 +242,7 @@ def compile_job(spec: TopologySpec, deploy: DeploySpec) -> Job:
     graph = check_graph(spec, registry(), deploy, available(), problems)
     if problems or graph is None:
         raise ConfigurationError(problems)
-    graph = merged_by_operators(pre_aggregated(graph, deploy), deploy)
+    graph = running_graph(graph, deploy)
     return Job.of(graph, make_plan(graph, deploy))
 
 
@@ -330,6 +338,18 @@ def _fused_of(job: Job) -> dict[int, tuple[int, Edge]]:
                 if up in chain_of and chain_of[up] == chain_of.get(down):
                     fused[down] = (up, edge)
     return fused
+
+
+def _check_channels(job: Job, file: str) -> None:
+    """ConfigurationError if a plan that was read has other channels than its chains leave: rows would get lost."""
+    calls = {down: (up, edge.index) for down, (up, edge) in job.fused.items()}
+    made = channels_of(job.graph, job.deploy, job.plan.replicas, calls)
+    wanted = sorted((each.edge, each.producer, each.consumer) for each in made)
+    if wanted != sorted((each.edge, each.producer, each.consumer) for each in job.plan.channels):
+        message = f"has {len(job.plan.channels)} channels that are not those between its replicas and chains"
+        raise ConfigurationError(
+            Problem("--plan", message, f"the {len(wanted)} of a plan that was made anew", "", file)
+        )
 
 
 def _check_calls(job: Job) -> None:

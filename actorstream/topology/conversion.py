@@ -287,5 +287,7 @@ def _by_msgspec(value: Any, annotation: Any) -> Any:
             f" at {where.strip('.`')}" if where else ""
         )
         raise MismatchError(value, allowed) from None
+    except UnicodeError:
+        raise MismatchError(value, allowed_by(annotation)) from None
     except TypeError:  # an annotation that msgspec does not know
         raise MismatchError(value, f"an object of {allowed_by(annotation)}, given in Python") from None

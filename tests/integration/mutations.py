@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import datetime
+import json
 import math
 import random
 import tomllib
@@ -163,6 +164,15 @@ class Mutations:
                 for _ in range(self.draw.choice([1, 1, 3])):
                     texts[number] = self.draw.choice(TEXTS)(self, texts[number])
         return texts[0], texts[1]
+
+    def mutated_plan(self, plan: str) -> bytes:
+        """A plan file that is wrong, or right by chance."""
+        if self.draw.random() < 0.3:
+            return self.draw.choice(TEXTS)(self, plan.encode())
+        table = json.loads(plan)
+        for _ in range(self.draw.choice([1, 1, 2])):
+            self.draw.choice(TREES[: TREES.index(Mutations.lead_back)])(self, table, {})
+        return json.dumps(table, default=str).encode("utf-8", "surrogatepass")
 
     # -- of the values
 

@@ -30,6 +30,13 @@ APPS = [
     "keyed_counters/topology", "value_barrier/bench", "outlier_detection/topology", "smart_home/topology",
     "word_count/everything",
 ]  # fmt: skip
+PLANNED = [
+    "word_count/topology",
+    "nexmark/q5",
+    "call_fraud/topology",
+    "keyed_counters/topology",
+    "word_count/everything",
+]
 DEPLOYS = [
     'workers = 2\ntransport = "shm"\nbatch_size = 64\n',
     'workers = 1\nschedule = "lp"\nthreads = 2\nslice = "2ms"\nreorder_window = 64\n[checkpoint]\npath = "c"\nevery = "1s"\n',
@@ -134,11 +141,11 @@ def bounded() -> Iterator[None]:
         signal.signal(signal.SIGALRM, before)
 
 
-def checked(topology: Path, deploy: Path) -> list[dict[str, Any]]:
+def checked(topology: Path, deploy: Path | None = None, plan: Path | None = None) -> list[dict[str, Any]]:
     """The problems that `actorstream check` lists."""
     output = io.StringIO()
     with contextlib.redirect_stdout(output):
-        status = check(topology, deploy=deploy, examples=1, json_=True)
+        status = check(topology, deploy=deploy, plan=plan, examples=1, json_=True)
     problems: list[dict[str, Any]] = json.loads(output.getvalue())["problems"]
     assert status == (2 if problems else 0)
     return problems
@@ -199,6 +206,31 @@ def try_cases(apps: Path, first: int, count: int) -> list[str]:
     return found
 
 
+def try_plans(apps: Path, first: int, count: int) -> list[str]:
+    """Complaints about plan files that are wrong."""
+    plans = []
+    for app in PLANNED:
+        for sets in ([], ["deploy.schedule=lp", "deploy.threads=2"]):
+            topology = apps / f"{app}.toml"
+            plans.append((topology, read_job(topology, None, sets, transport="local").plan.saved()))
+    found = []
+    file = apps / "plan.json"
+    for seed in range(first, first + count):
+        topology, plan = plans[seed % len(plans)]
+        file.write_bytes(Mutations(seed).mutated_plan(plan))
+        try:
+            with bounded():
+                job = read_job(topology, None, (), file)
+                if job.deploy.transport == "local" and job.deploy.schedule == "none":
+                    build_units(Worker(job, 0, None, None))
+        except Exception as error:
+            if exit_code(error) is None or too_long(str(error)):
+                found.append(f"seed {seed} of a plan of {topology}: {traceback.format_exc()}")
+        except Hung:
+            found.append(f"seed {seed} of a plan of {topology}: hung\n{traceback.format_exc()}")
+    return found
+
+
 @pytest.fixture
 def apps(tmp_path: Path) -> Path:
     shutil.copytree(
@@ -214,12 +246,21 @@ def test_a_topology_that_is_right_is_not_complained_about(apps: Path, app: str) 
         deploy = apps / f"deploy-{number}.toml"
         deploy.write_text(text)
         start(apps / f"{app}.toml", deploy)
+        plan = read_job(apps / f"{app}.toml", deploy).plan
+        plan.save(apps / "plan.json")
+        assert read_job(apps / f"{app}.toml", None, (), apps / "plan.json").plan == plan
+        assert checked(apps / f"{app}.toml", plan=apps / "plan.json") == []
 
 
 def test_mutated_topologies_are_told_with_file_and_place(apps: Path) -> None:
     assert try_cases(apps, 0, 60) == []
 
 
+def test_mutated_plans_are_told(apps: Path) -> None:
+    assert try_plans(apps, 0, 100) == []
+
+
 @pytest.mark.slow
 def test_many_mutated_topologies_are_told_with_file_and_place(apps: Path) -> None:
     assert try_cases(apps, 1000, 5000) == []
+    assert try_plans(apps, 1000, 5000) == []

@@ -171,6 +171,8 @@ def test_what_is_up_to_arrival_is_noted(run: Run, tmp_path: Path, asked: str, or
         (b"\nx = 0" + b"1" * 9, ":2: syntax"),
         (b"\nx = " + b"1" * 5000, ":2: syntax: a number has too many digits"),
         (b'\nx = "\\UFFFFFFFF"', ":2: syntax"),
+        (b'[actors.a]\ntype = "null-sink"\ninputs = [""]', ":3: actors.a.inputs[0]: is ''; allowed"),
+        (b'[actors.a]\ntype = "null-sink"\ninputs = [{ from = "" }]', ":3: actors.a.inputs[0].from: is ''; allowed"),
         (b'[actors.a]\ntype = ""', ":2: actors.a.type: is ''; allowed: a built-in type"),
         (b'[actors.a]\ntype = "null-sink"\ninputs = ["' + b"x" * 100_000 + b'"]', ":3: actors.a.inputs[0]: there is no"),
         (b'[actors.a]\ntype = "csv-source"\npath = "."\nrate = 1' + b"0" * 400, ":4: actors.a.rate: is 1000"),
@@ -210,3 +212,17 @@ def test_a_size_and_a_number_beyond_all_limits_are_told(run: Run, topology: Path
     answer = run("check", topology, "--deploy", deploy)
     assert answer.code == 2
     assert f"{deploy}:1: edge_bytes: is " in answer.err and f"{deploy}:2: heartbeat_every: is " in answer.err
+
+
+@pytest.mark.parametrize(
+    "text",
+    [f"deploy.workers={'[' * 5000}", f"deploy.workers={'9' * 5000}", f"{'a.' * 5000}a=1"],
+    ids=["nested", "digits", "long path"],
+)
+def test_an_override_that_python_does_not_read_is_told_with_itself(
+    run: Run, topology: Path, text: str
+) -> None:
+    answer = run("check", topology, "--set", text)
+    assert answer.code == 2
+    assert f"--set {text[:20]}" in answer.err
+    assert max(map(len, answer.err.splitlines())) < 1500
