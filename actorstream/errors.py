@@ -9,9 +9,29 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+LONGEST_LINE = 1000
+MOST_LINES = 400
+
+
+def shortened(text: str) -> str:
+    """A text that can be read: of a line of more than LONGEST_LINE characters, and of more than MOST_LINES lines, the
+    beginning and the end, where an error names the place and what is allowed."""
+    if len(text) <= LONGEST_LINE:
+        return text
+    lines = text.split("\n")
+    if len(lines) > MOST_LINES:
+        lines[150:-50] = [f"... ({len(lines) - 200} lines) ..."]
+    return "\n".join(
+        line if len(line) <= LONGEST_LINE else f"{line[:600]} ... ({len(line)} characters) ... {line[-300:]}"
+        for line in lines
+    )
+
 
 class ActorstreamError(Exception):
-    """Base of all errors of this package."""
+    """Base of all errors of this package. Its text is short, however long the values are that it tells."""
+
+    def __str__(self) -> str:
+        return shortened(super().__str__())
 
 
 @dataclass(frozen=True, slots=True)

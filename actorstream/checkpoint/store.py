@@ -54,16 +54,24 @@ class CheckpointStore:
                 self._folder.remove(f"checkpoint-{number:012d}")
         except OSError as error:
             raise RunError(
-                f"checkpoint {checkpoint.number} cannot be written to {self.path!r}: {error}"
+                f"checkpoint {checkpoint.number} cannot be written to {self.path!r}: {error.strerror or error}"
             ) from error
 
     def latest(self) -> Checkpoint | None:
         """The checkpoint with the greatest number; None: there is none. RunError: it is damaged or cannot be read."""
-        numbers = self._numbers()
-        if not numbers:
-            return None
-        name = f"checkpoint-{numbers[-1]:012d}"
-        data = self._folder.read(name)
+        name = ""
+        try:
+            numbers = self._numbers()
+            if not numbers:
+                return None
+            name = f"checkpoint-{numbers[-1]:012d}"
+            data = self._folder.read(name)
+        except OSError as error:
+            raise RunError(
+                f"checkpoint {name!r} in {self.path!r} cannot be read: {error.strerror or error}"
+                if name
+                else f"checkpoints in {self.path!r} cannot be read: {error.strerror or error}"
+            ) from error
         start = len(_MAGIC) + _DIGEST
         digest = hashlib.blake2b(memoryview(data)[start:], digest_size=_DIGEST).digest()
         if data[:start] != _MAGIC + digest:
@@ -82,7 +90,9 @@ class _LocalFolder:
         self.path = path
 
     def names(self) -> list[str]:
-        return [path.name for path in self.path.iterdir()] if self.path.is_dir() else []
+        if not self.path.is_dir():
+            return []
+        return [path.name for path in self.path.iterdir() if not path.is_dir()]
 
     def read(self, name: str) -> bytes:
         return (self.path / name).read_bytes()

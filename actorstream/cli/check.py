@@ -12,6 +12,7 @@ from cyclopts import Parameter
 if TYPE_CHECKING:
     from actorstream.cli.consistency import Tried
     from actorstream.errors import ConfigurationError
+    from actorstream.topology.graph import Graph
 
 
 def check(
@@ -54,7 +55,7 @@ def check(
     """
     from actorstream.cli.consistency import try_programs
     from actorstream.errors import ConfigurationError
-    from actorstream.runtime.compile import available
+    from actorstream.runtime.compile import available, running_graph
     from actorstream.runtime.idleness import idle_sources
     from actorstream.runtime.registry import registry
     from actorstream.topology.arrival import by_arrival
@@ -74,7 +75,7 @@ def check(
             transport=transport,
         )
         if given is not None:
-            check_plan(given, found.graph, str(plan))
+            check_plan(given, running_graph(found.graph, given.deploy), str(plan))
     except ConfigurationError as error:
         if json_:
             print(json.dumps(problems_json(error), indent=2))
@@ -95,13 +96,13 @@ def check(
     notes += tried.notes
     if tried.broken or tried.refused:
         if json_:
-            print(json.dumps(tried_json(tried), indent=2))
+            print(json.dumps(tried_json(tried, graph), indent=2))
         else:
             for name, message in tried.refused.items():
-                print(f"actors.{name}: {message}\n", file=sys.stderr)
+                print(f"{_place(graph, name)}: {message}\n", file=sys.stderr)
             for name, violations in tried.broken.items():
                 for violation in violations:
-                    print(f"actors.{name}: {violation}\n", file=sys.stderr)
+                    print(f"{_place(graph, name)}: {violation}\n", file=sys.stderr)
         return 2
     if json_:
         names = {"topology": graph.name, "fingerprint": f"{graph.fingerprint:016x}"}
@@ -117,22 +118,37 @@ def check(
 
 def problems_json(error: ConfigurationError) -> dict[str, object]:
     """`{"ok": false, "problems": [{"where", "message", "allowed", "hint", "file", "line"}]}`."""
+    from actorstream.errors import shortened
+
     keys = ("where", "message", "allowed", "hint", "file", "line")
-    problems = [{key: getattr(problem, key) for key in keys} for problem in error.problems]
+    problems = [
+        {key: shortened(value) if isinstance(value := getattr(problem, key), str) else value for key in keys}
+        for problem in error.problems
+    ]
     return {"ok": False, "problems": problems}
 
 
-def tried_json(tried: Tried) -> dict[str, object]:
+def _place(graph: Graph, name: str) -> str:
+    actor = graph.actors[name]
+    return f"{actor.file}:{actor.line}: actors.{name}"
+
+
+def _placed(graph: Graph, name: str) -> dict[str, object]:
+    actor = graph.actors[name]
+    return {"where": f"actors.{name}", "file": actor.file, "line": actor.line}
+
+
+def tried_json(tried: Tried, graph: Graph) -> dict[str, object]:
     """As `problems_json`, of programs that were tried: `where` is the actor; where one is not consistent, `example` is what
     breaks the condition in `allowed`."""
     from actorstream.dgs.consistency import CONDITIONS
 
     problems: list[dict[str, object]] = [
-        {"where": f"actors.{name}", "message": message} for name, message in tried.refused.items()
+        {**_placed(graph, name), "message": message} for name, message in tried.refused.items()
     ]
     problems += [
         {
-            "where": f"actors.{name}",
+            **_placed(graph, name),
             "message": f"{each.program} is not consistent: {each.condition}",
             "allowed": CONDITIONS[each.condition],
             "example": [list(line) for line in each.example],

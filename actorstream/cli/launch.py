@@ -41,7 +41,8 @@ def launch(
     deploy
         The deployment file (TOML): how and where.
     plan
-        An execution plan written by `actorstream plan --json`, to be used as it is.
+        An execution plan written by `actorstream plan --save` or `--json`; it has its own deployment, which is used
+        instead of `deploy`, `workers` and `transport`.
     set
         Overrides one key: actors.ACTOR.KEY=VALUE or deploy.KEY=VALUE; may be given several times.
     workers
@@ -57,12 +58,15 @@ def launch(
     json_
         Prints the report to stdout.
     """
+    from actorstream.cli.output_file import check_output, write_output
     from actorstream.launch.progress import Progress
     from actorstream.launch.resume import restore_job
     from actorstream.launch.run import run_job
     from actorstream.runtime.compile import read_job
 
     started = time.monotonic() - since_process_start()
+    if report is not None:
+        check_output(report, "--report")
     job = read_job(topology, deploy, set or [], plan, workers=workers, transport=transport)
     if resume:
         restore_job(job)
@@ -80,31 +84,26 @@ def launch(
         for progress in shown:
             progress.stop()
     if report is not None:
-        write_report(report, result.report)
+        write_output(report, json.dumps(result.report, indent=2) + "\n", "--report")
     if json_:
         print(json.dumps(result.report, indent=2))
     if not quiet:
-        summary(result)
+        summary(result, job.processes)
     return 130 if result.interrupted is not None else 0
 
 
-def write_report(path: Path, report: dict[str, Any]) -> None:
-    """Writes the report whole or not at all."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    partial = path.with_name(f".{path.name}.{os.getpid()}.tmp")
-    partial.write_text(json.dumps(report, indent=2) + "\n")
-    partial.replace(path)
-
-
-def summary(result: RunResult) -> None:
+def summary(result: RunResult, processes: int) -> None:
     """One line on stderr about what happened."""
     report = result.report
     read = sum(rows[0] for rows in _sources(report))
     ending = "interrupted, committed what was read" if result.interrupted is not None else "done"
     dead = f", {report['dead']:,} dead letters" if report["dead"] else ""
+    workers = f"{report['workers']} worker{'s' if report['workers'] > 1 else ''}"
+    if processes < report["workers"]:
+        workers += " in one process, which share one interpreter lock"
     print(
-        f"{report['topology']}: {ending}: {read:,} events in {report['elapsed_s']:.2f} s on {report['workers']} "
-        f"worker{'s' if report['workers'] > 1 else ''} ({report['transport']}){dead}",
+        f"{report['topology']}: {ending}: {read:,} events in {report['elapsed_s']:.2f} s on {workers} "
+        f"({report['transport']}){dead}",
         file=sys.stderr,
     )
 

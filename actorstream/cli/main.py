@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import sys
+import traceback
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -53,6 +55,10 @@ def make_app(tokens: Sequence[str] = ()) -> App:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Runs a command line and answers the exit code. Our own errors are a message on stderr, never a traceback."""
+    if arguments is None:
+        from actorstream.cli.streams import open_streams
+
+        open_streams()
     from cyclopts import CycloptsError
 
     tokens = list(sys.argv[1:] if arguments is None else arguments)
@@ -72,10 +78,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     ):  # whoever read our output has left; nothing more to say, not even by the interpreter's end
         sys.stdout = None  # type: ignore[assignment]
         return FAILED
+    except OSError as error:
+        return _say(_of_system(error), FAILED)
     except Exception as error:
         code = exit_code(error)
         if code is None:
             raise
+        if type(error).__name__ == "OutputError":  # or the interpreter tries again at its end
+            sys.stdout = None  # type: ignore[assignment]
         return _say(str(error), code)
     return result if isinstance(result, int) else DONE
 
@@ -98,6 +108,17 @@ def exit_code(error: BaseException) -> int | None:
     if isinstance(error, (ConfigurationError, ResourceError, NotInstalledError, SchemaError)):
         return WRONG
     return FAILED if isinstance(error, ActorstreamError) else None
+
+
+def _of_system(error: OSError) -> str:
+    """An error of the system that nobody foresaw where it was raised: what, which file, and the line of ours."""
+    frames = [
+        frame for frame in traceback.extract_tb(error.__traceback__) if "/actorstream/" in frame.filename
+    ]
+    place = f" ({Path(frames[-1].filename).name}, line {frames[-1].lineno})" if frames else ""
+    files = " and ".join(repr(str(each)) for each in (error.filename, error.filename2) if each is not None)
+    what = error.strerror or type(error).__name__
+    return f"{files}: {what}{place}" if files else f"{what}{place}"
 
 
 def _say(message: str, code: int, hint: str = "") -> int:

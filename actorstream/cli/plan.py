@@ -66,14 +66,17 @@ def plan(
     save
         Writes the execution plan to this file, for `launch --plan`.
     """
-    from actorstream.runtime.compile import Job, available, make_plan
-    from actorstream.runtime.preaggregate import pre_aggregated
+    from actorstream.cli.output_file import check_output, write_output
+    from actorstream.runtime.compile import Job, available, make_plan, running_graph
     from actorstream.runtime.registry import registry
     from actorstream.runtime.timestamp.gates import described, wants_gates
-    from actorstream.runtime.timestamp.merge_operators import merged_by_operators
     from actorstream.topology.inputs import read_inputs
     from actorstream.topology.plan import check_plan, load_plan
 
+    if save is not None:
+        check_output(save, "--save")
+    if svg is not None:
+        check_output(svg, "--svg")
     given = load_plan(plan) if plan is not None else None
     found = read_inputs(
         topology,
@@ -85,12 +88,12 @@ def plan(
         workers=workers,
         transport=transport,
     )
-    running = merged_by_operators(pre_aggregated(found.graph, found.deploy), found.deploy)
+    running = running_graph(found.graph, found.deploy if given is None else given.deploy)
     if given is not None:
         check_plan(given, running, str(plan))
     made = given or make_plan(running, found.deploy)
     if save is not None:
-        made.save(save)
+        write_output(save, made.saved(), "--save")
     shown = None if graph else made
     gates = described(Job.of(running, made)) if wants_gates(found.deploy) and not graph else {}
     if json_:
@@ -149,13 +152,13 @@ def as_mermaid(graph: Graph, plan: ExecutionPlan | None, gates: Mapping[str, Gat
 
 def write_svg(path: Path, graph: Graph, plan: ExecutionPlan | None, gates: Mapping[str, Gated]) -> None:
     """Writes the drawings and says where."""
+    from actorstream.cli.output_file import write_output
     from actorstream.topology.svg import svg
 
     trees = [path.with_suffix(f".{each.actor}{path.suffix}") for each in plan.dependencies] if plan else []
     paths = [path, path.with_suffix(f".plan{path.suffix}"), *trees]
     for file, picture in zip(paths, pictures(graph, plan, gates)):
-        file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_text(svg(picture))
+        write_output(file, svg(picture), "--svg")
         print(f"wrote {file}", file=sys.stderr)
 
 

@@ -69,11 +69,14 @@ def sustain(
     json_
         Prints what was found as one JSON object; the table goes to stderr.
     """
+    from actorstream.cli.output_file import check_output, write_output
     from actorstream.launch.sustain import Sustain
     from actorstream.launch.sustain_curve import COLUMNS, beginning, conclusion, hint, line
     from actorstream.launch.sustain_curve import svg as drawn
 
     out = sys.stderr if json_ else sys.stdout
+    if svg is not None:
+        check_output(svg, "--svg")
 
     def show(verdict: Verdict, last: bool) -> None:
         print(line(verdict) + ("  (confirming)" if last else ""), file=out, flush=True)
@@ -102,8 +105,7 @@ def sustain(
     if hint(found):
         print(hint(found), file=out)
     if svg is not None:
-        svg.parent.mkdir(parents=True, exist_ok=True)
-        svg.write_text(drawn(found))
+        write_output(svg, drawn(found), "--svg")
         print(f"wrote {svg}", file=sys.stderr)
     if json_:
         print(json.dumps(found.as_json(), indent=2))

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 import numpy as np
+from msgspec import Meta
 
 from actorstream.connectors.source import NO_MORE, Source
 from actorstream.native.generate import Numbering
@@ -13,6 +14,9 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from actorstream.events.batch import Batch
+
+
+Shards = Annotated[int, Meta(ge=1, le=65535, description="a whole number from 1 to 65535")]
 
 
 class InterleavedSource(Source):
@@ -27,7 +31,7 @@ class InterleavedSource(Source):
 
     kept: ClassVar = 1 << 16
 
-    def __init__(self, count: int | None = None, rate: float | None = None, shards: int = 2) -> None:
+    def __init__(self, count: int | None = None, rate: float | None = None, shards: Shards = 2) -> None:
         super().__init__(count=count, rate=rate)
         self.shards = shards
         self._made: dict[int, int] = {}

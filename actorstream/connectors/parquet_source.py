@@ -105,7 +105,7 @@ class ParquetPartition(Partition):
     def _take(self) -> _Rows | None:
         if self._batches is None:
             self._batches = self._rest()
-        for data in self._batches:
+        while (data := self._next()) is not None:
             if data.num_rows <= self._drop:
                 self._drop -= data.num_rows
                 self._given += data.num_rows
@@ -115,6 +115,18 @@ class ParquetPartition(Partition):
             self._given = before + data.num_rows
             return _Rows(data, before)
         return None
+
+    def _next(self) -> Any:
+        """The next batch; None: there is none. DataError: the file is damaged behind its metadata."""
+        import pyarrow as pa
+
+        try:
+            return next(self._batches, None)
+        except (pa.ArrowException, OSError) as error:
+            row = self._given + 1
+            raise DataError(
+                f"cannot be read, in one of the rows from {row} on: {error}", file=self._path
+            ) from error
 
     def _rest(self) -> Any:
         """The batches of the row groups that are not passed over whole."""
@@ -160,7 +172,7 @@ def _open(path: str) -> Any:
     try:
         # with pre_buffer, what was read of the file stays in memory until it is closed; no faster here
         return pq.ParquetFile(path, pre_buffer=False, buffer_size=READ_BYTES)
-    except (pa.ArrowInvalid, OSError) as error:
+    except (pa.ArrowException, OSError) as error:
         raise DataError(f"is not a Parquet file: {error}", file=path) from error
 
 

@@ -25,6 +25,9 @@ if TYPE_CHECKING:
 ROWS = 1 << 16
 """Rows looked at at once."""
 
+MOST_ROWS = 1 << 27
+"""Rows that a source makes, at the most, if all of them are to be read before the start."""
+
 LEAST = 256
 """Rows of a partition that a sample has at least, if there are so many."""
 
@@ -100,18 +103,19 @@ def survey(source: Source, columns: Sequence[str], most_rows: int | None = None)
         most_rows: look at no more than about so many, as many of each partition.
 
     Raises:
-        ConfigurationError: a live source, or one without an end where `most_rows` is not given: neither can be read
-            twice; its streams and keys have to be listed.
+        ConfigurationError: a live source, or one without an end (or of more than MOST_ROWS rows) where `most_rows` is
+            not given: neither can be read twice; its streams and keys have to be listed.
         DataError: a row does not parse, and the source's `on_bad_row` is "fail".
     """
-    endless = not is_at_rest(source) and source.count is None and most_rows is None
+    ends = is_at_rest(source) or (source.count is not None and source.count <= MOST_ROWS)
+    endless = not ends and most_rows is None
     endless = endless or is_stream(getattr(source, "path", ""))  # what is read of a pipe is gone
     if inspect.iscoroutinefunction(source.read) or inspect.isasyncgenfunction(source.events) or endless:
         raise ConfigurationError(
             Problem(
                 type(source).__name__,
                 f"cannot be read beforehand to find its values of {', '.join(columns) or 'nothing'}",
-                "a source that ends and gives the same rows again",
+                f"a source that ends, after {MOST_ROWS:,} rows at the most, and gives the same rows again",
                 "list them: `streams` in the source's table, `keys` or `classes` in the program",
             )
         )

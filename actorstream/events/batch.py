@@ -14,7 +14,7 @@ import numpy as np
 from actorstream.errors import SchemaError
 from actorstream.events.column import VALUES, Column, sample
 from actorstream.events.fields import Field, Kind, nearest_text
-from actorstream.events.representation import Representation
+from actorstream.events.representation import MOST_ABOVE, Representation
 from actorstream.events.schema import Schema, is_system_name
 from actorstream.events.selection import row_index
 
@@ -123,6 +123,7 @@ class Batch(Representation):
                 )
             batch._lineage = origin
             if isinstance(origin, Batch):
+                batch.under(origin)
                 batch.entry_min, batch.entry_max = origin.entry_min, origin.entry_max
         return batch
 
@@ -308,6 +309,7 @@ class Batch(Representation):
                     f"{self.rows} rows of {self.schema.name} descend from {len(index)} row numbers"
                 )
             self._lineage = source.take(index)
+            self.under(self._lineage)
             self._system = self._table = None
             self.entry_min, self.entry_max = source.entry_min, source.entry_max
         return self
@@ -317,6 +319,11 @@ class Batch(Representation):
     ) -> Batch:
         schema = self.schema
         batch = Batch(schema, rows, [None] * len(schema.fields), None, None, None, first, parent, index)
+        above = parent._above
+        if above < MOST_ABOVE:
+            batch._above = above + 1
+        else:
+            batch.under(parent)
         batch.entry_min, batch.entry_max, batch._unfit = self.entry_min, self.entry_max, self._unfit
         return batch
 

@@ -6,12 +6,15 @@ The live table, the report, RLAS and the dashboard read the same memory.
 
 from __future__ import annotations
 
+import errno
 import mmap
 import os
 import weakref
 from enum import IntEnum
 
 import numpy as np
+
+from actorstream.errors import ResourceError
 
 LATENCY_OCTAVES = 40
 LATENCY_STEPS = 16
@@ -89,7 +92,17 @@ class CounterTable:
         self.fd = os.memfd_create("actorstream-counters", os.MFD_CLOEXEC)
         weakref.finalize(self, os.close, self.fd)
         size = max(rows, 1) * ROW_WORDS * 8
-        os.posix_fallocate(self.fd, 0, size)
+        try:
+            os.posix_fallocate(self.fd, 0, size)
+        except OSError as error:
+            hint = (
+                "raise RLIMIT_FSIZE (ulimit -f unlimited)"
+                if error.errno == errno.EFBIG
+                else "use fewer replicas"
+            )
+            raise ResourceError(
+                f"counters of {rows} replicas need {size} bytes of shared memory: {error.strerror}; {hint}"
+            ) from error
         self._map = mmap.mmap(self.fd, size)
         self.words = np.frombuffer(self._map, np.int64).reshape(max(rows, 1), ROW_WORDS)
 

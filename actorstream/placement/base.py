@@ -6,14 +6,20 @@ table PLACEMENTS.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 
 from actorstream.errors import ConfigurationError, Problem
 from actorstream.topology.deploy import DeploySpec
 from actorstream.topology.graph import Edge, Graph
 from actorstream.topology.machine import Core, Machine
 from actorstream.topology.nearest import did_you_mean, listed
-from actorstream.topology.plan import ExecutionPlan, PlannedChannel, PlannedReplica, planned_edges
+from actorstream.topology.plan import (
+    LONGEST_CHAIN,
+    ExecutionPlan,
+    PlannedChannel,
+    PlannedReplica,
+    planned_edges,
+)
 
 Assignment = dict[tuple[str, int], int]
 """(actor, replica index) -> worker."""
@@ -45,6 +51,7 @@ def place(
     machine: Machine | None = None,
     *,
     direct: Callable[[Graph, Edge], bool] | None = None,
+    narrowed: Callable[[Graph, Collection[int]], Collection[int]] | None = None,
     decided: Assignment | None = None,
 ) -> ExecutionPlan:
     """The execution plan: for each replica its worker, thread, core and memory node.
@@ -55,6 +62,7 @@ def place(
             names no cores.
         direct: whether an edge's consumer may be called by its producer. With it the plan also says which
             replicas call each other and which channels join the others.
+        narrowed: of the edges (by number) whose consumers can be called so, those where they are; without it all.
     """
     assignment = decided or find_placement(deploy.placement)(graph, deploy, machine or Machine(()))
     replicas = []
@@ -63,7 +71,7 @@ def place(
         core = machine.cores[worker % len(machine.cores)] if machine and machine.cores else Core(-1, -1)
         place = {"worker": worker, "core": core.id, "node": core.node}
         replicas.append(PlannedReplica(id=number, actor=actor, index=index, **place))
-    calls = direct_calls(graph, deploy, replicas, direct) if direct is not None else {}
+    calls = direct_calls(graph, deploy, replicas, direct, narrowed) if direct is not None else {}
     return ExecutionPlan(
         name=graph.name,
         graph=graph.fingerprint,
@@ -80,20 +88,26 @@ def direct_calls(
     deploy: DeploySpec,
     replicas: list[PlannedReplica],
     direct: Callable[[Graph, Edge], bool],
+    narrowed: Callable[[Graph, Collection[int]], Collection[int]] | None = None,
 ) -> dict[int, tuple[int, int]]:
-    """Replica -> (the replica that calls it, number of the edge), for forward neighbours in one worker."""
+    """Replica -> (the replica that calls it, number of the edge), for forward neighbours in one worker.
+
+    A chain of calls ends after LONGEST_CHAIN replicas, and a channel leads on."""
     if not deploy.pipelining:
         return {}
     ids = {(replica.actor, replica.index): replica for replica in replicas}
-    found: dict[int, tuple[int, int]] = {}
-    for edge in graph.edges:
-        if edge.route != "forward" or not direct(graph, edge):
+    near: dict[int, list[tuple[PlannedReplica, PlannedReplica]]] = {}
+    length = dict.fromkeys(graph.actors, 1)  # of the chain that ends with an actor
+    for edge in graph.edges:  # the consumers come in topological order
+        if edge.route != "forward" or length[edge.producer] == LONGEST_CHAIN or not direct(graph, edge):
             continue
         numbers = range(graph.actors[edge.consumer].replicas)
         pairs = [(ids[edge.producer, number], ids[edge.consumer, number]) for number in numbers]
         if all(up.worker == down.worker for up, down in pairs):
-            found.update({down.id: (up.id, edge.index) for up, down in pairs})
-    return found
+            length[edge.consumer] = length[edge.producer] + 1
+            near[edge.index] = pairs
+    called = near.keys() if narrowed is None else narrowed(graph, near.keys())
+    return {down.id: (up.id, edge) for edge in near if edge in called for up, down in near[edge]}
 
 
 def channels_of(

@@ -19,7 +19,7 @@ from actorstream.errors import ConfigurationError, Problem
 from actorstream.metrics.counters import CounterTable
 from actorstream.ordering import ORDERINGS
 from actorstream.placement import PLACEMENTS, place
-from actorstream.placement.base import find_placement
+from actorstream.placement.base import channels_of, find_placement
 from actorstream.runtime.dependency.compile import deployments, frontier_words, placed_wires, tree_links
 from actorstream.runtime.dependency.shares import shared_out
 from actorstream.runtime.fuse import fusible
@@ -142,6 +142,7 @@ class Job:
             job.pooled = pool_limits(graph, job.serial)
             job.kernels = _kernels_of(job)
             job.pooled = {name: limit for name, limit in job.pooled.items() if name not in job.kernels}
+            _check_calls(job)
         job.wires = placed_wires(job, wires(graph, job.listens, job.serial, job.timestamp))
         job.gates, job.own_gates = gates(job), own_gates(job)
         return job
@@ -219,11 +220,19 @@ def read_job(
     found = read_inputs(
         topology, deploy, sets, registry=registry(), available=available(), replicas=counts, **keys
     )
-    graph = merged_by_operators(pre_aggregated(found.graph, found.deploy), found.deploy)
     if planned is None:
+        graph = running_graph(found.graph, found.deploy)
         return Job.of(graph, make_plan(graph, found.deploy))
+    graph = running_graph(found.graph, planned.deploy)
     check_plan(planned, graph, str(plan_file))
-    return Job.of(graph, planned)
+    job = Job.of(graph, planned)
+    _check_channels(job, str(plan_file))
+    return job
+
+
+def running_graph(graph: Graph, deploy: DeploySpec) -> Graph:
+    """The graph that a plan is made for: a checked one with the operators that the deployment adds."""
+    return merged_by_operators(pre_aggregated(graph, deploy), deploy)
 
 
 def compile_job(spec: TopologySpec, deploy: DeploySpec) -> Job:
@@ -233,7 +242,7 @@ def compile_job(spec: TopologySpec, deploy: DeploySpec) -> Job:
     graph = check_graph(spec, registry(), deploy, available(), problems)
     if problems or graph is None:
         raise ConfigurationError(problems)
-    graph = merged_by_operators(pre_aggregated(graph, deploy), deploy)
+    graph = running_graph(graph, deploy)
     return Job.of(graph, make_plan(graph, deploy))
 
 
@@ -241,15 +250,15 @@ def make_plan(graph: Graph, deploy: DeploySpec, machine: Machine | None = None) 
     """Places the replicas of a checked graph on a machine (this one unless given) and lays out their channels.
 
     The same input gives the same plan."""
-    direct = fusible
+    narrowed = None
     if has_pool(deploy):
         serial = needed(graph, serial_plan(graph))
-        direct = partial(joined, limits=pool_limits(graph, serial), serial=serial)
+        narrowed = partial(joined, limits=pool_limits(graph, serial), serial=serial)
     machine = machine or read_machine()
     programs, decided = with_programs(
         graph, find_placement(deploy.placement)(graph, deploy, machine), deploy.workers
     )
-    plan = place(graph, deploy, machine, direct=direct, decided=decided)
+    plan = place(graph, deploy, machine, direct=fusible, narrowed=narrowed, decided=decided)
     if not programs:
         return plan
     channels = shared_out(graph, plan, programs)
@@ -331,11 +340,41 @@ def _fused_of(job: Job) -> dict[int, tuple[int, Edge]]:
     return fused
 
 
+def _check_channels(job: Job, file: str) -> None:
+    """ConfigurationError if a plan that was read has other channels than its chains leave: rows would get lost."""
+    calls = {down: (up, edge.index) for down, (up, edge) in job.fused.items()}
+    made = channels_of(job.graph, job.deploy, job.plan.replicas, calls)
+    wanted = sorted((each.edge, each.producer, each.consumer) for each in made)
+    if wanted != sorted((each.edge, each.producer, each.consumer) for each in job.plan.channels):
+        message = f"has {len(job.plan.channels)} channels that are not those between its replicas and chains"
+        raise ConfigurationError(
+            Problem("--plan", message, f"the {len(wanted)} of a plan that was made anew", "", file)
+        )
+
+
+def _check_calls(job: Job) -> None:
+    """ConfigurationError if a chain of the plan leads from threads of the pool to the loop's or back: a thread would call
+    a copy of what the loop runs."""
+    problems = [
+        Problem(
+            "--plan",
+            f"a chain leads from {edge.producer!r} to {edge.consumer!r}, and {pooled!r} alone runs in the "
+            "pool of threads",
+            "chains of a plan that was made anew",
+        )
+        for edge in {edge.index: edge for _, edge in job.fused.values()}.values()
+        for pooled in [each for each in (edge.producer, edge.consumer) if each in job.pooled]
+        if not (edge.producer in job.pooled and edge.consumer in job.pooled)
+    ]
+    if problems:
+        raise ConfigurationError(problems)
+
+
 def _kernels_of(job: Job) -> dict[str, float]:
     """Of the actors whose kernels could go to the pool those that run on the loop's thread as the plan has it: with a
     state, or called directly there."""
     found: dict[str, float] = {}
-    able = kernels(job.graph, job.pooled, job.serial)
+    able = kernels(job.graph, job.pooled, job.serial, {edge.index for _, edge in job.fused.values()})
     for name in job.graph.actors:  # in topological order
         if name in able:
             (producer,) = (edge.producer for edge in job.graph.actors[name].inputs if not edge.static)

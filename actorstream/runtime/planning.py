@@ -19,7 +19,8 @@ from actorstream.dgs.program import Program
 from actorstream.dgs.tagging import Tagging
 from actorstream.dgs.tags import Tag
 from actorstream.dgs.tree import TreeNode, read_tree
-from actorstream.errors import ConfigurationError, Problem
+from actorstream.errors import ActorstreamError, ConfigurationError, Problem
+from actorstream.runtime.hooks import operator_error
 from actorstream.topology.dependency import DependencyPlan, PlannedStream, Planning
 
 if TYPE_CHECKING:
@@ -61,10 +62,15 @@ class _Input:
 
     def __init__(self, source: GraphActor, edge: Edge, tagging: Tagging, assignment: Assignment) -> None:
         self.node, self.edge, self.tagging = source, edge, tagging
-        instance: Any = source.make()
+        try:
+            instance: Any = source.make()
+            self.partitions: list[str] = list(instance.partitions())
+        except ActorstreamError:
+            raise
+        except Exception as error:
+            raise operator_error(source.name, 0, None, error) from error
         instance.on_bad_row = source.on_error
         self.field: str = instance.stream or ""
-        self.partitions: list[str] = list(instance.partitions())
         listed: list[Any] | None = instance.streams if self.field else self.partitions
         whole = listed is None or not tagging.listed
         looked = self._look(instance, whole=whole)
@@ -79,13 +85,22 @@ class _Input:
         columns = [*([self.field] if self.field else []), *self.tagging.columns]
         if whole:
             try:
-                return survey(instance, columns)
+                return self._survey(instance, columns)
             except ConfigurationError as error:
                 where = f"actors.{self.node.name}"
                 raise ConfigurationError([replace(each, where=where) for each in error.problems]) from error
         if not is_at_rest(instance):
             return None
-        return survey(instance, columns, ROWS)
+        return self._survey(instance, columns, ROWS)
+
+    def _survey(self, instance: Any, columns: list[str], most_rows: int | None = None) -> Survey:
+        """As `survey`; what the source's own code raises names it, as in a run."""
+        try:
+            return survey(instance, columns, most_rows)
+        except ActorstreamError:
+            raise
+        except Exception as error:
+            raise operator_error(self.node.name, 0, None, error) from error
 
     def _found(self, looked: Survey) -> list[Any]:
         """The values of the field that tells the streams, numbers by size, texts by their characters."""

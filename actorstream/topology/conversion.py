@@ -40,7 +40,10 @@ class MismatchError(Exception):
 
 def shown(value: Any) -> str:
     """A value as a message shows it: short, and booleans as TOML writes them."""
-    text = str(value).lower() if isinstance(value, bool) else repr(value)
+    try:
+        text = str(value).lower() if isinstance(value, bool) else repr(value)
+    except Exception:  # an integer of too many digits, an object whose class cannot show it
+        text = f"a value of the type {type(value).__name__}"
     return text if len(text) <= 80 else text[:77] + "..."
 
 
@@ -226,12 +229,12 @@ def _inside(step: str | int, value: Any, annotation: Any, base: Path) -> Any:
 
 def _instance(value: Any, kind: type, base: Path) -> Any:
     if kind is float:
-        number = isinstance(value, (int, float)) and not isinstance(value, bool)
-        return (
-            _check(number, value, value, _PLAIN[float])
-            if isinstance(value, float) or not number
-            else float(value)
-        )
+        if not isinstance(value, (int, float)) or isinstance(value, bool):
+            raise MismatchError(value, _PLAIN[float])
+        try:
+            return value if isinstance(value, float) else float(value)
+        except OverflowError:
+            raise MismatchError(value, "a number up to 1.7e308") from None
     if kind is int:
         return _check(isinstance(value, int) and not isinstance(value, bool), value, value, _PLAIN[int])
     if kind is datetime.date and isinstance(value, datetime.datetime):
@@ -284,5 +287,7 @@ def _by_msgspec(value: Any, annotation: Any) -> Any:
             f" at {where.strip('.`')}" if where else ""
         )
         raise MismatchError(value, allowed) from None
+    except UnicodeError:
+        raise MismatchError(value, allowed_by(annotation)) from None
     except TypeError:  # an annotation that msgspec does not know
         raise MismatchError(value, f"an object of {allowed_by(annotation)}, given in Python") from None

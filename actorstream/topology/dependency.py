@@ -75,3 +75,33 @@ class Planning(msgspec.Struct, frozen=True):
     """An optimizer, or the path of a file with a tree."""
     workers: int | None = None
     """How many may work at a time: leaves of the tree. None: as many as there are processes."""
+
+
+def tree_problems(plan: DependencyPlan) -> list[tuple[str, str]]:
+    """Numbers of a synchronization plan that lead nowhere, as (message, allowed)."""
+    found: list[tuple[str, str]] = []
+    if not plan.workers:
+        return [(f"the plan of {plan.actor!r} has no worker", "a root, and those below it")]
+    for number, tag in enumerate(plan.tags):
+        if not -1 <= tag.stream < len(plan.streams):
+            found.append(
+                (
+                    f"tag {number} of {plan.actor!r} is on stream {tag.stream}",
+                    f"-1 to {len(plan.streams) - 1}",
+                )
+            )
+    above = {below: number for number, each in enumerate(plan.workers, 1) for below in each.children}
+    for number, worker in enumerate(plan.workers, 1):
+        who = f"worker {number} of {plan.actor!r}"
+        if any(not 0 <= tag < len(plan.tags) for tag in worker.tags):
+            found.append((f"{who} has the tags {worker.tags}", f"0 to {len(plan.tags) - 1}"))
+        if len(worker.children) not in (0, 2) or any(
+            not number < below <= len(plan.workers) for below in worker.children
+        ):
+            allowed = f"none, or two of {number + 1} to {len(plan.workers)}"
+            found.append((f"{who} has the children {worker.children}", allowed))
+        if worker.parent != above.get(number, 0) or (number > 1) != (number in above):
+            found.append(
+                (f"{who} has the parent {worker.parent}", "the worker whose child it is; 0 for the first")
+            )
+    return found

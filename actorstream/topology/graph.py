@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import heapq
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -174,14 +175,23 @@ def topological_order(inputs: Mapping[str, Iterable[str]]) -> tuple[list[str], l
     Returns:
         the order of everything that does not lie on or behind a cycle; each cycle once, as ``[a, b, a]``."""
     waiting = {name: {each for each in reads if each in inputs} for name, reads in inputs.items()}
+    names = list(waiting)
+    ranks = {name: rank for rank, name in enumerate(names)}
+    behind: dict[str, list[str]] = {name: [] for name in names}
+    for name, reads in waiting.items():
+        for each in reads:
+            behind[each].append(name)
+    missing = {name: len(reads) for name, reads in waiting.items()}
+    ready = [ranks[name] for name in names if not missing[name]]
     order: list[str] = []
-    placed: set[str] = set()
-    while True:
-        name = next((name for name, reads in waiting.items() if name not in placed and reads <= placed), None)
-        if name is None:
-            break
+    while ready:  # a heap, as it ascends
+        name = names[heapq.heappop(ready)]
         order.append(name)
-        placed.add(name)
+        for each in behind[name]:
+            missing[each] -= 1
+            if not missing[each]:
+                heapq.heappush(ready, ranks[each])
+    placed = set(order)
     left = {name: reads - placed for name, reads in waiting.items() if name not in placed}
     return order, _cycles(left)
 

@@ -31,6 +31,8 @@ from actorstream.topology.spec import (
 from actorstream.topology.tables import read_table
 from actorstream.topology.written import Written
 
+INPUT_ALLOWED = '"actor" or "actor.output"'
+
 
 def load_topology(path: str | Path, sets: Iterable[str] = ()) -> TopologySpec:
     """The topology in a TOML file. ConfigurationError lists every problem with file and line."""
@@ -111,6 +113,10 @@ def _decode_actor(name: str, table: Any, written: Written, problems: list[Proble
             return default
 
     kind = field("type", str, "")
+    if table.get("type") == "":
+        problems.append(
+            written.problem((*path, "type"), "is ''", 'a built-in type or "package.module:Class"')
+        )
     if "type" not in table:
         meant = nearest("type", [key for key in table if key not in RESERVED])
         hint = f"{meant!r} may be meant" if meant else ""
@@ -143,10 +149,14 @@ def _decode_inputs(
     for number, each in enumerate(inputs):
         if isinstance(each, str):
             found.append(InputSpec(from_=each))
+            if not each:
+                problems.append(written.problem((*path, number), "is ''", INPUT_ALLOWED))
         elif isinstance(each, dict):
             decoded = decode_struct(InputSpec, each, (*path, number), written, problems)
             # a place is kept for one that cannot be read, so that numbers stay those of the file
             found.append(decoded or InputSpec(from_=""))
+            if decoded is not None and not decoded.from_:
+                problems.append(written.problem((*path, number, "from"), "is ''", INPUT_ALLOWED))
         else:
             problems.append(
                 written.problem((*path, number), f"is {shown(each)}", '"actor" or { from = "actor", … }')

@@ -5,10 +5,15 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterable
 
+LONGEST = 200
+"""Characters of a name: longer ones are no misspelt names, and comparing takes time by their square."""
+
 
 def nearest(name: str, allowed: Iterable[str]) -> str:
     """The name of `allowed` that `name` was probably meant to be, or ``""``."""
     names = list(allowed)
+    if len(name) > LONGEST:
+        return ""
     found = difflib.get_close_matches(name, names, n=1, cutoff=0.6)
     if found:
         return found[0]

@@ -24,7 +24,7 @@ def parse_override(text: str) -> tuple[KeyPath, Any]:
         raise ValueError(f"--set {text} is not PATH=VALUE")
     try:
         parsed = tomllib.loads(f"value = {value.strip()}")
-    except tomllib.TOMLDecodeError:
+    except (ValueError, RecursionError):  # no TOML, or a number or nesting that Python does not read
         return path, value
     return path, parsed["value"] if parsed.keys() == {"value"} else value
 
@@ -32,7 +32,7 @@ def parse_override(text: str) -> tuple[KeyPath, Any]:
 def _key_path(key: str) -> KeyPath:
     try:
         table: Any = tomllib.loads(f"{key} = true")
-    except tomllib.TOMLDecodeError:
+    except (ValueError, RecursionError):
         return ()
     path: list[str | int] = []
     while isinstance(table, dict):

@@ -11,12 +11,15 @@ from pathlib import Path
 import msgspec
 
 from actorstream.errors import ConfigurationError, Problem
-from actorstream.topology.dependency import DependencyPlan
+from actorstream.topology.dependency import DependencyPlan, tree_problems
 from actorstream.topology.deploy import DeploySpec
 from actorstream.topology.graph import Graph, fingerprint
 
 VERSION = 1
 """Of the layout of plan files."""
+LONGEST_CHAIN = 32
+"""Replicas that call each other directly: each takes up to eight calls of Python's stack, which holds 1,000, and the
+rest is the hooks'."""
 
 
 class PlannedReplica(msgspec.Struct, kw_only=True, frozen=True):
@@ -101,9 +104,13 @@ class ExecutionPlan(msgspec.Struct, kw_only=True, frozen=True):
         """Canonical JSON: keys sorted, no spaces, the same bytes for equal plans."""
         return msgspec.json.encode(self, order="deterministic")
 
+    def saved(self) -> str:
+        """The text of a file for `--plan`."""
+        return msgspec.json.format(self.to_json(), indent=1).decode() + "\n"
+
     def save(self, path: str | Path) -> None:
         """Writes a file for `--plan`."""
-        Path(path).write_bytes(msgspec.json.format(self.to_json(), indent=1) + b"\n")
+        Path(path).write_text(self.saved())
 
 
 def planned_edges(graph: Graph) -> list[PlannedEdge]:
@@ -173,6 +180,13 @@ def plan_problems(plan: ExecutionPlan, graph: Graph | None = None) -> list[tuple
         for each in chain
         if each not in replicas
     )
+    for each in plan.dependencies:
+        found.extend(tree_problems(each))
+    found.extend(
+        (f"chains[{number}] has {len(chain)} replicas", f"at most {LONGEST_CHAIN}, as a plan made anew has")
+        for number, chain in enumerate(plan.chains)
+        if len(chain) > LONGEST_CHAIN
+    )
     return found
 
 
@@ -180,7 +194,22 @@ def _misfits(plan: ExecutionPlan, graph: Graph) -> list[tuple[str, str]]:
     if plan.graph != graph.fingerprint:
         return [(f"was made for another topology than {graph.name!r}", "a plan of this topology, made anew")]
     counts = plan.counts()
-    return [
+    found = [
+        (f"channels[{number}] is of edge {channel.edge}", f"0 to {len(graph.edges) - 1}")
+        for number, channel in enumerate(plan.channels)
+        if not 0 <= channel.edge < len(graph.edges)
+    ]
+    first = {replica.name: rank for rank, replica in reversed(list(enumerate(plan.replicas)))}
+    found += [
+        (
+            f"has the replica {replica.name}",
+            f"numbers below {graph.actors[replica.actor].replicas}, each once",
+        )
+        for rank, replica in enumerate(plan.replicas)
+        if replica.actor in graph.actors
+        and (not 0 <= replica.index < graph.actors[replica.actor].replicas or first[replica.name] != rank)
+    ]
+    return found + [
         (
             f"has {counts.get(actor.name, 0)} replicas of {actor.name!r}",
             f"{actor.replicas}, as the topology says",

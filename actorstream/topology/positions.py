@@ -7,6 +7,7 @@ that tomllib refuses the scan stops where it loses its way and keeps what it has
 from __future__ import annotations
 
 import re
+import sys
 from bisect import bisect_right
 from dataclasses import dataclass, field
 from typing import NamedTuple
@@ -23,6 +24,8 @@ _LITERAL = re.compile(r"'([^'\n]*)'")
 _LONG_BASIC = re.compile(r'"""(?:[^\\]|\\.)*?"""(?:"{0,2})', re.DOTALL)
 _LONG_LITERAL = re.compile(r"'''.*?'''(?:'{0,2})", re.DOTALL)
 _ESCAPE = re.compile(r'\\(?:u([0-9A-Fa-f]{4})|U([0-9A-Fa-f]{8})|(["\\bfnrte]))')
+DEEPEST = 100
+"""Arrays and tables within each other, and the parts of a dotted key: `tomllib` reads them by calls within each other."""
 _ESCAPED = {'"': '"', "\\": "\\", "b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t", "e": "\x1b"}
 
 
@@ -42,6 +45,8 @@ class Positions:
 
     lines: dict[Path, int] = field(default_factory=dict)
     repeats: list[Repeat] = field(default_factory=list)
+    too_deep: int = 0
+    """The line where values lie in more than DEEPEST others, and the scan stopped; 0: none do."""
 
     def line(self, path: Path) -> int:
         """The line of `path`, else of its nearest ancestor that was written; 0: none was."""
@@ -130,6 +135,9 @@ class _Scan:
             self.value(path)
 
     def value(self, path: Path) -> None:
+        if len(path) > DEEPEST:
+            self.found.too_deep = self.line()
+            raise _LostError
         self.skip(_SPACE)
         text, at = self.text, self.at
         opening = text[at : at + 1]
@@ -187,6 +195,9 @@ class _Scan:
         keys = [self.key()]
         while self.take("."):
             keys.append(self.key())
+            if len(keys) > DEEPEST:
+                self.found.too_deep = self.line()
+                raise _LostError
         return keys
 
     def key(self) -> str:
@@ -253,4 +264,6 @@ class _Scan:
 
 def _unescape(match: re.Match[str]) -> str:
     code = match.group(1) or match.group(2)
+    if code and int(code, 16) > sys.maxunicode:
+        raise _LostError
     return chr(int(code, 16)) if code else _ESCAPED[match.group(3)]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from datetime import timedelta
 
@@ -68,7 +69,10 @@ def parse_size(value: int | str) -> int:
     found = _SIZE.fullmatch(value.strip()) if isinstance(value, str) else None
     if found is None or found.group(2).lower() not in _BYTES:
         raise ValueError(f"{value!r} is not {SIZE_ALLOWED}")
-    return round(float(found.group(1)) * _BYTES[found.group(2).lower()])
+    size = float(found.group(1)) * _BYTES[found.group(2).lower()]
+    if size == math.inf:
+        raise ValueError(f"{value!r} is too much for {SIZE_ALLOWED}")
+    return round(size)
 
 
 def format_size(size: int) -> str:

@@ -126,12 +126,14 @@ class _Region:
         for edge in self.edges.values():
             self.outputs.setdefault(edge.producer, []).append(edge)
 
-    def _walk(self, edge: Edge, asked: Edge) -> None:
-        if edge.index in self.edges:
-            return
-        self.edges[edge.index], self.asked[edge.index] = edge, asked
-        for upstream in self.ordered(edge.producer):
-            self._walk(upstream, asked)
+    def _walk(self, first: Edge, asked: Edge) -> None:
+        """Takes in an edge, then what is upstream of it, the first input before the others."""
+        waiting = [first]
+        while waiting:
+            edge = waiting.pop()
+            if edge.index not in self.edges:
+                self.edges[edge.index], self.asked[edge.index] = edge, asked
+                waiting += reversed(self.ordered(edge.producer))
 
     def ordered(self, name: str) -> list[Edge]:
         """Inputs of an actor that are one timestamp sequence: those that say so, else all that are streams."""

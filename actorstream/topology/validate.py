@@ -73,6 +73,8 @@ def check_graph(
     use_modules_of(spec.root)
     check = _Check(spec, registry, deploy, available, problems, replicas or {})
     actors = check.run()
+    if not check.is_whole():
+        return None
     if len(problems) == before:
         paths = {
             name: [("actors", name, *where) for where, _, _ in check.inputs_of(spec.actors[name])]
@@ -126,6 +128,13 @@ class _Check:
         used = {name: self.actors[name] for name in order if name in self.enough}
         check_files(used, self.written, self.problems)
         return {name: self.actors[name] for name in order if name in self.actors}
+
+    def is_whole(self) -> bool:
+        """Whether there is a class for every actor and an actor for every input; what is missing is a problem already."""
+        edges = (edge for actor in self.actors.values() for edge in actor.inputs)
+        return self.actors.keys() == self.spec.actors.keys() and all(
+            edge.producer in self.actors for edge in edges
+        )
 
     def problem(self, path: tuple[str | int, ...], message: str, allowed: str = "", hint: str = "") -> None:
         self.problems.append(self.written.problem(path, message, allowed, hint))

@@ -91,6 +91,22 @@ def test_the_placement_changes_no_row(placement: str) -> None:
     assert run(chain, transport="shm", workers=3, placement=placement) == CHAIN
 
 
+@pytest.mark.parametrize("order", ["none", "serial"])
+@pytest.mark.parametrize(
+    "deploy", [{}, {"transport": "shm", "workers": 2}, {"schedule": "lp", "threads": 1}], ids=str
+)
+def test_a_chain_may_be_as_long_as_one_likes(order: str, deploy: dict[str, Any]) -> None:
+    def build(topology: Topology) -> None:
+        stream = topology.source(Numbers, count=10)
+        for _ in range(70):
+            stream = stream.through("map", set={"group": "group + 1"}).through(Pass)
+        for _ in range(120):
+            stream = stream.through("filter", where="value >= 0")
+        stream.ordered(order).into(Collect, name="out")
+
+    assert run(build, **deploy) == [(value, group + 70) for value, group in numbers(10)]
+
+
 DEPLOYMENTS = [
     pytest.param({}, id="local"),
     pytest.param({"edge_bytes": 1, "batch_size": 7, "pipelining": False}, id="local-one-jumbo"),

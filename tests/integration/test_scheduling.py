@@ -338,3 +338,14 @@ def test_two_workers_work_on_the_kernels_of_partitions_and_chains() -> None:
     assert sorted(result["out"]) == sorted(counts_of(20_000))
     wanted = sum(value % 3 != 0 and value % 17 < 13 for value in range(20_000))
     assert result.report["events_in"]["counts"] == wanted
+
+
+def test_a_sink_behind_an_operator_that_another_worker_feeds_gets_every_row() -> None:
+    """The two are neighbours in one worker, and the threads of the pool run the operator but never the sink."""
+    topology = Topology("apart")
+    source = topology.source(Numbers, name="first", count=500)
+    mapped = source.through(Map, name="map", set={"value": "value + 1"})
+    topology.source(Numbers, name="second", count=1).into(Collect, name="other")
+    mapped.into(Collect, name="out")
+    apart = {"transport": "shm", "workers": 2, "placement": "round-robin", "schedule": "lp", "threads": 1}
+    assert topology.run(**apart)["out"] == [(value + 1, value % 101) for value in range(500)]

@@ -12,6 +12,8 @@ from actorstream.scheduling.base import UNBOUNDED
 from actorstream.topology.timestamp import TIMESTAMP
 
 if TYPE_CHECKING:
+    from collections.abc import Collection
+
     from actorstream.topology.deploy import DeploySpec
     from actorstream.topology.graph import Edge, Graph, GraphActor
     from actorstream.topology.serial import SerialPlan
@@ -97,10 +99,10 @@ def _overrides(cls: Any, hook: str) -> bool:
     return getattr(cls, hook) is not getattr(Actor, hook)
 
 
-def kernels(graph: Graph, limits: dict[str, float], serial: SerialPlan) -> set[str]:
+def kernels(graph: Graph, limits: dict[str, float], serial: SerialPlan, calls: Collection[int]) -> set[str]:
     """The actors that run on the loop's thread and whose kernels go to the pool, since these can be had apart (`prepare`,
     `link`): with a state, unless rows are numbered for them or come in timestamp order; without one, if they are called
-    directly by an actor of the loop or by one of these."""
+    directly by an actor of the loop or by one of these. `calls`: edges whose consumer may be called."""
     found: set[str] = set()
     for name, actor in graph.actors.items():  # in topological order
         inputs = [edge for edge in actor.inputs if not edge.static]
@@ -110,7 +112,7 @@ def kernels(graph: Graph, limits: dict[str, float], serial: SerialPlan) -> set[s
         edges = (edge, *graph.consumers(name))
         if any(each.order == TIMESTAMP or each.index in serial.edges for each in edges):
             continue
-        called = fusible(graph, edge) and (edge.producer in found or not limits.get(edge.producer))
+        called = edge.index in calls and (edge.producer in found or not limits.get(edge.producer))
         if called or limits[name] <= 1:
             found.add(name)
     return found
@@ -122,14 +124,16 @@ def _prepares(cls: Any) -> bool:
     return "prepare" in own or "link" in own
 
 
-def joined(graph: Graph, edge: Edge, *, limits: dict[str, float], serial: SerialPlan) -> bool:
-    """Whether an edge's consumer may be called directly by its producer where there is a pool: both run on the loop
-    (if only between kernels of the pool), or any number of threads may be in either; in timestamp order, whoever has no
-    state. What differs is scheduled apart, so that both run at once."""
-    if not fusible(graph, edge):
-        return False
-    if edge.order == TIMESTAMP and edge.producer in limits and edge.consumer in limits:
-        return _is_stateless(graph.actors[edge.consumer])
-    on_loop = kernels(graph, limits, serial)
-    ends = {0 if name in on_loop else limits.get(name, 0) for name in (edge.producer, edge.consumer)}
-    return ends in ({0}, {UNBOUNDED})
+def joined(graph: Graph, near: Collection[int], *, limits: dict[str, float], serial: SerialPlan) -> set[int]:
+    """Of the edges whose consumer may be called directly by its producer (`near`), those where it is if there is a pool:
+    both run on the loop (if only between kernels of the pool), or any number of threads may be in either; in timestamp
+    order, whoever has no state. What differs is scheduled apart, so that both run at once."""
+    on_loop = kernels(graph, limits, serial, near)
+
+    def called(edge: Edge) -> bool:
+        if edge.order == TIMESTAMP and edge.producer in limits and edge.consumer in limits:
+            return _is_stateless(graph.actors[edge.consumer])
+        ends = {0 if name in on_loop else limits.get(name, 0) for name in (edge.producer, edge.consumer)}
+        return ends in ({0}, {UNBOUNDED})
+
+    return {edge.index for edge in graph.edges if edge.index in near and called(edge)}

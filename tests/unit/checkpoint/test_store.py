@@ -65,3 +65,21 @@ def test_a_store_that_cannot_be_written_says_so(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(RunError, match=r"checkpoint 1 cannot be written to .*file"):
         CheckpointStore(str(tmp_path / "file")).write(checkpoint(1))
+
+
+def test_a_directory_named_like_a_checkpoint_is_none(tmp_path: Path) -> None:
+    store = CheckpointStore(str(tmp_path))
+    (tmp_path / "checkpoint-000000000009").mkdir()
+    assert store.latest() is None
+    store.write(checkpoint(3))
+    assert store.latest() == checkpoint(3)
+    with pytest.raises(RunError, match=r"checkpoint 9 cannot be written to .*: Is a directory"):
+        store.write(checkpoint(9))
+
+
+def test_checkpoints_that_cannot_be_read_are_told_with_their_name(tmp_path: Path) -> None:
+    (tmp_path / "checkpoint-000000000001").symlink_to("/proc/self/mem")
+    with pytest.raises(
+        RunError, match=r"checkpoint 'checkpoint-000000000001' in .* cannot be read: Input/output"
+    ):
+        CheckpointStore(str(tmp_path)).latest()

@@ -160,3 +160,69 @@ def test_what_is_up_to_arrival_is_noted(run: Run, tmp_path: Path, asked: str, or
     noted = answer.out.splitlines()[1:]
     assert len(noted) == bool(note)
     assert all(line.startswith(f"note: windows: {note} up to arrival") for line in noted)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (b"[actors.a]\nx = \xff", ":2: encoding, byte 5: 0xff is not UTF-8"),
+        (b"\n\nx = " + b"[" * 5000 + b"]" * 5000, ":3: syntax: arrays and tables lie too deep within each other"),
+        (b"\n" + b"a." * 5000 + b"a = 1", ":2: syntax: arrays and tables lie too deep within each other"),
+        (b"\nx = 0" + b"1" * 9, ":2: syntax"),
+        (b"\nx = " + b"1" * 5000, ":2: syntax: a number has too many digits"),
+        (b'\nx = "\\UFFFFFFFF"', ":2: syntax"),
+        (b'[actors.a]\ntype = "null-sink"\ninputs = [""]', ":3: actors.a.inputs[0]: is ''; allowed"),
+        (b'[actors.a]\ntype = "null-sink"\ninputs = [{ from = "" }]', ":3: actors.a.inputs[0].from: is ''; allowed"),
+        (b'[actors.a]\ntype = ""', ":2: actors.a.type: is ''; allowed: a built-in type"),
+        (b'[actors.a]\ntype = "null-sink"\ninputs = ["' + b"x" * 100_000 + b'"]', ":3: actors.a.inputs[0]: there is no"),
+        (b'[actors.a]\ntype = "csv-source"\npath = "."\nrate = 1' + b"0" * 400, ":4: actors.a.rate: is 1000"),
+    ],
+)  # fmt: skip
+def test_what_no_reader_of_toml_takes_is_told_with_its_line(
+    run: Run, tmp_path: Path, text: bytes, said: str
+) -> None:
+    file = tmp_path / "t.toml"
+    file.write_bytes(text)
+    answer = run("check", file)
+    assert answer.code == 2
+    assert f"{file}{said}" in answer.err
+    assert max(map(len, answer.err.splitlines())) < 1500
+
+
+@pytest.mark.parametrize("order", ["serial", "timestamp", "dependency"])
+@pytest.mark.parametrize("kind", ["", 'type = ""\n', "type = 3\n", 'type = "no-such"\n'])
+def test_an_order_behind_an_actor_without_a_right_type_does_not_hide_what_is_wrong(
+    run: Run, tmp_path: Path, order: str, kind: str
+) -> None:
+    file = tmp_path / "t.toml"
+    file.write_text(
+        '[actors.a]\ntype = "csv-source"\npath = "."\nschema = { n = "int" }\n'
+        f'[actors.b]\n{kind}inputs = ["a"]\n'
+        f'[actors.c]\ntype = "union"\ninputs = [{{ from = "b", order = "{order}" }}, "a"]\n'
+        '[actors.d]\ntype = "null-sink"\ninputs = ["c"]\n'
+    )
+    answer = run("check", file)
+    assert answer.code == 2
+    assert f"{file}:{6 if kind else 5}: actors.b" in answer.err
+
+
+def test_a_size_and_a_number_beyond_all_limits_are_told(run: Run, topology: Path, tmp_path: Path) -> None:
+    deploy = tmp_path / "deploy.toml"
+    deploy.write_text(f'edge_bytes = "{"9" * 400}GiB"\nheartbeat_every = "{"9" * 400}d"\n')
+    answer = run("check", topology, "--deploy", deploy)
+    assert answer.code == 2
+    assert f"{deploy}:1: edge_bytes: is " in answer.err and f"{deploy}:2: heartbeat_every: is " in answer.err
+
+
+@pytest.mark.parametrize(
+    "text",
+    [f"deploy.workers={'[' * 5000}", f"deploy.workers={'9' * 5000}", f"{'a.' * 5000}a=1"],
+    ids=["nested", "digits", "long path"],
+)
+def test_an_override_that_python_does_not_read_is_told_with_itself(
+    run: Run, topology: Path, text: str
+) -> None:
+    answer = run("check", topology, "--set", text)
+    assert answer.code == 2
+    assert f"--set {text[:20]}" in answer.err
+    assert max(map(len, answer.err.splitlines())) < 1500

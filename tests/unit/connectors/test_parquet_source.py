@@ -44,6 +44,23 @@ def test_a_column_is_nullable_where_the_file_has_nulls(tmp_path: Path) -> None:
     assert rows(path) == [(1, 1, True), (None, 2, False)]
 
 
+def test_a_damaged_page_is_told_with_the_file_and_the_rows(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(parquet_source, "PIECE_ROWS", 4)
+    path = tmp_path / "a"
+    values = np.random.default_rng(0).integers(0, 2**62, 3000)
+    pq.write_table(
+        pa.table({"a": values}), path, row_group_size=1000, compression="gzip", use_dictionary=False
+    )
+    data = bytearray(path.read_bytes())
+    middle = pq.ParquetFile(path).metadata.row_group(1).column(0).data_page_offset + 200
+    data[middle : middle + 50] = bytes(50)
+    path.write_bytes(data)
+    with pytest.raises(DataError, match=r"/a: cannot be read, in one of the rows from 1001 on: "):
+        rows(path)
+
+
 def test_a_value_that_does_not_fit_is_a_bad_row_at_its_number(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

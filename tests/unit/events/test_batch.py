@@ -161,6 +161,22 @@ def test_with_columns_replaces_adds_and_changes_the_class(batch: Batch) -> None:
     assert batch.with_columns(event=Priced).events()[2] == Priced(20, 1.0)
 
 
+def test_a_batch_may_descend_from_as_many_others_as_one_likes() -> None:
+    """No column of the first is asked for before the last one's is."""
+    batch = with_origin(
+        Batch.of_columns(Bid, {"ts": range(50), "price": np.arange(50.0), "item": ["x"] * 50})
+    )
+    for number in range(700):
+        if number % 3:
+            batch = batch.with_columns(price=np.full(batch.rows, float(number)))
+        else:
+            made = {"ts": batch["ts"], "price": batch["price"], "item": ["y"] * batch.rows}
+            batch = Batch.of(made, event=Bid, origin=batch).take(np.arange(batch.rows))
+    assert batch["ts"].tolist() == list(range(50))
+    assert batch["_position"].tolist() == list(range(50))
+    assert batch["item"][0].as_py() == "y" and batch["price"].tolist() == [698.0] * 50
+
+
 def test_a_field_may_be_named_event_or_self() -> None:
     batch = Batch.of_columns(Schema.from_dict({"event": "str", "self": "int"}), {"event": ["a"], "self": [1]})
     changed = batch.with_columns(event=["b"], self=[2])

@@ -1,7 +1,9 @@
 from __future__ import annotations
 
+from itertools import pairwise
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from actorstream.errors import ConfigurationError
@@ -10,7 +12,7 @@ from actorstream.placement.base import find_placement, forward_groups
 from actorstream.topology.deploy import DeploySpec
 from actorstream.topology.graph import Edge, Graph, GraphActor
 from actorstream.topology.machine import Machine
-from actorstream.topology.plan import plan_problems
+from actorstream.topology.plan import LONGEST_CHAIN, plan_problems
 
 
 def make_graph(replicas: dict[str, int], *edges: tuple[str, str, str]) -> Graph:
@@ -108,3 +110,19 @@ def test_actors_that_forward_joins_are_one_group() -> None:
 def test_an_unknown_placement_names_the_nearest() -> None:
     with pytest.raises(ConfigurationError, match="did you mean 'spread'"):
         find_placement("sprad")
+
+
+def test_a_chain_of_calls_is_never_longer_than_the_stack_allows() -> None:
+    names = [f"a{number}" for number in range(3 * LONGEST_CHAIN + 1)]
+    graph = make_graph(dict.fromkeys(names, 2), *((up, down, "forward") for up, down in pairwise(names)))
+    plan = place(graph, DeploySpec(), direct=lambda graph, edge: True)
+    assert [len(chain) for chain in plan.chains] == [LONGEST_CHAIN] * 6
+    joined = {
+        (plan.replicas[each.producer].name, plan.replicas[each.consumer].name) for each in plan.channels
+    }
+    cuts = [LONGEST_CHAIN * number for number in (1, 2, 3)]
+    assert joined == {(f"a{cut - 1}/{index}", f"a{cut}/{index}") for cut in cuts for index in (0, 1)}
+    longer = msgspec.structs.replace(plan, chains=[[*plan.chains[0], *plan.chains[2]]])
+    assert plan_problems(longer, graph) == [
+        ("chains[0] has 64 replicas", "at most 32, as a plan made anew has")
+    ]

@@ -65,4 +65,5 @@ def test_bytes_that_are_not_utf8_are_a_problem(tmp_path: Path) -> None:
     (tmp_path / "t.toml").write_bytes(b'a = "\xff"\n')
     problems: list[Problem] = []
     assert read_table(tmp_path / "t.toml", "a topology", problems)[0] is None
-    assert problems[0].message == "byte 5 is not UTF-8"
+    assert problems[0].message == "0xff is not UTF-8"
+    assert (problems[0].where, problems[0].line) == ("encoding, byte 6", 1)

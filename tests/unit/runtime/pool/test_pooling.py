@@ -5,9 +5,11 @@ from __future__ import annotations
 import math
 from typing import Any
 
+import msgspec
 import pytest
 
 from actorstream.actors.actor import Actor
+from actorstream.errors import ConfigurationError
 from actorstream.events.batch import Batch
 from actorstream.operators.aggregate import Aggregate
 from actorstream.operators.filter import Filter
@@ -192,3 +194,19 @@ def test_in_timestamp_order_a_replica_has_one_thread_and_what_has_no_state_stays
     assert job.pooled == {"running": 1, "behind": 1, "spread": 1}
     heads = {job.plan.replicas[chain[0]].actor: len(chain) for chain in job.plan.chains}
     assert heads == {"ticks": 2, "running": 2}
+
+
+def test_a_plan_that_joins_what_the_pool_runs_with_what_the_loop_runs_is_refused() -> None:
+    topology = Topology("mixed")
+    made = (
+        topology.source(Numbers, name="numbers", count=1)
+        .shuffle()
+        .through(Map, name="map", set={"value": "1"})
+    )
+    made.into(Collect, name="out")
+    job = job_of(topology)
+    chained = msgspec.structs.replace(job.plan, chains=[[1, 2]], channels=job.plan.channels[:1])
+    with pytest.raises(
+        ConfigurationError, match="a chain leads from 'map' to 'out', and 'map' alone runs in the pool"
+    ):
+        Job.of(job.graph, chained)
