@@ -199,3 +199,24 @@ def test_groups_are_more_than_fit_one_batch_and_come_in_the_order_of_their_keys(
     parts = {"0": [Row(1, None, at * 7919 % 70001, 0.0, at, "x") for at in range(70001)]}
     found = aggregated(parts, ["other"], ["count()"], window={"type": "tumbling", "size": 10})[0]
     assert found == [(0, 10, other, 1) for other in range(70001)]
+
+
+@pytest.mark.parametrize("operator", ["aggregate", "top", "join"])
+def test_a_window_that_ends_after_the_last_datetime_ends_with_it(operator: str) -> None:
+    class Last(Event, event_time="at"):
+        at: datetime
+        n: int
+
+    rows = [Last(datetime(9999, 12, 31, 23, tzinfo=UTC), 1)]
+    topology = Topology("test")
+    source, other = topology.source(rows), topology.source(rows)
+    window = {"type": "tumbling", "size": "1d"}
+    if operator == "aggregate":
+        made = source.through("aggregate", window=window, aggregates={"rows": "count()"})
+    elif operator == "top":
+        made = source.through("top", window=window, by="n", n=1)
+    else:
+        made = source.through("join", other, window=window, on="n")
+    found = made.collect()
+    topology.run()
+    assert [row.window_end for row in found] == [datetime.max.replace(tzinfo=UTC)]
