@@ -71,6 +71,27 @@ def test_a_range_holds_the_values_for_which_the_comparison_is_true(
         assert (found is not None and found[0] <= held <= found[1]) == expected
 
 
+ROUNDED = st.one_of(
+    st.floats(),
+    st.builds(lambda whole, digits: whole / 10**digits, st.integers(-(10**17), 10**17), st.integers(0, 16)),
+    st.builds(lambda half, power: half * 2.0**power, st.integers(-(2**53), 2**53), st.integers(-60, 10)),
+)
+
+
+@MANY
+@given(st.integers(0, 15), st.lists(ROUNDED, min_size=1, max_size=40))
+@example(2, [2.675, 1.005, 0.125, 0.375, -2.675, 1e300, -0.0, -0.001])
+@example(1, [4503599627370497.0, 9007199254740991.0, -123456789012345.0, 0.05, 0.25, 0.35, -0.05])
+@example(0, [0.5, 1.5, 2.5, -0.5, -0.4, 4503599627370495.5, float("inf"), float("nan")])
+@example(14, [45.9298])
+@example(15, [0.1, 2.5e-15, 9.007199254740993, 1e-320])
+def test_floats_are_rounded_as_python_rounds_them(digits: int, values: list[float]) -> None:
+    rows = Batch.of_columns(Schema.from_dict({"x": "float"}), {"x": np.array(values)})
+    found = compile_expression(f"round(x, {digits})", rows.schema).evaluate(rows).tolist()
+    expected = [round(value, digits) if math.isfinite(value) else value for value in values]
+    assert [repr(value) for value in found] == [repr(value) for value in expected]
+
+
 @MANY
 @given(
     st.sampled_from(KINDS),
