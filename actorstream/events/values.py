@@ -38,6 +38,8 @@ _FILL: dict[Kind, Any] = {
 }
 
 _encode = msgspec.msgpack.Encoder().encode
+_UNFIT = (struct.error, TypeError, ValueError, OverflowError, KeyError, RecursionError)
+"""What packing raises for values that are none of the column's."""
 
 
 class Buffers(NamedTuple):
@@ -56,7 +58,7 @@ def pack(field: Field, values: list[Any], where: str = "row") -> Buffers:
     and its value: a None in a field that is not nullable, another type, an integer that does not fit."""
     try:
         return _pack(field, values)
-    except (struct.error, TypeError, ValueError, OverflowError, KeyError, msgspec.MsgspecError) as error:
+    except (*_UNFIT, msgspec.MsgspecError) as error:
         repaired = [_repair(field, value) for value in values]
         try:
             return _pack(field, repaired)
@@ -210,9 +212,16 @@ def _fault(field: Field, values: list[Any], where: str) -> SchemaError:
     )
 
 
+def _shown(value: Any) -> str:
+    try:
+        shown = repr(value)
+    except RecursionError:
+        return "a value that is nested too deeply"
+    return shown if len(shown) <= 80 else shown[:77] + "..."
+
+
 def _why(field: Field, value: Any, error: Exception) -> str:
-    shown = repr(value)
-    shown = shown if len(shown) <= 80 else shown[:77] + "..."
+    shown = _shown(value)
     if value is None:
         return f"None in a field that is not nullable; annotate it `| None` to allow it ({field.kind.value})"
     if field.kind is Kind.DICTIONARY:
@@ -281,12 +290,12 @@ def unpack_msgpack(field: Field, packed: list[Any]) -> list[Any]:
         if None in packed:
             return [None if value is None else decode(value) for value in packed]
         return list(map(decode, packed))
-    except msgspec.MsgspecError as error:
+    except (msgspec.MsgspecError, RecursionError) as error:
         for number, value in enumerate(packed):
             try:
                 if value is not None:
                     decode(value)
-            except msgspec.MsgspecError:
+            except (msgspec.MsgspecError, RecursionError):
                 raise SchemaError(f"field {field.name!r}, row {number}: {error}") from None
         raise
 

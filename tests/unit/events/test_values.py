@@ -162,6 +162,16 @@ def test_deeply_nested_values_do_not_crash() -> None:
         column.tolist()
 
 
+def test_a_value_that_is_nested_too_deeply_to_be_encoded_is_named() -> None:
+    nested: Any = 1
+    for _ in range(100_000):
+        nested = [nested]
+    with pytest.raises(
+        SchemaError, match=r"field 'x', row 1: a value that is nested too deeply \(list\) cannot"
+    ):
+        Column.from_values(field(list[int]), [[1], nested])
+
+
 def test_no_values_make_an_empty_column() -> None:
     kinds: list[Any] = [int, str, bytes, bool, float, datetime, Color, list[int]]
     for annotation in [*kinds, *(kind | None for kind in kinds)]:
