@@ -168,13 +168,14 @@ def is_too_deep(text: bytes) -> bool:
     return text.count(b"[") + text.count(b"{") > DEEPEST and _depth(text) > DEEPEST
 
 
-def has_too_deep_line(data: bytes) -> bool:
-    """Whether one of the lines is. 0.2 ms for 1 MiB of lines without lists and inner objects."""
+def has_too_deep_line(data: bytes, objects: int) -> bool:
+    """Whether one of the lines is, of so many objects. 0.1 ms for 1 MiB of lines without lists and inner objects."""
     found = np.frombuffer(data, np.uint8)
+    opened = np.count_nonzero(found == ord("[")) + np.count_nonzero(found == ord("{"))
+    if opened < objects + DEEPEST:  # each object opens one at least
+        return False
     opens = (found == ord("[")) | (found == ord("{"))
     ends = np.flatnonzero(found == ord("\n"))
-    if np.count_nonzero(opens) <= DEEPEST + len(ends):  # the others have one each at least
-        return False
     starts, stops = np.concatenate(([0], ends + 1)), np.append(ends, len(found))
     full = stops > starts
     starts, stops = starts[full], stops[full]

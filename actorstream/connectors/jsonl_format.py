@@ -46,7 +46,7 @@ class JsonlFormat:
 
     def parse(self, block: Block) -> Piece:
         records = objects(block.data)
-        if records is None or has_too_deep_line(block.data):
+        if records is None or has_too_deep_line(block.data, records):
             return self._by_line(block)
         if not records:
             return Piece(self._empty(), 0, block.done)
