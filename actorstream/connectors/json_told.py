@@ -53,7 +53,7 @@ def _told(name: str, values: list[Any]) -> Any:
     if types == {bool}:
         return pa.bool_()
     if types == {int}:
-        return _told_integer(name, min(values), max(values))
+        return told_integer(name, min(values), max(values))
     if types <= {int, float}:
         return pa.float64()
     first = _CALLED[type(values[0])]
@@ -61,7 +61,8 @@ def _told(name: str, values: list[Any]) -> Any:
     raise ValueError(f"field {name!r} is {first}, then {other}")
 
 
-def _told_integer(name: str, least: int, most: int) -> Any:
+def told_integer(name: str, least: int, most: int) -> Any:
+    """The Arrow type of integers from `least` to `most`. ValueError: neither int64 nor uint64 holds them."""
     import pyarrow as pa
 
     for (low, high), found in ((_INT64, pa.int64()), (_UINT64, pa.uint64())):
