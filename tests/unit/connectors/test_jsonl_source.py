@@ -163,6 +163,19 @@ def test_a_field_that_no_type_fits_has_to_be_declared(
         JsonlSource(path).row_schema()
 
 
+NAMES = ['q"u', "back\\slash", "two\nlines", "\x00", "a b", "class", "é\u2028"]
+
+
+def test_names_that_json_spells_with_an_escape_are_written_and_read_back(tmp_path: Path) -> None:
+    schema = Schema.from_dict(dict.fromkeys(NAMES, "int"))
+    batch = Batch.of_columns(schema, {name: [number, -number] for number, name in enumerate(NAMES)})
+    (tmp_path / "a.jsonl").write_bytes(json_lines(batch))
+    assert JsonlSource(tmp_path / "a.jsonl").row_schema().names() == tuple(NAMES)
+    expected = [tuple(range(len(NAMES))), tuple(-number for number in range(len(NAMES)))]
+    assert rows(tmp_path / "a.jsonl") == expected
+    assert rows(tmp_path / "a.jsonl", schema=dict.fromkeys(NAMES, "int")) == expected
+
+
 def test_fields_that_hold_objects_or_lists_are_not_told(tmp_path: Path) -> None:
     path = file(tmp_path, {"a": 1, "b": {"x": 1}, "c": [1]}, {"a": 2, "b": 3, "d": "x"})
     assert rows(path) == [(1, None), (2, "x")]
