@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -220,3 +221,34 @@ def test_a_window_that_ends_after_the_last_datetime_ends_with_it(operator: str) 
     found = made.collect()
     topology.run()
     assert [row.window_end for row in found] == [datetime.max.replace(tzinfo=UTC)]
+
+
+NAN, INF = math.nan, math.inf
+
+
+@pytest.mark.parametrize(
+    ("numbers", "quantiles"),
+    [
+        ([1.0, 2.0, NAN], [1.0, 1.5, 2.0, NAN]),
+        ([NAN, 1.0, 2.0, 3.0], [1.0, 1.75, 2.5, NAN]),
+        ([NAN, None], [NAN] * 4),
+        ([1.0, INF], [1.0, INF, INF, INF]),
+        ([-INF, INF], [-INF, NAN, NAN, INF]),
+        ([-INF, 1.0, 2.0, INF], [-INF, -INF, 1.5, INF]),
+    ],
+)
+def test_in_quantiles_nan_is_the_greatest_number_and_infinity_a_number(
+    numbers: list[float | None], quantiles: list[float]
+) -> None:
+    class Number(Event, event_time="at"):
+        at: int
+        x: float | None
+
+    topology = Topology("test")
+    aggregates = {f"q{number}": f"quantile(x, {number / 4})" for number in (0, 1, 2, 4)}
+    source = topology.source([Number(1, each) for each in numbers])
+    found = source.through(
+        "aggregate", window={"type": "tumbling", "size": 10}, aggregates=aggregates
+    ).collect()
+    topology.run()
+    assert str([values(row)[2:] for row in found]) == str([tuple(quantiles)])
