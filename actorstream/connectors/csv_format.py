@@ -7,7 +7,7 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from actorstream.connectors.blocks import BOM, Block, count_lines, occurrences
-from actorstream.connectors.csv_records import QUOTE, CsvRecords, Record
+from actorstream.connectors.csv_records import QUOTE, STRAY, UNCLOSED, CsvRecords, Record, has_lone_return
 from actorstream.connectors.dead_rows import BadRow
 from actorstream.connectors.partition import Piece
 from actorstream.connectors.rows import batch_of
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 _ROW = re.compile(r"Row #(\d+)")
 _COLUMN = re.compile(r"In CSV column #(\d+)")
 _WHY = re.compile(r"CSV conversion error to ([^:]+): (.*)", re.DOTALL)
+_EMPTY = "invalid value ''"
 _CHUNK = 64
 """Records that are parsed together where some do not parse: of 12,000 records with 120 bad ones 20 ms, one
 by one 700."""
@@ -43,6 +44,11 @@ class CsvFormat:
         self._path, self._schema, self._columns, self._told = path, schema, columns, told
         self._records = CsvRecords(delimiter)
         self._types = {field.name: wire_type(field) for field in schema.fields}
+        texts = {field.name for field in schema.fields if _may_be_empty(field)}
+        self._texts = {name: name in texts for name in self._types}
+        self._apart = len(set(self._texts.values())) == 1
+        """Whether texts are read apart from other fields, in which an empty field in quotes is null too. Arrow has one
+        rule for all columns of a pass; so it is one pass until such a field is seen, and two from then on."""
         self._times = [field.name for field in schema.fields if field.kind is Kind.DATETIME]
         self._naive = pa.timestamp("us")
         # an empty line is a null where there is one column that may be null; else it is nothing
@@ -65,6 +71,8 @@ class CsvFormat:
         try:
             if block.final and occurrences(block.data, QUOTE) % 2:
                 raise pa.ArrowInvalid("a quote may be open")
+            if has_lone_return(block.data):
+                raise pa.ArrowInvalid("a carriage return may be alone")
             arrays = self._arrays(block.data)
             numbers = None
             self._check_end(block, len(next(iter(arrays.values()))))
@@ -104,11 +112,14 @@ class CsvFormat:
         import pyarrow as pa
 
         types = dict(self._types)
-        for _ in range(2 * len(self._times) + 1):
+        for _ in range(2 * len(self._times) + 2):
             try:
-                table = self._table(data, types)
+                arrays = self._read_arrays(data, types)
                 break
             except pa.ArrowInvalid as error:
+                if not self._apart and _EMPTY in str(error):
+                    self._apart = True
+                    continue
                 # Arrow wants to know beforehand whether times name their zone; those that do not are UTC
                 name = self._column_of(str(error)) if "zone offset" in str(error) else None
                 if name is None or types[name] != self._types[name]:
@@ -116,7 +127,6 @@ class CsvFormat:
                 naive = types[name] == self._naive
                 types[name] = wire_type(self._schema.field(name)) if naive else self._naive
         self._types = types
-        arrays = dict(zip(table.column_names, table.columns))
         for field in self._schema.fields:
             if (
                 field.kind in (Kind.STRING, Kind.BYTES)
@@ -126,13 +136,22 @@ class CsvFormat:
                 arrays[field.name] = arrays[field.name].fill_null("" if field.kind is Kind.STRING else b"")
         return arrays
 
-    def _table(self, data: bytes, types: dict[str, Any]) -> Any:
+    def _read_arrays(self, data: bytes, types: dict[str, Any]) -> dict[str, Any]:
         import pyarrow as pa
         import pyarrow.csv as pacsv
 
         if not data:
-            return pa.table({name: pa.array([], found) for name, found in types.items()})
-        return pacsv.read_csv(csv_input(data), self._read, self._parse, convert_options(types))
+            return {name: pa.chunked_array([], found) for name, found in types.items()}
+        arrays: dict[str, Any] = {}
+        for texts in (True, False):
+            part = {
+                name: found for name, found in types.items() if self._texts[name] == texts or not self._apart
+            }
+            if part and not arrays.keys() >= part.keys():
+                options = convert_options(part, quoted_null=self._apart and not texts)
+                table = pacsv.read_csv(csv_input(data), self._read, self._parse, options)
+                arrays |= zip(table.column_names, table.columns)
+        return arrays
 
     def _salvage(self, block: Block, records: list[Record]) -> tuple[dict[str, Any], list[int], list[BadRow]]:
         """The records that parse: their arrays, and which they are; and the ones that do not."""
@@ -141,12 +160,14 @@ class CsvFormat:
         bad: list[BadRow] = []
         good: list[int] = []
         for number, record in enumerate(records):
-            if record.fields == len(self._columns) and record.closed:
+            if record.fields == len(self._columns) and record.closed and not record.stray:
                 good.append(number)
                 continue
             why = f"has {record.fields} fields, allowed: {len(self._columns)}, as in the header or first line"
             if not record.closed:
-                why = "a quote is opened and never closed"
+                why = UNCLOSED
+            elif record.stray:
+                why = STRAY
             bad.append(self._bad(block, number, record, "", why))
         parts = [good[first : first + _CHUNK] for first in range(0, len(good), _CHUNK)][::-1]
         found: list[dict[str, Any]] = [self._arrays(b"")]
@@ -216,8 +237,14 @@ def wire_type(field: Field) -> Any:
             return field.arrow()
 
 
-def convert_options(types: dict[str, Any] | None) -> Any:
-    """How cells are read: null is empty, `""` is the empty string, booleans are true and false."""
+def _may_be_empty(field: Field) -> bool:
+    """Whether the empty string is a value of the field."""
+    return field.kind in (Kind.STRING, Kind.BYTES) or "" in (field.labels if field.categories else ())
+
+
+def convert_options(types: dict[str, Any] | None, quoted_null: bool = False) -> Any:
+    """How cells are read: null is empty, `""` is the empty string (or with `quoted_null` also null), booleans are true
+    and false."""
     import pyarrow.csv as pacsv
 
     return pacsv.ConvertOptions(
@@ -227,7 +254,7 @@ def convert_options(types: dict[str, Any] | None) -> Any:
         true_values=["true"],
         false_values=["false"],
         strings_can_be_null=True,
-        quoted_strings_can_be_null=False,
+        quoted_strings_can_be_null=quoted_null,
     )
 
 

@@ -2,7 +2,8 @@
 
 The rules are those of Arrow's reader: a quote opens a quoted field only at the field's start, doubled
 quotes stand for one, and whatever follows the closing quote up to the delimiter belongs to the field as it
-is.
+is. But a carriage return outside quotes ends a line only with the newline that follows; Arrow's reader takes
+one alone for an end, so it must not see such a record.
 """
 
 from __future__ import annotations
@@ -14,6 +15,19 @@ from typing import NamedTuple
 from actorstream.connectors.blocks import occurrences
 
 QUOTE = b'"'
+UNCLOSED = "a quote is opened and never closed"
+STRAY = "has a carriage return that no newline follows; allowed: lines that end with LF or CRLF, or quotes around it"
+
+
+def has_lone_return(data: bytes) -> bool:
+    """Whether a carriage return has no newline behind it. 0.2 ms for 1 MiB of lines that end with both, bytes.count 1.2."""
+    if b"\r" not in data:
+        return False
+    import numpy as np
+
+    found = np.frombuffer(data, np.uint8)
+    behind = np.flatnonzero(found == ord("\r")) + 1
+    return bool(behind[-1] == len(found) or (found[behind] != ord("\n")).any())
 
 
 class Record(NamedTuple):
@@ -25,6 +39,8 @@ class Record(NamedTuple):
     fields: int
     closed: bool
     """False: a quote is opened and never closed, so the record is all the rest."""
+    stray: bool = False
+    """Whether it has a carriage return outside quotes."""
 
 
 class CsvRecords:
@@ -33,9 +49,10 @@ class CsvRecords:
     def __init__(self, delimiter: str) -> None:
         mark = re.escape(delimiter.encode())
         # one field and what ends it; possessive, so that it never goes back
+        plain = rb"(?:[^" + mark + rb"\r\n]|\r(?!\n))*+"
         self._field = re.compile(
-            rb'(?:"(?P<quoted>(?:[^"]++|"")*+)(?P<closed>"?+)[^' + mark + rb"\r\n]*+|[^" + mark + rb'"\r\n]'
-            rb"[^" + mark + rb"\r\n]*+|)(?P<end>" + mark + rb"|\r\n|\r|\n|\Z)"
+            rb'(?:"(?P<quoted>(?:[^"]++|"")*+)(?P<closed>"?+)|)(?P<plain>' + plain + rb")"
+            rb"(?P<end>" + mark + rb"|\r\n|\n|\Z)"
         )
         self._delimiter = delimiter.encode()
 
@@ -80,16 +97,13 @@ class CsvRecords:
         usual."""
         return list(self._scan(data, blank))
 
-    def first_end(self, data: bytes) -> int:
-        """Just after the line end of the first record that is not an empty line."""
-        for record in self._scan(data, False):
-            end = record.end
-            return min(end + (2 if data[end : end + 2] == b"\r\n" else 1), len(data))
-        return len(data)
+    def first(self, data: bytes) -> Record | None:
+        """The first record that is not an empty line."""
+        return next(self._scan(data, False), None)
 
     def _scan(self, data: bytes, blank: bool) -> Iterator[Record]:
         start = fields = line = 0
-        closed = True
+        closed, stray = True, False
         size = len(data)
         match = self._field.match
         position = 0
@@ -98,13 +112,14 @@ class CsvRecords:
             assert found is not None  # the pattern has an empty alternative
             fields += 1
             closed = closed and not (found["quoted"] is not None and not found["closed"])
+            stray = stray or b"\r" in found["plain"]
             position = found.end()
             if found["end"] == self._delimiter:
                 continue
             end = found.start("end")
             if end > start or (blank and end < size):
-                yield Record(start, end, line, fields, closed)
+                yield Record(start, end, line, fields, closed, stray)
             if position >= size:
                 return
             line += data.count(b"\n", start, position)
-            start, fields, closed = position, 0, True
+            start, fields, closed, stray = position, 0, True, False

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 class CsvSource(FileSource):
     """Reads csv: UTF-8, a header (unless `header = false`), lines ended by LF or CRLF, fields quoted by
     `"` where needed. Columns are found by name; further ones are ignored. An empty field is null (in a
-    text field that is not nullable, the empty string), `""` the empty string, booleans are true and false,
+    text field that is not nullable, the empty string), `""` in a text field the empty string, booleans are true and false,
     `nan` and `inf` are floats, times are ISO 8601 (UTC unless they name a zone), fields of structured
     types are JSON. Empty lines are passed over.
 

@@ -12,7 +12,7 @@ import numpy as np
 from actorstream.connectors.blocks import Block
 from actorstream.connectors.csv_format import wire_type
 from actorstream.connectors.dead_rows import BadRow
-from actorstream.connectors.json_values import read_lines
+from actorstream.connectors.json_values import has_too_deep_line, read_lines
 from actorstream.connectors.partition import Piece
 from actorstream.connectors.rows import Misfits, batch_of
 from actorstream.connectors.text import is_text
@@ -46,7 +46,7 @@ class JsonlFormat:
 
     def parse(self, block: Block) -> Piece:
         records = objects(block.data)
-        if records is None:
+        if records is None or has_too_deep_line(block.data, records):
             return self._by_line(block)
         if not records:
             return Piece(self._empty(), 0, block.done)

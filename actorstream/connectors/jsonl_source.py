@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from actorstream.connectors.blocks import BlockReader
 from actorstream.connectors.file_source import FileSource
+from actorstream.connectors.json_told import told_fields
 from actorstream.connectors.json_values import NotARowError, first_objects
 from actorstream.connectors.jsonl_format import JsonlFormat
 from actorstream.connectors.partition import BlockPartition, Partition
@@ -40,7 +41,6 @@ class JsonlSource(FileSource):
     @classmethod
     def file_schema(cls, path: str, keys: Mapping[str, Any]) -> Schema:
         import pyarrow as pa
-        import pyarrow.json as pajson
 
         from actorstream.events.schema import Schema
 
@@ -48,15 +48,12 @@ class JsonlSource(FileSource):
         if not first.strip():
             raise DataError("is empty; allowed: objects (or declare the fields with `schema`)", file=path)
         try:
-            options = pajson.ReadOptions(use_threads=False, block_size=2**31 - 1)
-            table = pajson.read_json(pa.BufferReader(first), options)
-        except pa.ArrowInvalid as error:
+            fields = told_fields(first)
+            if not fields:
+                raise ValueError("its first MiB has no object with a field of one value")
+        except ValueError as error:  # pa.ArrowInvalid is one
             hint = "declare the fields with `schema`"
             raise DataError(f"its fields cannot be told: {error}; {hint}", file=path) from error
-        fields = []
-        for name, column in zip(table.column_names, table.columns):
-            told = pa.string() if pa.types.is_null(column.type) else column.type
-            fields.append(pa.field(name, told, nullable=bool(column.null_count)))
         return Schema.from_arrow(pa.schema(fields))
 
     @classmethod

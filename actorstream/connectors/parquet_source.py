@@ -158,11 +158,23 @@ class ParquetPartition(Partition):
             self._schema, {name: rows.data.column(name) for name in self._schema.names()}
         )
         bad = [
-            BadRow(row, rows.before + row + 1, name, str(rows.data.slice(row, 1).to_pylist()[0]), why)
+            BadRow(row, rows.before + row + 1, name, _text(rows.data, row), why)
             for row, (name, why) in sorted(misfits.items())
         ]
         done = self._size * (rows.before + rows.data.num_rows) // self._total
         return Piece(batch, rows.data.num_rows, done, bad)
+
+
+def _text(data: Any, row: int) -> str:
+    """A row as the text of a dead letter."""
+    return str({name: _value(data.column(name)[row]) for name in data.schema.names})
+
+
+def _value(scalar: Any) -> Any:
+    try:
+        return scalar.as_py()
+    except (OverflowError, ValueError):  # a time that no datetime can hold, or that has nanoseconds
+        return scalar.value
 
 
 def _open(path: str) -> Any:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 import numpy as np
 
+from actorstream.connectors.json_values import DEEPEST, is_too_deep
 from actorstream.errors import SchemaError
 from actorstream.events.column import Column
 from actorstream.events.fields import Field, Kind
@@ -53,8 +54,11 @@ def column(field: Field, values: Any) -> Column:
     """A column of an Arrow array or list; a MSGPACK field's text is JSON."""
     if field.kind is Kind.MSGPACK and hasattr(values, "type") and _is_text(values.type):
         decode = msgspec.json.Decoder(field.annotation).decode
+        texts = values.to_pylist()
         try:
-            values = [None if text is None else decode(text) for text in values.to_pylist()]
+            if any(text is not None and is_too_deep(text.encode()) for text in texts):
+                raise SchemaError(f"field {field.name!r}: is nested too deeply, allowed: {DEEPEST}")
+            values = [None if text is None else decode(text) for text in texts]
         except msgspec.MsgspecError as error:
             raise SchemaError(f"field {field.name!r}: is not JSON for {field.annotation}: {error}") from error
     return Column.of(field, values)

@@ -13,7 +13,7 @@ import numpy as np
 
 from actorstream.errors import SchemaError
 from actorstream.events.fields import FLOATS, INTEGERS, STRUCT_CODES, Field, Kind
-from actorstream.events.values import pack, put_nulls, unpack_few, unpack_fixed, unpack_msgpack
+from actorstream.events.values import check_times, pack, put_nulls, unpack_few, unpack_fixed, unpack_msgpack
 from actorstream.native.address import address_of
 
 if TYPE_CHECKING:
@@ -109,6 +109,8 @@ class Column(msgspec.Struct, eq=False, gc=False):
             array = np.ascontiguousarray(array)
         if field.categories:
             _check_codes(field, array)
+        elif field.kind is Kind.DATETIME:
+            check_times(field, array)
         view = array.view()
         view.setflags(write=False)
         return cls(field, len(view), None, view, None)
@@ -123,7 +125,10 @@ class Column(msgspec.Struct, eq=False, gc=False):
 
             array = pa.array(array) if hasattr(array, "__arrow_c_array__") else pa.chunked_array(array)
         buffers, first, length = buffers_of(field, array)
-        return cls(field, length, *buffers, first)
+        made = cls(field, length, *buffers, first)
+        if field.kind is Kind.DATETIME:
+            check_times(field, made.data[first : first + length], made.valid())
+        return made
 
     @classmethod
     def concat(cls, columns: list[Column]) -> Column:
@@ -132,7 +137,8 @@ class Column(msgspec.Struct, eq=False, gc=False):
             return columns[0]
         field = columns[0].field
         if field.plain:
-            return cls.from_numpy(field, np.concatenate([column.data for column in columns]))
+            data = np.concatenate([column.data for column in columns])
+            return cls(field, len(data), None, _frozen(data), None)
         import pyarrow as pa
 
         arrays = [column.arrow() for column in columns]

@@ -20,6 +20,7 @@ from actorstream.events.column import Column
 from actorstream.events.fields import Kind
 from actorstream.events.layout import FixedLayout, read_table
 from actorstream.events.schema import Schema
+from actorstream.events.values import are_times
 from actorstream.native.address import address_of
 from actorstream.native.pieces import ColumnTable, Pieces
 
@@ -176,7 +177,8 @@ class JumboTuple(msgspec.Struct, eq=False, gc=False):
             self._rows, self._layout = read_table(schema, self.root())
 
     def _verify_values(self, schema: Schema) -> None:
-        """Of bytes from outside: strings must be UTF-8, bools 0 or 1, codes those of categories. BrokenError if not."""
+        """Of bytes from outside: strings must be UTF-8, bools 0 or 1, codes those of categories, times such as a
+        datetime can hold. BrokenError if not."""
         for position, field in enumerate(schema.fields):
             limit = 2 if field.kind is Kind.BOOL else len(field.categories)
             if limit:
@@ -185,6 +187,9 @@ class JumboTuple(msgspec.Struct, eq=False, gc=False):
                 if column.validity is not None:
                     codes = codes[column.valid()]
                 wrong = len(codes) > 0 and codes.max() >= limit
+            elif field.kind is Kind.DATETIME:
+                column = self.column(schema, position, 0, self._rows)
+                wrong = not are_times(column.data[column.first : column.first + self._rows], column.valid())
             elif field.kind is Kind.STRING:
                 wrong = not is_valid(self.column(schema, position, 0, self._rows).arrow())
             else:

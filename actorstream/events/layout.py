@@ -20,7 +20,7 @@ import numpy as np
 from actorstream.errors import BrokenError, SchemaError
 from actorstream.events.fields import STRUCT_CODES, Field, Kind
 from actorstream.events.rows import rows_of
-from actorstream.events.values import EPOCH, code_of, microseconds
+from actorstream.events.values import EPOCH, YEARS, code_of, microseconds
 from actorstream.native.address import address_of
 
 if TYPE_CHECKING:
@@ -257,4 +257,4 @@ def _datetime_of(micros: int) -> Any:
     try:
         return EPOCH + timedelta(microseconds=micros)
     except OverflowError:
-        raise SchemaError(f"{micros} µs is outside the years 1 to 9999 that a datetime can hold") from None
+        raise SchemaError(f"{micros} µs is outside {YEARS}") from None

@@ -9,7 +9,7 @@ from __future__ import annotations
 import enum
 import struct
 from collections.abc import Callable
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from itertools import accumulate, pairwise
 from typing import Any, NamedTuple
 
@@ -20,6 +20,12 @@ from actorstream.errors import SchemaError
 from actorstream.events.fields import FLOATS, INTEGERS, STRUCT_CODES, Field, Kind, nearest_text
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+FIRST_TIME, LAST_TIME = (
+    (end - EPOCH) // timedelta(microseconds=1)
+    for end in (datetime.min.replace(tzinfo=UTC), datetime.max.replace(tzinfo=UTC))
+)
+"""The least and the greatest value of a DATETIME column, which Python's datetime, csv and JSON can hold."""
+YEARS = "the years 1 to 9999 (UTC) that a datetime can hold"
 _INT32_MAX = 2**31 - 1
 _FEW = 32
 """Up to so many strings plain Python beats the fixed cost of NumPy and pyarrow calls."""
@@ -32,6 +38,8 @@ _FILL: dict[Kind, Any] = {
 }
 
 _encode = msgspec.msgpack.Encoder().encode
+_UNFIT = (struct.error, TypeError, ValueError, OverflowError, KeyError, RecursionError)
+"""What packing raises for values that are none of the column's."""
 
 
 class Buffers(NamedTuple):
@@ -50,7 +58,7 @@ def pack(field: Field, values: list[Any], where: str = "row") -> Buffers:
     and its value: a None in a field that is not nullable, another type, an integer that does not fit."""
     try:
         return _pack(field, values)
-    except (struct.error, TypeError, ValueError, OverflowError, KeyError, msgspec.MsgspecError) as error:
+    except (*_UNFIT, msgspec.MsgspecError) as error:
         repaired = [_repair(field, value) for value in values]
         try:
             return _pack(field, repaired)
@@ -93,7 +101,30 @@ def _pack_datetimes(field: Field, values: list[Any]) -> _Packed:
     days = np.frombuffer(struct.pack(count, *[delta.days for delta in since]), np.int64)
     seconds = np.frombuffer(struct.pack(count, *[delta.seconds for delta in since]), np.int64)
     micros = np.frombuffer(struct.pack(count, *[delta.microseconds for delta in since]), np.int64)
-    return (days * 86400 + seconds) * 1_000_000 + micros, None
+    times = (days * 86400 + seconds) * 1_000_000 + micros
+    check_times(field, times)  # a zone east or west of UTC can lead out of the years
+    return times, None
+
+
+def are_times(times: np.ndarray, valid: np.ndarray | None = None) -> bool:
+    """Whether all of the microseconds since 1970 are times that a DATETIME holds, as far as they are `valid` (one bool a
+    row)."""
+    if len(times) == 0 or (times.min() >= FIRST_TIME and times.max() <= LAST_TIME):
+        return True
+    return valid is not None and are_times(times[valid])
+
+
+def check_times(field: Field, times: np.ndarray, valid: np.ndarray | None = None) -> None:
+    """SchemaError names the first of the microseconds since 1970 that is outside of what a DATETIME holds; rows that
+    are not `valid` (one bool a row) are not looked at."""
+    if are_times(times, valid):
+        return
+    outside = (times < FIRST_TIME) | (times > LAST_TIME)
+    if valid is not None:
+        outside &= valid
+    row = int(outside.argmax())
+    value = f"{times[row]} microseconds since 1970"
+    raise SchemaError(f"field {field.name!r}, row {row}: {value} is outside {YEARS}")
 
 
 def _pack_strings(field: Field, values: list[Any]) -> _Packed:
@@ -181,9 +212,16 @@ def _fault(field: Field, values: list[Any], where: str) -> SchemaError:
     )
 
 
+def _shown(value: Any) -> str:
+    try:
+        shown = repr(value)
+    except RecursionError:
+        return "a value that is nested too deeply"
+    return shown if len(shown) <= 80 else shown[:77] + "..."
+
+
 def _why(field: Field, value: Any, error: Exception) -> str:
-    shown = repr(value)
-    shown = shown if len(shown) <= 80 else shown[:77] + "..."
+    shown = _shown(value)
     if value is None:
         return f"None in a field that is not nullable; annotate it `| None` to allow it ({field.kind.value})"
     if field.kind is Kind.DICTIONARY:
@@ -195,6 +233,8 @@ def _why(field: Field, value: Any, error: Exception) -> str:
         bounds = np.iinfo(field.dtype)
         return f"{shown} does not fit {field.kind.value}; allowed: {bounds.min} to {bounds.max}"
     if field.kind is Kind.DATETIME and isinstance(value, datetime):
+        if value.tzinfo is not None:
+            return f"{shown} is outside {YEARS}"
         return f"{shown} has no time zone; allowed: an aware datetime, such as datetime(..., tzinfo=UTC)"
     if field.kind in (Kind.FLOAT32, Kind.FLOAT64) and isinstance(value, int | float):
         return f"{shown} does not fit {field.kind.value}"
@@ -230,8 +270,7 @@ def unpack_fixed(field: Field, data: np.ndarray) -> list[Any]:
             return [EPOCH + delta for delta in data.view("m8[us]").tolist()]
         except (TypeError, OverflowError):
             raise SchemaError(
-                f"field {field.name!r}: a value is outside the years 1 to 9999 that a datetime can hold; read it as a "
-                "column instead"
+                f"field {field.name!r}: a value is outside {YEARS}; read it as a column instead"
             ) from None
     return data.tolist()  # type: ignore[no-any-return]
 
@@ -251,12 +290,12 @@ def unpack_msgpack(field: Field, packed: list[Any]) -> list[Any]:
         if None in packed:
             return [None if value is None else decode(value) for value in packed]
         return list(map(decode, packed))
-    except msgspec.MsgspecError as error:
+    except (msgspec.MsgspecError, RecursionError) as error:
         for number, value in enumerate(packed):
             try:
                 if value is not None:
                     decode(value)
-            except msgspec.MsgspecError:
+            except (msgspec.MsgspecError, RecursionError):
                 raise SchemaError(f"field {field.name!r}, row {number}: {error}") from None
         raise
 
@@ -285,9 +324,12 @@ def _decoder(field: Field) -> Callable[[bytes], Any]:
 
 
 def microseconds(value: datetime) -> int:
-    """The int64 that an aware datetime is kept as."""
+    """The int64 that an aware datetime is kept as. ValueError: it is outside the years that UTC has."""
     since = value - EPOCH
-    return (since.days * 86400 + since.seconds) * 1_000_000 + since.microseconds
+    found = (since.days * 86400 + since.seconds) * 1_000_000 + since.microseconds
+    if not FIRST_TIME <= found <= LAST_TIME:
+        raise ValueError(f"{value.isoformat()} is outside {YEARS}")
+    return found
 
 
 def code_of(field: Field, value: Any) -> int:

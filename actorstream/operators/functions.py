@@ -19,8 +19,9 @@ from actorstream.errors import NotInstalledError, Problem, SchemaError
 from actorstream.events.batch import Batch
 from actorstream.events.column import Column
 from actorstream.events.event import Event
-from actorstream.events.fields import Field
+from actorstream.events.fields import Field, Kind
 from actorstream.events.schema import Schema
+from actorstream.events.values import check_times
 from actorstream.native.address import address_of
 from actorstream.native.kernels import mask_to_index
 from actorstream.native.userfn import (
@@ -177,7 +178,10 @@ class NativeColumns:
         if field.categories or bits is None:
             return Column.of(field, out)
         out.setflags(write=False)
-        return Column(field, batch.rows, bits, out, None)
+        made = Column(field, batch.rows, bits, out, None)
+        if field.kind is Kind.DATETIME:
+            check_times(field, out, made.valid())
+        return made
 
     def rows(self, batch: Batch) -> np.ndarray:
         """As a filter: the numbers of the rows it keeps, none with a null; uint32, ascending."""

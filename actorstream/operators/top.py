@@ -12,7 +12,6 @@ import numpy as np
 from actorstream.actors.actor import Actor
 from actorstream.errors import Problem
 from actorstream.events.batch import Batch
-from actorstream.events.column import Column
 from actorstream.events.fields import Field
 from actorstream.events.schema import Schema
 from actorstream.operators.checks import same_inputs
@@ -20,7 +19,7 @@ from actorstream.operators.expressions import Expression, ExpressionError, compi
 from actorstream.operators.joining.pending import Closing, Pending
 from actorstream.operators.joining.ranking import Ranking
 from actorstream.operators.joining.whole import WholeStream
-from actorstream.operators.joining.windowed import END, START, bound_kind
+from actorstream.operators.joining.windowed import END, START, bound_column, bound_kind
 from actorstream.topology.nearest import did_you_mean, listed
 from actorstream.windows.sliding import SlidingWindows
 from actorstream.windows.spec import SLIDING, TUMBLING, WindowSpec, WindowTable, parse_window
@@ -192,9 +191,7 @@ class Top(Actor):
         window = closing.window[best]
         ends = self.windows.end(window)
         bounds = {START: self.windows.start(window), END: ends}
-        columns = {
-            name: Column(self._schema.field(name), len(window), None, bounds[name], None) for name in bounds
-        }
+        columns = {name: bound_column(self._schema.field(name), bounds[name]) for name in bounds}
         return rows.with_columns(event=self._schema, **columns).with_system(_time=ends - 1)
 
 

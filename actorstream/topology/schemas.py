@@ -77,6 +77,23 @@ def _own_since(cls: type, name: str) -> int:
     return next(steps for steps, base in enumerate(cls.__mro__) if name in vars(base))
 
 
+def keyed_by(actor: GraphActor, number: int) -> tuple[tuple[str, ...] | None, str]:
+    """What `Actor.keyed_by` says of input `number`, and what is wrong with it: it is a class method, or the same for all
+    inputs as an attribute."""
+    says: Any = getattr(actor.cls, "keyed_by", ())
+    try:
+        found = says(actor.keys, number) if callable(says) else says
+    except Exception as error:  # an outside class's code
+        return (), f"its keyed_by raised {error!r}"
+    if isinstance(found, str):
+        return (found,), ""
+    if found is None:
+        return None, ""
+    if isinstance(found, list | tuple) and all(isinstance(name, str) for name in found):
+        return tuple(found), ""
+    return (), f"its keyed_by is {found!r}"
+
+
 def check_class(actor: GraphActor, written: Written, problems: list[Problem]) -> None:
     """Adds what the actor's class finds wrong with its keys: a missing file, a field it lacks."""
     check: Any = getattr(actor.cls, "check", None)

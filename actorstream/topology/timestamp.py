@@ -19,6 +19,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from actorstream.topology.graph import Edge, Graph, GraphActor
+from actorstream.topology.schemas import keyed_by
 from actorstream.topology.serial import BASE, ORDINAL, POSITION
 
 if TYPE_CHECKING:
@@ -294,7 +295,7 @@ class _Region:
         """The key of an actor that fires, or of the one before it, where equal keys are in one replica and the rows have it."""
         actor = self.actors[name]
         if fires(actor.cls):
-            found = (actor.cls.keyed_by(actor.keys, 0) or ()) if hasattr(actor.cls, "keyed_by") else ()
+            found = keyed_by(actor, 0)[0] or ()
         else:
             before = {
                 producers[edge.producer].tie_fields if edge.route == "forward" else () for edge in inputs

@@ -28,7 +28,7 @@ from actorstream.topology.programs import (
 )
 from actorstream.topology.registry import TypeRegistry
 from actorstream.topology.routes import check_route
-from actorstream.topology.schemas import check_class, output_schemas, possible_outputs, told_fields
+from actorstream.topology.schemas import check_class, keyed_by, output_schemas, possible_outputs, told_fields
 from actorstream.topology.serial import imply_serial
 from actorstream.topology.spec import ACTOR_NAME, ActorSpec, InputSpec, TopologySpec
 from actorstream.topology.static_inputs import Statics, check_waits, static_inputs
@@ -291,10 +291,12 @@ class _Check:
 
     def together(self, actor: GraphActor, number: int) -> tuple[str, ...] | None:
         """What `Actor.keyed_by` says of input `number`."""
-        says = getattr(actor.cls, "keyed_by", None)
-        found: tuple[str, ...] | None = ()
-        if says is not None and actor.name in self.enough:
-            found = says(actor.keys, number)
+        if actor.name not in self.enough:
+            return ()
+        found, wrong = keyed_by(actor, number)
+        if wrong:
+            allowed = "a field, a list of fields, None, or a class method of (keys, input) that returns one of these"
+            self.problem(("actors", actor.name), wrong, allowed)
         return found
 
     def output(self, producer: GraphActor, output: str, path: tuple[str | int, ...]) -> Schema | None:

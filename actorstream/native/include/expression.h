@@ -55,7 +55,7 @@ enum as_operation {
     AS_X_REMAINDER_F,
     AS_X_MIN_F,          /* nan if one is */
     AS_X_MAX_F,
-    AS_X_ROUND_F,        /* half to even, at 1 / x (a double: a power of ten) */
+    AS_X_ROUND_F,        /* half to even of the exact value, at 1 / x (a double: a power of ten to 1e15) */
     AS_X_SINGLE_F,       /* to the nearest float of 32 bits */
     AS_X_FLOOR_F,
     AS_X_CEIL_F,

@@ -47,10 +47,16 @@ AS_INLINE double float_floor_divide(double a, double b)
     return quotient - whole > 0.5 ? whole + 1.0 : whole;
 }
 
+/* The double nearest to what `value` is at 1 / power, half to even; power is a power of ten up to 1e15, so it is exact.
+   The product is rounded, which shows only where it is a half: then what rounding took away decides. From 2^53 on the
+   next double is farther away than the next decimal, so the value stays as it is. */
 AS_INLINE double round_at(double value, double power)
 {
-    const double scaled = value * power;
-    return isfinite(scaled) ? rint(scaled) / power : value;
+    const double product = value * power, below = floor(product), lost = fma(value, power, -product);
+    double whole = rint(product);
+    if (product != below && product == below + 0.5 && lost != 0.0)
+        whole = lost > 0.0 ? below + 1.0 : below;
+    return fabs(product) < 0x1p53 ? copysign(whole / power, value) : value;
 }
 
 /* Part of a day number since 1970 in the proleptic Gregorian calendar (H. Hinnant, days_from_civil and back). */

@@ -134,7 +134,13 @@ VM_TARGET static void VM(do_floats)(as_block *block, const as_instruction *step)
     case AS_X_MAX_F: FLOATS(a[i] != a[i] ? a[i] : b[i] != b[i] || b[i] > a[i] ? b[i] : a[i])
     case AS_X_ROUND_F: {
         const double power = double_of(step->x);
-        FLOATS(round_at(a[i], power))
+        const f64_any *a = F(a);
+        double *restrict out = target(block, step);
+        if (power == 1.0)
+            LOOP(out[i] = rint(a[i]))
+        else if (VM(round_most)(a, power, out, rows))
+            LOOP(out[i] = round_at(a[i], power))
+        break;
     }
     case AS_X_SINGLE_F: FLOATS((double)(float)a[i])
     case AS_X_FLOOR_F: FLOATS(floor(a[i]))

@@ -98,6 +98,18 @@ WATCHED(float_to_int, f64_any, {
 WATCHED(floor_divide, i64_any, { QUOTIENT out[i] = quotient + down; })
 WATCHED(remainder, i64_any, { QUOTIENT out[i] = rest + (divisor & down); })
 
+/* round_at of all lanes whose product is no half and below 2^53; answers whether there are others. */
+VM_TARGET static bool VM(round_most)(const f64_any *a, double power, double *restrict out, int64_t rows)
+{
+    int64_t seen = 0;
+    LOOP({
+        const double product = a[i] * power, whole = rint(product);
+        out[i] = whole / power;
+        seen |= (whole + 0.5 == product) | (whole - 0.5 == product) | !(fabs(product) < 0x1p53);
+    })
+    return seen != 0;
+}
+
 VM_TARGET static void VM(select)(const uint64_t *bits, const i64_any *a, const i64_any *b,
                                  int64_t *restrict out, int64_t rows)
 {

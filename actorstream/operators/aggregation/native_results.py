@@ -8,30 +8,44 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from actorstream.events.column import Column
+from actorstream.events.fields import Kind
+from actorstream.events.values import FIRST_TIME, LAST_TIME, YEARS
 from actorstream.native.address import address_of
 from actorstream.native.userfn import UserFunction, UserFunctionError, folded
 from actorstream.operators.aggregation.keys import fixed_column, values_of
 
 if TYPE_CHECKING:
+    from actorstream.operators.aggregation.results import Failed
     from actorstream.operators.native_aggregate import NativeOutput
 
 Rows = Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]]
 """Numbers of groups -> (offsets, words) of all their rows."""
 
 
-def native_reader(output: NativeOutput, at: int, rows: Rows) -> Callable[[np.ndarray, np.ndarray], Column]:
-    """What makes the column of cells of shape (groups, words), uint64, and the groups' numbers.
+def native_reader(
+    output: NativeOutput, at: int, rows: Rows
+) -> Callable[[np.ndarray, np.ndarray, Failed], Column]:
+    """What makes the column of cells of shape (groups, words), uint64, and the groups' numbers; it adds the rows that
+    have no value to what failed.
 
     at: the step's first word of a cell. UserFunctionError where `result`, or the function itself, fails."""
     finish = None if output.given.result is None else UserFunction(output.given.result, 1)
 
-    def read(own: np.ndarray, which: np.ndarray) -> Column:
+    def read(own: np.ndarray, which: np.ndarray, failed: Failed) -> Column:
         taken, states = _merged(output, own, at) if output.merges else _folded(output, *rows(which))
         valid = taken > 0
         values = _values(output, states[valid], finish)
         if not valid.all():
             some, values = values, np.zeros(len(valid), values.dtype)
             values[valid] = some
+        if output.field.kind is Kind.DATETIME:
+            outside = valid & ((values < FIRST_TIME) | (values > LAST_TIME))
+            given = values.copy()
+            failed.add(
+                outside,
+                lambda row: f"{output.field.name!r} is {given[row]} microseconds, which is outside {YEARS}",
+            )
+            values[outside] = 0
         return fixed_column(output.field, values, valid)
 
     return read

@@ -100,8 +100,7 @@ class Results:
         if isinstance(output, NativeOutput):
             (step,) = self.layout.steps_of(output)
             number = self.layout.number(step)
-            native = native_reader(output, self.layout.program.at[number], partial(self._beside.rows, number))
-            return lambda own, which, failed: native(own, which)
+            return native_reader(output, self.layout.program.at[number], partial(self._beside.rows, number))
         match output.name:
             case "count":
                 return lambda own, which, failed: self._count(output, own)

@@ -11,7 +11,7 @@ from actorstream.events.column import Column
 from actorstream.operators.aggregation.keys import key_columns
 from actorstream.operators.aggregation.results import Results
 from actorstream.operators.failed_rows import fail_event
-from actorstream.operators.joining.windowed import END, START
+from actorstream.operators.joining.windowed import END, START, bound_column
 
 if TYPE_CHECKING:
     from actorstream.actors.actor import Actor
@@ -51,7 +51,7 @@ class WindowedRows:
         columns: list[Column] = []
         for field, is_end in self._bounds:
             assert bounds is not None
-            columns.append(Column.from_numpy(field, bounds[is_end]))
+            columns.append(bound_column(field, bounds[is_end]))
         columns += key_columns(self._groups, self._fields, groups)
         results, failed = self._results.columns(own, which)
         batch = Batch(self.schema, len(groups), [*columns, *results])

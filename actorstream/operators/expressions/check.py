@@ -27,7 +27,7 @@ from actorstream.operators.expressions.tree import (
 from actorstream.operators.expressions.types import BOOL, BYTES, FLOAT, INT, NULL, TEXT, Type
 from actorstream.topology.nearest import did_you_mean, listed
 
-INT_MIN, INT_MAX = -(2**63), 2**63 - 1
+INT_MIN, INT_MAX, UINT_MAX = -(2**63), 2**63 - 1, 2**64 - 1
 HIGHEST = 150
 _OPERATIONS = {
     "+": "add",
@@ -204,11 +204,13 @@ class Checker:
         value = syntax.value
         if value is None:
             return Constant(NULL, syntax.start, syntax.end, None)
+        if type(value) is int and INT_MAX < value <= UINT_MAX:
+            return Constant(Type(Kind.UINT64), syntax.start, syntax.end, value)
         if type(value) is int and not INT_MIN <= value <= INT_MAX:
             raise self.wrong(
                 syntax,
-                f"{value} does not fit int64",
-                f"{INT_MIN} to {INT_MAX}",
+                f"{value} does not fit int64 or uint64",
+                f"{INT_MIN} to {UINT_MAX}",
                 f"write {value}.0 for a float",
             )
         return Constant(_LITERALS[type(value)], syntax.start, syntax.end, value)

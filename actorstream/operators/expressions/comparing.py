@@ -181,4 +181,7 @@ def time_constant(checker: Checker, node: Constant) -> Constant:
         ) from None
     if found.tzinfo is None:
         found = found.replace(tzinfo=UTC)
-    return Constant(DATETIME, node.start, node.end, microseconds(found))
+    try:
+        return Constant(DATETIME, node.start, node.end, microseconds(found))
+    except ValueError as error:
+        raise checker.wrong(node, str(error)) from None

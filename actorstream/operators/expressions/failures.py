@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from actorstream.events.fields import Kind
+from actorstream.events.values import YEARS
 from actorstream.operators.expressions.errors import RowErrors
 from actorstream.operators.expressions.nodes import Apply, Node, fields_of
 
@@ -44,7 +46,8 @@ def _describe(origin: Origin, batch: Rows, row: int) -> str:
     why = _WHY.get(name, "int64 overflow")
     if name == "FITS":
         assert isinstance(node, Apply)
-        why = f"does not fit {node.extra[2].value}"
+        kind = node.extra[2]
+        why = f"outside {YEARS}" if kind is Kind.DATETIME else f"does not fit {kind.value}"
     part = text[node.start : node.end]
     values = [f"{each} = {_shown(batch.column(each).slice(row, 1).tolist()[0])}" for each in fields_of(node)]
     where = f" in {text!r}" if part != text else ""

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from actorstream.events.fields import INTEGERS, Kind
 from actorstream.events.schema import TIME_UNITS
+from actorstream.events.values import FIRST_TIME, LAST_TIME
 from actorstream.operators.expressions.comparing import time_constant
 from actorstream.operators.expressions.errors import ExpressionError
 from actorstream.operators.expressions.nodes import Constant, Node, negated
@@ -214,10 +215,11 @@ def _to_time(checker: Checker, syntax: Call, arguments: list[Node]) -> Node:
     value = checker.integer(value)
     nanoseconds = TIME_UNITS[checker.schema.time_unit]
     if nanoseconds >= 1000:
-        return checker.apply(DATETIME, syntax, "scale", value, extra=nanoseconds // 1000)
-    return checker.apply(
-        DATETIME, syntax, "floor_divide", value, Constant(INT, syntax.start, syntax.end, 1000)
-    )
+        value = checker.apply(INT, syntax, "scale", value, extra=nanoseconds // 1000)
+    else:
+        divisor = Constant(INT, syntax.start, syntax.end, 1000)
+        value = checker.apply(INT, syntax, "floor_divide", value, divisor)
+    return checker.apply(DATETIME, syntax, "fits", value, extra=(FIRST_TIME, LAST_TIME, Kind.DATETIME))
 
 
 def _epoch(checker: Checker, syntax: Call, arguments: list[Node]) -> Node:

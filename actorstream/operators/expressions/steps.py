@@ -11,6 +11,7 @@ import numpy as np
 from actorstream.events.arrow import arrow_type
 from actorstream.events.column import Column
 from actorstream.events.fields import Field, Kind
+from actorstream.events.values import FIRST_TIME, LAST_TIME, unpack_fixed
 from actorstream.operators.expressions.lowering import Guards
 from actorstream.operators.expressions.nodes import Apply, Constant, Node
 from actorstream.operators.expressions.tables import Table
@@ -153,9 +154,12 @@ def _to_text(node: Apply) -> Make:
         if kind in (Kind.FLOAT32, Kind.FLOAT64):
             return [None if value is None else repr(value) for value in column.tolist()]
         if kind is Kind.DATETIME:
+            # rows that are not asked for have any value
+            times = np.clip(column.data[column.first : column.first + rows], FIRST_TIME, LAST_TIME)
+            found = unpack_fixed(column.field, times)
             return [
-                None if value is None else value.isoformat().replace("+00:00", "Z")
-                for value in column.tolist()
+                value.isoformat().replace("+00:00", "Z") if there else None
+                for value, there in zip(found, column.valid().tolist())
             ]
         return column.arrow().cast("string")
 

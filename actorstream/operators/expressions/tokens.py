@@ -68,14 +68,14 @@ def tokens_of(text: str) -> list[Token]:
 
 def _token(text: str, kind: str, spelling: str, start: int, end: int) -> Token:
     match kind:
-        case "int":
-            return (
-                Token(kind, int(spelling.replace("_", ""), 0), start, end)
-                if _is_int(spelling)
-                else _bad(text, start, end, "a number with leading zeros", "17 or 0x11")
-            )
-        case "float":
-            return Token(kind, float(spelling.replace("_", "")), start, end)
+        case "int" if not _is_int(spelling):
+            return _bad(text, start, end, "a number with leading zeros", "17 or 0x11")
+        case "int" | "float":
+            try:  # Python's rule of underscores is ours
+                value = int(spelling, 0) if kind == "int" else float(spelling)
+            except ValueError:
+                return _bad(text, start, end, "an underscore that is not between two digits", "1_000")
+            return Token(kind, value, start, end)
         case "text":
             return _string(text, spelling, start, end)
         case "name":

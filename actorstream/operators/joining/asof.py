@@ -143,9 +143,10 @@ class AsOf:
         keys = KeyLookup(own, [column.field for column in asked])
         key = keys.find(asked)
         own_key = KeyLookup(own, [column.field for column in own]).find(own)
-        known = own_key != NONE
-        order = np.flatnonzero(known)
-        order = order[sorted_rows([own_key[order], window_times[order]])] if len(order) else order
+        order = np.flatnonzero(own_key != NONE)  # a null key has no partner
+        if len(order) == 0:
+            return nothing, times, nothing, times
+        order = order[sorted_rows([own_key[order], window_times[order]])]
         left_code, right_code = _codes(key, times, own_key[order], window_times[order])
         found = key != NONE
         before = after = nothing

@@ -11,6 +11,7 @@ from actorstream.events.batch import Batch
 from actorstream.events.column import Column
 from actorstream.events.fields import Field, Kind
 from actorstream.events.schema import Schema
+from actorstream.events.values import FIRST_TIME, LAST_TIME
 from actorstream.native.lookup import NONE
 from actorstream.operators.joining.fields import common, nullable, others
 from actorstream.operators.joining.joined import gather
@@ -31,6 +32,13 @@ def bound_kind(schema: Schema) -> Kind:
     if name in schema and schema.field(name).kind is Kind.DATETIME:
         return Kind.DATETIME
     return Kind.INT64
+
+
+def bound_column(field: Field, times: np.ndarray) -> Column:
+    """The starts or ends of windows as a column; one that no datetime can hold is the nearest that can."""
+    if field.kind is Kind.DATETIME:
+        times = np.clip(times, FIRST_TIME, LAST_TIME)
+    return Column.from_numpy(field, times)
 
 
 class WindowedFields:
@@ -79,7 +87,7 @@ class WindowedFields:
         columns += [gather(right.rows.column(n), second, f, outer=missing) for n, f in self._right]
         ends = windows.end(window)
         bounds = {START: windows.start(window), END: ends}
-        columns += [Column(field, len(window), None, bounds[field.name], None) for field in self._bounds]
+        columns += [bound_column(field, bounds[field.name]) for field in self._bounds]
         return Batch(self.schema, len(window), list(columns)).with_system(_time=ends - 1)
 
     def _key(

@@ -103,6 +103,20 @@ def test_empty_lines_are_records_where_they_are_asked_for() -> None:
     assert RECORDS.scan(b"\n\n") == []
 
 
-def test_the_first_end_passes_over_empty_lines() -> None:
-    assert RECORDS.first_end(b"\n\r\na,b\r\nc") == 8
-    assert RECORDS.first_end(b"a,b") == 3
+def test_the_first_record_is_that_after_empty_lines() -> None:
+    first = RECORDS.first(b"\n\r\na,b\r\nc")
+    assert first is not None and (first.start, first.end, first.line) == (3, 6, 2)
+    assert RECORDS.first(b"\n\n") is None
+
+
+def test_a_carriage_return_ends_a_record_only_before_a_newline() -> None:
+    data = b'a,b\r\nc\rd,e\n"f\rg",h\n"i"\r,j\nk,\r\r\nl,m\r'
+    found = RECORDS.scan(data)
+    assert [(each.line, each.fields, each.stray) for each in found] == [
+        (0, 2, False),
+        (1, 2, True),
+        (2, 2, False),
+        (3, 2, True),
+        (4, 2, True),
+        (5, 2, True),
+    ]

@@ -10,6 +10,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Literal
 
+import msgspec
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -204,6 +205,22 @@ class Shaped(Event):
     level: Literal[1, 2] | None
     parts: list[int]
     raw: bytes
+
+
+class Node(msgspec.Struct):
+    below: list[Node] = []
+
+
+class Tree(Event):
+    root: Node
+
+
+@pytest.mark.parametrize(("depth", "good"), [(99, 2), (5000, 1)])
+def test_json_that_is_nested_too_deeply_is_a_bad_row(tmp_path: Path, depth: int, good: int) -> None:
+    deep = '{""below"":[' * depth + "]}" * depth
+    source = CsvSource(file(tmp_path, f'root\n{{}}\n"{deep}"\n'), event=Tree)
+    source.on_bad_row = "skip"
+    assert len(list(read(source))) == good
 
 
 def test_categories_structures_and_bytes_are_read_into_an_event_class(tmp_path: Path) -> None:

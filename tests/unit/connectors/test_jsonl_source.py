@@ -124,6 +124,79 @@ def test_types_are_told_from_the_first_rows(tmp_path: Path) -> None:
     }
 
 
+@pytest.mark.parametrize(
+    ("values", "kind"),
+    [
+        ((2**63 - 1, -(2**63)), "int64"),
+        ((2**63, 0), "uint64"),
+        ((2**64 - 1, 2**63 + 1), "uint64"),
+        ((1, 2.5), "float64"),
+        ((2**63, 2.5), "float64"),
+    ],
+)
+def test_integers_are_told_as_a_type_that_holds_them(
+    tmp_path: Path, values: tuple[Any, Any], kind: str
+) -> None:
+    path = file(tmp_path, {"a": values[0]}, {"a": values[1]})
+    assert JsonlSource(path).row_schema().field("a").kind.value == kind
+    assert rows(path) == [(values[0],), (values[1],)]
+
+
+@pytest.mark.parametrize(
+    ("values", "why"),
+    [
+        (
+            (2**64, 1),
+            "field 'a' has integers from 1 to 18446744073709551616, which fit neither int64 nor uint64",
+        ),
+        ((2**63, -1), "which fit neither"),
+        ((1, "x"), "field 'a' is a number, then text"),
+        ((True, 1), "field 'a' is a bool, then a number"),
+        (([1], {"x": 1}), "has no object with a field of one value"),
+    ],
+)
+def test_a_field_that_no_type_fits_has_to_be_declared(
+    tmp_path: Path, values: tuple[Any, Any], why: str
+) -> None:
+    path = file(tmp_path, {"a": values[0]}, {"a": values[1]})
+    with pytest.raises(DataError, match=f"{why}.*declare the fields with `schema`"):
+        JsonlSource(path).row_schema()
+
+
+NAMES = ['q"u', "back\\slash", "two\nlines", "\x00", "a b", "class", "é\u2028"]
+
+
+def test_names_that_json_spells_with_an_escape_are_written_and_read_back(tmp_path: Path) -> None:
+    schema = Schema.from_dict(dict.fromkeys(NAMES, "int"))
+    batch = Batch.of_columns(schema, {name: [number, -number] for number, name in enumerate(NAMES)})
+    (tmp_path / "a.jsonl").write_bytes(json_lines(batch))
+    assert JsonlSource(tmp_path / "a.jsonl").row_schema().names() == tuple(NAMES)
+    expected = [tuple(range(len(NAMES))), tuple(-number for number in range(len(NAMES)))]
+    assert rows(tmp_path / "a.jsonl") == expected
+    assert rows(tmp_path / "a.jsonl", schema=dict.fromkeys(NAMES, "int")) == expected
+
+
+def test_fields_that_hold_objects_or_lists_are_not_told(tmp_path: Path) -> None:
+    path = file(tmp_path, {"a": 1, "b": {"x": 1}, "c": [1]}, {"a": 2, "b": 3, "d": "x"})
+    assert rows(path) == [(1, None), (2, "x")]
+
+
+@pytest.mark.parametrize("declared", [{}, {"schema": {"n": "int"}}], ids=["told", "declared"])
+@pytest.mark.parametrize(("depth", "good"), [(199, True), (200, False), (10_000, False), (300_000, False)])
+def test_a_line_that_is_nested_too_deeply_is_a_bad_row(
+    tmp_path: Path, depth: int, good: bool, declared: dict[str, Any]
+) -> None:
+    deep = f'{{"n": 2, "other": {"[" * depth}{"]" * depth}}}'
+    path = file(tmp_path, {"n": 1}, deep, {"n": 3, "other": "[" * 300})
+    assert JsonlSource.check({"path": path, **declared}, [], tmp_path) == []
+    source = JsonlSource(path, **declared)
+    source.on_bad_row = "skip"
+    assert [row[0] for row in read(source)] == ([1, 2, 3] if good else [1, 3])
+    if not good:
+        with pytest.raises(DataError, match=f"line 2: is nested {depth + 1} deep, allowed: 200"):
+            rows(path, **declared)
+
+
 class Shaped(Event):
     color: Literal["red", "green"]
     level: Literal[1, 2] | None

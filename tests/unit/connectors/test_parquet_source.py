@@ -82,6 +82,19 @@ class Shaped(Event):
     parts: list[int]
 
 
+def test_a_time_after_the_year_9999_is_a_bad_row(tmp_path: Path) -> None:
+    path = write(tmp_path / "a", {"t": pa.array([0, 253402300800000], pa.timestamp("ms")), "n": [1, 2]})
+    with pytest.raises(DataError, match=r"a, line 2, column 't'.* outside the years 1 to 9999"):
+        rows(path)
+    source = ParquetSource(path)
+    source.on_bad_row = "dead-letter"
+    source.open(source.partitions())
+    batch, rest, dead = source.read(5), source.read(5), source.take_dead()
+    assert rest is None
+    assert batch is not None and batch.column("n").tolist() == [1]
+    assert dead is not None and dead.column("event").tolist() == ["{'t': 253402300800000, 'n': 2}"]
+
+
 def test_lists_and_dictionaries_are_read_into_an_event_class(tmp_path: Path) -> None:
     colors = pa.array(["green", "red", "green"]).dictionary_encode()
     path = write(tmp_path / "a", {"color": colors, "parts": [[1], [], [2, 3]]})

@@ -252,6 +252,14 @@ def test_values_from_outside_that_are_none_of_their_type_are_refused(field: str,
         decode(schema, from_bytes(bytes(raw)))[field]
 
 
+def test_a_time_from_outside_that_no_datetime_can_hold_is_refused() -> None:
+    schema = Schema.of(Everything).select(["m"])
+    raw = bytearray(to_bytes(Batch.of_columns(schema, {"m": [datetime(2026, 1, 1, tzinfo=UTC)]})))
+    raw[-64:-56] = (2**62).to_bytes(8, "little")
+    with pytest.raises(BrokenError, match="field 'm' has bytes that are no datetime"):
+        decode(schema, from_bytes(bytes(raw)))["m"]
+
+
 def test_more_rows_than_there_are_is_refused() -> None:
     for cls, events in ((Numbers, [Numbers(1, 2.0)] * 3), (Text, [Text(1, "a")] * 3)):
         jumbo = encode([Batch.of_events(cls, events)], None)

@@ -7,6 +7,7 @@ from datetime import UTC, datetime, timedelta, timezone
 from typing import Any, Literal
 
 import numpy as np
+import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -15,7 +16,7 @@ from actorstream.errors import SchemaError
 from actorstream.events import Field, Kind
 from actorstream.events.annotation import field_of
 from actorstream.events.column import Column
-from actorstream.events.values import microseconds, pack, unpack_fixed
+from actorstream.events.values import EPOCH, microseconds, pack, unpack_fixed
 
 
 class Color(enum.Enum):
@@ -124,6 +125,28 @@ def test_a_time_that_no_datetime_can_hold_is_an_error_not_a_number() -> None:
         unpack_fixed(field(datetime), np.array([2**62]))
 
 
+@pytest.mark.parametrize(
+    "values",
+    [
+        np.array([0, 253402300800000000]),
+        np.array(["1970-01-01", "10000-01-01"], "M8[us]"),
+        pa.array([None, 253402300800000000], pa.timestamp("us")),
+        [EPOCH, datetime(1, 1, 1, tzinfo=timezone(timedelta(hours=1)))],
+    ],
+    ids=["int64", "datetime64", "arrow", "datetime"],
+)
+def test_a_time_that_no_datetime_can_hold_never_becomes_a_column(values: Any) -> None:
+    with pytest.raises(SchemaError, match=r"field 'x', row 1: .* outside the years 1 to 9999"):
+        Column.of(field(datetime | None), values)
+
+
+def test_what_lies_under_a_null_is_no_time() -> None:
+    times = pa.Array.from_buffers(
+        pa.timestamp("us", "UTC"), 2, [pa.py_buffer(b"\x01"), pa.py_buffer(np.array([0, 2**62]))]
+    )
+    assert Column.of(field(datetime | None), times).tolist() == [EPOCH, None]
+
+
 def test_msgpack_of_another_type_is_refused_with_its_row() -> None:
     column = Column.from_values(field(list[int]), [[1], ["a"]])  # type: ignore[list-item]
     with pytest.raises(SchemaError, match=r"field 'x', row 1: Expected `int`, got `str`"):
@@ -137,6 +160,16 @@ def test_deeply_nested_values_do_not_crash() -> None:
     column = Column.from_values(field(list[int]), [nested])
     with pytest.raises(SchemaError, match="Expected `int`, got `array`"):
         column.tolist()
+
+
+def test_a_value_that_is_nested_too_deeply_to_be_encoded_is_named() -> None:
+    nested: Any = 1
+    for _ in range(100_000):
+        nested = [nested]
+    with pytest.raises(
+        SchemaError, match=r"field 'x', row 1: a value that is nested too deeply \(list\) cannot"
+    ):
+        Column.from_values(field(list[int]), [[1], nested])
 
 
 def test_no_values_make_an_empty_column() -> None:

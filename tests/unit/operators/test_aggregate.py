@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -199,3 +200,55 @@ def test_groups_are_more_than_fit_one_batch_and_come_in_the_order_of_their_keys(
     parts = {"0": [Row(1, None, at * 7919 % 70001, 0.0, at, "x") for at in range(70001)]}
     found = aggregated(parts, ["other"], ["count()"], window={"type": "tumbling", "size": 10})[0]
     assert found == [(0, 10, other, 1) for other in range(70001)]
+
+
+@pytest.mark.parametrize("operator", ["aggregate", "top", "join"])
+def test_a_window_that_ends_after_the_last_datetime_ends_with_it(operator: str) -> None:
+    class Last(Event, event_time="at"):
+        at: datetime
+        n: int
+
+    rows = [Last(datetime(9999, 12, 31, 23, tzinfo=UTC), 1)]
+    topology = Topology("test")
+    source, other = topology.source(rows), topology.source(rows)
+    window = {"type": "tumbling", "size": "1d"}
+    if operator == "aggregate":
+        made = source.through("aggregate", window=window, aggregates={"rows": "count()"})
+    elif operator == "top":
+        made = source.through("top", window=window, by="n", n=1)
+    else:
+        made = source.through("join", other, window=window, on="n")
+    found = made.collect()
+    topology.run()
+    assert [row.window_end for row in found] == [datetime.max.replace(tzinfo=UTC)]
+
+
+NAN, INF = math.nan, math.inf
+
+
+@pytest.mark.parametrize(
+    ("numbers", "quantiles"),
+    [
+        ([1.0, 2.0, NAN], [1.0, 1.5, 2.0, NAN]),
+        ([NAN, 1.0, 2.0, 3.0], [1.0, 1.75, 2.5, NAN]),
+        ([NAN, None], [NAN] * 4),
+        ([1.0, INF], [1.0, INF, INF, INF]),
+        ([-INF, INF], [-INF, NAN, NAN, INF]),
+        ([-INF, 1.0, 2.0, INF], [-INF, -INF, 1.5, INF]),
+    ],
+)
+def test_in_quantiles_nan_is_the_greatest_number_and_infinity_a_number(
+    numbers: list[float | None], quantiles: list[float]
+) -> None:
+    class Number(Event, event_time="at"):
+        at: int
+        x: float | None
+
+    topology = Topology("test")
+    aggregates = {f"q{number}": f"quantile(x, {number / 4})" for number in (0, 1, 2, 4)}
+    source = topology.source([Number(1, each) for each in numbers])
+    found = source.through(
+        "aggregate", window={"type": "tumbling", "size": 10}, aggregates=aggregates
+    ).collect()
+    topology.run()
+    assert str([values(row)[2:] for row in found]) == str([tuple(quantiles)])

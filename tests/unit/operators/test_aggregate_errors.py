@@ -144,11 +144,45 @@ def test_a_value_that_overflows_is_told_to_on_error():
     assert run(rows, "skip", **keys)[0] == [(0, 10, 24)]
 
 
+def test_a_row_with_an_overflow_is_in_none_of_the_aggregates_of_its_windows():
+    rows = [row(1), row(2, 2**62), row(3, 5)]
+    keys = {"aggregates": {"n": "sum(number * 4)", "rows": "count()", "most": "max(number)"}}
+    assert run(rows, "skip", **keys)[0] == [(0, 10, 24, 2, 5)]
+
+
 def test_a_sum_that_int64_cannot_hold_is_a_result_without_a_value():
     rows = [row(1, 2**63 - 1), row(2, 1), row(15, 3)]
-    keys = {"aggregates": {"n": "sum(number)"}}
+    keys = {"aggregates": {"n": "sum(number)", "rows": "count()", "mean": "mean(number)"}}
     with pytest.raises(OperatorError, match="9223372036854775808, which does not fit int64"):
         run(rows, "fail", **keys)
     found, dead = run(rows, "dead-letter", **keys)
-    assert found == [(10, 20, 3)]
+    assert found == [(10, 20, 3, 1, 3.0)]
     assert "window_start=0" in dead[0].event
+
+
+@pytest.mark.parametrize(
+    ("operator", "keys"),
+    [
+        ("aggregate", {"window": TUMBLING, "aggregates": {"n": "count()"}}),
+        ("aggregate", {"window": {"type": "session", "gap": "1s"}, "aggregates": {"n": "count()"}}),
+        ("top", {"window": TUMBLING, "by": "key", "n": 5}),
+        ("join", {"window": TUMBLING, "on": "key"}),
+        ("asof-join", {"by": "key"}),
+    ],
+)
+def test_an_event_time_before_1970_is_an_error_of_its_row(operator: str, keys: dict[str, Any]):
+    class Timed(Event, event_time="at"):
+        at: int
+        key: int
+
+    def rows(on_error: str) -> list[Any]:
+        topology = Topology()
+        stream = topology.source([Timed(-5, 1), Timed(3, 1)])
+        others = [topology.source([Timed(1, 1)])] if "join" in operator else []
+        made = stream.through(operator, *others, on_error=on_error, **keys).collect()
+        topology.run()
+        return list(made)
+
+    with pytest.raises(OperatorError, match=r"the event time (is )?-5"):
+        rows("fail")
+    assert len(rows("skip")) == 1

@@ -80,11 +80,19 @@ def joined(
     return [values(each) for each in out], list(late), list(late_right)
 
 
+@pytest.mark.parametrize("direction", DIRECTIONS)
+def test_right_rows_whose_keys_are_all_null_match_nothing(direction):
+    one = {"0": [Left(1, 1, "x", 0), Left(2, None, "y", 1)]}
+    other = {"0": [Right(1, None, "z", 7)]}
+    rows, _, _ = joined(one, other, by="key", direction=direction)
+    assert rows == [(1, 1, "x", 0, None, None), (2, None, "y", 1, None, None)]
+
+
 # -- against the references
 
 times = st.integers(0, 60)
 lefts = st.lists(st.tuples(times, st.none() | st.integers(0, 3), st.sampled_from("ab")), max_size=50)
-rights = st.lists(st.tuples(times, st.integers(0, 3), st.sampled_from("ab")), max_size=50)
+rights = st.lists(st.tuples(times, st.none() | st.integers(0, 3), st.sampled_from("ab")), max_size=50)
 
 
 @settings(max_examples=80, deadline=None)

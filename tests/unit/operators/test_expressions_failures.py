@@ -110,6 +110,37 @@ def test_what_is_not_asked_for_does_not_fail(text: str) -> None:
     assert failed(text, batch((4, 2, 0.0, "7"), (4, 0, 0.0, "no"))) == []
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "if(b == 0, 'none', str(datetime(a)))",
+        "b == 0 or str(datetime(a)) > '2'",
+        "b != 0 and str(datetime(a)) > '2'",
+        "coalesce(if(b == 0, 'none', null), str(datetime(a)))",
+        "if(b == 0, 0, year(datetime(a))) > 1",
+        "if(b == 0, datetime('2024-05-17'), datetime(a))",
+    ],
+)
+def test_a_time_that_is_not_asked_for_does_not_fail(text: str) -> None:
+    rows = batch((253402300800000, 0, 0.0, ""), (0, 1, 0.0, ""), (LEAST, 0, 0.0, ""))
+    assert failed(text, rows) == []
+    assert compile_expression(text, rows.schema).evaluate(rows).tolist() is not None
+    assert failed(text, batch((253402300800000, 1, 0.0, ""), (0, 1, 0.0, ""))) == [0]
+
+
+def test_an_integer_is_a_time_only_in_the_years_that_a_datetime_has() -> None:
+    first, last = -62135596800000, 253402300799999
+    rows = batch(*((each, 1, 0.0, "") for each in (first, first - 1, last, last + 1, MOST)))
+    assert failed("datetime(a)", rows) == [1, 3, 4]
+    assert failed("str(datetime(a))", rows) == [1, 3, 4]
+    texts = compile_expression("str(datetime(a))", rows.schema).evaluate(rows.take(np.array([0, 2])))
+    assert texts.tolist() == ["0001-01-01T00:00:00Z", "9999-12-31T23:59:59.999000Z"]
+    with pytest.raises(
+        RowErrors, match=r"outside the years 1 to 9999.*: datetime\(a\) \(a = -62135596800001\)"
+    ):
+        compile_expression("datetime(a)", rows.schema).evaluate(rows)
+
+
 def test_what_is_asked_for_after_a_null_can_fail() -> None:
     rows = batch((4, 0, 0.0, "", None), (4, 0, 0.0, "", 5))
     assert failed("n > 3 and a // b > 1", rows) == [0, 1]

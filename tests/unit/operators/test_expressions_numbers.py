@@ -71,6 +71,54 @@ def test_a_range_holds_the_values_for_which_the_comparison_is_true(
         assert (found is not None and found[0] <= held <= found[1]) == expected
 
 
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("18446744073709551615", [2**64 - 1] * 3),
+        ("u == 18446744073709551615", [True, False, False]),
+        ("u >= 9223372036854775808", [True, True, False]),
+        ("u in (18446744073709551615, 5)", [True, False, True]),
+        ("u - 5 == 0 or u > 0xffff_ffff_ffff_fffe", RowErrors),
+        ("u > 18446744073709551614 or u < 9223372036854775808", [True, False, True]),
+        ("i < 18446744073709551615", [True, True, True]),
+        ("i in (18446744073709551615, 5)", [False, True, False]),
+        ("f == 18446744073709551615", [False, False, False]),
+        ("if(i > 0, u, 18446744073709551615)", [2**64 - 1, 2**63, 5]),
+        ("str(18446744073709551615)", ["18446744073709551615"] * 3),
+    ],
+)
+def test_constants_above_int64_are_uint64(text: str, expected: Any) -> None:
+    columns = {"u": np.array([2**64 - 1, 2**63, 5], np.uint64), "i": [-1, 5, 7], "f": [2.0**64, 2.0, 3.0]}
+    rows = Batch.of_columns(Schema.from_dict({"u": "uint64", "i": "int", "f": "float"}), columns)
+    expression = compile_expression(text, rows.schema)
+    if expected is RowErrors:
+        with pytest.raises(RowErrors):
+            expression.evaluate(rows)
+        return
+    assert expression.evaluate(rows).tolist() == expected
+
+
+ROUNDED = st.one_of(
+    st.floats(),
+    st.builds(lambda whole, digits: whole / 10**digits, st.integers(-(10**17), 10**17), st.integers(0, 16)),
+    st.builds(lambda half, power: half * 2.0**power, st.integers(-(2**53), 2**53), st.integers(-60, 10)),
+)
+
+
+@MANY
+@given(st.integers(0, 15), st.lists(ROUNDED, min_size=1, max_size=40))
+@example(2, [2.675, 1.005, 0.125, 0.375, -2.675, 1e300, -0.0, -0.001])
+@example(1, [4503599627370497.0, 9007199254740991.0, -123456789012345.0, 0.05, 0.25, 0.35, -0.05])
+@example(0, [0.5, 1.5, 2.5, -0.5, -0.4, 4503599627370495.5, float("inf"), float("nan")])
+@example(14, [45.9298])
+@example(15, [0.1, 2.5e-15, 9.007199254740993, 1e-320])
+def test_floats_are_rounded_as_python_rounds_them(digits: int, values: list[float]) -> None:
+    rows = Batch.of_columns(Schema.from_dict({"x": "float"}), {"x": np.array(values)})
+    found = compile_expression(f"round(x, {digits})", rows.schema).evaluate(rows).tolist()
+    expected = [round(value, digits) if math.isfinite(value) else value for value in values]
+    assert [repr(value) for value in found] == [repr(value) for value in expected]
+
+
 @MANY
 @given(
     st.sampled_from(KINDS),

@@ -84,7 +84,7 @@ def joined(
 
 times = st.integers(0, 60)
 lefts = st.lists(st.tuples(times, st.none() | st.integers(0, 3), st.sampled_from("ab")), max_size=40)
-rights = st.lists(st.tuples(times, st.integers(0, 3), st.sampled_from("ab")), max_size=40)
+rights = st.lists(st.tuples(times, st.none() | st.integers(0, 3), st.sampled_from("ab")), max_size=40)
 shapes = st.sampled_from(
     [Windows(10, 10), Windows(7, 7, 3, 2), Windows(10, 5), Windows(9, 4, 1, 5), Windows(4, 10), Windows(1, 1)]
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -16,6 +17,10 @@ SCHEMA = Schema.of(Trade)
 
 class Value(Event):
     value: float
+
+
+class Time(Event):
+    number: int
 
 
 @pytest.mark.parametrize("deploy", DEPLOYMENTS)
@@ -81,6 +86,27 @@ def test_rows_that_overflow_become_dead_letters_and_the_others_go_on() -> None:
     assert [letter.error for letter in dead] == [
         f"RowError: int64 overflow: quantity * 4 (quantity = {2**62})"
     ]
+
+
+@pytest.mark.parametrize("sink", ["csv-sink", "jsonl-sink", "memory"])
+def test_a_time_after_the_year_9999_is_an_error_of_its_row_wherever_the_rows_go(
+    sink: str, tmp_path: Path
+) -> None:
+    topology = Topology("test")
+    times = [253402300799999, 253402300800000, 0]
+    made = topology.source([Time(each) for each in times]).through(
+        Map, set={"at": "datetime(number)"}, on_error="skip"
+    )
+    if sink == "memory":
+        rows = made.collect()
+        topology.run()
+        assert [row.at.year for row in rows] == [9999, 1970]
+        return
+    made.into(sink, path=str(tmp_path / "out"))
+    topology.run()
+    text = (tmp_path / "out").read_text()
+    assert text.count("9999-12-31T23:59:59.999") == text.count("1970-01-01T00:00:00Z") == 1
+    assert len(text.splitlines()) == (3 if sink == "csv-sink" else 2)
 
 
 @pytest.mark.parametrize(

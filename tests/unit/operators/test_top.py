@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from datetime import timedelta
 from typing import Any
 
@@ -272,3 +273,17 @@ def test_a_row_whose_value_overflows_is_told_to_on_error():
     topology.run()
     assert [each.bidder for each in out] == [3]
     assert len(dead) == 1 and str(2**62) in dead[0].event
+
+
+@pytest.mark.parametrize("by", ["price", "price asc"])
+def test_nan_comes_after_all_numbers_and_null_after_nan(by: str) -> None:
+    class Offer(Event):
+        number: int
+        price: float | None
+
+    prices = [math.nan, None, math.inf, -math.inf, 1.0, math.nan, None]
+    topology = Topology("test")
+    source = topology.source([Offer(number, price) for number, price in enumerate(prices)])
+    found = source.through("top", n=7, by=by).collect()
+    topology.run()
+    assert [row.number for row in found] == [*([3, 4, 2] if "asc" in by else [2, 4, 3]), 0, 5, 1, 6]

@@ -22,7 +22,7 @@ class Left(Event):
 class Right(Event):
     __event_time__ = "ts"
     ts: int
-    key: int
+    key: int | None
     text: str
     number: int
 

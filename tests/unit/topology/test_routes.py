@@ -130,6 +130,33 @@ def test_a_route_that_would_tear_keys_apart_is_a_problem(each: dict[str, Any]) -
         keyed(2, **each)
 
 
+def test_keyed_by_may_be_an_attribute_that_names_the_fields() -> None:
+    for said, expected in (
+        ("a", ("key", ("a",))),
+        (["a", "b"], ("key", ("a", "b"))),
+        ((), ("shuffle", ())),
+        (None, ("global", ())),
+    ):
+        built = Built()
+        built.source([Pair(1, 2)], name="pairs")
+        cls = type("Named", (Keyed,), {"keyed_by": said})
+        built.actor("keyed", cls, [InputSpec(from_="pairs")], replicas=2, on=[])
+        edge = built.graph().actors["keyed"].inputs[0]
+        assert (edge.route, edge.key) == expected
+
+
+@pytest.mark.parametrize("said", [3, ["a", 3], classmethod(lambda cls, keys, input: 1 / 0)])
+def test_a_keyed_by_that_names_no_fields_is_a_problem(said: Any) -> None:
+    built = Built()
+    built.source([Pair(1, 2)], name="pairs")
+    cls = type("Named", (Keyed,), {"keyed_by": said})
+    built.actor("keyed", cls, [InputSpec(from_="pairs")], replicas=2, on=[])
+    with pytest.raises(
+        ConfigurationError, match=r"keyed: its keyed_by (is|raised).*allowed: a field, a list"
+    ):
+        built.graph()
+
+
 def test_rows_that_must_all_meet_go_to_one_replica() -> None:
     assert keyed(1, ()) == ("forward", ())
     assert keyed(2, ()) == ("global", ())
