@@ -360,8 +360,8 @@ class ShmReceiveChannel(ReceiveChannel):
             self._seen.clear()
             self._ring.consume(unread)
             while (entry := self._ring.peek()) is not None:
-                self._ring.give_back(entry[-1] >> 32)
                 self._ring.consume()
+                self._ring.give_back(entry[-1] >> 32)
             self._ring.close()
 
     def __repr__(self) -> str:
