@@ -162,12 +162,7 @@ class JumboTuple(msgspec.Struct, eq=False, gc=False):
 
     def _open(self, schema: Schema) -> None:
         if not self.trusted:
-            base = self.address
-            self._layout = [
-                (validity and validity - base, offsets and offsets - base, data - base, width, wide)
-                for width, wide, _, validity, data, offsets in self.table(schema).tuples()
-            ]
-            self._verify_values(schema)
+            self.table(schema)
         elif schema.fixed:
             layout = layout_of(schema)
             self._rows = layout.check(self.root())
@@ -175,8 +170,22 @@ class JumboTuple(msgspec.Struct, eq=False, gc=False):
         else:
             self._rows, self._layout = read_table(schema, self.root())
 
+    def _verify(self, schema: Schema, table: ColumnTable) -> None:
+        """Of bytes from outside: offsets must lie inside, and values must be some. BrokenError if not."""
+        table.verify(self._rows, schema.widths)
+        base = self.address
+        self._layout = [
+            (validity and validity - base, offsets and offsets - base, data - base, width, wide)
+            for width, wide, _, validity, data, offsets in table.tuples()
+        ]
+        try:
+            self._verify_values(schema)
+        except BrokenError:
+            self._layout = None
+            raise
+
     def _verify_values(self, schema: Schema) -> None:
-        """Of bytes from outside: strings must be UTF-8, bools 0 or 1, codes those of categories. BrokenError if not."""
+        """Strings must be UTF-8, bools 0 or 1, codes those of categories. BrokenError if not."""
         for position, field in enumerate(schema.fields):
             limit = 2 if field.kind is Kind.BOOL else len(field.categories)
             if limit:
@@ -199,9 +208,9 @@ class JumboTuple(msgspec.Struct, eq=False, gc=False):
         if self._table is None:
             table = ColumnTable(len(schema.fields))
             rows = table.open(self.address, self.block.nbytes, schema.fingerprint)
-            if not self.trusted:
-                table.verify(rows, schema.widths)
             self._rows = rows
+            if not self.trusted:
+                self._verify(schema, table)
             self._table = table
         return self._table
 
