@@ -12,6 +12,7 @@ import traceback
 from typing import TYPE_CHECKING, Any
 
 from actorstream.native.memory import keep_freed_memory
+from actorstream.native.pidfd import open_pidfd
 from actorstream.runtime.control import Aborted, ControlPipe, failed_message
 from actorstream.runtime.worker import Worker
 
@@ -37,7 +38,7 @@ class WorkerProcess:
 
     def __init__(self, process: int, pid: int, control: ControlPipe) -> None:
         self.process, self.pid, self.control = process, pid, control
-        self.pidfd = os.pidfd_open(pid)
+        self.pidfd = open_pidfd(pid)
         self.started = self.ended = self.prepared = self.finished = self.failed = False
         self.exit_status: int | None = None
         self.cpu_s = 0.0
