@@ -12,7 +12,7 @@ import traceback
 from typing import TYPE_CHECKING, Any
 
 from actorstream.native.memory import keep_freed_memory
-from actorstream.native.pidfd import open_pidfd
+from actorstream.native.pidfd import open_pidfd, require_pidfds
 from actorstream.runtime.control import Aborted, ControlPipe, failed_message
 from actorstream.runtime.worker import Worker
 
@@ -73,7 +73,8 @@ class WorkerProcess:
 
 
 def fork_worker(job: Job, process: int, fabric: Fabric | None, others: list[WorkerProcess]) -> WorkerProcess:
-    """Forks one worker. In the child this never returns."""
+    """Forks one worker. In the child this never returns. ResourceError: this system cannot tell when a process ends."""
+    require_pidfds()
     near, far = ControlPipe.pair()
     sys.stdout.flush()
     sys.stderr.flush()

@@ -8,6 +8,16 @@ import os
 from actorstream.errors import ResourceError
 
 _MISSING = (errno.ENOSYS, errno.EPERM)
+_EXHAUSTED = (errno.EMFILE, errno.ENFILE, errno.ENOMEM)
+
+
+def require_pidfds() -> None:
+    """ResourceError: this system has none. That no descriptor is left just now is no error here."""
+    try:
+        os.close(open_pidfd(os.getpid()))
+    except OSError as error:
+        if error.errno not in _EXHAUSTED:
+            raise
 
 
 def open_pidfd(process: int) -> int:

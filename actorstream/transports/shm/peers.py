@@ -10,7 +10,7 @@ import contextlib
 import os
 from collections.abc import Callable
 
-from actorstream.native.pidfd import open_pidfd
+from actorstream.native.pidfd import open_pidfd, require_pidfds
 from actorstream.transports.shm.fabric import ShmFabric
 from actorstream.transports.shm.layout import LEFT, RUNS
 
@@ -35,8 +35,7 @@ class Peers:
 
     def start(self) -> None:
         """Tells the peers that this worker runs, and looks for them. ResourceError: this system has no pidfds."""
-        with contextlib.suppress(OSError):
-            os.close(open_pidfd(os.getpid()))
+        require_pidfds()
         self._line[0] = os.getpid()
         self._line[1] = RUNS
         self._loop = asyncio.get_running_loop()
