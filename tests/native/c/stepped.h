@@ -1,6 +1,6 @@
 /*
- * Calls `stepped` behind every store that other processes may see: included before every source (gcc's -include), so that
- * a test can end a process there.
+ * Calls `stepped` behind every store that other processes may see, and before an exchange, where what came before it may
+ * have been a call of the system: included before every source (gcc's -include), so that a test can end a process there.
  */
 #ifndef STEPPED_H
 #define STEPPED_H
@@ -28,4 +28,14 @@ void stepped(void);
 #define atomic_fetch_or_explicit(at, value, order) STEPPED(__atomic_fetch_or((at), (value), (order)))
 #undef atomic_fetch_and_explicit
 #define atomic_fetch_and_explicit(at, value, order) STEPPED(__atomic_fetch_and((at), (value), (order)))
+#undef atomic_compare_exchange_strong_explicit
+#define atomic_compare_exchange_strong_explicit(at, seen, value, done, failed)                               \
+    __extension__({                                                                                          \
+        __auto_type at_ = (at);                                                                              \
+        __typeof__((void)0, *at_) value_ = (value);                                                          \
+        stepped();                                                                                           \
+        const _Bool done_ = __atomic_compare_exchange(at_, (seen), &value_, 0, (done), (failed));            \
+        stepped();                                                                                           \
+        done_;                                                                                               \
+    })
 #endif
