@@ -170,6 +170,13 @@ class JumboTuple(msgspec.Struct, eq=False, gc=False):
         else:
             self._rows, self._layout = read_table(schema, self.root())
 
+    def _leave_shared_memory(self) -> None:
+        """Copies the bytes, since whoever wrote them could change them between the check and a later read."""
+        data = np.frombuffer(self.buffer(), np.uint8)
+        self.block = HeapBlock.allocate(len(data))
+        self.block.view()[:] = data
+        self._address, self._root, self._typed = 0, None, _NOTHING
+
     def _verify(self, schema: Schema, table: ColumnTable) -> None:
         """Of bytes from outside: offsets must lie inside, and values must be some. BrokenError if not."""
         table.verify(self._rows, schema.widths)
@@ -207,6 +214,8 @@ class JumboTuple(msgspec.Struct, eq=False, gc=False):
         """The descriptors of all columns for native code, row 0 being the jumbo tuple's."""
         if self._table is None:
             table = ColumnTable(len(schema.fields))
+            if not self.trusted and type(self.block) is not HeapBlock:
+                self._leave_shared_memory()
             rows = table.open(self.address, self.block.nbytes, schema.fingerprint)
             self._rows = rows
             if not self.trusted:

@@ -331,3 +331,14 @@ def test_texts_from_outside_that_are_no_utf_8_are_refused_however_they_are_read(
     for _ in range(2):
         with pytest.raises(BrokenError, match="bytes that are no str"):
             read(decode(Schema.of(Named), jumbo))
+
+
+def test_texts_from_outside_stay_what_was_checked_whatever_is_written_to_their_block_afterwards() -> None:
+    schema, arena = Schema.of(Named), Arena.create(1 << 20, 1)
+    events = [Named(n, f"name {n}") for n in range(100)]
+    written = encode([Batch.of_events(schema, events)], arena)
+    got = decode(schema, JumboTuple(written.block, trusted=False))
+    assert got["name"].to_pylist() == [event.name for event in events]
+    written.block.view()[:] = 0x7F
+    assert got["name"].to_pylist() == [event.name for event in events]
+    assert got.events() == events
