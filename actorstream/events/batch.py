@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from actorstream.errors import SchemaError
+from actorstream.errors import BrokenError, SchemaError
 from actorstream.events.column import VALUES, Column, sample
 from actorstream.events.fields import Field, Kind, nearest_text
 from actorstream.events.representation import MOST_ABOVE, Representation
@@ -140,6 +140,10 @@ class Batch(Representation):
         until a column is touched."""
         user = schema.user
         rows = jumbo.rows - first if rows is None else rows
+        if first < 0 or rows < 0:
+            raise BrokenError(
+                f"rows {first} to {first + rows} of a jumbo tuple; allowed: from 0 on, and not less than 0"
+            )
         return cls(user, rows, [None] * len(user.fields), None, jumbo, schema, first)
 
     @staticmethod

@@ -163,12 +163,7 @@ class JumboTuple(msgspec.Struct, eq=False, gc=False):
 
     def _open(self, schema: Schema) -> None:
         if not self.trusted:
-            base = self.address
-            self._layout = [
-                (validity and validity - base, offsets and offsets - base, data - base, width, wide)
-                for width, wide, _, validity, data, offsets in self.table(schema).tuples()
-            ]
-            self._verify_values(schema)
+            self.table(schema)
         elif schema.fixed:
             layout = layout_of(schema)
             self._rows = layout.check(self.root())
@@ -176,8 +171,29 @@ class JumboTuple(msgspec.Struct, eq=False, gc=False):
         else:
             self._rows, self._layout = read_table(schema, self.root())
 
+    def _leave_shared_memory(self) -> None:
+        """Copies the bytes, since whoever wrote them could change them between the check and a later read."""
+        data = np.frombuffer(self.buffer(), np.uint8)
+        self.block = HeapBlock.allocate(len(data))
+        self.block.view()[:] = data
+        self._address, self._root, self._typed = 0, None, _NOTHING
+
+    def _verify(self, schema: Schema, table: ColumnTable) -> None:
+        """Of bytes from outside: offsets must lie inside, and values must be some. BrokenError if not."""
+        table.verify(self._rows, schema.widths)
+        base = self.address
+        self._layout = [
+            (validity and validity - base, offsets and offsets - base, data - base, width, wide)
+            for width, wide, _, validity, data, offsets in table.tuples()
+        ]
+        try:
+            self._verify_values(schema)
+        except BrokenError:
+            self._layout = None
+            raise
+
     def _verify_values(self, schema: Schema) -> None:
-        """Of bytes from outside: strings must be UTF-8, bools 0 or 1, codes those of categories, times such as a
+        """Strings must be UTF-8, bools 0 or 1, codes those of categories, times such as a
         datetime can hold. BrokenError if not."""
         for position, field in enumerate(schema.fields):
             limit = 2 if field.kind is Kind.BOOL else len(field.categories)
@@ -203,10 +219,12 @@ class JumboTuple(msgspec.Struct, eq=False, gc=False):
         """The descriptors of all columns for native code, row 0 being the jumbo tuple's."""
         if self._table is None:
             table = ColumnTable(len(schema.fields))
+            if not self.trusted and type(self.block) is not HeapBlock:
+                self._leave_shared_memory()
             rows = table.open(self.address, self.block.nbytes, schema.fingerprint)
-            if not self.trusted:
-                table.verify(rows, schema.widths)
             self._rows = rows
+            if not self.trusted:
+                self._verify(schema, table)
             self._table = table
         return self._table
 

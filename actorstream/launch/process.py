@@ -12,6 +12,7 @@ import traceback
 from typing import TYPE_CHECKING, Any
 
 from actorstream.native.memory import keep_freed_memory
+from actorstream.native.pidfd import open_pidfd, require_pidfds
 from actorstream.runtime.control import Aborted, ControlPipe, failed_message
 from actorstream.runtime.worker import Worker
 
@@ -37,7 +38,7 @@ class WorkerProcess:
 
     def __init__(self, process: int, pid: int, control: ControlPipe) -> None:
         self.process, self.pid, self.control = process, pid, control
-        self.pidfd = os.pidfd_open(pid)
+        self.pidfd = open_pidfd(pid)
         self.started = self.ended = self.prepared = self.finished = self.failed = False
         self.exit_status: int | None = None
         self.cpu_s = 0.0
@@ -72,7 +73,8 @@ class WorkerProcess:
 
 
 def fork_worker(job: Job, process: int, fabric: Fabric | None, others: list[WorkerProcess]) -> WorkerProcess:
-    """Forks one worker. In the child this never returns."""
+    """Forks one worker. In the child this never returns. ResourceError: this system cannot tell when a process ends."""
+    require_pidfds()
     near, far = ControlPipe.pair()
     sys.stdout.flush()
     sys.stderr.flush()

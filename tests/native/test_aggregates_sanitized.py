@@ -9,7 +9,7 @@ import pytest
 
 from tests.native.sanitized import objects, run, sources
 
-GROUPS = ("groups", "groups_change", "texts", "order", "zeroed", "operand")
+GROUPS = ("groups", "groups_change", "texts", "order", "zeroed", "operand", "seed")
 CELLS = (*GROUPS, "cells", "cells_merge", "cells_single", "cells_user", "lists", "pairs", "quantile")
 PANES = ("panes", "panes_change", "panes_count", "panes_fire", "panes_state")
 SESSIONS = ("sessions", "sessions_fire", "sessions_state")
@@ -28,6 +28,10 @@ def test_a_group_has_the_keys_of_its_rows_whatever_is_renumbered_and_dropped(
 
 def test_a_group_does_so_without_vector_instructions(tmp_path: Path) -> None:
     run(tmp_path, "groups_random", sources(*GROUPS), 500, "-DAS_PORTABLE")
+
+
+def test_keys_that_were_chosen_to_share_a_place_in_a_table_lie_apart(tmp_path: Path) -> None:
+    run(tmp_path, "flood", sources(*GROUPS, "pairs", "lookup_build"), 5000)
 
 
 def test_windows_of_panes_say_what_their_rows_do_also_from_panes_that_were_put_back(

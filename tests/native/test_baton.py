@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import threading
 from collections.abc import Callable
 
@@ -109,3 +111,38 @@ def test_no_other_thread_is_between_a_take_and_a_give() -> None:
     for thread in threads:
         thread.join()
     assert count == 2000
+
+
+def test_a_fork_while_another_thread_holds_it_leaves_it_free_in_the_child() -> None:
+    taken, enough = threading.Event(), threading.Event()
+
+    def other() -> None:
+        baton.take()
+        taken.set()
+        enough.wait()
+        baton.give()
+
+    thread = elsewhere(other)
+    taken.wait()
+    child = os.fork()
+    if child == 0:
+        signal.alarm(10)  # ends a child that hangs
+        baton.take()
+        os._exit(0 if baton.is_held() else 1)
+    enough.set()
+    thread.join()
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+
+
+def test_a_fork_by_the_thread_that_holds_it_leaves_it_held_in_both() -> None:
+    baton.take()
+    child = os.fork()
+    if child == 0:
+        signal.alarm(10)
+        held = baton.is_held()
+        baton.give()
+        thread = elsewhere(baton.take)
+        thread.join()
+        os._exit(0 if held else 1)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+    assert baton.is_held()

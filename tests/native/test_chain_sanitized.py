@@ -12,7 +12,7 @@ import pytest
 HERE = Path(__file__).resolve().parent
 NATIVE = HERE.parents[1] / "actorstream" / "native"
 FLAGS = ["-std=gnu11", "-O1", "-g", "-Wall", "-Wextra", "-Werror", "-fno-strict-aliasing", "-pthread"]
-PARTS = ("chain", "expression", "lookup_build", "lookup_expand", "lookup_find")
+PARTS = ("chain", "expression", "lookup_build", "lookup_expand", "lookup_find", "seed")
 
 
 @pytest.mark.parametrize(

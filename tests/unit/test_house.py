@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -72,3 +73,15 @@ def test_importing_actorstream_makes_no_event_loop() -> None:
         "import actorstream\n"
     )
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+STATE_OF_A_PROCESS = (
+    r"\b(strtok|strerror|localtime|gmtime|ctime|asctime|rand|srand|readdir|getpwnam|setlocale)\("
+)
+
+
+def test_c_calls_no_function_that_keeps_state_for_the_whole_process() -> None:
+    """Functions of the core are called from several threads at once."""
+    sources = [path for folder in ("actorstream", "apps") for path in sorted((ROOT / folder).rglob("*.[ch]"))]
+    assert len(sources) > 100
+    assert [path.name for path in sources if re.search(STATE_OF_A_PROCESS, path.read_text())] == []

@@ -32,7 +32,9 @@
  * Epochs: an end that is opened later bumps its side's epoch; from then on the older end answers AS_E_STALE, or does
  * nothing where there is no status. A loan's number carries its producer's epoch, so that what comes back to a successor
  * releases nothing of his. The check comes right before each publication, not with it: whoever replaces an end kills and
- * reaps the old process first; the epoch is the second line of defence. Handles that a fork copied are stale too.
+ * reaps the old process first; the epoch is the second line of defence. Handles that a fork copied are stale too. A
+ * predecessor may have died behind any store, so opening an end for the second time rings the other side. What he had
+ * published is there for his successor. Blocks that a dead consumer had taken stay lent until their producer closes.
  *
  * Lifetime: the control memory must outlive the handle and, of a closed consumer, its borrowed holds, which still go back
  * over the return ring but ring nobody. The doorbell's memory and eventfd must live until the end is closed.
@@ -147,7 +149,7 @@ uint64_t as_channel_waiting(as_consumer *consumer);
    entry, before or after consuming it. NULL with errno ESTALE if magic or generation differ. */
 as_hold *as_channel_borrow(as_consumer *consumer, const as_entry *entry, as_arena *arena);
 /* Moves the head by `count`: gives credit to the producer, rings it if it waits. An entry with a block that was never
-   borrowed must be handed back with as_channel_return. */
+   borrowed must be handed back with as_channel_return, afterwards: a successor may read what is not consumed. */
 void as_channel_consume(as_consumer *consumer, uint32_t count);
 void as_channel_return(as_consumer *consumer, uint32_t loan);
 int64_t as_frontier_load(const as_consumer *consumer, uint32_t word);

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -211,6 +212,10 @@ uint64_t as_arena_limit(const as_arena *arena) {
 }
 
 void as_arena_statistics(as_arena *arena, uint64_t out[4]) {
+    if (arena->forks != as_process_now()) { /* a copy, whose lock a thread of the other process may hold for good */
+        memset(out, 0, 4 * sizeof *out);
+        return;
+    }
     pthread_mutex_lock(&arena->mutex);
     out[0] = arena->committed;
     out[1] = arena->in_use_bytes;
@@ -227,6 +232,9 @@ void as_arena_want_huge(as_arena *arena) {
 }
 
 uint64_t as_arena_huge_bytes(as_arena *arena) {
+    if (arena->forks != as_process_now()) {
+        return 0;
+    }
     pthread_mutex_lock(&arena->mutex);
     uint64_t bytes = arena->huge_bytes;
     pthread_mutex_unlock(&arena->mutex);

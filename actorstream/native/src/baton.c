@@ -7,6 +7,7 @@
 #include "machine.h"
 
 #include <linux/futex.h>
+#include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>
 #include <stddef.h>
@@ -66,6 +67,19 @@ static void learn(uint64_t spin, int slept) {
         made = LEAST_NS;
     }
     atomic_store_explicit(&spin_ns, made < most ? made : most, memory_order_relaxed); /* a lost update loses little */
+}
+
+/* A fork's child has the caller's thread alone: what others held is free, and nobody waits. */
+static void after_fork(void) {
+    const uint32_t seen = atomic_load_explicit(&word, memory_order_relaxed);
+    atomic_store_explicit(&word, changed(seen, mine == HELD ? HELD : FREE), memory_order_relaxed);
+    atomic_store_explicit(&waiting, 0, memory_order_relaxed);
+    atomic_store_explicit(&sleeping, 0, memory_order_relaxed);
+    atomic_store_explicit(&starving, 0, memory_order_relaxed);
+}
+
+__attribute__((constructor)) static void watch_forks(void) {
+    pthread_atfork(NULL, NULL, after_fork);
 }
 
 static void wait(void) {

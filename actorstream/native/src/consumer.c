@@ -10,7 +10,10 @@
 #include "process.h"
 #include "ring.h"
 
-enum { KIND_DATA = 1 };
+enum {
+    KIND_DATA = 1,
+    RUN = 64, /* entries consumed at a time */
+};
 
 /* Where borrowed blocks go back to. Outlives the consumer while one of its blocks is held. */
 typedef struct as_return_path {
@@ -91,6 +94,9 @@ as_consumer *as_consumer_open(void *memory, uint64_t plan, as_doorbell *peer, ui
         .consumed = consumed,
         .committed = consumed,
     };
+    if (epoch > 1) {
+        as_doorbell_ring(peer, peer_bit); /* a predecessor may have died between making room and ringing */
+    }
     return consumer;
 }
 
@@ -329,10 +335,17 @@ void as_channel_consume_run(as_consumer *consumer, uint32_t borrowed, uint32_t c
     }
     const uint64_t most = waiting(consumer, count - 1);
     const uint32_t there = count < most ? count : (uint32_t)most;
-    for (uint32_t n = borrowed; n < there; n++) {
-        hand_back(consumer->path, consumer->entries[(consumer->consumed + n) & (consumer->slots - 1)].loan);
+    uint32_t loan[RUN];
+    for (uint32_t done = 0; done < there;) {
+        const uint32_t run = there - done < RUN ? there - done : RUN;
+        for (uint32_t n = 0; n < run; n++) {
+            loan[n] = consumer->entries[(consumer->consumed + n) & (consumer->slots - 1)].loan;
+        }
+        consume(consumer, run); /* first: a successor must not find an entry whose block has gone back */
+        for (uint32_t n = 0; n < run; n++, done++) {
+            hand_back(consumer->path, done < borrowed ? AS_NO_LOAN : loan[n]);
+        }
     }
-    consume(consumer, there);
 }
 
 int64_t as_frontier_load(const as_consumer *consumer, uint32_t word) {

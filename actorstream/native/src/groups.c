@@ -78,9 +78,10 @@ uint64_t as_groups_bytes(const as_groups *groups)
 
 uint64_t as_groups_hash(const as_groups *groups, const uint64_t *words)
 {
-    uint64_t hash = mix(words[0] ^ R2);
+    const uint64_t start = as_hash_secret.word;
+    uint64_t hash = mix(words[0] ^ start);
     for (uint32_t word = 1; word < groups->words; word++)
-        hash = combine_two(hash, mix(words[word] ^ R2));
+        hash = combine_two(hash, mix(words[word] ^ start));
     return hash;
 }
 

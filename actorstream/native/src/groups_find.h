@@ -39,14 +39,15 @@ FIND_TARGET static inline __attribute__((always_inline)) int
 FIND_NAME(find_words)(as_groups *groups, const uint64_t *key, int64_t rows, uint32_t *group,
                       const uint32_t words, const bool narrow)
 {
+    const uint64_t start = as_hash_secret.word;
     uint64_t hash[FETCH], tag[FETCH];
     int status = as_groups_reserve(groups, 0);
     for (int64_t done = 0; done < rows && status == AS_OK; done += FETCH, key += FETCH * (int64_t)words) {
         const int64_t block = rows - done < FETCH ? rows - done : FETCH;
         for (int64_t i = 0; i < block; i++) {
-            hash[i] = mix(key[i * words] ^ R2);
+            hash[i] = mix(key[i * words] ^ start);
             for (uint32_t word = 1; word < words; word++)
-                hash[i] = combine_two(hash[i], mix(key[i * words + word] ^ R2));
+                hash[i] = combine_two(hash[i], mix(key[i * words + word] ^ start));
             tag[i] = narrow ? (key[i * words] - groups->narrow_base) << 32 : hash[i] >> 32 << 32;
         }
         const uint64_t buckets = groups->mask / SLOTS;

@@ -1,4 +1,5 @@
-/* The key hash that kernels.h defines: single values, and loops over columns. Private to kernels.c. */
+/* The key hash that kernels.h defines, and the same with secret constants for hash tables: single values, and loops over
+ * columns. Private to src/. */
 #ifndef ACTORSTREAM_HASH_H
 #define ACTORSTREAM_HASH_H
 #include <stdbool.h>
@@ -14,6 +15,17 @@
 #define R13 UINT64_C(0x9b05688c2b3e6c1f)
 #define R17 UINT64_C(0x1f83d9abfb41bd6b)
 #define R19 UINT64_C(0x5be0cd19137e2179)
+
+/* What hashes begin with. `length` is odd. */
+typedef struct hash_start {
+    uint64_t word, text, length;
+} hash_start;
+
+/* Of the hash that kernels.h defines: every process sends a key to the same place. */
+static const hash_start STABLE = {R2, R3, R11};
+/* Of tables in this process, drawn when it starts (seed.c): nobody can choose keys that share a place in a table, so that
+   each search would go through all of them. Never used for routing. */
+extern hash_start as_hash_secret;
 
 AS_INLINE uint64_t mix(uint64_t x)
 {
@@ -70,9 +82,9 @@ AS_INLINE uint64_t fold(uint64_t x)
 }
 
 /* All of the hash of bytes but the last mix, which is done for many rows at once. */
-AS_INLINE uint64_t bytes_before_mix(const uint8_t *data, uint64_t bytes)
+AS_INLINE uint64_t bytes_before_mix(const uint8_t *data, uint64_t bytes, const hash_start *start)
 {
-    uint64_t hash = R3 ^ (bytes * R11);
+    uint64_t hash = start->text ^ (bytes * start->length);
     while (bytes > 8) {
         hash = fold(hash ^ *(const u64_any *)data);
         data += 8;
@@ -85,11 +97,11 @@ AS_INLINE uint64_t bytes_before_mix(const uint8_t *data, uint64_t bytes)
     do {                                                                                                     \
         const type *from = (const type *)data;                                                               \
         for (int64_t i = 0; i < rows; i++)                                                                   \
-            hash[i] = mix((uint64_t)(expression) ^ R2);                                                      \
+            hash[i] = mix((uint64_t)(expression) ^ start);                                                   \
     } while (0)
 
 AS_INLINE void hash_integers_body(const void *data, uint32_t width, bool is_signed, int64_t rows,
-                                  uint64_t *hash)
+                                  uint64_t start, uint64_t *hash)
 {
     switch (width) {
     case 1:
@@ -114,7 +126,7 @@ AS_INLINE void hash_integers_body(const void *data, uint32_t width, bool is_sign
     }
 }
 
-AS_INLINE void hash_floats_body(const void *data, uint32_t width, int64_t rows, uint64_t *hash)
+AS_INLINE void hash_floats_body(const void *data, uint32_t width, int64_t rows, uint64_t start, uint64_t *hash)
 {
     if (width == 4)
         EACH_ROW(f32_any, float_bits((double)from[i]));
@@ -135,10 +147,11 @@ AS_INLINE void combine_all_body(uint64_t *hash, const uint64_t *next, int64_t ro
         hash[i] = combine_two(hash[i], next[i]);
 }
 
-AS_VERSIONS(hash_integers, (const void *data, uint32_t width, bool is_signed, int64_t rows, uint64_t *hash),
-            (data, width, is_signed, rows, hash))
-AS_VERSIONS(hash_floats, (const void *data, uint32_t width, int64_t rows, uint64_t *hash),
-            (data, width, rows, hash))
+AS_VERSIONS(hash_integers,
+            (const void *data, uint32_t width, bool is_signed, int64_t rows, uint64_t start, uint64_t *hash),
+            (data, width, is_signed, rows, start, hash))
+AS_VERSIONS(hash_floats, (const void *data, uint32_t width, int64_t rows, uint64_t start, uint64_t *hash),
+            (data, width, rows, start, hash))
 AS_VERSIONS(mix_all, (uint64_t *hash, int64_t rows), (hash, rows))
 AS_VERSIONS(combine_all, (uint64_t *hash, const uint64_t *next, int64_t rows), (hash, next, rows))
 
@@ -149,56 +162,57 @@ AS_INLINE int64_t start_at(const void *offsets, bool wide, int64_t at)
 
 /* Values of 1 .. 16 bytes take no branch on their length where 16 bytes are readable: short words are the
    usual key, and their lengths are what a branch predictor cannot guess. */
-AS_INLINE void premix_strings(const uint8_t *data, const void *offsets, bool wide, int64_t start,
-                              int64_t rows, uint64_t *hash)
+AS_INLINE void premix_strings(const uint8_t *data, const void *offsets, bool wide, int64_t first,
+                              int64_t rows, const hash_start *start, uint64_t *hash)
 {
-    const int64_t readable = start_at(offsets, wide, start + rows);
+    const int64_t readable = start_at(offsets, wide, first + rows);
     for (int64_t i = 0; i < rows; i++) {
-        const int64_t from = start_at(offsets, wide, start + i);
-        const uint64_t bytes = (uint64_t)(start_at(offsets, wide, start + i + 1) - from);
+        const int64_t from = start_at(offsets, wide, first + i);
+        const uint64_t bytes = (uint64_t)(start_at(offsets, wide, first + i + 1) - from);
         if (__builtin_expect(bytes - 1 < 16 && from + 16 <= readable, 1)) {
             const uint64_t low = *(const u64_any *)(data + from), high = *(const u64_any *)(data + from + 8);
-            const uint64_t begun = R3 ^ (bytes * R11), two = bytes > 8 ? ~UINT64_C(0) : 0;
+            const uint64_t begun = start->text ^ (bytes * start->length), two = bytes > 8 ? ~UINT64_C(0) : 0;
             const uint64_t last = (two & high) | (~two & low),
                            state = (two & fold(begun ^ low)) | (~two & begun);
             hash[i] = state ^ (last & (~UINT64_C(0) >> (-8 * bytes & 63))); /* the last word's 1 .. 8 bytes */
         } else {
-            hash[i] = bytes_before_mix(data + from, bytes);
+            hash[i] = bytes_before_mix(data + from, bytes, start);
         }
     }
 }
 
-static void hash_strings(const as_column *column, int64_t row, int64_t rows, uint64_t *hash)
+AS_INLINE void hash_strings(const as_column *column, int64_t row, int64_t rows, const hash_start *start, uint64_t *hash)
 {
-    const int64_t start = column->first + row;
+    const int64_t first = column->first + row;
     if (column->width) {
-        const uint8_t *data = (const uint8_t *)column->data + (size_t)start * column->width;
+        const uint8_t *data = (const uint8_t *)column->data + (size_t)first * column->width;
         for (int64_t i = 0; i < rows; i++, data += column->width)
-            hash[i] = bytes_before_mix(data, column->width);
+            hash[i] = bytes_before_mix(data, column->width, start);
     } else if (column->wide) {
-        premix_strings(column->data, column->offsets, true, start, rows, hash);
+        premix_strings(column->data, column->offsets, true, first, rows, start, hash);
     } else {
-        premix_strings(column->data, column->offsets, false, start, rows, hash);
+        premix_strings(column->data, column->offsets, false, first, rows, start, hash);
     }
     mix_all(hash, rows);
 }
 
 /* Hashes of rows row .. row + rows - 1 of one column, nulls included; the column has been checked. */
-static void hash_rows(const as_column *column, uint32_t how, int64_t row, int64_t rows, uint64_t *hash)
+AS_INLINE void hash_rows(const as_column *column, uint32_t how, int64_t row, int64_t rows, const hash_start *start,
+                         uint64_t *hash)
 {
-    const int64_t start = column->first + row;
+    const int64_t first = column->first + row;
     if (how == AS_HASH_BYTES)
-        hash_strings(column, row, rows, hash);
+        hash_strings(column, row, rows, start, hash);
     else if (how == AS_HASH_FLOAT)
-        hash_floats((const uint8_t *)column->data + start * column->width, column->width, rows, hash);
+        hash_floats((const uint8_t *)column->data + first * column->width, column->width, rows, start->word, hash);
     else
-        hash_integers((const uint8_t *)column->data + start * column->width, column->width,
-                      how == AS_HASH_SIGNED, rows, hash);
+        hash_integers((const uint8_t *)column->data + first * column->width, column->width, how == AS_HASH_SIGNED, rows,
+                      start->word, hash);
     if (column->validity == NULL)
         return;
     for (int64_t at = 0; at < rows; at += 64) {
         unsigned count = rows - at < 64 ? (unsigned)(rows - at) : 64;
-        uint64_t nulls = ~bits_load(column->validity, start + at, count);
+        uint64_t nulls = ~bits_load(column->validity, first + at, count);
         if (count < 64)
             nulls &= (UINT64_C(1) << count) - 1;
         for (; nulls; nulls &= nulls - 1)

@@ -19,7 +19,7 @@ uint64_t as_hash_float64(double value)
 
 uint64_t as_hash_bytes(const void *data, uint64_t bytes)
 {
-    return mix(bytes_before_mix(data, bytes));
+    return mix(bytes_before_mix(data, bytes, &STABLE));
 }
 
 uint64_t as_hash_null(void)
@@ -53,7 +53,7 @@ int as_hash_column(const as_column *column, uint32_t how, int64_t rows, uint64_t
         return AS_E_ARGUMENT;
     for (int64_t row = 0; row < rows; row += BLOCK) {
         const int64_t count = rows - row < BLOCK ? rows - row : BLOCK;
-        hash_rows(column, how, row, count, combine ? next : hash + row);
+        hash_rows(column, how, row, count, &STABLE, combine ? next : hash + row);
         if (combine)
             combine_all(hash + row, next, count);
     }
@@ -290,7 +290,7 @@ static int partition(const uint64_t *hash, const as_column *key, uint32_t how, i
     for (int64_t row = 0; row < rows; row += BLOCK) {
         const int64_t count = rows - row < BLOCK ? rows - row : BLOCK;
         if (hash == NULL)
-            hash_rows(key, how, row, count, block);
+            hash_rows(key, how, row, count, &STABLE, block);
         destination_all(hash == NULL ? block : hash + row, count, destination, groups, row_destination + row);
     }
     scatter(row_destination, rows, destinations, index, counts);

@@ -79,7 +79,7 @@ static uint32_t telling_word(const as_lookup *lookup)
                 continue;
             looked++;
             const uint64_t word = text_word(text_at(&lookup->key[0], row), (uint32_t)at);
-            uint32_t slot = home(mix(word), 4 * SAMPLE);
+            uint32_t slot = home(word, as_hash_secret.word, 4 * SAMPLE);
             while (used[slot] && seen[slot] != word)
                 slot = (slot + 1) % (4 * SAMPLE);
             different += !used[slot];
@@ -141,7 +141,7 @@ static uint32_t insert(as_lookup *lookup, uint64_t word, uint32_t row, uint64_t 
     uint32_t how[AS_LOOKUP_COLUMNS];
     for (uint32_t column = 0; column < lookup->columns; column++)
         how[column] = lookup->how[column] & 15;
-    for (uint32_t at = home(mix(word), lookup->buckets);; at = at + 1 == lookup->buckets ? 0 : at + 1) {
+    for (uint32_t at = home(word, as_hash_secret.word, lookup->buckets);; at = at + 1 == lookup->buckets ? 0 : at + 1) {
         bucket *here = &buckets[at];
         for (int slot = 0; slot < SLOTS; slot++) {
             if (here->row[slot] == NONE) {
@@ -173,7 +173,7 @@ static void table_words(const as_lookup *lookup, int64_t row, int64_t rows, uint
         return;
     }
     for (uint32_t column = 0; column < lookup->columns; column++) {
-        hash_rows(&lookup->key[column], lookup->how[column] & 15, row, rows, column ? next : word);
+        hash_rows(&lookup->key[column], lookup->how[column] & 15, row, rows, &as_hash_secret, column ? next : word);
         if (column)
             combine_all(word, next, rows);
     }

@@ -56,13 +56,13 @@ static void find_dense(const as_lookup *lookup, const asked *ask, uint32_t *foun
         found[i] = direct[found[i]];
 }
 
-AS_INLINE void homes_body(const uint64_t *word, uint32_t buckets, int64_t rows, uint32_t *place)
+AS_INLINE void homes_body(const uint64_t *word, uint64_t start, uint32_t buckets, int64_t rows, uint32_t *place)
 {
     for (int64_t i = 0; i < rows; i++)
-        place[i] = home(mix(word[i]), buckets);
+        place[i] = home(word[i], start, buckets);
 }
-AS_VERSIONS(homes, (const uint64_t *word, uint32_t buckets, int64_t rows, uint32_t *place),
-            (word, buckets, rows, place))
+AS_VERSIONS(homes, (const uint64_t *word, uint64_t start, uint32_t buckets, int64_t rows, uint32_t *place),
+            (word, start, buckets, rows, place))
 
 /* The row of the lowest slot with the word, else what stands in `next`. */
 AS_INLINE uint32_t in_bucket(const bucket *here, uint64_t word)
@@ -129,7 +129,7 @@ static void find_words(const as_lookup *lookup, const uint64_t *word, int64_t ro
 {
     const bucket *buckets = lookup->memory;
     bool more;
-    homes(word, lookup->buckets, rows, place);
+    homes(word, as_hash_secret.word, lookup->buckets, rows, place);
     for (int64_t i = 0; i < rows; i++)
         __builtin_prefetch(&buckets[place[i]]);
 #ifdef AS_AVX512
@@ -227,7 +227,7 @@ static void find_rows(const as_lookup *lookup, const asked *ask, uint32_t *found
     uint64_t hash[BLOCK], next[BLOCK];
     uint32_t place[BLOCK];
     for (uint32_t column = 0; column < lookup->columns; column++) {
-        hash_rows(&ask->key[column], ask->how[column], ask->row, ask->rows, column ? next : hash);
+        hash_rows(&ask->key[column], ask->how[column], ask->row, ask->rows, &as_hash_secret, column ? next : hash);
         if (column)
             combine_all(hash, next, ask->rows);
     }

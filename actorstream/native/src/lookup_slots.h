@@ -26,10 +26,10 @@ typedef struct bucket {
 } bucket;
 _Static_assert(sizeof(bucket) == 64, "a bucket is a cache line");
 
-/* The bucket in which a word of this hash is looked for first. */
-AS_INLINE uint32_t home(uint64_t hash, uint32_t buckets)
+/* The bucket in which a word is looked for first. `start`: as_hash_secret.word. */
+AS_INLINE uint32_t home(uint64_t word, uint64_t start, uint32_t buckets)
 {
-    return (uint32_t)(((hash >> 32) * buckets) >> 32);
+    return (uint32_t)(((mix(word ^ start) >> 32) * buckets) >> 32);
 }
 
 #define NUMBER_LOOP(type, expression)                                                                        \
@@ -166,7 +166,7 @@ AS_INLINE bool same_key(const as_lookup *lookup, uint32_t row, const as_column *
    not in the table, and are not asked for. */
 AS_INLINE uint64_t text_word(text key, uint32_t at)
 {
-    return at == NONE ? mix(bytes_before_mix(key.data, key.length)) : *(const u64_any *)(key.data + at);
+    return at == NONE ? mix(bytes_before_mix(key.data, key.length, &as_hash_secret)) : *(const u64_any *)(key.data + at);
 }
 
 AS_INLINE bool readable_as(uint32_t how, const as_column *column, int64_t rows)

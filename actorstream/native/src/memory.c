@@ -52,6 +52,19 @@ static uint64_t least(uint64_t a, uint64_t b) {
     return a < b ? a : b;
 }
 
+/* Whether one of the words between commas from `list` to `end` is `name`. */
+static int lists(const char *list, const char *end, const char *name) {
+    while (list < end) {
+        const char *comma = memchr(list, ',', (size_t)(end - list));
+        const size_t size = (size_t)((comma ? comma : end) - list);
+        if (size == strlen(name) && memcmp(list, name, size) == 0) {
+            return 1;
+        }
+        list += size + 1;
+    }
+    return 0;
+}
+
 /* Finds the mount of the memory controller: its mount point and the part of the hierarchy that it shows. */
 static int find_mount(const char *mounts, int version, char *root, char *point) {
     char line[2 * PATH_MAX];
@@ -70,12 +83,8 @@ static int find_mount(const char *mounts, int version, char *root, char *point) 
         if (version == 2 && strcmp(kind, "cgroup2") == 0) {
             return 1;
         }
-        if (version == 1 && strcmp(kind, "cgroup") == 0) {
-            for (char *option = strtok(options, ","); option != NULL; option = strtok(NULL, ",")) {
-                if (strcmp(option, "memory") == 0) {
-                    return 1;
-                }
-            }
+        if (version == 1 && strcmp(kind, "cgroup") == 0 && lists(options, options + strlen(options), "memory")) {
+            return 1;
         }
     }
     return 0;
@@ -88,12 +97,7 @@ static int find_path(const char *groups, int version, char *path) {
         const char *first = memchr(line, ':', length);
         const char *second = first ? memchr(first + 1, ':', length - (size_t)(first + 1 - line)) : NULL;
         if (second != NULL) {
-            int mine = version == 2 && line[0] == '0' && second == first + 1;
-            for (const char *name = first + 1; version == 1 && name < second;) {
-                size_t size = strcspn(name, ",:");
-                mine |= size == 6 && strncmp(name, "memory", 6) == 0;
-                name += size + 1;
-            }
+            int mine = version == 2 ? line[0] == '0' && second == first + 1 : lists(first + 1, second, "memory");
             if (mine) {
                 snprintf(path, PATH_MAX, "%.*s", (int)(length - (size_t)(second + 1 - line)), second + 1);
                 return 1;

@@ -20,9 +20,10 @@ uint64_t as_pairs_bytes(const as_pairs *pairs)
     return pairs->mask ? (pairs->mask + 1) * sizeof(as_pair) : 0;
 }
 
+/* The group comes in behind the secret: before it, values could be chosen that undo what groups change. */
 AS_INLINE uint64_t hash_of(uint32_t group, uint64_t value)
 {
-    return mix(value ^ (group + (uint64_t)1) * R17);
+    return combine_two(mix(value ^ as_hash_secret.word), group * R2);
 }
 
 static int grow(as_pairs *pairs)

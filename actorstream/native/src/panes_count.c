@@ -41,8 +41,10 @@ void as_panes_counted(as_panes *panes)
     as_pane *pane = panes->counted;
     if (pane == NULL)
         return;
-    const uint64_t groups = as_groups_count(panes->groups), words = pane_words(panes);
-    for (uint64_t group = 0; group < groups && group < TABLE; group++)
+    /* The pane has cells for every group that was counted in it, and maybe for none of those that later rows of other
+       panes have added. */
+    const uint64_t words = pane_words(panes);
+    for (uint64_t group = 0; group < pane->room && group < TABLE; group++)
         pane->cells[group * words] += taken(panes->table, group);
     panes->counted = NULL;
 }

@@ -39,7 +39,7 @@ static int is_stale(const as_producer *producer) {
            producer->forks != as_process_now();
 }
 
-/* Rebuilds the running totals over what a predecessor has left in the ring. */
+/* Rebuilds the running totals over what a predecessor has left in the ring, and rings for what he may not have rung for. */
 static int take_over(as_producer *producer) {
     as_ring *ring = producer->ring;
     producer->committed = atomic_load_explicit(&ring->committed, memory_order_seq_cst);
@@ -55,12 +55,17 @@ static int take_over(as_producer *producer) {
         producer->totals[index & (producer->slots - 1)] = producer->sent_bytes;
     }
     producer->inherited_bytes = producer->sent_bytes;
-    uint64_t loans = atomic_load_explicit(&ring->loans, memory_order_relaxed);
+    /* acquire; partner: put, whose entry is in its slot once its loans are counted */
+    uint64_t loans = atomic_load_explicit(&ring->loans, memory_order_acquire);
     producer->issued = (uint32_t)loans;
-    if ((int32_t)((uint32_t)(loans >> 32) - (uint32_t)producer->committed) > 0) {
+    if ((int32_t)((uint32_t)(loans >> 32) - (uint32_t)producer->committed) > 0 &&
+        producer->entries[producer->committed & (producer->slots - 1)].loan != AS_NO_LOAN) {
         producer->issued--; /* he died after counting the loan and before committing its entry */
     }
     producer->foreign = producer->issued - (uint32_t)producer->reaped;
+    if (producer->epoch > 1) {
+        as_doorbell_ring(producer->peer, producer->peer_bit);
+    }
     return 0;
 }
 
@@ -172,9 +177,7 @@ static int admit(as_producer *producer, uint64_t bytes) {
         atomic_store_explicit(&producer->ring->wished, wished_index(producer, bytes), memory_order_relaxed);
         note_wish(producer, WISH_CREDIT);
         see_consumed(producer);
-        if (!is_admitted(producer, bytes)) {
-            return AS_AGAIN;
-        }
+        return is_admitted(producer, bytes) ? AS_OK : AS_AGAIN;
     }
     return AS_OK;
 }
@@ -243,14 +246,10 @@ uint32_t as_channel_reap(as_producer *producer) {
 }
 
 static int can_lend(as_producer *producer) {
-    if (producer->out + producer->foreign < producer->capacity) {
-        return 1;
+    if (producer->out + producer->foreign >= producer->capacity) {
+        as_channel_reap(producer);
     }
-    as_channel_reap(producer);
-    if (producer->out + producer->foreign < producer->capacity) {
-        return 1;
-    }
-    if (as_channel_await_returns(producer) == AS_OK) {
+    if (producer->out + producer->foreign >= producer->capacity && as_channel_await_returns(producer) == AS_OK) {
         as_channel_reap(producer);
     }
     return producer->out + producer->foreign < producer->capacity;

@@ -51,7 +51,7 @@ uint64_t as_texts_bytes(const as_texts *texts)
 
 static uint64_t hash_of(bytes_view text)
 {
-    return mix(bytes_before_mix(text.data, text.length));
+    return mix(bytes_before_mix(text.data, text.length, &as_hash_secret));
 }
 
 /* Slots for `slots` (a power of two) texts, filled again. */

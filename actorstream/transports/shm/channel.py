@@ -5,6 +5,7 @@ Nothing is copied, except what must be: a payload whose memory the receiver coul
 
 from __future__ import annotations
 
+import contextlib
 from collections import deque
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
@@ -34,6 +35,7 @@ from actorstream.transports.shm.rows import (
     row_taker,
     waited_flags,
 )
+from actorstream.transports.shm.untrusted import own_frame
 from actorstream.transports.shm.wholes import whole_sender
 from actorstream.transports.ways import EventSender, EventWatch, RowSender, RowTaker, WholeSender
 
@@ -217,10 +219,9 @@ class ShmReceiveChannel(ReceiveChannel):
     ) -> None:
         """`most_kept`: jumbo tuples that may be kept by reference; further ones are copied, so that a consumer that
         hoards does not stop its producer. `bell`: the worker's own. `outside`: the sender is no worker of the plan, so
-        its bytes are checked and other workers cannot map them."""
+        its bytes are copied and checked, and other workers cannot map them."""
         self.channel = channel
         self.forwardable = not outside
-        self._trusts = not outside
         self._ring = ring
         self._peek = ring.peek
         self._take = ring.consume
@@ -276,11 +277,13 @@ class ShmReceiveChannel(ReceiveChannel):
         frame.payload = None
         waited = flags >> 1
         frame.began = frame.max_entry + (waited - 1) * 1000 if waited else 0
+        if not self.forwardable:
+            return own_frame(frame, offset, arena, self._ring, self._arena_of)
         if frame.kind == ROW:
             return row_frame(frame, self._ring)
         if offset:
             block = self._ring.borrow(self._arena_of(arena))
-            frame.payload = JumboTuple(block, trusted=self._trusts and not flags & UNTRUSTED)
+            frame.payload = JumboTuple(block, trusted=not flags & UNTRUSTED)
             if self._copies:
                 frame.payload = copied(frame.payload, None)
         elif frame.kind == BARRIER:
@@ -288,7 +291,7 @@ class ShmReceiveChannel(ReceiveChannel):
         return frame
 
     def rows(self, layout: str) -> RowTaker | None:
-        return row_taker(self._ring, layout, self._seen)
+        return None if not self.forwardable else row_taker(self._ring, layout, self._seen)
 
     def watch_events(self, rows: RowFormat) -> EventWatch | None:
         bell, bit = self._bell, self.channel.receive_bit
@@ -321,9 +324,12 @@ class ShmReceiveChannel(ReceiveChannel):
             self._copies = self._ring.statistics().loans > self._most_kept
 
     def run(self, most: int) -> tuple[int, int]:
-        return self._ring.run(most)
+        return self._ring.run(most) if self.forwardable else super().run(most)
 
     def consume_run(self, count: int) -> None:
+        if not self.forwardable:
+            super().consume_run(count)
+            return
         seen = self._seen
         borrowed = min(len(seen), count)
         for _ in range(borrowed):
@@ -359,9 +365,13 @@ class ShmReceiveChannel(ReceiveChannel):
             unread = len(self._seen)
             self._seen.clear()
             self._ring.consume(unread)
-            while (entry := self._ring.peek()) is not None:
-                self._ring.give_back(entry[-1] >> 32)
-                self._ring.consume()
+            with contextlib.suppress(BrokenError):  # what an outside producer has damaged goes back to nobody
+                for _ in range(self._ring.waiting()):  # not what comes meanwhile: that could go on for good
+                    entry = self._ring.peek()
+                    if entry is None:
+                        break
+                    self._ring.consume()
+                    self._ring.give_back(entry[-1] >> 32)
             self._ring.close()
 
     def __repr__(self) -> str:

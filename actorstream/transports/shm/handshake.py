@@ -4,7 +4,7 @@ producer                                         worker
   connect to the abstract socket that the token names
   both check the other's user (SO_PEERCRED)
   Hello: version, plan, secret        ->         checks all three; a wrong one is refused, the token stays good
-                                      <-         Offer: sizes, with five file descriptors (SCM_RIGHTS); or Refusal
+                                      <-         Offer: sizes, with four file descriptors (SCM_RIGHTS); or Refusal
   the connection stays open: its end tells each side that the other is gone
 """
 
@@ -20,11 +20,11 @@ import msgspec
 
 from actorstream.errors import BrokenError, ConfigurationError
 
-VERSION = 1
+VERSION = 2
 PREFIX = "actorstream-shm1"
 LONGEST = 4096
 """Bytes of the longest message; more is refused before it is decoded."""
-DESCRIPTORS = 5
+DESCRIPTORS = 4
 SECONDS = 10.0
 """How long either side waits for the other's next message."""
 _CREDENTIALS = struct.Struct("iII")
@@ -39,16 +39,12 @@ class Hello(msgspec.Struct, tag="hello", forbid_unknown_fields=True):
 
 
 class Offer(msgspec.Struct, tag="offer", forbid_unknown_fields=True):
-    """Where things lie; with descriptors of channel memory, arena, the worker's control memory, its eventfd, yours."""
+    """Where things lie; with descriptors of channel memory, arena, the eventfd to wake the worker by, and yours."""
 
     plan: int
     slots: int
     budget: int
     worker: int
-    receive_bit: int
-    bell_offset: int
-    bell_bits: int
-    control_bytes: int
     channel_bytes: int
     arena_id: int
     arena_limit: int
@@ -147,7 +143,9 @@ async def _receive(connection: socket.socket, descriptors: int) -> tuple[bytes, 
     except TimeoutError:
         raise BrokenError(f"the other side said nothing for {SECONDS:g} s") from None
     try:
-        data, fds, flags, _ = socket.recv_fds(connection, LONGEST + 1, max(descriptors, 1))
+        data, fds, flags, _ = socket.recv_fds(
+            connection, LONGEST + 1, max(descriptors, 1), socket.MSG_CMSG_CLOEXEC
+        )
     except OSError as error:
         raise BrokenError(f"the other side is gone: {error.strerror}") from None
     if not data or len(data) > LONGEST or flags & (socket.MSG_TRUNC | socket.MSG_CTRUNC):

@@ -1,6 +1,7 @@
 """The listening side of channels for producers outside the plan: one token, one producer, memory of their own.
 
-The worker makes everything (channel, arena, eventfd) and hands it over, so it needs to trust no descriptor it is given.
+The worker makes everything (channel, doorbells, arena, eventfds), opens its ends of it, and only then hands it over: it trusts
+no descriptor that it is given and nothing that stands in this memory afterwards. A producer sees no other memory of the run.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ import hmac
 import itertools
 import os
 import socket
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from actorstream.errors import BrokenError, ConfigurationError
 from actorstream.native.arena import Arena
@@ -34,17 +35,24 @@ from actorstream.transports.shm.handshake import (
 from actorstream.transports.shm.layout import LEAST_RETURNS, LINE, aligned, line_at, power_of_two
 
 BITS = 64
-"""Bits of an outside producer's doorbell; bit 0 is its credit."""
-BELL = aligned(LINE)
-RING = aligned(BELL + Doorbell.size(BITS))
+"""Bits of the doorbells between a worker and an outside producer, of which bit 0 is used."""
+CREDIT_BELL = aligned(LINE)
+"""What the worker rings: there is credit."""
+FRAMES_BELL = aligned(CREDIT_BELL + Doorbell.size(BITS))
+"""What the producer rings: there are frames."""
+RING = aligned(FRAMES_BELL + Doorbell.size(BITS))
 ARENA_BUDGETS = 16
 LEAST_ARENA = 256 << 20
+MOST_GREETED = 16
+"""Clients of one token that are greeted at a time; further ones wait."""
+RETRY = 0.1
+"""Seconds until a listener that could not accept a client, for want of descriptors say, tries again."""
 _numbers = itertools.count(1)
 
 
 @dataclass
 class Opening:
-    """One `listen`: a socket until its producer has attached, then the memory they share."""
+    """One `listen`: a socket until its producer has attached, then the memory they share and the worker's ends of it."""
 
     token: Token
     channel: Channel
@@ -52,14 +60,47 @@ class Opening:
     listening: socket.socket
     memory: ControlMemory
     arena_fd: int
-    arena_limit: int
-    eventfd: int
+    arena: Arena
+    eventfds: tuple[int, int]
+    credit: Doorbell
+    frames: Doorbell
+    ring: ReceiveRing
     attached: asyncio.Future[socket.socket]
     task: asyncio.Task[None] | None = None
-    arena: Arena | None = None
-    bell: Doorbell | None = None
-    connection: socket.socket | None = None
-    fds: list[int] = field(default_factory=list)
+    accepted: bool = False
+    closed: bool = False
+
+    def relay(self, own: Doorbell) -> None:
+        """The producer may have rung. It cannot ring the worker's own doorbell, which it does not see."""
+        if self.closed:
+            return
+        self.frames.unpark()
+        self.frames.collect()
+        own.ring(self.channel.receive_bit)
+        if not self.frames.park():
+            self.attached.get_loop().call_soon(self.relay, own)
+
+    def close(self) -> None:
+        """Stops listening and hangs up. An end that was accepted is closed by its owner before."""
+        self.closed = True
+        loop = self.attached.get_loop()
+        if self.task is not None:
+            self.task.cancel()
+        self.listening.close()
+        loop.remove_reader(self.eventfds[1])
+        if self.attached.done() and not self.attached.cancelled():
+            connection = self.attached.result()
+            loop.remove_reader(connection.fileno())
+            connection.close()
+        self.attached.cancel()
+        if not self.accepted:
+            self.ring.close()
+        self.arena.close()
+        self.credit.close()
+        self.frames.close()
+        self.memory.close()
+        for fd in (self.arena_fd, *self.eventfds):
+            os.close(fd)
 
 
 class Listener:
@@ -77,44 +118,60 @@ class Listener:
             raise ConfigurationError(
                 f"listen: receive_bit {receive_bit} is not one of this worker's doorbell; allowed: 0 to {bits - 1}"
             )
-        loop = asyncio.get_running_loop()
         slots = power_of_two(slots)
-        returns = max(4 * slots, LEAST_RETURNS)
-        memory = ControlMemory(RING + channel_size(slots, returns, 1), name="actorstream-outside")
-        Doorbell.lay_out(memory, BELL, BITS)
-        lay_out_channel(memory, RING, slots, returns, 1, self._fabric.plan)
-        limit = max(LEAST_ARENA, ARENA_BUDGETS * budget)
-        token = Token.new(self._fabric.plan)
+        channel = Channel(-next(_numbers), -1, self._worker, 0, receive_bit, slots, budget, 1)
+        with contextlib.ExitStack() as undo:
+            opening = self._open(channel, undo)
+            undo.pop_all()
+        opening.task = asyncio.get_running_loop().create_task(self._serve(opening))
+        self._openings[str(opening.token)] = opening
+        return str(opening.token)
+
+    def _open(self, channel: Channel, undo: contextlib.ExitStack) -> Opening:
+        """Makes what worker and producer share, and opens the worker's ends. `undo`: of what was made so far."""
+        plan, returns = self._fabric.plan, max(4 * channel.slots, LEAST_RETURNS)
+        token = Token.new(plan)
         listening = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET | socket.SOCK_NONBLOCK)
-        listening.bind(token.address)
-        listening.listen(4)
+        undo.callback(listening.close)
+        memory = ControlMemory(RING + channel_size(channel.slots, returns, 1), name="actorstream-outside")
+        undo.callback(memory.close)
+        for bell in (CREDIT_BELL, FRAMES_BELL):
+            Doorbell.lay_out(memory, bell, BITS)
+        lay_out_channel(memory, RING, channel.slots, returns, 1, plan)
+        limit = max(LEAST_ARENA, ARENA_BUDGETS * channel.budget)
+        arena_fd = create_memfd("actorstream-arena-outside", limit)
+        undo.callback(os.close, arena_fd)
+        eventfds = []
+        for _ in range(2):
+            eventfds.append(create_eventfd())
+            undo.callback(os.close, eventfds[-1])
+        credit = Doorbell(memory, CREDIT_BELL, BITS, eventfds[0])
         opening = Opening(
-            token,
-            Channel(-next(_numbers), -1, self._worker, 0, receive_bit, slots, budget, 1),
-            returns,
-            listening,
-            memory,
-            create_memfd("actorstream-arena-outside", limit),
-            limit,
-            create_eventfd(),
-            loop.create_future(),
+            token=token,
+            channel=channel,
+            returns=returns,
+            listening=listening,
+            memory=memory,
+            arena_fd=arena_fd,
+            arena=Arena.map(arena_fd, limit, self._arena_id(channel)),
+            eventfds=(eventfds[0], eventfds[1]),
+            credit=credit,
+            frames=Doorbell(memory, FRAMES_BELL, BITS, eventfds[1]),
+            ring=ReceiveRing(memory, RING, plan=plan, peer=credit, peer_bit=channel.send_bit),
+            attached=asyncio.get_running_loop().create_future(),
         )
-        opening.task = loop.create_task(self._serve(opening))
-        self._openings[str(token)] = opening
-        return str(token)
+        listening.bind(token.address)
+        listening.listen(MOST_GREETED)
+        return opening
 
     async def accept(self, token: str, own: Doorbell) -> ShmReceiveChannel:
-        """The receiving end, once the producer has attached. `own`: this worker's doorbell, rung when he is gone."""
+        """The receiving end, once the producer has attached. `own`: this worker's doorbell, rung when he has sent something
+        or is gone."""
         opening = self._openings.get(token)
         if opening is None:
             raise ConfigurationError(f"worker {self._worker} does not listen under token {token[:24]!r}")
         connection = await opening.attached
-        channel = opening.channel
-        arena = opening.arena = Arena.map(opening.arena_fd, opening.arena_limit, self._arena_id(channel))
-        opening.bell = Doorbell(opening.memory, BELL, BITS, opening.eventfd)
-        ring = ReceiveRing(
-            opening.memory, RING, plan=self._fabric.plan, peer=opening.bell, peer_bit=channel.send_bit
-        )
+        channel, arena = opening.channel, opening.arena
 
         def arena_of(id: int) -> Arena:
             if id != arena.id:
@@ -122,7 +179,8 @@ class Listener:
             return arena
 
         line = line_at(opening.memory, 0)
-        end = ShmReceiveChannel(channel, ring, line, arena_of, opening.returns // 2, outside=True)
+        end = ShmReceiveChannel(channel, opening.ring, line, arena_of, opening.returns // 2, outside=True)
+        opening.accepted = True
         loop = asyncio.get_running_loop()
 
         def gone() -> None:
@@ -131,56 +189,80 @@ class Listener:
             own.ring(channel.receive_bit)
 
         loop.add_reader(connection.fileno(), gone)  # he says nothing more: readable means that he hung up
+        loop.add_reader(opening.eventfds[1], opening.relay, own)
+        opening.relay(own)
         return end
 
     async def _serve(self, opening: Opening) -> None:
+        """Greets whoever comes, each for itself, until one has attached."""
         loop = asyncio.get_running_loop()
-        while not opening.attached.done():
-            connection, _ = await loop.sock_accept(opening.listening)
-            try:
-                check_user(connection)
-                await self._greet(opening, connection, await receive_hello(connection))
-            except (BrokenError, OSError):
-                connection.close()  # whoever that was, the token stays good for its owner
-        opening.listening.close()
+        room = asyncio.Semaphore(MOST_GREETED)
+        greeting: set[asyncio.Task[None]] = set()
 
-    async def _greet(self, opening: Opening, connection: socket.socket, hello: Hello) -> None:
-        why = ""
-        if hello.version != VERSION:
-            why = f"it speaks version {hello.version} of the handshake, this worker {VERSION}"
-        elif hello.plan != self._fabric.plan:
-            why = f"its token is of plan {hello.plan:#018x}, this worker runs {self._fabric.plan:#018x}"
-        elif not hmac.compare_digest(hello.secret.encode(), opening.token.secret.encode()):
-            why = "its token's secret is wrong"
-        if why:
-            await send_message(connection, Refusal(why), [])
-            connection.close()
-            return
-        fabric, channel = self._fabric, opening.channel
-        offer = Offer(
-            plan=fabric.plan,
-            slots=channel.slots,
-            budget=channel.budget,
-            worker=self._worker,
-            receive_bit=channel.receive_bit,
-            bell_offset=fabric.layout.bells[self._worker],
-            bell_bits=fabric.layout.bits,
-            control_bytes=fabric.layout.size,
-            channel_bytes=opening.memory.nbytes,
-            arena_id=self._arena_id(channel),
-            arena_limit=opening.arena_limit,
-        )
-        fds = [
-            opening.memory.fd,
-            opening.arena_fd,
-            fabric.control.fd,
-            fabric.eventfds[self._worker],
-            opening.eventfd,
-        ]
-        await send_message(connection, offer, fds)
-        opening.connection = connection
-        if not opening.attached.done():
+        def greeted(task: asyncio.Task[None]) -> None:
+            greeting.discard(task)
+            room.release()
+
+        async def welcome() -> None:
+            while True:
+                await room.acquire()
+                try:
+                    connection, _ = await loop.sock_accept(opening.listening)
+                except OSError:  # no descriptor left, or a client that has gone again
+                    room.release()
+                    await asyncio.sleep(RETRY)
+                    continue
+                task = loop.create_task(self._greet(opening, connection))
+                greeting.add(task)
+                task.add_done_callback(greeted)
+
+        waiting = loop.create_task(welcome())
+        try:
+            await asyncio.wait((waiting, opening.attached), return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            for task in (waiting, *greeting):
+                task.cancel()
+            opening.listening.close()
+
+    async def _greet(self, opening: Opening, connection: socket.socket) -> None:
+        """Lets the producer in, if it has the token; whoever else it is, the token stays good for its owner."""
+        kept = False
+        try:
+            check_user(connection)
+            why = self._wrong(opening, await receive_hello(connection))
+            if why:
+                await send_message(connection, Refusal(why), [])
+                return
+            fds = [opening.memory.fd, opening.arena_fd, opening.eventfds[1], opening.eventfds[0]]
+            await send_message(connection, self._offer(opening), fds)
             opening.attached.set_result(connection)
+            kept = True
+        except (BrokenError, OSError):
+            pass
+        finally:
+            if not kept:
+                connection.close()
+
+    def _wrong(self, opening: Opening, hello: Hello) -> str:
+        """Why this producer is not let in; empty: it is."""
+        if hello.version != VERSION:
+            return f"it speaks version {hello.version} of the handshake, this worker {VERSION}"
+        if hello.plan != self._fabric.plan:
+            return f"its token is of plan {hello.plan:#018x}, this worker runs {self._fabric.plan:#018x}"
+        if not hmac.compare_digest(hello.secret.encode(), opening.token.secret.encode()):
+            return "its token's secret is wrong"
+        return "its token was used already" if opening.attached.done() else ""
+
+    def _offer(self, opening: Opening) -> Offer:
+        return Offer(
+            plan=self._fabric.plan,
+            slots=opening.channel.slots,
+            budget=opening.channel.budget,
+            worker=self._worker,
+            channel_bytes=opening.memory.nbytes,
+            arena_id=opening.arena.id,
+            arena_limit=opening.arena.limit,
+        )
 
     def _arena_id(self, channel: Channel) -> int:
         """Outside every fabric's ids, so that nobody takes such a block for one that he can forward."""
@@ -188,21 +270,6 @@ class Listener:
 
     def close(self) -> None:
         """Stops listening and hangs up. Ends that were accepted are closed by their owner before."""
-        loop = asyncio.get_running_loop()
         for opening in self._openings.values():
-            if opening.task is not None:
-                opening.task.cancel()
-            opening.attached.cancel()
-            opening.listening.close()
-            if opening.connection is not None:
-                loop.remove_reader(opening.connection.fileno())
-                opening.connection.close()
-            if opening.arena is not None:
-                opening.arena.close()
-            if opening.bell is not None:
-                opening.bell.close()
-            opening.memory.close()
-            with contextlib.suppress(OSError):
-                os.close(opening.arena_fd)
-            os.close(opening.eventfd)
+            opening.close()
         self._openings.clear()

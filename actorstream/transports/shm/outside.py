@@ -9,6 +9,7 @@ import asyncio
 import os
 import socket
 import weakref
+from typing import TYPE_CHECKING
 
 from actorstream.errors import BrokenError
 from actorstream.native.arena import Arena
@@ -28,8 +29,11 @@ from actorstream.transports.shm.handshake import (
     send_message,
 )
 from actorstream.transports.shm.layout import line_at
-from actorstream.transports.shm.listener import BELL, BITS, RING
+from actorstream.transports.shm.listener import BITS, CREDIT_BELL, FRAMES_BELL, RING
 from actorstream.transports.shm.retired import retire, sweep
+
+if TYPE_CHECKING:
+    from actorstream.events.row_format import RowFormat
 
 
 class ShmOutsideChannel(ShmSendChannel, OutsideChannel):
@@ -37,18 +41,15 @@ class ShmOutsideChannel(ShmSendChannel, OutsideChannel):
 
     def __init__(self, offer: Offer, fds: list[int], connection: socket.socket) -> None:
         """Takes over the descriptors and the connection."""
-        channel_fd, arena_fd, control_fd, peer_eventfd, own_eventfd = fds
+        channel_fd, arena_fd, peer_eventfd, own_eventfd = fds
         self._connection = connection
         self._fds = fds
         memory = ControlMemory(offer.channel_bytes, fd=channel_fd)
-        control = ControlMemory(offer.control_bytes, fd=control_fd)
-        self._own = Doorbell(memory, BELL, BITS, own_eventfd)
-        peer = Doorbell(control, offer.bell_offset, offer.bell_bits, peer_eventfd)
+        self._own = Doorbell(memory, CREDIT_BELL, BITS, own_eventfd)
+        peer = Doorbell(memory, FRAMES_BELL, BITS, peer_eventfd)
         arena = Arena.create(offer.arena_limit, offer.arena_id, fd=arena_fd)
-        channel = Channel(0, -1, offer.worker, 0, offer.receive_bit, offer.slots, offer.budget, 1)
-        ring = SendRing(
-            memory, RING, plan=offer.plan, budget=offer.budget, peer=peer, peer_bit=offer.receive_bit
-        )
+        channel = Channel(0, -1, offer.worker, 0, 0, offer.slots, offer.budget, 1)
+        ring = SendRing(memory, RING, plan=offer.plan, budget=offer.budget, peer=peer, peer_bit=0)
         line = line_at(memory, 0)
         super().__init__(channel, ring, line, peer, arena, frozenset((offer.arena_id,)))
         self._shut = weakref.finalize(self, retire, ring)  # where close() is forgotten
@@ -62,6 +63,12 @@ class ShmOutsideChannel(ShmSendChannel, OutsideChannel):
     @property
     def arena(self) -> Arena:
         return self._arena
+
+    def rows(self, layout: str) -> None:
+        """None: the worker takes no rows in entries from outside."""
+
+    def events(self, rows: RowFormat, schema: int, producer: int) -> None:
+        """None: as `rows`."""
 
     async def send(self, frame: Frame) -> None:
         self.poll()
@@ -113,7 +120,12 @@ async def attach(text: str) -> ShmOutsideChannel:
         check_user(connection)
         await send_message(connection, Hello(VERSION, token.plan, token.secret), [])
         offer, fds = await receive_offer(connection)
-        return ShmOutsideChannel(offer, fds, connection)
+        try:
+            return ShmOutsideChannel(offer, fds, connection)
+        except BaseException:
+            for fd in fds:
+                os.close(fd)
+            raise
     except BaseException:
         connection.close()
         raise

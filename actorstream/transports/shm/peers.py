@@ -6,15 +6,18 @@ Says who is lost; what that means for a channel is the transport's business.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
 from collections.abc import Callable
 
+from actorstream.native.pidfd import open_pidfd, require_pidfds
 from actorstream.transports.shm.fabric import ShmFabric
 from actorstream.transports.shm.layout import LEFT, RUNS
 
 FIRST_LOOK = 0.005
 LAST_LOOK = 0.1
-"""Seconds between looks for peers that have not started yet: doubled from the first value up to the last."""
+"""Seconds between looks for peers that have not started yet or could not be watched: doubled from the first value up to
+the last."""
 
 
 class Peers:
@@ -31,7 +34,8 @@ class Peers:
         self._unseen = set(peers)
 
     def start(self) -> None:
-        """Tells the peers that this worker runs, and looks for them."""
+        """Tells the peers that this worker runs, and looks for them. ResourceError: this system has no pidfds."""
+        require_pidfds()
         self._line[0] = os.getpid()
         self._line[1] = RUNS
         self._loop = asyncio.get_running_loop()
@@ -40,8 +44,9 @@ class Peers:
     def _look(self, again: float) -> None:
         self._timer = None
         for peer in [peer for peer in self._unseen if self._lines[peer][1] != 0]:
-            self._unseen.discard(peer)
-            self._watch(peer)
+            with contextlib.suppress(OSError):  # no descriptor is left now: looks again
+                self._watch(peer)
+                self._unseen.discard(peer)
         if self._unseen:
             self._timer = self._loop.call_later(again, self._look, min(2 * again, LAST_LOOK))
 
@@ -51,7 +56,7 @@ class Peers:
         if state == LEFT or process == os.getpid():
             return
         try:
-            pidfd = os.pidfd_open(process)
+            pidfd = open_pidfd(process)
         except ProcessLookupError:
             self._gone(peer)
             return

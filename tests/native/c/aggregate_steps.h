@@ -286,6 +286,23 @@ typedef struct batch {
     int64_t rows;
 } batch;
 
+static int by_time(const void *a, const void *b)
+{
+    const int64_t first = *(const int64_t *)a, second = *(const int64_t *)b;
+    return (first > second) - (first < second);
+}
+
+/* Keys of which most appear late in the batch. */
+static inline void let_keys_appear(column *key, uint64_t spread)
+{
+    const uint64_t values = (uint64_t)(key->operand.column.first + key->rows);
+    for (uint64_t i = 0; i < values; i++) {
+        const int32_t number = (int32_t)below(1 + spread * i / values * i / values);
+        memcpy((uint8_t *)key->data + 1 + i * 4, &number, 4);
+    }
+}
+
+/* A batch is often in the order of its times, and new keys often appear as time goes on, as in most real streams. */
 static inline batch random_batch(const as_program *program, const uint32_t *how, const bool *nullable, uint32_t keys,
                                  int64_t rows, int64_t low, int64_t high, uint64_t spread, bool large)
 {
@@ -293,6 +310,9 @@ static inline batch random_batch(const as_program *program, const uint32_t *how,
     made.times = malloc((size_t)rows * sizeof *made.times + 1);
     for (int64_t i = 0; i < rows; i++)
         made.times[i] = low + (int64_t)below((uint64_t)(high - low));
+    const bool ordered = rows && below(2);
+    if (ordered)
+        qsort(made.times, (size_t)rows, sizeof *made.times, by_time);
     made.time = column_of(made.times, rows);
     made.operands = malloc((1 + program->columns + keys + VALUES) * sizeof *made.operands);
     as_operand *to = made.operands;
@@ -301,6 +321,8 @@ static inline batch random_batch(const as_program *program, const uint32_t *how,
         *to++ = made.time.operand;
     for (uint32_t k = 0; k < keys; k++) {
         made.key[k] = random_column(how[k], 4, nullable[k], rows, spread, 1);
+        if (ordered && how[k] == AS_HASH_SIGNED && made.key[k].index == NULL)
+            let_keys_appear(&made.key[k], spread);
         *to++ = made.key[k].operand;
     }
     for (uint32_t value = 0; value < VALUES; value++) {

@@ -11,7 +11,7 @@ static as_program program;
 static uint32_t keys, how[KEYS];
 static bool nullable[KEYS];
 static int64_t width, origin;
-static given rows[16384];
+static given rows[32768];
 static int64_t row_count;
 
 static int64_t distinct_of(void *from, uint32_t step, uint32_t which, const uint64_t *cell)
@@ -229,9 +229,10 @@ static void round_of(void)
     origin = width ? -(int64_t)below((uint64_t)width) : 0;
     const bool counting = below(3) == 0;
     program = counting ? counting_program() : random_program(width != 0);
+    const bool many = counting && below(2); /* several chunks a batch, with keys for about one table */
     keys = counting ? 1 : (uint32_t)below(KEYS + 1);
     for (uint32_t key = 0; key < KEYS; key++) {
-        how[key] = below(3) ? AS_HASH_SIGNED : AS_HASH_BYTES;
+        how[key] = many || below(3) ? AS_HASH_SIGNED : AS_HASH_BYTES;
         nullable[key] = below(3) == 0 && !counting;
     }
     if (counting && width) /* most batches lie in one pane */
@@ -241,12 +242,12 @@ static void round_of(void)
     as_panes *panes = fresh();
     batch made[BATCHES];
     const int batches = 1 + (int)below(BATCHES);
-    const uint64_t spread = 1 + below(below(3) ? 10 : 60);
+    const uint64_t spread = 1 + below(many ? 1200 : below(3) ? 10 : 60);
     const bool large = below(4) == 0;
     int64_t low = 0;
     for (int number = 0; number < batches; number++) {
-        const int64_t count = (int64_t)below(below(5) ? 120 : 1300);
-        made[number] = random_batch(&program, how, nullable, keys, count, low, low + 1 + (int64_t)below(60), spread, large);
+        const int64_t count = (int64_t)below(below(5) && !many ? 120 : 1300) + (many ? 1500 : 0), span = 1 + (int64_t)below(many ? 250 : 60);
+        made[number] = random_batch(&program, how, nullable, keys, count, low, low + span, spread, large);
         if (below(counting ? 20 : 3) == 0)
             as_panes_mark(panes);
         add(panes, &made[number], width && below(4) == 0 ? (int64_t)below(9) : INT64_MIN);
@@ -254,7 +255,7 @@ static void round_of(void)
             batch *again = &made[below((uint64_t)number + 1)];
             if (below(3) == 0)
                 move_key(again);
-            if (row_count + again->rows < (int64_t)(sizeof rows / sizeof *rows) && (!width || low <= 0))
+            if (row_count + again->rows < (int64_t)(sizeof rows / sizeof *rows) / 4 && (!width || low <= 0))
                 add(panes, again, INT64_MIN);
         }
         const int64_t from = width ? (low - origin) / width + (int64_t)below(6) : 0;

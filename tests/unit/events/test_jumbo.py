@@ -308,3 +308,45 @@ def test_more_than_two_gigabytes_are_not_needed_to_read_large_offsets() -> None:
     assert batch.events() == [Text(1, "x"), Text(2, "yz")]
     assert batch.arrow().schema.field("b").type == pa.large_string()
     assert decode(Schema.of(Text), encode([batch], None)).events() == batch.events()
+
+
+class Named(Event):
+    number: int
+    name: str
+
+
+def named(count: int) -> bytearray:
+    return bytearray(
+        to_bytes(Batch.of_events(Schema.of(Named), [Named(n, f"name {n}") for n in range(count)]))
+    )
+
+
+@pytest.mark.parametrize(("first", "rows"), [(-1000, 500), (10, -5), (-1, None), (2001, None)])
+def test_rows_that_lie_before_the_first_or_end_before_they_begin_are_refused(
+    first: int, rows: int | None
+) -> None:
+    with pytest.raises(BrokenError, match=f"rows {first} to"):
+        decode(Schema.of(Named), from_bytes(named(2000)), first, rows)
+
+
+@pytest.mark.parametrize("read", [lambda batch: batch["name"], lambda batch: batch.events()])
+def test_texts_from_outside_that_are_no_utf_8_are_refused_however_they_are_read(
+    read: Callable[[Batch], Any],
+) -> None:
+    data = named(10)
+    data[data.index(b"name 3")] = 0xFF
+    jumbo = from_bytes(data)
+    for _ in range(2):
+        with pytest.raises(BrokenError, match="bytes that are no str"):
+            read(decode(Schema.of(Named), jumbo))
+
+
+def test_texts_from_outside_stay_what_was_checked_whatever_is_written_to_their_block_afterwards() -> None:
+    schema, arena = Schema.of(Named), Arena.create(1 << 20, 1)
+    events = [Named(n, f"name {n}") for n in range(100)]
+    written = encode([Batch.of_events(schema, events)], arena)
+    got = decode(schema, JumboTuple(written.block, trusted=False))
+    assert got["name"].to_pylist() == [event.name for event in events]
+    written.block.view()[:] = 0x7F
+    assert got["name"].to_pylist() == [event.name for event in events]
+    assert got.events() == events

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import signal
 import threading
@@ -11,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from actorstream.errors import BrokenError, OperatorError, RunError, WorkerDiedError
+from actorstream.errors import BrokenError, OperatorError, ResourceError, RunError, WorkerDiedError
 from actorstream.launch.launcher import Interrupted, Launcher
 from actorstream.runtime.compile import Job, compile_job
 from actorstream.runtime.control import failed_message
@@ -174,3 +175,15 @@ def test_outside_the_main_thread_signals_stay_as_they_are() -> None:
     thread.join()
     assert errors == []
     assert signal.getsignal(signal.SIGINT) is before
+
+
+def test_a_system_that_cannot_tell_when_a_process_ends_is_named_before_anything_is_forked(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def missing(process: int) -> int:
+        raise OSError(errno.ENOSYS, "Function not implemented")
+
+    monkeypatch.setattr(os, "pidfd_open", missing)
+    monkeypatch.setattr(os, "fork", lambda: pytest.fail("a worker was forked"))
+    with pytest.raises(ResourceError, match=r"Linux 5\.3 or later"):
+        launcher_of(job_of()).run()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import resource
 from dataclasses import replace
 
@@ -95,6 +96,7 @@ def test_a_fabric_under_a_real_limit_is_refused_and_leaves_nothing_open(
         from actorstream.transports.base import Channel
         from actorstream.transports.shm import ShmTransport
 
+        gc.collect()  # what earlier tests have left must not go away between
         before = sum(1 for _ in Path("/proc/self/fd").iterdir())
         hard = resource.getrlimit(which)[1]
         resource.setrlimit(which, (before + 10 if value is None else value, hard))
