@@ -3,15 +3,6 @@
 #include "cells.h"
 #include "simd.h"
 
-/* Adds the sum and the loss of `from` to those of `to`. */
-static void merge_floats(uint64_t *to, const uint64_t *from)
-{
-    const double sum = as_float(to[0]), value = as_float(from[0]), next = sum + value, part = next - sum;
-    const double lost = (sum - (next - part)) + (value - part);
-    to[1] = as_bits(as_float(to[1]) + (lost + as_float(from[1])));
-    to[0] = as_bits(next);
-}
-
 /* Takes the value of `from` if it comes before (FIRST) or not before (LAST) that of `to`. */
 static void merge_position(uint32_t what, uint32_t orders, uint64_t *to, const uint64_t *from)
 {
@@ -42,7 +33,8 @@ static bool only_adds(const as_program *program, bool wide)
     return true;
 }
 
-int as_cells_merge(const as_program *program, bool wide, uint64_t *to, const uint64_t *from, uint64_t cells)
+int as_cells_merge(const as_program *program, bool wide, as_beside *beside, uint64_t *to, const as_beside *other,
+                   const uint64_t *from, uint64_t cells)
 {
     int status = AS_OK;
     const uint64_t words = cell_words(program, wide);
@@ -64,7 +56,9 @@ int as_cells_merge(const as_program *program, bool wide, uint64_t *to, const uin
                 if (wide)
                     to[high] += from[high] + (to[word] < from[word]);
                 break;
-            case AS_FLOATS: merge_floats(to + word, from + word); break;
+            case AS_FLOATS:
+                status = as_exact_merge(&beside->exacts, to + word, other ? &other->exacts : NULL, from + word);
+                break;
             case AS_LEAST:
             case AS_GREATEST: to[word] = from[word] > to[word] ? from[word] : to[word]; break;
             case AS_FIRST:
