@@ -44,7 +44,7 @@ int as_exact_add_slowly(as_exacts *pool, uint64_t *sum, double value)
         return status == AS_OK ? as_exact_add_slowly(pool, sum, value) : status;
     }
     uint64_t *pair = exact_pair(pool, sum);
-    if (as_exact_fits_words(pair, value) || fits_apart(pair, value))
+    if (as_exact_fits_words(pair, value))
         return AS_OK;
     const double first = as_float(pair[0]), second = as_float(pair[1]);
     pair[0] = as_bits(value);
