@@ -79,7 +79,8 @@ int64_t as_panes_text_count(const as_panes *panes, uint32_t value);
 int as_panes_put_texts(as_panes *panes, uint32_t value, const as_operand *text, int64_t rows);
 /* Merges cells (as as_panes_take wrote them; `bound`: no sum in them, nor of all of them, passes it) into those
    that groups with these keys have, without what lies beside them. Says the groups' numbers: of a block of
-   AS_GROUPS_BLOCK rows, or of all where no rows were ever added. AS_OK | AS_E_ARGUMENT | AS_E_MEMORY. */
+   AS_GROUPS_BLOCK rows, or of all where no rows were ever added. AS_OK | AS_E_ARGUMENT: a key cannot be read, or a sum
+   lies beside its cell | AS_E_MEMORY. */
 int as_panes_put(as_panes *panes, int64_t number, int64_t tag, double bound, const as_operand *key,
                  int64_t rows, const uint64_t *cell, uint32_t *group);
 /* Gives groups new numbers if that makes finding them faster: for who puts cells again and again. AS_OK |

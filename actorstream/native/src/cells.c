@@ -292,7 +292,7 @@ AS_INLINE int add_floats(const as_step *step, uint32_t how, bool counted, view r
         uint64_t *own = rows.cell[i] + step->word;
         rows.cell[i][0] += counted;
         const double value = float_of(rows.value[i], how);
-        if (!as_exact_fits_words(own, value))
+        if (!as_exact_fits(own, value))
             status = as_exact_add_slowly(&(rows.single ? rows.single : rows.beside[i])->exacts, own, value);
     }
     return status;

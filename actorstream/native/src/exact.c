@@ -25,7 +25,7 @@ static void put_endless(as_exacts *pool, uint64_t *sum, double value)
 static bool fits_apart(uint64_t *pair, double value)
 {
     uint64_t apart[2] = {pair[0], 0};
-    if (!as_exact_fits_words(apart, as_float(pair[1])) || !as_exact_fits_words(apart, value))
+    if (!as_exact_fits(apart, as_float(pair[1])) || !as_exact_fits(apart, value))
         return false;
     memcpy(pair, apart, sizeof apart);
     return true;
@@ -44,7 +44,7 @@ int as_exact_add_slowly(as_exacts *pool, uint64_t *sum, double value)
         return status == AS_OK ? as_exact_add_slowly(pool, sum, value) : status;
     }
     uint64_t *pair = exact_pair(pool, sum);
-    if (as_exact_fits_words(pair, value))
+    if (as_exact_fits(pair, value))
         return AS_OK;
     const double first = as_float(pair[0]), second = as_float(pair[1]);
     pair[0] = as_bits(value);
@@ -67,8 +67,8 @@ AS_INLINE void add_lanes_body(const double *value, int64_t rows, double *sum, do
     }
     for (int64_t i = LANES; i < rows; i += LANES) {
         for (int lane = 0; lane < LANES; lane++) { /* as as_exact_fits */
-            const double next = value[i + lane], total = own[lane] + next, part = total - own[lane];
-            const double lost = (own[lane] - (total - part)) + (next - part), left = own_rest[lane] + lost;
+            const double next = value[i + lane], total = own[lane] + next;
+            const double lost = as_exact_lost(own[lane], next, total), left = own_rest[lane] + lost;
             wrong[lane] |= (left - own_rest[lane] == lost) & (left - lost == own_rest[lane]) ? 0 : 1;
             own[lane] = total;
             own_rest[lane] = left;
@@ -199,7 +199,7 @@ int as_exact_put_parts(as_exacts *pool, uint64_t *sum, const uint64_t *part, uin
     return status;
 }
 
-int as_exact_merge(as_exacts *pool, uint64_t *sum, const as_exacts *other, const uint64_t *from)
+int as_exact_merge_slowly(as_exacts *pool, uint64_t *sum, const as_exacts *other, const uint64_t *from)
 {
     if (!as_exact_placed(from)) {
         const double rest = as_float(from[1]);

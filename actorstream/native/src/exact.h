@@ -51,25 +51,41 @@ AS_INLINE uint64_t as_bits(double value)
     return bits;
 }
 
-/* Adds `value` to *sum + *rest if two floats hold what that is; else false, and nothing was changed. Of the two
-   differences at the end the one that takes away the larger number is exact, so they both show its error. */
-AS_INLINE bool as_exact_fits(double *sum, double *rest, double value)
+/* Whether total = one + other, without rounding: the difference that takes away the larger number is exact, so that one of
+   both shows any error. False of NaN, and where the total overflows. */
+AS_INLINE bool as_exact_total(double one, double other, double total)
 {
-    const double total = *sum + value, part = total - *sum, lost = (*sum - (total - part)) + (value - part);
-    const double left = *rest + lost;
-    if (left - *rest != lost || left - lost != *rest) /* also true of NaN, and where the total overflows */
-        return false;
-    *sum = total;
-    *rest = left;
-    return true;
+    return total - one == other && total - other == one;
 }
-AS_INLINE bool as_exact_fits_words(uint64_t *sum, double value)
+
+/* What rounding has lost of total = one + other, unless that overflows. */
+AS_INLINE double as_exact_lost(double one, double other, double total)
 {
-    double total = as_float(sum[0]), rest = as_float(sum[1]);
-    if (!as_exact_fits(&total, &rest, value))
+    const double part = total - one;
+    return (one - (total - part)) + (other - part);
+}
+
+/* Adds `value` to a sum if two floats hold what that is; else false, and nothing was changed. */
+AS_INLINE bool as_exact_fits(uint64_t *sum, double value)
+{
+    const double first = as_float(sum[0]), rest = as_float(sum[1]), total = first + value;
+    const double lost = as_exact_lost(first, value, total), left = rest + lost;
+    if (!as_exact_total(rest, lost, left))
         return false;
     sum[0] = as_bits(total);
-    sum[1] = as_bits(rest);
+    sum[1] = as_bits(left);
+    return true;
+}
+
+/* Adds a sum to another one in the same way. */
+AS_INLINE bool as_exact_fits_sum(uint64_t *sum, const uint64_t *from)
+{
+    const double first = as_float(sum[0]), rest = as_float(sum[1]), value = as_float(from[0]), more = as_float(from[1]);
+    const double total = first + value, lost = as_exact_lost(first, value, total), left = rest + lost, all = left + more;
+    if (!as_exact_total(rest, lost, left) || !as_exact_total(left, more, all))
+        return false;
+    sum[0] = as_bits(total);
+    sum[1] = as_bits(all);
     return true;
 }
 
@@ -77,13 +93,17 @@ AS_INLINE bool as_exact_fits_words(uint64_t *sum, double value)
 int as_exact_add_slowly(as_exacts *pool, uint64_t *sum, double value);
 static inline int as_exact_add(as_exacts *pool, uint64_t *sum, double value)
 {
-    return as_exact_fits_words(sum, value) ? AS_OK : as_exact_add_slowly(pool, sum, value);
+    return as_exact_fits(sum, value) ? AS_OK : as_exact_add_slowly(pool, sum, value);
 }
 /* Adds `rows` values. AS_OK | AS_E_MEMORY. */
 int as_exact_add_all(as_exacts *pool, uint64_t *sum, const double *value, int64_t rows);
 /* Adds a sum of another pool, or of the same one. `other` NULL: it must have no place. AS_OK | AS_E_ARGUMENT |
    AS_E_MEMORY. */
-int as_exact_merge(as_exacts *pool, uint64_t *sum, const as_exacts *other, const uint64_t *from);
+int as_exact_merge_slowly(as_exacts *pool, uint64_t *sum, const as_exacts *other, const uint64_t *from);
+static inline int as_exact_merge(as_exacts *pool, uint64_t *sum, const as_exacts *other, const uint64_t *from)
+{
+    return as_exact_fits_sum(sum, from) ? AS_OK : as_exact_merge_slowly(pool, sum, other, from);
+}
 /* Whether the sum has a place. */
 AS_INLINE bool as_exact_placed(const uint64_t *sum)
 {
