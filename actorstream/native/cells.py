@@ -6,6 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+import numpy.typing as npt
+
 from actorstream.errors import ResourceError
 from actorstream.native._core import ffi, lib
 from actorstream.native.userfn import UserFunctionError
@@ -105,6 +108,14 @@ class Program:
     @property
     def pointer(self) -> Any:
         return self._program
+
+
+def float_sums(own: npt.NDArray[np.uint64], at: int) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.bool_]]:
+    """The sums of a FLOATS step with first word `at`, of cells of shape (rows, words), and which of them the cells do not
+    hold."""
+    first, second = (np.ascontiguousarray(own[:, word]).view(np.float64) for word in (at, at + 1))
+    with np.errstate(over="ignore", invalid="ignore"):
+        return first + second, np.isnan(second)
 
 
 def checked(status: int, what: str) -> int:

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from actorstream.native._core import ffi, lib
-from actorstream.native.cells import DISTINCT, ROWS, VALUES, Program, checked
+from actorstream.native.cells import DISTINCT, FLOATS, ROWS, VALUES, Program, checked
 from actorstream.native.groups import Groups, Numbers, int64s, read_texts, read_words, uint32s, uint64s
 from actorstream.native.operands import Operands
 from actorstream.native.status import opened
@@ -110,6 +110,14 @@ class Panes:
             )
         return out
 
+    def sums(self, step: int, groups: Numbers) -> npt.NDArray[np.float64]:
+        """Of a FLOATS step, rounded, for groups that the last `take` wrote."""
+        out = np.empty(len(groups))
+        if len(groups):
+            target = ffi.from_buffer("double[]", out)
+            lib.as_panes_sums(self._panes, step, uint32s(groups), len(groups), target)
+        return out
+
     def rows(self, step: int, groups: Numbers) -> tuple[np.ndarray, np.ndarray]:
         """Of a ROWS step, for groups that the last `take` wrote: (offsets, words), those of all their rows."""
         return read_words(groups, partial(lib.as_panes_rows, self._panes, step))
@@ -146,7 +154,7 @@ class Panes:
 
     def beside(self, step: int, groups: Numbers) -> tuple[np.ndarray, np.ndarray]:
         """What lies beside the open pane's cells: (group, value) pairs of DISTINCT, (offsets, values) of VALUES
-        and ROWS."""
+        and ROWS, (offsets, parts) of the sums of FLOATS that their cells do not hold."""
         what = self.program.steps[step].what
         if what == DISTINCT:
             count = lib.as_panes_pairs(self._panes, step, ffi.NULL, ffi.NULL)
@@ -154,6 +162,8 @@ class Panes:
             if count:
                 lib.as_panes_pairs(self._panes, step, uint32s(pair_groups), uint64s(values))
             return pair_groups, values
+        if what == FLOATS:
+            return read_words(groups, partial(lib.as_panes_parts, self._panes, step))
         assert what in (VALUES, ROWS)
         return read_words(groups, partial(lib.as_panes_lists, self._panes, step))
 
@@ -189,7 +199,9 @@ class Panes:
                 self._panes, number, tag, step, uint32s(groups), uint64s(values), len(values)
             )
         else:
-            status = lib.as_panes_put_lists(
+            is_sum = self.program.steps[step].what == FLOATS
+            put = lib.as_panes_put_parts if is_sum else lib.as_panes_put_lists
+            status = put(
                 self._panes,
                 number,
                 tag,

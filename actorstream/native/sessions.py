@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from actorstream.native._core import ffi, lib
-from actorstream.native.cells import Program, checked
+from actorstream.native.cells import FLOATS, Program, checked
 from actorstream.native.groups import Groups, Numbers, int64s, read_texts, read_words, uint32s, uint64s
 from actorstream.native.operands import Operands
 from actorstream.native.status import opened
@@ -96,6 +96,14 @@ class Sessions:
             )
         return out
 
+    def sums(self, step: int, which: Numbers) -> npt.NDArray[np.float64]:
+        """Of a FLOATS step, rounded."""
+        out = np.empty(len(which))
+        if len(which):
+            target = ffi.from_buffer("double[]", out)
+            lib.as_sessions_sums(self._sessions, step, uint32s(which), len(which), target)
+        return out
+
     def distinct(self, step: int, which: Numbers) -> npt.NDArray[np.int64]:
         out = np.empty(len(which), np.int64)
         if len(which):
@@ -137,8 +145,11 @@ class Sessions:
         lib.as_sessions_forget(self._sessions)
 
     def lists(self, step: int, which: Numbers) -> tuple[np.ndarray, np.ndarray]:
-        """The values of a DISTINCT, VALUES or ROWS step: (offsets, values)."""
-        return read_words(which, partial(lib.as_sessions_lists, self._sessions, step))
+        """The values of a DISTINCT, VALUES or ROWS step, or the parts of the sums of FLOATS that their cells do not
+        hold: (offsets, values)."""
+        is_sum = self.program.steps[step].what == FLOATS
+        read = lib.as_sessions_parts if is_sum else lib.as_sessions_lists
+        return read_words(which, partial(read, self._sessions, step))
 
     def seen(self) -> npt.NDArray[np.uint64]:
         """Without times: how many rows each group has had, by its number."""
@@ -171,7 +182,9 @@ class Sessions:
 
     def put_lists(self, step: int, numbers: Numbers, offsets: np.ndarray, values: np.ndarray) -> None:
         if len(values):
-            status = lib.as_sessions_put_lists(
+            is_sum = self.program.steps[step].what == FLOATS
+            put = lib.as_sessions_put_parts if is_sum else lib.as_sessions_put_lists
+            status = put(
                 self._sessions, step, uint32s(numbers), len(numbers), int64s(offsets), uint64s(values)
             )
             checked(status, "restore")

@@ -10,6 +10,7 @@ import numpy as np
 
 from actorstream.events.column import Column
 from actorstream.events.fields import Field, Kind
+from actorstream.native.total import Total
 from actorstream.operators.expressions import AggregateCall, RowError, Type
 from actorstream.operators.expressions.types import FLOAT, INT
 
@@ -91,7 +92,7 @@ class Count(Fold):
 
 
 class Sum(Fold):
-    """Integers exactly, whatever their size in between; floats one after the other."""
+    """Integers exactly, whatever their size in between."""
 
     of_none = 0
 
@@ -108,16 +109,49 @@ class Sum(Fold):
 
     def running(self, rows: int, values: Column | None) -> Sequence[Any] | np.ndarray:
         assert values is not None
-        if values.validity is not None or rows == 0:
-            return super().running(rows, values)
         numbers, before = present(values), self.state or 0
-        if numbers.dtype.kind != "f":
-            if _may_overflow(before, numbers):
-                return super().running(rows, values)
-            numbers = numbers.astype(np.int64)
-        sums = np.add.accumulate(np.concatenate(([before], numbers)))[1:]
+        if values.validity is not None or rows == 0 or _may_overflow(before, numbers):
+            return super().running(rows, values)
+        sums = np.add.accumulate(np.concatenate(([before], numbers.astype(np.int64))))[1:]
         self.state = sums[-1].item()
         return sums
+
+
+class FloatSum(Fold):
+    """The exact sum of floats, rounded: their order does not show. `mean`: by their number."""
+
+    def __init__(self, kind: Type, mean: bool) -> None:
+        super().__init__(kind)
+        self.mean, self.total, self.count = mean, Total(), 0
+        self.of_none: Any = None if mean else 0
+
+    def add(self, rows: int, values: Column | None) -> None:
+        assert values is not None
+        numbers = present(values)
+        self.total.add(numbers)
+        self.count += len(numbers)
+
+    def value(self) -> Any:
+        if self.count == 0:
+            return None
+        return self.total.value / self.count if self.mean else self.total.value
+
+    def running(self, rows: int, values: Column | None) -> Sequence[Any] | np.ndarray:
+        assert values is not None
+        if values.validity is not None:
+            return super().running(rows, values)
+        counts = np.arange(self.count + 1, self.count + rows + 1)
+        self.count += rows
+        totals = self.total.running(present(values))
+        return totals / counts if self.mean else totals
+
+    def snapshot(self) -> Any:
+        return [self.total.save(), self.count]
+
+    def restore(self, snapshot: Any) -> None:
+        saved, self.count = snapshot
+        self.total = Total()
+        self.total.put(saved)
 
 
 def _may_overflow(before: int, numbers: np.ndarray) -> bool:
@@ -125,17 +159,15 @@ def _may_overflow(before: int, numbers: np.ndarray) -> bool:
     return abs(before) + largest * len(numbers) > INT_MAX
 
 
-def added(before: Any, numbers: np.ndarray) -> Any:
-    """`before` + all of `numbers`, at least one; floats from left to right, so that batches make no difference."""
-    if numbers.dtype.kind == "f":
-        return float(np.add.accumulate(np.concatenate(([before], numbers)))[-1])
+def added(before: int, numbers: np.ndarray) -> int:
+    """`before` + all of `numbers`, at least one."""
     if _may_overflow(0, numbers):
         return before + sum(numbers.tolist())
     return before + int(numbers.sum(dtype=np.int64))
 
 
 class Mean(Fold):
-    """`state`: sum and count."""
+    """Of integers. `state`: sum and count."""
 
     state = (0, 0)
 
@@ -267,8 +299,10 @@ def fold_of(call: AggregateCall) -> Fold:
             return Count(INT)
         case "sum" | "mean" | "quantile" if not given.is_number or given.kind is Kind.DICTIONARY:
             raise call.fail(0, f"{call.name} of {given}", "a number", "int(...) and float(...) convert")
+        case "sum" | "mean" if given.is_float:
+            return FloatSum(FLOAT.optional(given.nullable), call.name == "mean")
         case "sum":
-            return Sum((FLOAT if given.is_float else INT).optional(given.nullable))
+            return Sum(INT.optional(given.nullable))
         case "mean":
             return Mean(FLOAT.optional(given.nullable))
         case "min" | "max":

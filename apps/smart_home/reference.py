@@ -54,32 +54,59 @@ def loads(rows: Iterable[Row], origin: int, size: int) -> Iterator[Load]:
             yield Load((int(row["ts"]) - origin) // size, *where, float(row["value"]))
 
 
-def average(values: list[float]) -> float:
-    return sum(values) / len(values) if values else 0.0
+class Total(NamedTuple):
+    """Some load values."""
+
+    sum: float = 0.0
+    count: int = 0
+
+    @property
+    def average(self) -> float:
+        return self.sum / self.count if self.count else 0.0
+
+
+def total(parts: Iterable[Total]) -> Total:
+    """What they make together. They are added from left to right, as the program does: another order could differ in the
+    last digit."""
+    sum, count = 0.0, 0
+    for part in parts:
+        sum, count = sum + part.sum, count + part.count
+    return Total(sum, count)
+
+
+def grouped(parts: dict[tuple[int, ...], Total], names: int) -> dict[tuple[int, ...], Total]:
+    """The totals of those that have the first names of their keys in common."""
+    return {
+        key: total(parts[each] for each in own) for key, own in groupby(parts, key=lambda each: each[:names])
+    }
 
 
 def predict(found: Iterable[Load], slices_per_day: int) -> dict[str, list[Out]]:
     """The rows of the four result files, by slice."""
     out: dict[str, list[Out]] = {name: [] for name in COLUMNS}
-    history: dict[tuple[int, int], list[float]] = defaultdict(list)
+    history: dict[tuple[int, int], Total] = {}
     """(House, time of day) -> all load values so far."""
-    houses: set[int] = set()
+    known: set[int] = set()
     for slice, group in groupby(sorted(found, key=lambda load: load.slice), key=lambda load: load.slice):
-        now: dict[tuple[int, ...], list[float]] = defaultdict(list)
+        loads: dict[tuple[int, ...], list[Total]] = defaultdict(list)
         for load in group:
-            history[load.house, slice % slices_per_day].append(load.value)
-            for key in ((load.house,), (load.house, load.household), load[1:4]):
-                now[key].append(load.value)
-        for key, values in sorted(now.items()):
-            name = ("house", "household", "plug")[len(key) - 1]
-            out[name].append((slice, *key, average(values), len(values)))
-        houses |= {key[0] for key in now}
-        following = (slice + 1) % slices_per_day
-        everywhere = average([value for key, values in now.items() if len(key) == 1 for value in values])
-        past = average([value for house in houses for value in history[house, following]])
-        for house in sorted(houses):
-            parts = (everywhere, past, average(now.get((house,), [])), average(history[house, following]))
-            out["predictions"].append((slice, house, sum(parts) / len(parts)))
+            loads[load[1:4]].append(Total(load.value, 1))
+        plugs = {key: total(values) for key, values in sorted(loads.items())}
+        households = grouped(plugs, 2)
+        houses = grouped(households, 1)
+        for name, totals in (("house", houses), ("household", households), ("plug", plugs)):
+            out[name] += [(slice, *key, own.average, own.count) for key, own in totals.items()]
+        for (house,), own in houses.items():
+            place = house, slice % slices_per_day
+            history[place] = total([history.get(place, Total()), own])
+            known.add(house)
+        pasts = {
+            house: history.get((house, (slice + 1) % slices_per_day), Total()) for house in sorted(known)
+        }
+        everywhere, past = total(houses.values()).average, total(pasts.values()).average
+        for house, own in pasts.items():
+            parts = (everywhere, past, houses.get((house,), Total()).average, own.average)
+            out["predictions"].append((slice, house, (parts[0] + parts[1] + parts[2] + parts[3]) / 4))
     return out
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 import shutil
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
@@ -20,6 +20,7 @@ from apps.keyed_counters import reference as keyed_counters
 from apps.outlier_detection import reference as outlier_detection
 from apps.page_view_join import reference as page_view_join
 from apps.rule_fraud import reference as rule_fraud
+from apps.smart_home import reference as smart_home
 from apps.value_barrier import reference as value_barrier
 from tests.apps.dependency import APPS, ROOT, as_csv, rows_of
 from tests.integration.processes import kill_one, launched
@@ -66,6 +67,12 @@ def _outliers() -> dict[str, list[str]]:
     return {"outliers": as_csv(outlier_detection.COLUMNS, rows, ordered=True)}
 
 
+def _averages() -> dict[str, list[str]]:
+    loads = smart_home.loads(rows_of(APPS / "smart_home" / "data" / "measurements.csv.gz"), 1_377_986_401, 5)
+    found = smart_home.predict(loads, 4)
+    return {name: as_csv(smart_home.COLUMNS[name], rows, ordered=True) for name, rows in found.items()}
+
+
 @dataclass(frozen=True)
 class App:
     """An app on its data: its program, its greatest input, and its outputs."""
@@ -73,29 +80,25 @@ class App:
     program: str
     source: str
     sinks: tuple[str, ...]
+    reference: Callable[[], dict[str, list[str]]]
+    """What its files have."""
     unordered: tuple[str, ...] = ()
     """Sinks that several workers of a plan write to; the others' rows have an order."""
     keyed: tuple[str, ...] = ()
     """Those of which the rows of each value of the first column have one."""
     topology: str = "topology.toml"
     rate: int = RATE
-    reference: Callable[[], dict[str, list[str]]] = field(default=dict)
-    """What its files have, where the reference gives that to the last digit."""
 
 
 CASES = {
-    "value_barrier": App("sum", "values", ("sums",), reference=_sums),
-    "rule_fraud": App(
-        "detect", "transactions", ("aggregates", "frauds"), unordered=("frauds",), reference=_frauds
-    ),
-    "page_view_join": App(
-        "join", "views", ("joined", "replaced"), unordered=("joined", "replaced"), reference=_joined
-    ),
-    "keyed_counters": App("count", "events", ("reads",), keyed=("reads",), reference=_reads),
+    "value_barrier": App("sum", "values", ("sums",), _sums),
+    "rule_fraud": App("detect", "transactions", ("aggregates", "frauds"), _frauds, unordered=("frauds",)),
+    "page_view_join": App("join", "views", ("joined", "replaced"), _joined, unordered=("joined", "replaced")),
+    "keyed_counters": App("count", "events", ("reads",), _reads, keyed=("reads",)),
     "outlier_detection": App(
-        "detect", "connections", ("outliers",), topology="checks.toml", rate=1000, reference=_outliers
+        "detect", "connections", ("outliers",), _outliers, topology="checks.toml", rate=1000
     ),
-    "smart_home": App("average", "measurements", ("house", "household", "plug", "predictions")),
+    "smart_home": App("average", "measurements", ("house", "household", "plug", "predictions"), _averages),
 }
 
 

@@ -10,7 +10,19 @@ import pytest
 from tests.native.sanitized import objects, run, sources
 
 GROUPS = ("groups", "groups_change", "texts", "order", "zeroed", "operand", "seed")
-CELLS = (*GROUPS, "cells", "cells_merge", "cells_single", "cells_user", "lists", "pairs", "quantile")
+EXACT = ("exact", "exact_places", "total")
+CELLS = (
+    *GROUPS,
+    *EXACT,
+    "cells",
+    "cells_merge",
+    "cells_single",
+    "cells_user",
+    "lists",
+    "pairs",
+    "quantile",
+    "sums",
+)
 PANES = ("panes", "panes_change", "panes_count", "panes_fire", "panes_state")
 SESSIONS = ("sessions", "sessions_fire", "sessions_state")
 

@@ -7,8 +7,8 @@
  *   then     the accumulators' words, in the order of the program:
  *     COUNT      values that are not null
  *     INTEGERS   sum, low word (its high word is with those of the others, see below)
- *     FLOATS     sum, and what rounding has lost so far (both float64): about 106 bits, so that in all but
- *                contrived cases the result does not depend on the order of the rows
+ *     FLOATS     two float64 whose sum is the exact sum; where two floats do not hold it the second one is NaN, and
+ *                the sum lies beside the cells (src/exact.h). Infinities and NaN are as IEEE 754 adds them
  *     LEAST, GREATEST
  *                the value as an ordered word; LEAST complemented, so that zero is "none"
  *     FIRST, LAST

@@ -39,6 +39,9 @@ int64_t as_panes_take(as_panes *panes, int64_t most, uint32_t *group, uint64_t *
    as_panes_take answered; NaN where there is no value. AS_OK | AS_E_MEMORY. */
 int as_panes_quantile(as_panes *panes, uint32_t step, double q, const uint32_t *group, int64_t rows,
                       double *out);
+/* The sums of a FLOATS step, rounded, of groups that the last as_panes_take answered: of any, also those whose cells do
+   not hold them (their second word is NaN). */
+void as_panes_sums(const as_panes *panes, uint32_t step, const uint32_t *group, int64_t rows, double *out);
 /* The words of a ROWS step of groups that the last as_panes_take answered: offsets[rows + 1] from 0, in words, and with
    `value` != NULL the words. Answers how many. */
 int64_t as_panes_rows(const as_panes *panes, uint32_t step, const uint32_t *group, int64_t rows, int64_t *offsets,
@@ -65,13 +68,19 @@ int64_t as_panes_pairs(const as_panes *panes, uint32_t step, uint32_t *group, ui
    != NULL the values. Answers how many. */
 int64_t as_panes_lists(const as_panes *panes, uint32_t step, const uint32_t *group, int64_t rows,
                        int64_t *offsets, uint64_t *value);
+/* What the cells of groups that the last as_panes_take answered do not hold of a FLOATS step: offsets[rows + 1] from 0,
+   and with `part` != NULL pairs of words: v and bit, worth v * 2^(bit - 1074), v signed. Answers how many words; of
+   sums that have some the cell's own words say nothing. */
+int64_t as_panes_parts(const as_panes *panes, uint32_t step, const uint32_t *group, int64_t rows, int64_t *offsets,
+                       uint64_t *part);
 /* How many texts there are of a value column. */
 int64_t as_panes_text_count(const as_panes *panes, uint32_t value);
 /* Puts them back, in their order, before anything else. AS_OK | AS_E_MEMORY. */
 int as_panes_put_texts(as_panes *panes, uint32_t value, const as_operand *text, int64_t rows);
 /* Merges cells (as as_panes_take wrote them; `bound`: no sum in them, nor of all of them, passes it) into those
    that groups with these keys have, without what lies beside them. Says the groups' numbers: of a block of
-   AS_GROUPS_BLOCK rows, or of all where no rows were ever added. AS_OK | AS_E_ARGUMENT | AS_E_MEMORY. */
+   AS_GROUPS_BLOCK rows, or of all where no rows were ever added. AS_OK | AS_E_ARGUMENT: a key cannot be read, or a sum
+   lies beside its cell | AS_E_MEMORY. */
 int as_panes_put(as_panes *panes, int64_t number, int64_t tag, double bound, const as_operand *key,
                  int64_t rows, const uint64_t *cell, uint32_t *group);
 /* Gives groups new numbers if that makes finding them faster: for who puts cells again and again. AS_OK |
@@ -81,5 +90,9 @@ int as_panes_put_pairs(as_panes *panes, int64_t number, int64_t tag, uint32_t st
                        const uint64_t *value, int64_t rows);
 int as_panes_put_lists(as_panes *panes, int64_t number, int64_t tag, uint32_t step, const uint32_t *group,
                        int64_t rows, const int64_t *offsets, const uint64_t *value);
+/* Adds what as_panes_parts wrote to the sums of groups, numbered as as_panes_put said last. AS_OK | AS_E_ARGUMENT |
+   AS_E_MEMORY. */
+int as_panes_put_parts(as_panes *panes, int64_t number, int64_t tag, uint32_t step, const uint32_t *group,
+                       int64_t rows, const int64_t *offsets, const uint64_t *part);
 /* cffi: end */
 #endif

@@ -39,6 +39,8 @@ int as_sessions_quantile(as_sessions *sessions, uint32_t step, double q, const u
                          double *out);
 int as_sessions_distinct(as_sessions *sessions, uint32_t step, const uint32_t *which, int64_t count,
                          int64_t *out);
+/* As as_panes_sums. */
+void as_sessions_sums(const as_sessions *sessions, uint32_t step, const uint32_t *which, int64_t count, double *out);
 /* Forgets those that were read, and groups and texts that nobody has any more once they are many. AS_OK |
    AS_E_MEMORY. */
 int as_sessions_release(as_sessions *sessions);
@@ -58,6 +60,9 @@ void as_sessions_forget(as_sessions *sessions);
    Answers how many. */
 int64_t as_sessions_lists(const as_sessions *sessions, uint32_t step, const uint32_t *which, int64_t count,
                           int64_t *offsets, uint64_t *value);
+/* As as_panes_parts. */
+int64_t as_sessions_parts(const as_sessions *sessions, uint32_t step, const uint32_t *which, int64_t count,
+                          int64_t *offsets, uint64_t *part);
 /* Without times: how many rows each of so many groups, from 0, has had. `seen` NULL: only how many groups. */
 int64_t as_sessions_seen(const as_sessions *sessions, uint64_t *seen);
 int64_t as_sessions_text_count(const as_sessions *sessions, uint32_t value);
@@ -68,6 +73,8 @@ int as_sessions_put(as_sessions *sessions, const as_operand *key, int64_t rows, 
                     const int64_t *last, const uint64_t *cell, uint32_t *number);
 int as_sessions_put_lists(as_sessions *sessions, uint32_t step, const uint32_t *number, int64_t rows,
                           const int64_t *offsets, const uint64_t *value);
+int as_sessions_put_parts(as_sessions *sessions, uint32_t step, const uint32_t *number, int64_t rows,
+                          const int64_t *offsets, const uint64_t *part);
 int as_sessions_put_seen(as_sessions *sessions, const as_operand *key, int64_t rows, const uint64_t *seen);
 /* cffi: end */
 #endif

@@ -133,13 +133,6 @@ typedef struct view { /* rows whose value is not null */
     int64_t rows;
 } view;
 
-AS_INLINE void add_float(uint64_t *word, double value)
-{
-    const double sum = as_float(word[0]), next = sum + value, part = next - sum;
-    word[1] = as_bits(as_float(word[1]) + ((sum - (next - part)) + (value - part)));
-    word[0] = as_bits(next);
-}
-
 static void add_wide(uint64_t *cell, uint32_t word, uint32_t high, uint64_t value, bool is_signed)
 {
     const uint64_t before = cell[word];
@@ -285,17 +278,39 @@ static int add_values(const as_step *step, view rows)
     return status;
 }
 
+/* A word of a value column as a float. */
+AS_INLINE double float_of(uint64_t word, uint32_t how)
+{
+    return how == AS_HASH_FLOAT ? as_float(word) : how == AS_HASH_SIGNED ? (double)(int64_t)word : (double)word;
+}
+
+/* `counted`: counts the rows of the cells, too: 1.6 instead of 1.9 ns a row. */
+AS_INLINE int add_floats(const as_step *step, uint32_t how, bool counted, view rows)
+{
+    int status = AS_OK;
+    for (int64_t i = 0; i < rows.rows && status == AS_OK; i++) {
+        uint64_t *own = rows.cell[i] + step->word;
+        rows.cell[i][0] += counted;
+        const double value = float_of(rows.value[i], how);
+        if (!as_exact_fits(own, value))
+            status = as_exact_add_slowly(&(rows.single ? rows.single : rows.beside[i])->exacts, own, value);
+    }
+    return status;
+}
+
 static int add_step(const as_program *program, const as_step *step, bool wide, as_chunk *chunk, view rows)
 {
     const uint32_t how = program->how[step->value];
     switch (step->what) {
     case AS_INTEGERS: add_integers(program, step, wide, chunk->uniform, rows); return AS_OK;
     case AS_FLOATS:
-        for (int64_t i = 0; i < rows.rows; i++)
-            add_float(rows.cell[i] + step->word, how == AS_HASH_FLOAT    ? as_float(rows.value[i])
-                                                 : how == AS_HASH_SIGNED ? (double)(int64_t)rows.value[i]
-                                                                         : (double)rows.value[i]);
-        return AS_OK;
+        if (how != AS_HASH_FLOAT)
+            return how == AS_HASH_SIGNED ? add_floats(step, AS_HASH_SIGNED, false, rows)
+                                         : add_floats(step, AS_HASH_UNSIGNED, false, rows);
+        if (chunk->uniform && rows.rows)
+            return as_exact_add_all(&rows.single->exacts, rows.cell[0] + step->word, (const double *)rows.value,
+                                    rows.rows);
+        return add_floats(step, AS_HASH_FLOAT, false, rows);
     case AS_LEAST:
     case AS_GREATEST: add_extreme(step, how, chunk->uniform, rows); return AS_OK;
     case AS_FIRST:
@@ -333,12 +348,18 @@ int as_cells_add(const as_program *program, bool wide, const as_operand *order, 
                  as_texts *texts, int64_t row, int64_t rows, as_chunk *chunk)
 {
     const as_step *front = &program->step[0];
-    const bool fused = program->steps && front->what == AS_INTEGERS && !wide && !chunk->uniform &&
+    const view all = {chunk->cell, chunk->value, chunk->group, NULL, chunk->beside, chunk->single, rows};
+    const bool floats = front->what == AS_FLOATS && program->how[front->value] == AS_HASH_FLOAT;
+    const bool fused = program->steps && (floats || (front->what == AS_INTEGERS && !wide)) && !chunk->uniform &&
                        value[front->value].column.validity == NULL;
+    int status = AS_OK;
+    if (fused) /* the rows and a sum at once */
+        as_operand_words(&value[front->value], row, rows, chunk->value);
     if (chunk->uniform) {
         chunk->cell[0][0] += (uint64_t)rows;
-    } else if (fused) { /* the rows and a sum at once */
-        as_operand_words(&value[front->value], row, rows, chunk->value);
+    } else if (fused && floats) {
+        status = add_floats(front, AS_HASH_FLOAT, true, all);
+    } else if (fused) {
         for (int64_t i = 0; i < rows; i++) {
             uint64_t *cell = chunk->cell[i];
             cell[0]++;
@@ -350,10 +371,8 @@ int as_cells_add(const as_program *program, bool wide, const as_operand *order, 
     }
     for (uint32_t k = 0; k < program->columns; k++)
         as_operand_words(&order[k], row, rows, chunk->order[k]);
-    const view all = {chunk->cell, chunk->value, chunk->group, NULL, chunk->beside, chunk->single, rows};
     view now = all;
     uint32_t loaded = fused ? front->value : UINT32_MAX;
-    int status = AS_OK;
     for (uint32_t number = fused; number < program->steps && status == AS_OK; number++) {
         const as_step *step = &program->step[number];
         const as_operand *column = &value[step->value];

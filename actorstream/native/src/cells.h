@@ -4,24 +4,11 @@
 #include "../include/cells.h"
 #include "../include/groups.h"
 #include "bits.h"
+#include "exact.h"
 #include "lists.h"
 #include "operand.h"
 #include "pairs.h"
 #include "texts.h"
-
-AS_INLINE double as_float(uint64_t bits)
-{
-    double value;
-    memcpy(&value, &bits, sizeof value);
-    return value;
-}
-
-AS_INLINE uint64_t as_bits(double value)
-{
-    uint64_t bits;
-    memcpy(&bits, &value, sizeof bits);
-    return bits;
-}
 
 #define CHUNK AS_GROUPS_BLOCK /* rows at a time: what belongs to them stays in the first-level cache */
 
@@ -29,6 +16,7 @@ AS_INLINE uint64_t as_bits(double value)
 typedef struct as_beside {
     as_pairs *pairs; /* a set a DISTINCT step; NULL: they are lists */
     as_lists lists;
+    as_exacts exacts; /* of FLOATS steps */
 } as_beside;
 
 /* The rows of a chunk: which cell each belongs to. */
@@ -60,8 +48,10 @@ double as_cells_bound(const as_program *program, const as_operand *value, int64_
    AS_OK | AS_E_MEMORY | AS_E_USER. */
 int as_cells_add(const as_program *program, bool wide, const as_operand *order, const as_operand *value,
                  as_texts *texts, int64_t row, int64_t rows, as_chunk *chunk);
-/* Adds cells `from` to `to`; what is beside cells is left alone. AS_OK | AS_E_USER. */
-int as_cells_merge(const as_program *program, bool wide, uint64_t *to, const uint64_t *from, uint64_t cells);
+/* Adds cells `from` to `to`, with the places of their exact sums; all else beside cells is left alone. `other`: what is
+   beside `from`; NULL: nothing. AS_OK | AS_E_ARGUMENT: a sum has a place that is not there | AS_E_MEMORY | AS_E_USER. */
+int as_cells_merge(const as_program *program, bool wide, as_beside *beside, uint64_t *to, const as_beside *other,
+                   const uint64_t *from, uint64_t cells);
 /* Whether a step keeps a list beside its cells: two words of lists.h. */
 static inline bool step_lists(uint32_t what)
 {

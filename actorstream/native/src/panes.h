@@ -49,9 +49,11 @@ struct as_panes {
     as_pane **open;
     uint64_t opened, open_room;
     const uint64_t *source; /* its cells: of its only pane, or merged */
+    const as_beside *source_beside;
     uint64_t groups_open, at;
     uint64_t *merged;
     uint64_t merged_bytes;
+    as_beside merged_beside; /* exact sums only */
     uint8_t *chosen; /* groups to take, or NULL: all */
     const uint32_t *order;
     uint64_t *values;

@@ -15,6 +15,7 @@ void as_pane_free(as_panes *panes, as_pane *pane)
         as_pairs_clear(&pane->beside.pairs[set]);
     free(pane->beside.pairs);
     as_lists_clear(&pane->beside.lists);
+    as_exacts_clear(&pane->beside.exacts);
     free(pane);
 }
 
@@ -27,6 +28,7 @@ void as_panes_destroy(as_panes *panes)
     for (uint32_t value = 0; value < panes->program.values; value++)
         as_texts_clear(&panes->texts[value]);
     as_zeroed_free(panes->merged, panes->merged_bytes);
+    as_exacts_clear(&panes->merged_beside.exacts);
     as_groups_destroy(panes->groups);
     free(panes->chunk->spare);
     free(panes->chunk);
@@ -260,7 +262,7 @@ uint64_t as_panes_bytes(const as_panes *panes)
     for (uint64_t at = 0; at < panes->count; at++) {
         const as_pane *pane = panes->pane[at];
         bytes += sizeof *pane + (pane->room < count ? pane->room : count) * words * 8 +
-                 as_lists_bytes(&pane->beside.lists);
+                 as_lists_bytes(&pane->beside.lists) + as_exacts_bytes(&pane->beside.exacts);
         for (uint32_t set = 0; set < panes->program.sets; set++)
             bytes += as_pairs_bytes(&pane->beside.pairs[set]);
     }

@@ -72,12 +72,14 @@ static int merge_open(as_panes *panes)
         memset(panes->merged, 0, bytes);
     }
     int status = AS_OK;
+    as_exacts_clear(&panes->merged_beside.exacts);
     for (uint64_t at = 0; at < panes->opened && status == AS_OK; at++) {
         const as_pane *pane = panes->open[at];
-        status = as_cells_merge(&panes->program, panes->wide, panes->merged, pane->cells,
-                                pane->room < count ? pane->room : count);
+        status = as_cells_merge(&panes->program, panes->wide, &panes->merged_beside, panes->merged, &pane->beside,
+                                pane->cells, pane->room < count ? pane->room : count);
     }
     panes->source = panes->merged;
+    panes->source_beside = &panes->merged_beside;
     for (uint32_t number = 0; number < panes->program.steps && status == AS_OK; number++)
         if (panes->program.step[number].what == AS_DISTINCT)
             status = merge_pairs(panes, panes->program.step[number].number, panes->program.step[number].word);
@@ -129,6 +131,7 @@ int64_t as_panes_open(as_panes *panes, int64_t first, int64_t count, int64_t win
         status = merge_open(panes);
     } else if (status == AS_OK) {
         panes->source = panes->open[0]->cells;
+        panes->source_beside = &panes->open[0]->beside;
         if (panes->open[0]->room < panes->groups_open && panes->order == NULL)
             panes->groups_open = panes->open[0]->room;
     }

@@ -22,6 +22,7 @@ int64_t as_panes_select(as_panes *panes, int64_t at, int64_t *number, int64_t *t
     panes->open[0] = pane; /* alone, also where others of its number have smaller tags */
     panes->opened = 1;
     panes->source = pane->cells;
+    panes->source_beside = &pane->beside;
     return groups;
 }
 
@@ -98,7 +99,7 @@ int as_panes_put(as_panes *panes, int64_t number, int64_t tag, double bound, con
             status = as_pane_reserve(panes, pane);
         const uint64_t words = pane_words(panes);
         for (int64_t i = row; i < row + block && status == AS_OK; i++) {
-            status = as_cells_merge(&panes->program, panes->wide, pane->cells + group[i] * words,
+            status = as_cells_merge(&panes->program, panes->wide, &pane->beside, pane->cells + group[i] * words, NULL,
                                     cell + (uint64_t)i * given, 1);
             if (panes->marking)
                 pane->marked[group[i]] = pane->some_marked = true;

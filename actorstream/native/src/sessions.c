@@ -107,6 +107,8 @@ static void clear_cell(as_sessions *sessions, uint32_t number)
         const uint32_t what = sessions->program.step[step].what;
         if (step_lists(what))
             as_lists_free(&sessions->beside.lists, cell + sessions->program.step[step].word);
+        else if (what == AS_FLOATS)
+            as_exact_free(&sessions->beside.exacts, cell + sessions->program.step[step].word);
     }
     memset(cell, 0, words * 8);
 }
@@ -143,7 +145,8 @@ static int join(as_sessions *sessions, uint32_t to, uint32_t from)
         return status;
     const uint64_t words = session_words(sessions);
     uint64_t *kept = sessions->cells + to * words, *gone = sessions->cells + from * words;
-    const int merged = as_cells_merge(&sessions->program, sessions->wide, kept, gone, 1);
+    const int merged = as_cells_merge(&sessions->program, sessions->wide, &sessions->beside, kept, &sessions->beside,
+                                      gone, 1);
     if (merged != AS_OK)
         return merged;
     for (uint32_t step = 0; step < sessions->program.steps; step++) {

@@ -20,6 +20,7 @@ void as_sessions_destroy(as_sessions *sessions)
     as_zeroed_free(sessions->due, sessions->due_room * sizeof *sessions->due);
     as_zeroed_free(sessions->left, sessions->left_room * sizeof *sessions->left);
     as_lists_clear(&sessions->beside.lists);
+    as_exacts_clear(&sessions->beside.exacts);
     for (uint32_t value = 0; value < sessions->program.values; value++)
         as_texts_clear(&sessions->texts[value]);
     free(sessions->chunk->spare);
@@ -277,7 +278,7 @@ uint64_t as_sessions_bytes(const as_sessions *sessions)
     uint64_t bytes = as_groups_bytes(sessions->groups) + sessions->heads * 4 +
                      sessions->alarms * sizeof(as_alarm) +
                      sessions->open * (sizeof(as_session) + session_words(sessions) * 8) +
-                     as_lists_bytes(&sessions->beside.lists);
+                     as_lists_bytes(&sessions->beside.lists) + as_exacts_bytes(&sessions->beside.exacts);
     for (uint32_t value = 0; value < sessions->program.values; value++)
         bytes += as_texts_bytes(&sessions->texts[value]);
     return bytes;

@@ -89,6 +89,8 @@ int as_sessions_put(as_sessions *sessions, const as_operand *key, int64_t rows, 
                 const as_step *of = &sessions->program.step[step];
                 if (step_lists(of->what))
                     to[of->word] = to[of->word + 1] = 0;
+                else if (of->what == AS_FLOATS && as_exact_placed(to + of->word))
+                    status = AS_E_ARGUMENT;
             }
             number[row + i] = own;
         }

@@ -44,8 +44,8 @@ class Layout:
         for output in outputs:
             for step in self.steps_of(output):
                 wanted[step] = None
-        # those of a column together, so that it is read once; a sum of integers first, which is added with the rows
-        steps = sorted(wanted, key=lambda step: (step.value, step.what != cells.INTEGERS))
+        # those of a column together, so that it is read once; a sum first, which is added with the rows
+        steps = sorted(wanted, key=lambda step: (step.value, step.what not in (cells.INTEGERS, cells.FLOATS)))
         hows = [how_of(value.type) for value in self.values]
         placed = any(step.what in (cells.FIRST, cells.LAST) for step in steps)
         self.program = Program(hows, steps, orders=1 if timed and placed else 0)

@@ -19,6 +19,7 @@ from actorstream.operators.aggregation.definition import Definition, define
 from actorstream.operators.aggregation.inputs import key_operands
 from actorstream.operators.aggregation.keys import fixed_column, key_columns
 from actorstream.operators.aggregation.paned import Paned
+from actorstream.operators.aggregation.parts import put_parts, split
 from actorstream.operators.aggregation.repeats import Repeats
 from actorstream.operators.expressions import RowErrors
 from actorstream.operators.failed_rows import without_failed
@@ -189,10 +190,16 @@ class LocalPanes(Paned):
         groups = groups[:rows]
         own = own[:rows]
         self._repeats.sent(int(own[:, 0].sum()), rows)
-        columns = key_columns(panes.groups, self.definition.fields, groups)
-        starts = np.full(rows, self.windows.pane_start(number))
-        columns += self._cells(columns, starts, np.full(rows, tag), own)
-        yield Batch(self._schema, rows, list(columns))
+        apart, parts = split(panes, groups, own)
+        yield self._partial(number, tag, groups, own)
+        if len(apart):
+            yield self._partial(number, tag, apart, parts)
+
+    def _partial(self, number: int, tag: int, groups: np.ndarray, own: np.ndarray) -> Batch:
+        columns = key_columns(self.panes.groups, self.definition.fields, groups)
+        starts = np.full(len(own), self.windows.pane_start(number))
+        columns += self._cells(columns, starts, np.full(len(own), tag), own)
+        return Batch(self._schema, len(own), list(columns))
 
 
 class MergedPanes(Paned):
@@ -222,6 +229,8 @@ class MergedPanes(Paned):
             number = self.windows.pane(int(pane[start]))
             keys = batch.slice(start, end - start).select(self._key.names())
             self.panes.put(number, int(tag[start]), self._bound(own), key_operands(keys), own)
+            if not own[:, 0].all():
+                put_parts(self.panes, number, int(tag[start]), keys, own)
             start = end
         return None
 

@@ -32,7 +32,8 @@ class PaneReader:
     """What results read beside the cells of panes."""
 
     def __init__(self, panes: Panes) -> None:
-        self.texts, self.quantile, self.rows = panes.texts, panes.quantile, panes.rows
+        self.texts, self.quantile = panes.texts, panes.quantile
+        self.sums, self.rows = panes.sums, panes.rows
 
     def distinct(self, step: int, which: np.ndarray, words: np.ndarray) -> np.ndarray:
         return words.view(np.int64)

@@ -32,6 +32,7 @@ class Beside(Protocol):
 
     def texts(self, value: int, numbers: np.ndarray) -> tuple[np.ndarray, np.ndarray]: ...
     def quantile(self, step: int, q: float, which: np.ndarray) -> np.ndarray: ...
+    def sums(self, step: int, which: np.ndarray) -> np.ndarray: ...
     def distinct(self, step: int, which: np.ndarray, words: np.ndarray) -> np.ndarray: ...
     def rows(self, step: int, which: np.ndarray) -> tuple[np.ndarray, np.ndarray]: ...
 
@@ -122,7 +123,7 @@ class Results:
     def _sum(self, output: Output) -> Callable[[np.ndarray, np.ndarray, Failed], np.ndarray]:
         assert output.value is not None
         if how_of(output.value.type) == FLOAT:
-            return lambda own, which, failed: self._floats(output, own)
+            return lambda own, which, failed: self._floats(output, own, which)
 
         def read(own: np.ndarray, which: np.ndarray, failed: Failed) -> np.ndarray:
             low, high = self._integers(output, own)
@@ -146,7 +147,7 @@ class Results:
         def read(own: np.ndarray, which: np.ndarray, failed: Failed) -> np.ndarray:
             count = np.maximum(self._count(output, own), 1)
             if floats:
-                return self._floats(output, own) / count
+                return self._floats(output, own, which) / count
             low, high = self._integers(output, own)
             found: np.ndarray = low / count
             rounded = (high != low >> 63) | (np.abs(low.astype(np.float64)) > _EXACT)
@@ -156,10 +157,12 @@ class Results:
 
         return read
 
-    def _floats(self, output: Output, own: np.ndarray) -> np.ndarray:
-        step = self._step(output, cells.FLOATS)
-        total, lost = (self._word(step, own, part).view(np.float64) for part in (0, 1))
-        return np.where(np.isfinite(total), total + np.where(np.isfinite(lost), lost, 0.0), total)
+    def _floats(self, output: Output, own: np.ndarray, which: np.ndarray) -> np.ndarray:
+        number = self.layout.number(self._step(output, cells.FLOATS))
+        total, apart = cells.float_sums(own, self.layout.program.at[number])
+        if apart.any():
+            total[apart] = self._beside.sums(number, which[apart])
+        return total
 
     def _integers(self, output: Output, own: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         step = self._step(output, cells.INTEGERS)

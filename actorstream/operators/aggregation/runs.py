@@ -27,7 +27,8 @@ class RunReader:
     """What results read beside the cells of sessions."""
 
     def __init__(self, sessions: Sessions) -> None:
-        self.texts, self.quantile, self.rows = sessions.texts, sessions.quantile, sessions.lists
+        self.texts, self.quantile = sessions.texts, sessions.quantile
+        self.sums, self.rows = sessions.sums, sessions.lists
         self._sessions = sessions
 
     def distinct(self, step: int, which: np.ndarray, words: np.ndarray) -> np.ndarray:

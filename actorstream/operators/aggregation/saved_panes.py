@@ -15,6 +15,7 @@ from actorstream.native.kernels import BYTES
 from actorstream.native.operands import Operands
 from actorstream.operators.aggregation.inputs import key_operands
 from actorstream.operators.aggregation.keys import key_batch
+from actorstream.operators.aggregation.parts import take_apart
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -112,6 +113,9 @@ def _save_pane(
     order = np.argsort(is_marked, kind="stable")  # marked ones last
     groups, own = groups[order], own[order]
     beside = {}
+    for step, _, _ in take_apart(panes.program, own):
+        offsets, parts = panes.beside(step, groups)
+        beside[str(step)] = (offsets.tobytes(), parts.tobytes())
     for step, accumulator in enumerate(panes.program.steps):
         if accumulator.what == cells.DISTINCT:
             place = np.zeros(int(groups.max(initial=0)) + 1, np.uint32)

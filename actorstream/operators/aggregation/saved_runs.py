@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from actorstream.native import cells
+from actorstream.operators.aggregation.parts import take_apart
 from actorstream.operators.aggregation.saved_panes import restore_texts, restored_keys, save_keys, save_texts
 
 if TYPE_CHECKING:
@@ -22,6 +23,9 @@ def save_runs(sessions: Sessions, fields: tuple[Field, ...]) -> dict[str, Any]:
     which = np.arange(len(groups), dtype=np.uint32)
     own = sessions.cells(which)
     lists = {}
+    for step, _, _ in take_apart(sessions.program, own):
+        offsets, parts = sessions.lists(step, which)
+        lists[str(step)] = (offsets.tobytes(), parts.tobytes())
     for step, accumulator in enumerate(sessions.program.steps):
         if accumulator.what in _APART:
             offsets, values = sessions.lists(step, which)

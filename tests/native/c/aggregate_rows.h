@@ -103,7 +103,10 @@ static inline column random_column(uint32_t how, uint32_t width, bool nullable, 
         for (int64_t i = 0; i < values; i++) {
             static const double special[] = {-0.0, 0.0, INFINITY, -INFINITY, NAN};
             const uint64_t number = below(spread) * far;
-            const double real = below(8) ? ((double)below(spread) - 5) / 4 : special[below(5)];
+            const double near = ((double)below(spread) - 5) / 4;
+            const double real = below(far == 1 ? 8 : 200) == 0 ? special[below(5)]
+                                : far == 1                     ? near
+                                                               : ldexp(near, 60 * ((int)below(34) - 17));
             const float narrow = (float)real;
             const void *from = how != AS_HASH_FLOAT ? (const void *)&number : width == 4 ? (const void *)&narrow : &real;
             memcpy(data + 1 + (size_t)i * width, from, width);

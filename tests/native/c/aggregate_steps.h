@@ -5,6 +5,7 @@
 #include "aggregate_user.h"
 #include "cells.h"
 #include "groups.h"
+#include "total.h"
 
 enum { VALUES = 5, KEYS = 2, KINDS = 21 };
 static const uint32_t HOW[VALUES] = {AS_HASH_SIGNED, AS_HASH_SIGNED, AS_HASH_UNSIGNED, AS_HASH_FLOAT, AS_HASH_BYTES};
@@ -29,6 +30,7 @@ typedef struct cell_reader { /* how what lies beside a cell is read */
     uint32_t which;
     int64_t (*distinct)(void *from, uint32_t step, uint32_t which, const uint64_t *cell);
     double (*quantile)(void *from, uint32_t step, double q, uint32_t which);
+    double (*sum)(void *from, uint32_t step, uint32_t which); /* NULL: cells hold all sums */
     int64_t (*text)(void *from, uint32_t value, uint64_t number, int64_t *offsets, uint8_t *data);
     int64_t (*words)(void *from, uint32_t step, uint32_t which, int64_t *offsets, uint64_t *word);
 } cell_reader;
@@ -60,7 +62,6 @@ static inline as_program random_program(uint32_t orders)
 
 static inline column random_values(uint32_t value, int64_t rows, bool large)
 {
-    /* sums of so many floats are exact */
     return random_column(HOW[value], WIDTH[value], true, rows, large ? 1 << 20 : 40,
                          large ? UINT64_C(0x9e3779b97f4a7c15) : 1);
 }
@@ -134,14 +135,45 @@ static inline void check_integers(const as_program *program, const as_step *step
     CHECK(cell[program->words + step->number] == (uint64_t)(sum >> 64));
 }
 
-static inline void check_floats(const uint64_t *word, const value *values, int64_t count)
+/* Whether the second word of a FLOATS step says that the sum lies beside the cell. */
+static inline bool lies_beside(const uint64_t *word)
 {
-    double sum = 0, total, lost;
-    for (int64_t i = 0; i < count; i++)
-        sum += values[i].real;
-    memcpy(&total, word, 8);
-    memcpy(&lost, word + 1, 8);
-    CHECK(isfinite(sum) ? total + lost == sum : isnan(sum) ? isnan(total) : total == sum);
+    double second;
+    memcpy(&second, word + 1, 8);
+    return isnan(second);
+}
+
+/* The sum is that of the same values in another order. */
+static inline void check_floats(uint32_t number, const uint64_t *word, const cell_reader *reader, const value *values,
+                                int64_t count)
+{
+    double parts[2], sum;
+    memcpy(parts, word, 16);
+    as_total *total = as_total_create();
+    for (int64_t i = count; i-- > 0;)
+        CHECK(as_total_add(total, &values[i].real, 1) == AS_OK);
+    const double wanted = as_total_value(total);
+    as_total_destroy(total);
+    CHECK(reader->sum != NULL || !lies_beside(word));
+    sum = reader->sum ? reader->sum(reader->from, number, reader->which) : parts[0] + parts[1];
+    CHECK(memcmp(&sum, &wanted, 8) == 0);
+    CHECK(lies_beside(word) || memcmp(&sum, (double[1]){parts[0] + parts[1]}, 8) == 0);
+}
+
+/* Makes the sums zero that lie beside cells; answers whether some did. */
+static inline bool take_apart(const as_program *program, uint64_t *cell, uint32_t words, int64_t count)
+{
+    bool found = false;
+    for (uint32_t number = 0; number < program->steps; number++) {
+        for (int64_t i = 0; i < count && program->step[number].what == AS_FLOATS; i++) {
+            uint64_t *own = cell + (size_t)i * words + program->step[number].word;
+            if (!lies_beside(own))
+                continue;
+            own[0] = own[1] = 0;
+            found = true;
+        }
+    }
+    return found;
 }
 
 static inline void check_extreme(const as_step *step, uint64_t word, const value *sorted, int64_t count)
@@ -255,7 +287,7 @@ static inline void check_cell(const as_program *program, const uint64_t *cell, c
         switch (step->what) {
         case AS_COUNT: CHECK(cell[step->word] == (uint64_t)own); break;
         case AS_INTEGERS: check_integers(program, step, cell, values, own); break;
-        case AS_FLOATS: check_floats(cell + step->word, values, own); break;
+        case AS_FLOATS: check_floats(number, cell + step->word, reader, values, own); break;
         case AS_LEAST:
         case AS_GREATEST: check_extreme(step, cell[step->word], sorted, own); break;
         case AS_FIRST:

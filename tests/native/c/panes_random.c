@@ -28,6 +28,13 @@ static double quantile_of(void *from, uint32_t step, double q, uint32_t which)
     return found;
 }
 
+static double sum_of(void *from, uint32_t step, uint32_t which)
+{
+    double found;
+    as_panes_sums(from, step, &which, 1, &found);
+    return found;
+}
+
 static int64_t text_of(void *from, uint32_t value, uint64_t number, int64_t *offsets, uint8_t *data)
 {
     return as_panes_texts(from, value, &number, 1, offsets, data);
@@ -80,7 +87,7 @@ static void check_window(as_panes *panes, int64_t first, int64_t count, int64_t 
             for (int64_t row = 0; row < row_count; row++)
                 if (rows[row].key == key && inside(&rows[row], first, count, window))
                     mine[found++] = &rows[row];
-            const cell_reader reader = {panes, group[i], distinct_of, quantile_of, text_of, words_of};
+            const cell_reader reader = {panes, group[i], distinct_of, quantile_of, sum_of, text_of, words_of};
             check_cell(&program, cell + (size_t)i * words, &reader, mine, found);
         }
     }
@@ -188,8 +195,25 @@ static void copy_beside(as_panes *from, as_panes *to, int64_t number, int64_t ta
             CHECK(as_panes_put_lists(to, number, tag, step, now, count, offsets, value) == AS_OK);
             free(offsets);
             free(value);
+        } else if (program.step[step].what == AS_FLOATS) {
+            int64_t *offsets = malloc((size_t)(count + 1) * 8);
+            const int64_t words = as_panes_parts(from, step, old, count, offsets, NULL);
+            uint64_t *part = malloc((size_t)words * 8 + 1);
+            CHECK(as_panes_parts(from, step, old, count, offsets, part) == words);
+            CHECK(as_panes_put_parts(to, number, tag, step, now, count, offsets, part) == AS_OK);
+            free(offsets);
+            free(part);
         }
     }
+}
+
+/* Cells whose sums lie beside them are refused where those are not there. */
+static void refuse(int64_t number, int64_t tag, const as_operand *operands, int64_t count, const uint64_t *cell,
+                   uint32_t *now)
+{
+    as_panes *other = fresh();
+    CHECK(as_panes_put(other, number, tag, 0, operands, count, cell, now) == AS_E_ARGUMENT);
+    as_panes_destroy(other);
 }
 
 static as_panes *copied(as_panes *from)
@@ -211,6 +235,11 @@ static as_panes *copied(as_panes *from)
             own[key] = key_column(as_panes_groups(from), how[key], nullable[key], key, group, count);
             operands[key] = own[key].operand;
         }
+        uint64_t *whole = malloc((size_t)most * words * 8 + 1);
+        memcpy(whole, cell, (size_t)count * words * 8);
+        if (take_apart(&program, cell, words, count))
+            refuse(number, tag, operands, count, whole, now);
+        free(whole);
         CHECK(as_panes_put(to, number, tag, bound, operands, count, cell, now) == AS_OK);
         copy_beside(from, to, number, tag, group, now, count);
         for (uint32_t key = 0; key < keys; key++)

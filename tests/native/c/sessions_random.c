@@ -39,6 +39,13 @@ static double quantile_of(void *from, uint32_t step, double q, uint32_t which)
     return found;
 }
 
+static double sum_of(void *from, uint32_t step, uint32_t which)
+{
+    double found;
+    as_sessions_sums(from, step, &which, 1, &found);
+    return found;
+}
+
 static int64_t text_of(void *from, uint32_t value, uint64_t number, int64_t *offsets, uint8_t *data)
 {
     return as_sessions_texts(from, value, &number, 1, offsets, data);
@@ -182,7 +189,7 @@ static void agree(as_sessions *sessions, int64_t bound)
                                         full[own].last == last[at] && (uint64_t)full[own].count == cell[0]))
             own++;
         CHECK(own < sessions_full);
-        const cell_reader reader = {sessions, at, distinct_of, quantile_of, text_of, words_of};
+        const cell_reader reader = {sessions, at, distinct_of, quantile_of, sum_of, text_of, words_of};
         bool only = true;
         for (int64_t other = own + 1; other < sessions_full && only; other++)
             only = full[other].key != key || full[other].start != start[at] || full[other].last != last[at];
@@ -270,16 +277,25 @@ static as_sessions *copied(as_sessions *from)
     column own[KEYS];
     as_operand operands[KEYS];
     keys_of(from, group, count, own, operands);
+    uint64_t *whole = malloc((size_t)count * words * 8 + 1);
+    memcpy(whole, cell, (size_t)count * words * 8);
+    if (take_apart(&program, cell, words, count)) {
+        as_sessions *other = fresh();
+        CHECK(as_sessions_put(other, operands, count, start, last, whole, now) == AS_E_ARGUMENT);
+        as_sessions_destroy(other);
+    }
+    free(whole);
     CHECK(as_sessions_put(to, operands, count, start, last, cell, now) == AS_OK);
     for (uint32_t step = 0; step < program.steps; step++) {
         const uint32_t what = program.step[step].what;
-        if (what != AS_DISTINCT && what != AS_VALUES && what != AS_ROWS)
+        if (what != AS_DISTINCT && what != AS_VALUES && what != AS_ROWS && what != AS_FLOATS)
             continue;
         int64_t *offsets = malloc((size_t)(count + 1) * 8);
-        const int64_t values = as_sessions_lists(from, step, which, count, offsets, NULL);
+        const bool sums = what == AS_FLOATS;
+        const int64_t values = (sums ? as_sessions_parts : as_sessions_lists)(from, step, which, count, offsets, NULL);
         uint64_t *value = malloc((size_t)values * 8 + 1);
-        CHECK(as_sessions_lists(from, step, which, count, offsets, value) == values);
-        CHECK(as_sessions_put_lists(to, step, now, count, offsets, value) == AS_OK);
+        CHECK((sums ? as_sessions_parts : as_sessions_lists)(from, step, which, count, offsets, value) == values);
+        CHECK((sums ? as_sessions_put_parts : as_sessions_put_lists)(to, step, now, count, offsets, value) == AS_OK);
         free(offsets);
         free(value);
     }

@@ -12,6 +12,7 @@ from tests.unit.operators.test_aggregate_updates import Fed
 ALL = {
     "n": "count()",
     "sum": "sum(number)",
+    "apart": "sum(number * if(number % 3 == 0, 1e34, if(number % 3 == 1, 1.0, 1e-30)))",
     "least": "min(number)",
     "first": "first(text)",
     "last": "last(number)",

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import random
 from typing import Any
 
 import numpy as np
@@ -150,6 +152,33 @@ def test_late_rows_are_found_by_the_first_step():
     first = started(LocalAggregate(**KEYS), ROW)
     first.on_batch(batch([3, 4]).with_system(_watermark=[40, 9]))
     assert first.context.late == 1
+
+
+@pytest.mark.parametrize("passing", [0, 1, 2])
+def test_float_sums_are_exact_however_many_first_steps_pass_rows_on(passing):
+    keys = {**KEYS, "window": {"type": "tumbling", "size": 100}, "aggregates": {"sum": "sum(price)"}}
+    firsts = [started(LocalAggregate(**keys), ROW) for _ in range(2)]
+    stage = Aggregate.local_stage(keys, ROW)
+    assert stage is not None
+    cls, merging = Aggregate.second_stage(keys, ROW)
+    second = started(cls(**merging), stage[2])
+    dice = random.Random(passing)
+    given: dict[int, list[float]] = {0: [], 1: [], 2: []}
+    for turn in range(60):
+        prices = [math.ldexp(dice.random() - 0.5, dice.randrange(-900, 900, 300)) for _ in range(3)]
+        columns = {"ts": [turn] * 3, "key": [0, 1, 2], "price": prices, "number": [0] * 3, "text": ["x"] * 3}
+        first = firsts[turn % 2]
+        first.repeats.on = turn % 2 >= passing
+        for partial in listed(first.on_batch(Batch.of_columns(ROW, columns))):
+            second.on_batch(partial)
+        for key, price in enumerate(prices):
+            given[key].append(price)
+        for partial in [] if turn % 20 else [each for first in firsts for each in listed(first.cells.end())]:
+            second.on_batch(partial)
+    for partial in [each for first in firsts for each in listed(first.on_end())]:
+        second.on_batch(partial)
+    assert [first.passed_rows > 0 for first in firsts] == [passing > 0, passing > 1]
+    assert rows(listed(second.on_end())) == [(0, 100, key, math.fsum(own)) for key, own in given.items()]
 
 
 def test_sums_beyond_64_bits_of_cells_are_merged_exactly():
