@@ -243,6 +243,7 @@ class SourceUnit(Unit):
             self.worker.mark(self)
 
     def _end_of_input(self) -> Status:
+        self._send_dead()  # of rows behind the last that parsed
         if self.promises:
             if self.worker.job.idles and self.one_partition and self.watermarks is not None:
                 self.head.advance(
