@@ -30,6 +30,12 @@ def test_a_group_does_so_without_vector_instructions(tmp_path: Path) -> None:
     run(tmp_path, "groups_random", sources(*GROUPS), 500, "-DAS_PORTABLE")
 
 
+def test_lists_of_values_hold_what_plain_arrays_do_as_they_grow_join_and_lose_their_doubles(
+    core: list[Path], tmp_path: Path
+) -> None:
+    run(tmp_path, "lists_random", core, 25)
+
+
 def test_windows_of_panes_say_what_their_rows_do_also_from_panes_that_were_put_back(
     core: list[Path], tmp_path: Path
 ) -> None:
