@@ -75,6 +75,7 @@ class _Builder:
         self.numberings: dict[tuple[Unit, str], Numbering] = {}
         self.programs: dict[str, ProgramBuilder] = {}
         self.gates: dict[int, GateInput] = {}  # by the replica that reads it
+        self.outgoing: dict[tuple[int, int], list[Link]] = defaultdict(list)  # by producer and edge
 
     def build(self) -> list[Unit]:
         job = self.job
@@ -85,7 +86,8 @@ class _Builder:
         incoming: dict[int, list[Link]] = defaultdict(list)
         for link in job.links:
             incoming[link.consumer].append(link)
-        ends = (self.senders, self.receivers, self._decoder_of)
+            self.outgoing[link.producer, link.edge.index].append(link)
+        ends = (self.senders, self.receivers, self._decoder)
         self.gates = open_gates(self.worker, self.replicas.values(), incoming, *ends)
         for actor in job.programs:
             self._program(actor, incoming)
@@ -112,7 +114,7 @@ class _Builder:
         replicas: list[Any] = [each for each in self.replicas.values() if each.name == actor]
         builder = self.programs[actor] = ProgramBuilder(self.worker, actor, self.senders, self.receivers)
         if replicas:
-            unit = builder.unit(replicas, incoming, lambda link: self._decoder(link, None))
+            unit = builder.unit(replicas, incoming, partial(self._decoder, single=False))
             self.units.update(dict.fromkeys((each.id for each in replicas), unit))
 
     def _head_unit(self, replica: int) -> Unit:
@@ -182,7 +184,7 @@ class _Builder:
         links = [link for link in links if not link.edge.static]
         limit = job.pooled.get(node.name, 0)
         kinds = (PooledTimestampUnit, PooledGateUnit) if limit else (TimestampUnit, GateUnit)
-        ways = (self.gates.get(head.id), self.receivers, self._decoder_of, self._in_lane)
+        ways = (self.gates.get(head.id), self.receivers, self._decoder, self._in_lane)
         timed = timed_unit(self.worker, head, links, *ways, kinds)
         if timed is not None:
             timed.follow_frontier = True
@@ -218,7 +220,7 @@ class _Builder:
             return None
         lanes: list[InLane] = []
         for index, link in enumerate(links):
-            decode = self._decoder(link, self._row_format(link))
+            decode = self._decoder(link)
             ends = (index, link.edge.name, self.receivers[link.channel.id], decode)
             if link.edge.index in plan.edges:
                 columns = plan.producers[link.edge.producer].columns
@@ -234,12 +236,12 @@ class _Builder:
         channel = self.receivers[link.channel.id]
         rows = self._row_format(link)
         if link.channel.frontiers > IDLE_WORD:
-            return IdleInLane(index, link.edge.name, channel, self._decoder(link, rows))
+            return IdleInLane(index, link.edge.name, channel, self._decoder(link))
         return InLane(
             index,
             link.edge.name,
             channel,
-            self._decoder(link, rows),
+            self._decoder(link),
             single_taker(channel, rows),
             None if rows is None else channel.watch_events(rows),
         )
@@ -287,11 +289,9 @@ class _Builder:
         units = round(slack.total_seconds() * UNITS_PER_SECOND[schema.time_unit]) if slack is not None else 0
         return PartitionWatermarks(units, ordered=getattr(source, "ordered", False))
 
-    def _decoder_of(self, link: Link) -> Callable[[Frame], Batch]:
-        return self._decoder(link, self._row_format(link))
-
-    def _decoder(self, link: Link, rows: RowFormat | None) -> Callable[[Frame], Batch]:
+    def _decoder(self, link: Link, single: bool = True) -> Callable[[Frame], Batch]:
         wire = self.job.wires[link.edge.index]
+        rows = self._row_format(link) if single else None
         if rows is not None:
             return single_decoder(wire.plain, rows)
         if link.remote:
@@ -310,8 +310,7 @@ class _Builder:
             if direct:
                 replica.edges[edge.output].append(self._direct(self.replicas[direct[0]], edge, unit))
                 continue
-            links = [link for link in job.links if link.edge is edge and link.producer == planned.id]
-            links = feeds(links, self.gates)
+            links = feeds(self.outgoing[planned.id, edge.index], self.gates)
             lanes = [self._lane(link, replica, unit) for link in links]
             self.worker.by_bit.update((link.channel.send_bit, unit) for link in links)
             replica.arena = replica.arena or next(

@@ -318,6 +318,9 @@ class Worker:
             control.send(Finished(self.process))
 
     async def _start(self) -> None:
+        if self.control is not None:
+            gc.collect()
+            gc.disable()  # it would look at all that is built again and again
         if self.transport is not None:
             await self.transport.start()
         self.units = build_units(self)
@@ -331,8 +334,8 @@ class Worker:
             for replica in unit.members:
                 await replica.start()
         if self.control is not None:
-            gc.collect()
             gc.freeze()  # what was built stays; only what flows is looked at
+            gc.enable()
             self.control.send(Started(self.process))
         if not self.units:
             self._ended.set()

@@ -46,6 +46,12 @@ def test_keys_that_were_chosen_to_share_a_place_in_a_table_lie_apart(tmp_path: P
     run(tmp_path, "flood", sources(*GROUPS, "pairs", "lookup_build"), 5000)
 
 
+def test_lists_of_values_hold_what_plain_arrays_do_as_they_grow_join_and_lose_their_doubles(
+    core: list[Path], tmp_path: Path
+) -> None:
+    run(tmp_path, "lists_random", core, 25)
+
+
 def test_windows_of_panes_say_what_their_rows_do_also_from_panes_that_were_put_back(
     core: list[Path], tmp_path: Path
 ) -> None:
