@@ -73,6 +73,10 @@ class CheckpointStore:
             )
         return msgspec.msgpack.decode(memoryview(data)[start:], type=Checkpoint)
 
+    def last(self) -> int | None:
+        """The number of the latest checkpoint; None: there is none."""
+        return max(self._numbers(), default=None)
+
     def _numbers(self) -> list[int]:
         return sorted(int(matched[1]) for name in self._folder.names() if (matched := _NAME.match(name)))
 

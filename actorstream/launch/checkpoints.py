@@ -32,6 +32,7 @@ class Checkpoints:
         self.made = 0
         self._next: float | None = None
         self._under_way = False
+        self._last: int | None = None
         self._programs = {
             name: KeptProgram(program.planned, program.says()) for name, program in job.programs.items()
         }
@@ -41,11 +42,23 @@ class Checkpoints:
         """The barrier to start at `now` (seconds), if it is time; the first time counts from the first call."""
         if self._next is None:
             self._next = now + self.every
-        if self._under_way or now < self._next:
+        return self.start() if now >= self._next else None
+
+    def start(self) -> int | None:
+        """The barrier to start now, unless one is under way."""
+        if self._under_way:
             return None
         self._under_way = True
         self.number += 1
         return self.number
+
+    def stop(self) -> None:
+        """Sources are told to end early: the run is not to go on from behind that, should it fail before its end."""
+        self._last = self.number
+
+    def is_void(self, barrier: int) -> bool:
+        """Whether `barrier` was started behind the early end of sources, by a program."""
+        return self._last is not None and barrier > self._last
 
     def grant(self) -> int | None:
         """The barrier that a program may start when it wants a checkpoint; None: not now, or none would."""

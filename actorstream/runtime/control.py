@@ -100,6 +100,10 @@ class Drain(Message):
     """Launcher: sources end now; the rest runs to the orderly end."""
 
 
+class Suspend(Message):
+    """Launcher: the run stops where its last checkpoint is, to be resumed: sinks neither commit nor abort."""
+
+
 class Commit(Message):
     """Launcher: every worker has prepared `barrier`."""
 
@@ -123,6 +127,7 @@ AnyMessage = (
     | Prepare
     | Grant
     | Drain
+    | Suspend
     | Commit
     | Abort
 )
@@ -236,6 +241,7 @@ class Controlled(Protocol):
     def barrier(self, barrier: int) -> None: ...
     def prepare(self) -> None: ...
     def commit(self, barrier: int) -> None: ...
+    def suspend(self) -> None: ...
     def abort(self, why: str) -> None: ...
 
 
@@ -252,5 +258,7 @@ def obey(worker: Controlled, message: Any) -> None:
             worker.prepare()
         case Commit(barrier):
             worker.commit(barrier)
+        case Suspend():
+            worker.suspend()
         case Abort():
             worker.abort("stopped by the launcher")

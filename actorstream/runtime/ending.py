@@ -29,6 +29,7 @@ class Ending:
         self.process, self.control, self.sinks, self.keeps = process, control, sinks, keeps
         self._preparing = asyncio.Event()
         self._committed = asyncio.Event()
+        self._suspended = False
 
     @property
     def prepares(self) -> bool:
@@ -48,19 +49,25 @@ class Ending:
         """All workers have prepared the end, or the run is given up."""
         self._committed.set()
 
+    def suspend(self) -> None:
+        """The run stops where its last checkpoint is: nothing is prepared or committed any more."""
+        self._suspended = True
+        self.prepare()
+        self.decide()
+
     async def run(self, replicas: list[Replica], failed: Callable[[], bool]) -> None:
         """The units of this worker have ended: its sinks prepare and, unless the run has `failed` meanwhile, commit."""
-        if self.keeps and self.control is not None:
+        if self.keeps and self.control is not None and not self._suspended:
             self.control.send(Ended(self.process))
             await self._preparing.wait()
-            if failed():
-                return
+        if failed() or self._suspended:
+            return
         self._preparing.set()
         tokens = self.sinks.prepare_end(replicas, kept=self.keeps)
         if self.control is not None:
             self.control.send(Prepared(self.process, tokens))
             await self._committed.wait()
-            if failed():
+            if failed() or self._suspended:
                 return
         self.sinks.commit(END)
         for replica in replicas:

@@ -64,8 +64,7 @@ class Worker:
         self.watched: OperatorUnit | ProgramUnit | None = None
         """The unit that took an event or a message by itself last: a worker that waits takes its next one at once."""
         self._taken: OperatorUnit | ProgramUnit | None = None  # that unit, if it has: its turn is over
-        self._turning = False
-        self._scheduled = False
+        self._turning = self._scheduled = False
         self._parked, self._parked_at = False, 0
         self.messages: Messages | None = None
         self._publishing = False
@@ -398,6 +397,12 @@ class Worker:
                 self._sinks.commit(barrier)
             except Exception as error:
                 self.fail(error)
+
+    def suspend(self) -> None:
+        """Stops where the last checkpoint is; sinks leave what they have prepared to the run that goes on from there."""
+        self._open = False
+        self._ended.set()
+        self._ending.suspend()
 
     def abort(self, why: str) -> None:
         """Stops without a commit, unless it was decided already."""
