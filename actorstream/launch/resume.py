@@ -10,7 +10,7 @@ import msgspec
 from actorstream.checkpoint.checkpoint import Checkpoint, check_fits
 from actorstream.checkpoint.store import CheckpointStore
 from actorstream.dgs.kept import changes
-from actorstream.errors import ActorstreamError, ConfigurationError, Problem
+from actorstream.errors import ActorstreamError, ConfigurationError, Problem, RunError
 from actorstream.launch.interrupted import Interrupted, Suspended
 from actorstream.runtime.timestamp.gates import gates
 
@@ -48,6 +48,20 @@ def restore_job(job: Job) -> None:
             raise ConfigurationError(changed)
     job.restored = checkpoint
     job.gates = gates(job)
+
+
+def check_latest(job: Job) -> None:
+    """Raises RunError if the checkpoint that `job` goes on from is the last one no more. To be called under the lock of the
+    store."""
+    spec = job.deploy.checkpoint
+    if spec is None or job.restored is None:
+        return
+    last = CheckpointStore(spec.path).last()
+    if last != job.restored.number:
+        raise RunError(
+            f"this run was to go on from checkpoint {job.restored.number} in {spec.path!r}, but another run has made "
+            f"{last} since; launch again with --resume"
+        )
 
 
 def commit_ended(job: Job, checkpoint: Checkpoint) -> None:

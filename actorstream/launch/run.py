@@ -13,7 +13,9 @@ from typing import TYPE_CHECKING, Any
 
 from actorstream.launch.interrupted import Interrupted, Suspended
 from actorstream.launch.launcher import Launcher
+from actorstream.launch.locks import locked
 from actorstream.launch.process import new_event_loop, run_worker
+from actorstream.launch.resume import check_latest
 from actorstream.runtime.compile import Job, compile_job
 from actorstream.runtime.report import Sampler, build_report
 
@@ -58,7 +60,9 @@ def run_job(
         launcher.on_tick = on_start(launcher, sampler)
     interrupted = suspended = None
     try:
-        launcher.run()
+        with locked(job):
+            check_latest(job)
+            launcher.run()
     except Interrupted as error:
         if not error.drained:
             raise
@@ -81,7 +85,8 @@ async def run_embedded(job: Job, *, started: float | None = None) -> RunResult:
     sampler = Sampler(job, started)
     sampler.sample()
     before = os.times()
-    worker = await run_worker(job, 0, job.make_fabric(), None)
+    with locked(job):
+        worker = await run_worker(job, 0, job.make_fabric(), None)
     sampler.sample()
     after = os.times()
     cpu_s = (after.user - before.user) + (after.system - before.system)
