@@ -273,14 +273,14 @@ class Launcher:
                 self._check_over()
             case Collected(_, actor, data):
                 self.collected.setdefault(actor, []).append(data)
-            case Snapshot(_, replica, barrier, _, _):
+            case Snapshot(_, replica, barrier):
                 taken = self.snapshots.setdefault(barrier, {})
                 taken[replica] = message
                 if len(taken) == len(self.job.plan.replicas) and self._goes_on():
                     self._commit(barrier, taken)
 
     def _goes_on(self) -> bool:
-        return self._failure is None and self._suspended is None
+        return self._failure is None and self._suspended is None and not self._committing
 
     def _checkpoint(self, now: float) -> None:
         """Starts a barrier when a checkpoint is due."""
