@@ -57,7 +57,7 @@ def build(module: str, source: str, target: Path, drives: list[Path]) -> None:
         source,
         sources=[str(path) for path in drives],
         include_dirs=[str(SOURCES), str(CORE / "include"), str(CORE / "src")] if drives else [],
-        extra_compile_args=["-O3", *own, "-std=gnu11"],
+        extra_compile_args=["-O3", *own, "-ffp-contract=off", "-std=gnu11"],
     )
     with tempfile.TemporaryDirectory(dir=target.parent) as folder:
         made = Path(ffi.compile(tmpdir=folder))
