@@ -37,12 +37,21 @@ STRUCTURES = (
         "consumer",
         "doorbell",
         "hold",
+        "line",
         "memory",
         "merge",
         "mpmc",
-        "pool",
     ),
-    *("process", "producer", "reorder", "reorder_flag", "reorder_lock", "scalegate", "scalegate_readers"),
+    *(
+        "pool",
+        "process",
+        "producer",
+        "reorder",
+        "reorder_flag",
+        "reorder_lock",
+        "scalegate",
+        "scalegate_readers",
+    ),
     *("worklist", "worklist_hybrid", "worklist_partitioned", "worklist_shared", "worklist_stateless"),
 )
 """Parts of the core that several threads or processes use at once."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import subprocess
 import sys
 import tarfile
@@ -44,3 +45,13 @@ def test_the_source_distribution_contains_headers_and_sources(tmp_path: Path) ->
     ]
     assert {str(path.relative_to(ROOT)) for path in needed} <= names
     assert "pyproject.toml" in names and "setup.py" not in names
+
+
+def test_the_module_for_python_objects_can_be_made_anew() -> None:
+    from actorstream.native import _objects
+
+    assert _objects.__spec__ is not None
+    again = importlib.util.module_from_spec(_objects.__spec__)
+    _objects.__spec__.loader.exec_module(again)
+    assert again.Cursor is not _objects.Cursor
+    assert list(again.Cursor(dict, ([],), 0, 0)) == []

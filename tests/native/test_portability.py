@@ -26,14 +26,12 @@ from tests.native.built import (
 
 CLANG = Way("clang", ("-O2",), "clang")
 AARCH64 = Way("aarch64", ("-O2", "-static"), "aarch64-linux-gnu-gcc", "qemu-aarch64")
+CHANNEL = ("one-slot-parked", "index-wrap-around", "returners", "forwarded", "mapped")
 LOADS = [
-    *(
-        ("channel", mode)
-        for mode in ("one-slot-parked", "index-wrap-around", "returners", "forwarded", "mapped")
-    ),
-    *(("arena", "mixed"), ("baton", "asleep-two"), ("doorbell", "shared-bit"), ("mpmc", "wrap-around")),
-    *(("pool", "asleep"), ("reorder", "non-blocking-wrap-around-4"), ("runs", "wrap-around")),
-    *(("scalegate", "two-readers"), ("worklist", "hybrid-4")),
+    *(("channel", mode) for mode in CHANNEL),
+    *(("arena", "mixed"), ("baton", "asleep-two"), ("doorbell", "shared-bit"), ("line", "told")),
+    *(("mpmc", "wrap-around"), ("pool", "asleep"), ("reorder", "non-blocking-wrap-around-4")),
+    *(("runs", "wrap-around"), ("scalegate", "two-readers"), ("worklist", "hybrid-4")),
 ]
 RANDOM = [
     ("expression_random", sources("expression"), 60),
@@ -119,3 +117,12 @@ def test_clang_builds_modules_that_the_engine_runs_on(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stdout + done.stderr
     built = {name: next(tmp_path.glob(f"actorstream/native/{name}.*.so")) for name in ("_core", "_objects")}
     run_tests_on(built, ["native/test_channel.py", "native/test_kernels.py", "unit/native/test_emitter.py"])
+
+
+@pytest.mark.parametrize("width", ["INT", "LLONG"])
+def test_a_machine_whose_atomics_take_locks_is_refused_when_the_core_is_compiled(width: str) -> None:
+    macro = f"__GCC_ATOMIC_{width}_LOCK_FREE"
+    flags = ["-fsyntax-only", f"-U{macro}", f"-D{macro}=1"]
+    for source in sources("arena", "channel", "doorbell", "line"):
+        done = subprocess.run([tool("gcc"), *flags, str(source)], capture_output=True, text=True)
+        assert done.returncode != 0 and "needs lock-free atomics" in done.stderr

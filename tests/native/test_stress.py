@@ -10,6 +10,7 @@ MODES = {
     "arena": ["mixed", "scarce", "generation-wrap-around"],
     "baton": ["two", "four", "asleep-two", "asleep-eight", "outsider"],
     "runs": ["plain", "one-slot", "tight-budget", "loans-short", "wrap-around"],
+    "line": ["told"],
     "mpmc": ["one-to-one", "two-slots", "many", "wrap-around"],
     "pool": ["one", "two-slots", "asleep", "asleep-many", "recalled", "lock-based"],
     "scalegate": [
