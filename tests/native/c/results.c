@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "elementary.h"
 #include "expression.h"
 #include "generate.h"
 
@@ -51,6 +52,14 @@ static void generators(const as_numbering *n)
     tell("bits", 0, words, ROWS);
     CHECK(as_draw_integers(n, 5, ROWS, 7, -3, UINT64_C(1) << 40, (int64_t *)words) == AS_OK);
     tell("integers", 0, words, ROWS);
+    static double units[ROWS];
+    CHECK(as_draw_units(n, 5, ROWS, 9, 0x1p-53, 1, units) == AS_OK);
+    as_log(units, ROWS, floats);
+    tell_floats("log", 0, floats, ROWS);
+    as_exp(floats, ROWS, floats);
+    tell_floats("exp", 0, floats, ROWS);
+    as_cosine(units, ROWS, floats);
+    tell_floats("cosine", 0, floats, ROWS);
     double sum = 0;
     for (int i = 0; i < 1000; i++)
         sum += weights[i] = 1.0 / (i + 1);
