@@ -26,7 +26,10 @@ LENDING = (
     *("as_draw_integers", "as_draw_ranks", "as_draw_units", "as_ysb_integers", "as_ysb_texts", "as_ysb_wide"),
 )
 """Functions long enough that another thread of a pool may run Python meanwhile (include/baton.h)."""
-CFLAGS = ("-std=gnu11", "-O3", "-Wall", "-Wextra", "-Werror", "-fno-strict-aliasing", "-fvisibility=hidden")
+CFLAGS = (
+    *("-std=gnu11", "-O3", "-Wall", "-Wextra", "-fno-strict-aliasing", "-fvisibility=hidden"),
+    "-ffp-contract=off",  # a * b + c is rounded twice on every processor, whether or not it has one instruction for it
+)
 
 
 def headers() -> list[str]:

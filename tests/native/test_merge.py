@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,7 +11,7 @@ from hypothesis import strategies as st
 
 from actorstream.native.address import address_of
 from actorstream.native.merge import ENDED, MOST_LANES, MOST_TIES, NOTHING, Merge, Pour, gather
-from tests.native.sanitized import run, sources
+from tests.native.built import run_random, sources
 
 MANY = settings(max_examples=300, deadline=None)
 
@@ -61,9 +60,9 @@ def plays(draw: st.DrawFn) -> tuple[list[int], int, list[list[list[tuple[int, ..
     return ranks, ties, lanes, draw(st.randoms(use_true_random=False))
 
 
-def test_lanes_of_any_number_are_merged_as_by_looking_at_all_of_them_for_each_row(tmp_path: Path) -> None:
+def test_lanes_of_any_number_are_merged_as_by_looking_at_all_of_them_for_each_row() -> None:
     """Under AddressSanitizer and UBSan: up to 80 lanes whose promises rise as rows come."""
-    run(tmp_path, "merge_random", sources("merge"), 400)
+    run_random("merge_random", sources("merge"), 400)
 
 
 def test_a_row_of_the_greatest_time_waits_for_a_lane_that_can_still_bring_one_before_it() -> None:

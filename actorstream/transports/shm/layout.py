@@ -14,14 +14,11 @@ from __future__ import annotations
 import struct
 from dataclasses import dataclass
 
-import numpy as np
-
 from actorstream.native.channel import channel_size
 from actorstream.native.doorbell import Doorbell
-from actorstream.native.memory import ControlMemory
+from actorstream.native.line import LINE
 from actorstream.transports.base import Channel
 
-LINE = 64
 HEADER = struct.Struct("<IIIIQQ")
 MAGIC = 0x46535341  # "ASSF"
 VERSION = 1
@@ -43,11 +40,6 @@ def power_of_two(least: int) -> int:
 def aligned(offset: int) -> int:
     """The next offset that shares no cache line, nor the pair that is fetched together, with what lies before."""
     return -(-offset // 128) * 128
-
-
-def line_at(memory: ControlMemory, offset: int) -> memoryview:
-    """The 16 words (u32) of a line, writable."""
-    return memoryview(memory.words(offset, LINE // 4, np.uint32).data)
 
 
 @dataclass(frozen=True, slots=True)

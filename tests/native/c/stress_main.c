@@ -9,6 +9,7 @@ int main(int count, char **words) {
                       {"baton", stress_baton},
                       {"channel", stress_channel},
                       {"doorbell", stress_doorbell},
+                      {"line", stress_line},
                       {"mpmc", stress_mpmc},
                       {"pool", stress_pool},
                       {"reorder", stress_reorder},
