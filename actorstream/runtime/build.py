@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import importlib
 from collections import defaultdict
-from functools import partial
 from typing import TYPE_CHECKING, Any, cast
 
 from actorstream.actors.actor import takes_batches
@@ -14,15 +13,13 @@ from actorstream.ordering import ORDERINGS
 from actorstream.ordering.serial import SerialGate
 from actorstream.runtime.channels import open_channels
 from actorstream.runtime.dependency.build import ProgramBuilder
-from actorstream.runtime.dependency.causal import causal_lane, causal_order, is_causal
+from actorstream.runtime.dependency.causal import causal_order, is_causal
 from actorstream.runtime.dependency.replica import ProgramReplica
-from actorstream.runtime.dependency.slices import SliceLane
 from actorstream.runtime.direct_edge import DirectEdge, takes_events
 from actorstream.runtime.hooks import EventCall, operator_error
-from actorstream.runtime.idle_output import IdleOutLane
 from actorstream.runtime.idleness import IDLE_WORD, IdleInLane, Idleness
 from actorstream.runtime.operator_unit import InLane, OperatorUnit
-from actorstream.runtime.output import ChannelEdge, LaneEdge, OutLane
+from actorstream.runtime.output import ChannelEdge, LaneEdge, SendLane, Waiting
 from actorstream.runtime.pool.kernel_edge import KernelEdge
 from actorstream.runtime.pool.serial_unit import PooledSerialUnit
 from actorstream.runtime.pool.shared_unit import SharedUnit
@@ -31,8 +28,7 @@ from actorstream.runtime.pool.unit import ExclusiveUnit
 from actorstream.runtime.replica import Replica
 from actorstream.runtime.restoring import restore_replicas
 from actorstream.runtime.routing import make_router
-from actorstream.runtime.serial.numbering import Follower, Numberer, Numbering
-from actorstream.runtime.serial.output import ByNumber, SerialLane
+from actorstream.runtime.serial.numbering import ByNumber, Follower, Numberer, Numbering
 from actorstream.runtime.serial.replica import NumberedReplica
 from actorstream.runtime.serial.unit import SerialInLane, SerialUnit, SideLane
 from actorstream.runtime.single_row import row_format, single_decoder, single_sender, single_taker
@@ -335,20 +331,24 @@ class _Builder:
         unit.kernels.append(KernelEdge(consumer, name, unit, self.job.deploy, exclusive=exclusive))
         return unit.kernels[-1]
 
-    def _lane(self, link: Link, replica: Replica, unit: Unit) -> OutLane:
+    def _lane(self, link: Link, replica: Replica, unit: Unit) -> SendLane:
         transport = self.worker.transport
         arena = transport.arena if link.remote and transport is not None else None
         channel, wire = self.senders[link.channel.id], self.job.wires[link.edge.index]
         rows = self._row_format(link)
-        kind: Any = IdleOutLane if link.channel.frontiers > IDLE_WORD else OutLane
         point = self.job.serial.edges.get(link.edge.index)
+        to_program = link.edge.consumer in self.programs
+        is_output = point is None and not to_program and is_causal(self.job, link)
+        order: dict[str, Any] = {}
         if point is not None:
-            kind = partial(SerialLane, numbering=self._numbering(unit, point))
-        elif link.edge.consumer in self.programs:
-            kind = SliceLane
-        elif is_causal(self.job, link):
-            kind = causal_lane(replica)
-        lane: OutLane = kind(
+            order = {"waiting": Waiting.NONE, "numbers": self._numbering(unit, point)}
+        elif to_program:
+            order = {"waiting": Waiting.SELECTIONS}
+        elif is_output:
+            order = {"clock": unit.clock}  # type: ignore[attr-defined]
+        elif link.channel.frontiers > IDLE_WORD:
+            order = {"idles": IDLE_WORD}
+        lane = SendLane(
             channel,
             arena,
             wire=wire,
@@ -359,10 +359,15 @@ class _Builder:
             unfit=replica.unfit,
             to_events=not takes_batches(self.job.graph.actors[link.edge.consumer].cls),
             single=single_sender(channel, rows, wire.plain.fingerprint, link.producer),
-            send_event=rows and channel.events(rows, wire.plain.fingerprint, link.producer),
+            send_event=None if rows is None else channel.events(rows, wire.plain.fingerprint, link.producer),
+            **order,
         )
+        if point is not None:
+            order["numbers"].lanes.append(lane)
+        if is_output:
+            unit.outputs_of(replica).append(lane)  # type: ignore[attr-defined]
         lane.runs = self.job.in_runs(link.edge.index)
-        unit.runs |= lane.runs or kind is SliceLane
+        unit.runs |= lane.runs or to_program
         return lane
 
     def _row_format(self, link: Link) -> RowFormat | None:
@@ -373,9 +378,12 @@ class _Builder:
             return None
         return row_format(self.job.wires[link.edge.index], link.edge.order, transport.row_bytes)
 
-    def _router(self, edge: Edge, planned: PlannedReplica, lanes: list[OutLane]) -> Any:
-        if isinstance(lanes[0], SerialLane) and edge.route == "shuffle":
-            return ByNumber(lanes[0].numbering, len(lanes))
+    def _router(self, edge: Edge, planned: PlannedReplica, lanes: list[SendLane]) -> Any:
+        point = self.job.serial.edges.get(edge.index)
+        if point is not None and edge.route == "shuffle":
+            unit = self.replicas[planned.id].unit
+            assert unit is not None
+            return ByNumber(self._numbering(unit, point), len(lanes))
         return make_router(
             edge.route,
             edge.key,

@@ -29,7 +29,7 @@ from actorstream.runtime.pool.pooling import has_pool, joined, kernels, needed, 
 from actorstream.runtime.preaggregate import pre_aggregated
 from actorstream.runtime.registry import registry
 from actorstream.runtime.routing import FEW_ROWS
-from actorstream.runtime.serial.output import SERIAL_WORD
+from actorstream.runtime.serial.numbering import SERIAL_WORD
 from actorstream.runtime.timestamp.gates import gates, own_gates
 from actorstream.runtime.timestamp.merge_operators import merged_by_operators
 from actorstream.runtime.wire import Wire, listeners, wires

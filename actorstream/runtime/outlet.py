@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from actorstream.events.batch import BATCHES, Batch
 from actorstream.events.rows import rows_of
 from actorstream.runtime.dependency.output import TagEdge
-from actorstream.runtime.output import POLL_EVERY, LaneEdge, OutLane
+from actorstream.runtime.output import POLL_EVERY, LaneEdge
 from actorstream.runtime.replica import Replica
 
 if TYPE_CHECKING:
@@ -28,13 +28,7 @@ def outlet(replica: Replica, output: str = "default") -> Callable[[Any, int], in
     if len(edges) == 1 and type(edges[0]) is TagEdge:
         return _to_program(replica, edges[0], output)
     lane = edges[0].lane if len(edges) == 1 and type(edges[0]) is LaneEdge else None
-    if (
-        lane is None
-        or type(lane) is not OutLane
-        or lane.send_whole is None
-        or lane.runs
-        or not _is_plain(replica)
-    ):
+    if lane is None or lane.send_whole is None or lane.runs or not _is_plain(replica):
         return None
     wire, batch_size, poll = lane.wire.plain, lane.batch_size, lane.channel.poll
     send_event, send_whole = lane.send_event, lane.send_whole

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from actorstream.metrics.counters import Counter
 from actorstream.runtime.direct_edge import DirectEdge
-from actorstream.runtime.output import OutLane
+from actorstream.runtime.output import SendLane
 from actorstream.runtime.replica import Replica
 from actorstream.runtime.static_inputs import StaticInputs
 from actorstream.transports.base import FrameKind
@@ -51,7 +51,7 @@ class Unit:
         self.worker = worker
         self.head = head
         self.members: list[Replica] = []
-        self.blocked: list[OutLane] = []
+        self.blocked: list[SendLane] = []
         self.task: asyncio.Task[None] | None = None
         self.beside: set[asyncio.Future[Any]] = set()
         """Hooks for messages that await while another member's hook does; input waits for them."""
@@ -92,7 +92,7 @@ class Unit:
 
     # -- outputs
 
-    def on_blocked(self, lane: OutLane) -> None:
+    def on_blocked(self, lane: SendLane) -> None:
         if lane not in self.blocked:
             self.blocked.append(lane)
 
@@ -111,7 +111,7 @@ class Unit:
                 for edge in edges:
                     edge.flush()
 
-    def lanes(self) -> Iterator[OutLane]:
+    def lanes(self) -> Iterator[SendLane]:
         """Every outgoing lane of every member."""
         for replica in self.members:
             for edges in replica.edges.values():

@@ -11,11 +11,11 @@ if TYPE_CHECKING:
 
     from actorstream.dgs.ticks import Ticks
     from actorstream.dgs.worker import WorkerProtocol
-    from actorstream.runtime.dependency.causal import CausalLane
     from actorstream.runtime.dependency.compile import StreamWords
     from actorstream.runtime.dependency.lanes import TagLane
     from actorstream.runtime.dependency.links import TreeReceiver, TreeSender
     from actorstream.runtime.dependency.replica import ProgramReplica
+    from actorstream.runtime.output import SendLane
     from actorstream.runtime.source_unit import SourceUnit
 
 
@@ -45,7 +45,7 @@ class TreeWorker:
         """Where it hears how far each stream is, if it is responsible for ticks."""
         self.sources: list[SourceUnit] = []
         """Those in this process that bring its rows."""
-        self.outputs: list[CausalLane] = []
+        self.outputs: list[SendLane] = []
         """Where its outputs go with those of others."""
         self.queued = False
         self.promised = FRONTIER_MIN

@@ -17,9 +17,11 @@ from actorstream.topology.serial import POSITION
 
 if TYPE_CHECKING:
     from actorstream.events.batch import Batch
-    from actorstream.runtime.serial.output import SerialLane
+    from actorstream.runtime.output import SendLane
     from actorstream.topology.serial import Numbered
 
+SERIAL_WORD = 1
+"""The frontier word of a channel that promises serial numbers."""
 END_HAND_OVER = 1 << 46
 """The hand-over of rows that are emitted at the end; with up to 65,536 actors its numbers are positive int64."""
 REPLICA_SHIFT = 40
@@ -46,14 +48,14 @@ class Numbering:
         self.phases = phases
         self.number = self.promised = 0
         self.is_open = False
-        self.lanes: list[SerialLane] = []
+        self.lanes: list[SendLane] = []
 
     def promise(self, number: int) -> None:
         """Promises on every lane that no lower number follows; a lower promise changes nothing."""
         if number > self.promised:
             self.promised = number
             for lane in self.lanes:
-                lane.promise(number)
+                lane.promise(SERIAL_WORD, number)
 
 
 class Stamp:
@@ -172,3 +174,14 @@ class Follower(Stamp):
         numbering.number = END_HAND_OVER * numbering.phases + self.own_phase
         numbering.is_open = True
         numbering.promise(numbering.number)
+
+
+class ByNumber:
+    """The route of a serial edge that may choose freely: a number's rows all go to one consumer, in turn."""
+
+    def __init__(self, numbering: Numbering, consumers: int) -> None:
+        self.numbering, self.consumers = numbering, consumers
+
+    def __call__(self, batch: Batch) -> list[tuple[int, Batch]]:
+        numbering = self.numbering
+        return [(numbering.number // numbering.phases % self.consumers, batch)]

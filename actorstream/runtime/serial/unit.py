@@ -16,8 +16,7 @@ import numpy as np
 from actorstream.events.batch import Batch
 from actorstream.ordering.serial import NO_BOUND, SerialGate, merge_order
 from actorstream.runtime.operator_unit import InLane, OperatorUnit
-from actorstream.runtime.serial.numbering import END_HAND_OVER
-from actorstream.runtime.serial.output import SERIAL_WORD
+from actorstream.runtime.serial.numbering import END_HAND_OVER, SERIAL_WORD
 from actorstream.runtime.unit import TURN_FRAMES, Status
 from actorstream.transports.base import FRONTIER_END, FRONTIER_MIN, Frame, FrameKind, ReceiveChannel
 
