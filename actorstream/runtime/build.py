@@ -14,7 +14,6 @@ from actorstream.ordering.serial import SerialGate
 from actorstream.runtime.channels import open_channels
 from actorstream.runtime.dependency.build import ProgramBuilder
 from actorstream.runtime.dependency.causal import causal_order, is_causal
-from actorstream.runtime.dependency.replica import ProgramReplica
 from actorstream.runtime.direct_edge import DirectEdge, takes_events
 from actorstream.runtime.hooks import EventCall, operator_error
 from actorstream.runtime.idleness import IDLE_WORD, IdleInLane, Idleness
@@ -29,14 +28,13 @@ from actorstream.runtime.replica import Replica
 from actorstream.runtime.restoring import restore_replicas
 from actorstream.runtime.routing import make_router
 from actorstream.runtime.serial.numbering import ByNumber, Follower, Numberer, Numbering
-from actorstream.runtime.serial.replica import NumberedReplica
 from actorstream.runtime.serial.unit import SerialInLane, SerialUnit, SideLane
 from actorstream.runtime.single_row import row_format, single_decoder, single_sender, single_taker
 from actorstream.runtime.source_unit import SourceUnit
 from actorstream.runtime.timestamp.build import UNITS_PER_SECOND, feeds, open_gates, timed_source, timed_unit
 from actorstream.runtime.timestamp.gate_unit import GateUnit
-from actorstream.runtime.timestamp.replica import TimedReplica
 from actorstream.runtime.timestamp.source import MergedPartitions, TimedSourceUnit
+from actorstream.runtime.timestamp.stamp import TimestampStamp
 from actorstream.runtime.timestamp.unit import TimestampUnit
 from actorstream.runtime.unit import Unit
 from actorstream.runtime.wire import inherits
@@ -126,15 +124,10 @@ class _Builder:
             ) from error
         if node.role == "sink" and node.input_schemas:
             actor.input_schema = node.input_schemas[0]
-        kind = NumberedReplica if node.name in self.job.serial.producers else Replica
         sequenced = self.job.timestamp.producers.get(node.name)
-        if sequenced is not None:
-            kind = TimedReplica
-            if node.role == "source":
-                actor = timed_source(self.job, actor, planned)
-        if node.name in self.job.programs:
-            kind = ProgramReplica
-        replica = kind(
+        if sequenced is not None and node.role == "source":
+            actor = timed_source(self.job, actor, planned)
+        replica = Replica(
             actor,
             id=planned.id,
             name=node.name,
@@ -145,10 +138,11 @@ class _Builder:
             on_error=node.on_error,
             inherits=inherits(self.job.graph, node.name, self.job.wires, self.job.serial, self.job.timestamp),
             row=self.job.counters.row(planned.id),
+            hooked=node.name not in self.job.programs,
         )
-        if sequenced is not None and isinstance(replica, TimedReplica):
-            sorts = getattr(actor, "max_out_of_orderness", None) is not None
-            replica.sequenced(sequenced, sorts=node.role == "source" and sorts)
+        if sequenced is not None:
+            sorts = node.role == "source" and getattr(actor, "max_out_of_orderness", None) is not None
+            replica.stamp = TimestampStamp(replica, sequenced, sorts=sorts)
         return replica
 
     def _numbering(self, unit: Unit, point: str) -> Numbering:
@@ -166,9 +160,9 @@ class _Builder:
         numbering = self._numbering(replica.unit, described.point)
         if described.numbers:
             size = self.job.deploy.batch_size
-            replica.stamp = Numberer(numbering, described, planned.index, size)
+            replica.stamp = Numberer(replica, numbering, described, size)
         else:
-            replica.stamp = Follower(numbering, described, planned.index)
+            replica.stamp = Follower(replica, numbering, described)
 
     def _unit(self, planned: PlannedReplica, links: list[Link]) -> Unit:
         job, head = self.job, self.replicas[planned.id]
@@ -404,7 +398,6 @@ def _connected(replica: Replica) -> None:
     if (
         schema is not None
         and replica.descent is None
-        and replica.stamp is None
         and len(calls) == len(replica.calls)
         and not any(map(takes_events, replica.edges["default"]))
     ):

@@ -85,9 +85,4 @@ def _to_program(replica: Replica, edge: TagEdge, output: str) -> Callable[[Any, 
 
 def _is_plain(replica: Replica) -> bool:
     """Whether nothing but their values belongs to the rows that it emits."""
-    return (
-        replica.descent is None
-        and replica.stamp is None
-        and type(replica).forward is Replica.forward
-        and type(replica).dispatch is Replica.dispatch
-    )
+    return replica.descent is None and replica.stamp is None

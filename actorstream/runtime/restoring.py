@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from actorstream.runtime.hooks import operator_error
-from actorstream.runtime.timestamp.replica import TimedReplica
 
 if TYPE_CHECKING:
     from actorstream.checkpoint.checkpoint import Checkpoint
@@ -42,8 +41,8 @@ def _restore(replica: Replica, state: dict[str, Any]) -> None:
         replica.actor.seek(state["positions"])  # type: ignore[attr-defined]
     if state["state"] is not None:
         replica.actor.restore(state["state"])
-    if isinstance(replica, TimedReplica):
-        replica.take_back(state["sent"])
+    if replica.stamp is not None and "sent" in state:
+        replica.stamp.take_back(state["sent"])
     unit = replica.unit
     if unit is not None and unit.head is replica and state.get("unit") is not None:
         unit.take_back(state["unit"])

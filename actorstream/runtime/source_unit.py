@@ -256,7 +256,7 @@ class SourceUnit(Unit):
             head.entry_min = head.entry_max = entered
             head.execute_ns += monotonic_ns() - entered
             head.forward(batch)
-            if self.promises and head.stamp is not None:
+            if self.promises and head.stamp is not None and head.stamp.in_band:
                 self.promise()  # behind every batch, so that event time rises at the same rows in every run
             if self.pace is not None:
                 self.pace.sent += batch.rows

@@ -151,7 +151,7 @@ class ProgramUnit(Unit):
 
     def _hand_on(self) -> None:
         for each in self.workers:
-            each.replica.hand_on()
+            each.calls.hand_on()
 
     def _take_in(self, deadline: int) -> None:
         """Messages of other processes, slices and heartbeats."""

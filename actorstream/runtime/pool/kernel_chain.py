@@ -82,7 +82,7 @@ def _linked(members: Sequence[Replica], schema: Schema) -> Linked:
     linking = Linking(schema)
     rows, ends = linking.rows, []
     for number, member in enumerate(members):
-        if not member.hands_on:
+        if not member.hands_on or member.stamp is not None:
             raise UnlinkedError  # what it sends is given its lineage, or its place
         linking.member = number
         rows = member.actor.link(linking, rows)  # type: ignore[attr-defined]

@@ -1,5 +1,4 @@
-"""A replica whose rows are put in timestamp order before they are pushed, with what tells tied rows apart. One whose
-consumers ask for no order knows nothing of it."""
+"""Puts the rows of a replica in timestamp order before they are sent, with what tells tied rows apart."""
 
 from __future__ import annotations
 
@@ -8,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from actorstream.errors import DataError, OperatorError, SchemaError
-from actorstream.runtime.replica import FRONTIER_MIN, Replica
+from actorstream.runtime.replica import FRONTIER_MIN
 from actorstream.runtime.serial.numbering import REPLICA_SHIFT
+from actorstream.runtime.stamp import Stamp
 from actorstream.runtime.timestamp.lane import times_of, zeros
 from actorstream.runtime.timestamp.sequence import Ascending, Sorted, Unsorted
 from actorstream.runtime.timestamp.ties import by_value
@@ -20,36 +20,33 @@ from actorstream.windows.watermark import AT_END
 
 if TYPE_CHECKING:
     from actorstream.events.batch import Batch
+    from actorstream.runtime.replica import Replica
     from actorstream.topology.timestamp import Sequenced
 
 FRONTIER_END = 2**63 - 1
 
 
-class TimedReplica(Replica):
-    """Puts what it emits in order. `described`: how; `sorts`: whether a source's rows come out of order."""
+class TimestampStamp(Stamp):
+    """Puts what a replica emits in order.
 
-    described: Sequenced
-    sorts: bool = False
+    Args:
+        described: how. sorts: whether a source's rows come out of order."""
 
-    def sequenced(self, described: Sequenced, *, sorts: bool) -> None:
-        """To be called before the first row."""
+    def __init__(self, replica: Replica, described: Sequenced, *, sorts: bool) -> None:
+        super().__init__(replica)
         self.described, self.sorts = described, sorts
         kind = Sorted if sorts or described.fires else Ascending
         self._sequences = {output: kind() for output in sorted(described.outputs)}
-        self._is_source = type(self.actor).role == "source"
+        self._is_source = type(replica.actor).role == "source"
         self._counts = dict.fromkeys(described.outputs, 0)
-        self._base = self.replica << REPLICA_SHIFT
+        self._base = replica.replica << REPLICA_SHIFT
         self._hook = ""
         self._floor = FRONTIER_MIN
 
-    @property
-    def in_order(self) -> bool:
-        return True
-
-    def forward(self, batch: Batch, output: str = "default") -> None:
+    def forward(self, batch: Batch, output: str) -> None:
         sequence = self._sequences.get(output)
         if sequence is None or not batch.rows:
-            super().forward(batch, output)
+            self.replica.send(batch, output)
             return
         batch = batch.sealed()  # type: ignore[assignment]
         if self._is_source:
@@ -73,13 +70,13 @@ class TimedReplica(Replica):
             batch = batch.with_system(
                 **{ORIGIN: np.zeros(batch.rows, np.int64), POSITION: self._running(output, batch.rows)}
             )
-        super().forward(batch, output)
+        self.replica.send(batch, output)
 
     def _of_source(self, batch: Batch) -> Batch:
         """Rows of a source with their places; late ones go where late rows go."""
         columns = self.described.columns
         if columns and ORIGIN not in batch.system:
-            source: Any = self.actor
+            source: Any = self.replica.actor
             first = source.row
             system = {
                 ORIGIN: np.full(batch.rows, source.origin, np.int64),
@@ -90,8 +87,8 @@ class TimedReplica(Replica):
             marks = batch.system["_watermark"].data
             late = marks > FRONTIER_MIN
             rows = batch.take(late)
-            self.count_late(rows.rows)
-            super().forward(rows, "late")
+            self.replica.count_late(rows.rows)
+            self.replica.send(rows, "late")
             batch = batch.take(~late)
         return batch
 
@@ -110,7 +107,7 @@ class TimedReplica(Replica):
         if missing and self._hook:
             system.update({name: np.full(batch.rows, -1, np.int64) for name in missing})
         elif missing:
-            raise self.unfit(
+            raise self.replica.unfit(
                 SchemaError(
                     f"rows of {batch.schema.name} carry no {missing[0]}: on_batch dropped their lineage, which an input "
                     "in timestamp order downstream needs; use batch.take(...), batch.with_columns(...) or "
@@ -127,19 +124,23 @@ class TimedReplica(Replica):
     def _keeps_time(self, batch: Batch) -> bool:
         """Whether rows of the end have a time that was not passed yet: a field of theirs, or that of rows that were held
         back. Others have one that may have been promised already, or not, as it happens."""
-        return self.promises or batch.schema.user.event_time is not None
+        return self.replica.promises or batch.schema.user.event_time is not None
 
     def _timed(self, batch: Batch) -> tuple[Batch, np.ndarray]:
         """Rows that descend from none: what a heartbeat fires comes just below it, what the end brings comes last."""
         if not self._hook:
-            raise self.unfit(
+            raise self.replica.unfit(
                 SchemaError(
                     f"rows of {batch.schema.name} carry no event time: on_batch dropped their lineage, which an input "
                     "in timestamp order downstream needs; use batch.take(...), batch.with_columns(...) or "
                     "Batch.of(..., origin=rows)"
                 )
             )
-        time = max(self.frontier - 1, FRONTIER_MIN + 1) if self._hook == "on_heartbeat" else self.frontier
+        time = (
+            max(self.replica.frontier - 1, FRONTIER_MIN + 1)
+            if self._hook == "on_heartbeat"
+            else self.replica.frontier
+        )
         time = max(time, self._floor)
         if self._hook == "on_end":
             time = AT_END
@@ -153,31 +154,29 @@ class TimedReplica(Replica):
         if error.row > 0 and not self.sorts:
             before = f"row {batch.slice(at - 1, 1).events()[0]!r} of {before}"
         if self._is_source:
-            source: Any = self.actor
+            source: Any = self.replica.actor
             names = source.partitions()
             where = names[source.origin] if source.origin < len(names) else ""
             return DataError(
-                f"source {self.name!r}: row {source.row + at} ({row!r}) has event time {error.time}, but comes after "
-                f"{before}; allowed: event times that do not descend, since {self.name!r} has a consumer in timestamp "
+                f"source {self.replica.name!r}: row {source.row + at} ({row!r}) has event time {error.time}, but comes after "
+                f"{before}; allowed: event times that do not descend, since {self.replica.name!r} has a consumer in timestamp "
                 'order (say max_out_of_orderness = "10s", or how far rows may be out of order, to have them sorted)',
                 file=where,
             )
         return OperatorError(
-            self.name,
-            self.replica,
+            self.replica.name,
+            self.replica.replica,
             f"emitted {row!r} of event time {error.time} to output {output!r} after {before}; allowed: event times that "
             "do not descend, since it has a consumer in timestamp order (keep the event time of the input row, or "
             "override promise)",
         )
 
-    def _promise(self, frontier: int) -> None:
+    def promise(self, frontier: int) -> None:
         if frontier > AT_END:
             return  # its last rows are still to come: the end is promised behind them
-        promised = self.actor.promise(frontier) if self.promises else frontier
+        promised = self.replica.promised(frontier)
         self._let_go(promised)
-        for edges in self.edges.values():
-            for edge in edges:
-                edge.advance(promised)
+        self.replica.advance_edges(promised)
 
     def _let_go(self, frontier: int) -> None:
         for output, sequence in self._sequences.items():
@@ -187,26 +186,14 @@ class TimedReplica(Replica):
                     out = by_value(out, times_of(out), self.described.tie_fields)
                 self._go(out, output)
 
-    def call(self, hook: str, *arguments: Any) -> Any:
+    def begins(self, hook: str) -> None:
         self._hook = hook
-        coroutine = super().call(hook, *arguments)
-        if coroutine is not None:
-            return self._called(coroutine, hook)
-        self._after(hook)
-        return None
 
-    async def _called(self, coroutine: Any, hook: str) -> None:
-        await coroutine
-        self._hook = hook
-        self._after(hook)
-
-    def _after(self, hook: str) -> None:
+    def ends(self, hook: str) -> None:
         self._hook = ""
         if hook == "on_end":
             self._let_go(FRONTIER_END)
-            for edges in self.edges.values():
-                for edge in edges:
-                    edge.advance(FRONTIER_END)
+            self.replica.advance_edges(FRONTIER_END)
 
     # -- checkpoints
 
@@ -219,6 +206,6 @@ class TimedReplica(Replica):
 
     def take_back(self, kept: Any) -> None:
         for output, each in kept["sequences"].items():
-            self._sequences[output].take_back(each, self.schemas[output])
+            self._sequences[output].take_back(each, self.replica.schemas[output])
         self._counts.update(kept["counts"])
         self._floor = max((each[0] for each in kept["sequences"].values()), default=FRONTIER_MIN)
