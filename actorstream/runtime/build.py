@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib
 from collections import defaultdict
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 from actorstream.actors.actor import takes_batches
 from actorstream.errors import OperatorError
@@ -18,24 +18,19 @@ from actorstream.runtime.direct_edge import DirectEdge, takes_events
 from actorstream.runtime.hooks import EventCall, operator_error
 from actorstream.runtime.idleness import IDLE_WORD, IdleInLane, Idleness
 from actorstream.runtime.operator_unit import InLane, OperatorUnit
-from actorstream.runtime.output import ChannelEdge, LaneEdge, SendLane, Waiting
-from actorstream.runtime.pool.kernel_edge import KernelEdge
-from actorstream.runtime.pool.serial_unit import PooledSerialUnit
-from actorstream.runtime.pool.shared_unit import SharedUnit
-from actorstream.runtime.pool.timestamp_unit import PooledGateUnit, PooledTimestampUnit
-from actorstream.runtime.pool.unit import ExclusiveUnit
+from actorstream.runtime.output import ChannelEdge, LaneEdge
 from actorstream.runtime.replica import Replica
 from actorstream.runtime.restoring import restore_replicas
 from actorstream.runtime.routing import make_router
+from actorstream.runtime.schedule.kernel_edge import KernelEdge
+from actorstream.runtime.send_lane import SendLane, Waiting
 from actorstream.runtime.serial.numbering import ByNumber, Follower, Numberer, Numbering
 from actorstream.runtime.serial.unit import SerialInLane, SerialUnit, SideLane
 from actorstream.runtime.single_row import row_format, single_decoder, single_sender, single_taker
 from actorstream.runtime.source_unit import SourceUnit
 from actorstream.runtime.timestamp.build import UNITS_PER_SECOND, feeds, open_gates, timed_source, timed_unit
-from actorstream.runtime.timestamp.gate_unit import GateUnit
 from actorstream.runtime.timestamp.source import MergedPartitions, TimedSourceUnit
 from actorstream.runtime.timestamp.stamp import TimestampStamp
-from actorstream.runtime.timestamp.unit import TimestampUnit
 from actorstream.runtime.unit import Unit
 from actorstream.runtime.wire import inherits
 from actorstream.windows.watermark import PartitionWatermarks
@@ -45,7 +40,6 @@ if TYPE_CHECKING:
 
     from actorstream.events.row_format import RowFormat
     from actorstream.runtime.compile import Job, Link
-    from actorstream.runtime.pool.worker import ScheduledWorker
     from actorstream.runtime.timestamp.gate_input import GateInput
     from actorstream.runtime.worker import Worker
     from actorstream.topology.graph import Edge
@@ -170,29 +164,21 @@ class _Builder:
         if node.role == "source":
             return self._source_unit(head, planned, node.keys)
         links = [link for link in links if not link.edge.static]
-        limit = job.pooled.get(node.name, 0)
-        kinds = (PooledTimestampUnit, PooledGateUnit) if limit else (TimestampUnit, GateUnit)
         ways = (self.gates.get(head.id), self.receivers, self._decoder_of, self._in_lane)
-        timed = timed_unit(self.worker, head, links, *ways, kinds)
+        timed = timed_unit(self.worker, head, links, *ways)
         if timed is not None:
             timed.follow_frontier = True
+            timed.at_head = self._kernels_at(timed, links)
             self.worker.by_bit.update((link.channel.receive_bit, timed) for link in links)
             return timed
         lanes = [self._in_lane(index, link) for index, link in enumerate(links)]
         orders = {link.edge.order for link in links} - {"serial"}
         causal = causal_order(job, links)
         gate = (causal or _load(ORDERINGS[orders.pop() if len(orders) == 1 else "none"]))(lanes)
-        unit: OperatorUnit | None = self._serial_unit(head, links, PooledSerialUnit if limit else SerialUnit)
-        if unit is None and limit:
-            make, worker = job.graph.actors, cast("ScheduledWorker", self.worker)
-            if limit > 1:
-                unit = SharedUnit(worker, head, lanes, gate, lambda replica: make[replica.name].make(), limit)
-            else:
-                unit = ExclusiveUnit(worker, head, lanes, gate)
-        elif unit is None:
+        unit: OperatorUnit | None = self._serial_unit(head, links)
+        if unit is None:
             unit = OperatorUnit(self.worker, head, lanes, gate)
-            if node.name in job.kernels:
-                unit.at_head = self._kernel_edge(head, links[0].edge.name, unit)
+        unit.at_head = self._kernels_at(unit, links)
         unit.follow_frontier = node.name in job.listens
         idle = [lane for lane in lanes if isinstance(lane, IdleInLane)]
         if unit.in_lanes is lanes and idle and len(idle) == len(lanes):  # serial input has its time in band
@@ -200,7 +186,7 @@ class _Builder:
         self.worker.by_bit.update((link.channel.receive_bit, unit) for link in links)
         return unit
 
-    def _serial_unit(self, head: Replica, links: list[Link], kind: type[SerialUnit]) -> SerialUnit | None:
+    def _serial_unit(self, head: Replica, links: list[Link]) -> SerialUnit | None:
         """The unit of a head with serial input; None: it has none."""
         plan = self.job.serial
         point = next((plan.edges[link.edge.index] for link in links if link.edge.index in plan.edges), None)
@@ -216,7 +202,7 @@ class _Builder:
             else:
                 lanes.append(SideLane(*ends))
         numbering = Numbering(plan.phases)
-        unit = kind(self.worker, head, lanes, SerialGate(lanes), numbering, head.name in plan.merging)
+        unit = SerialUnit(self.worker, head, lanes, SerialGate(lanes), numbering, head.name in plan.merging)
         self.numberings[unit, point] = numbering
         return unit
 
@@ -305,7 +291,7 @@ class _Builder:
             lanes = [self._lane(link, replica, unit) for link in links]
             self.worker.by_bit.update((link.channel.send_bit, unit) for link in links)
             replica.arena = replica.arena or next(
-                (lane.arena for lane in lanes if lane.arena is not None), None
+                (lane.framing.arena for lane in lanes if lane.framing.arena is not None), None
             )
             if edge.consumer in self.programs:
                 replica.edges[edge.output].append(self.programs[edge.consumer].edge(edge, replica, lanes))
@@ -315,6 +301,11 @@ class _Builder:
                 if len(lanes) == 1
                 else ChannelEdge(self._router(edge, planned, lanes), lanes)
             )
+
+    def _kernels_at(self, unit: OperatorUnit, links: list[Link]) -> KernelEdge | None:
+        """What runs the kernels of a unit's head, if threads do."""
+        head = unit.head
+        return self._kernel_edge(head, links[0].edge.name, unit) if head.name in self.job.kernels else None
 
     def _direct(self, consumer: Replica, edge: Edge, unit: Unit) -> DirectEdge:
         kernels = consumer.name in self.job.kernels

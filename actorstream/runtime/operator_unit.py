@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from actorstream.native.doorbell import Doorbell
     from actorstream.ordering.base import Gate
     from actorstream.runtime.idleness import Idleness
-    from actorstream.runtime.pool.kernel_edge import KernelEdge
+    from actorstream.runtime.schedule.kernel_edge import KernelEdge
     from actorstream.runtime.single_row import TakeSingle
     from actorstream.runtime.worker import Worker
     from actorstream.transports.base import EventWatch
@@ -71,7 +71,7 @@ class OperatorUnit(Unit):
         self.alignment = Alignment(lanes)
         self.follow_frontier = False
         self.at_head: KernelEdge | None = None
-        """Before the head, if a pool runs its kernels; it is one of `kernels`."""
+        """Before the head, if threads run its kernels; it is one of `kernels`."""
         self.idleness: Idleness | None = None
         """Of the lanes, where a source has an `idle_timeout`."""
         self._frontier = FRONTIER_MIN
@@ -202,7 +202,6 @@ class OperatorUnit(Unit):
                 lane.consume()
             elif self._control(lane, frame):
                 return self.spawn(self.finish())
-            self.worker.pass_on()
             if monotonic_ns() > deadline:
                 return Status.READY
         return Status.READY
@@ -320,11 +319,17 @@ class OperatorUnit(Unit):
 
     def _follow(self) -> None:
         """Follows the lanes' promises: acts on them once everything they cover has been taken."""
-        advance = self.head.advance if self.at_head is None else self.at_head.advance
         while (frontier := self._next_frontier()) is not None:
-            advance(frontier)
+            self.advance(frontier)
         if self.idleness is not None and self._promised is None and not self._awaiting:
             self.idleness.rest()
+
+    def advance(self, frontier: int) -> None:
+        """The input has got to `frontier`: behind everything that the head was given."""
+        if self.at_head is None:
+            self.head.advance(frontier)
+        else:
+            self.at_head.advance(frontier)
 
     def _next_frontier(self) -> int | None:
         """Reads the lanes' promises; answers one that has risen, once everything it covers has been taken."""

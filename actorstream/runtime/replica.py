@@ -12,11 +12,8 @@ from typing import TYPE_CHECKING, Any
 from actorstream.actors.actor import Actor
 from actorstream.errors import ChannelError, OperatorError, ResourceError, RunError, SchemaError
 from actorstream.events.batch import Batch
-from actorstream.events.pool import WritablePool
-from actorstream.events.schema import Schema
-from actorstream.events.writable import allocate
+from actorstream.events.pool import Allocations
 from actorstream.metrics.counters import HISTOGRAM_WORDS, Counter, bucket_of
-from actorstream.native.baton import without_baton
 from actorstream.runtime.hook_shapes import hook_for, is_async
 from actorstream.runtime.hooks import BatchCall, EventCall, Failures, Outbox, operator_error
 from actorstream.runtime.lineage import Descent
@@ -28,16 +25,14 @@ if TYPE_CHECKING:
     import numpy as np
 
     from actorstream.events.feed import Feed
+    from actorstream.events.schema import Schema
     from actorstream.native.arena import Arena
     from actorstream.runtime.gathering import Gathered
     from actorstream.runtime.output import Edge
     from actorstream.runtime.stamp import Stamp
-    from actorstream.runtime.two_phase import TwoPhase
     from actorstream.runtime.unit import Unit
 
 FRONTIER_MIN = -(2**63)
-MOST_POOLS = 4
-"""Sizes of batches written in place for which blocks are kept; other sizes are allocated anew."""
 
 
 class Replica:
@@ -91,8 +86,6 @@ class Replica:
         self.unit: Unit | None = None
         self.started = False
         """Whether on_start was called, so that on_stop is due."""
-        self.lends = False
-        """Whether other threads may run Python while its input hooks run: asked for where there is a pool."""
         self.start = Start(self)
         """Runs on_start, once."""
         self.busy = 0
@@ -101,7 +94,7 @@ class Replica:
         """Whether on_end was called, in this run or in the one that this goes on from, so that it emits no more."""
         self.arena: Arena | None = None
         """Where batches that are written in place lie; None: on the heap, since none of them leaves the process."""
-        self._pools: dict[tuple[Any, int], WritablePool] = {}
+        self._allocations = Allocations(outputs)
         self._fits: dict[str, Schema] = {}
         """Output name -> another object than its schema, and equal to it."""
         self.is_sink = type(actor).role == "sink"
@@ -141,15 +134,7 @@ class Replica:
         self.outbox.emit(item, to)
 
     def allocate(self, event: Any, rows: int) -> Batch:
-        pool = self._pools.get((event, rows))
-        if pool is not None:
-            return pool.take()
-        schema = Schema.of(event)
-        schema = next((output for output in self.schemas.values() if output == schema), schema)
-        if self.arena is None or len(self._pools) >= MOST_POOLS:
-            return allocate(schema, rows, self.arena)
-        pool = self._pools[event, rows] = WritablePool(schema, rows, self.arena)
-        return pool.take()
+        return self._allocations.take(event, rows, self.arena)
 
     def failed(self, what: Any, error: Exception) -> None:
         self.failures.failed(what, error)
@@ -176,10 +161,7 @@ class Replica:
         call = self.calls[source]
         self.begin(batch, source)
         started = monotonic_ns()
-        if self.lends:
-            with without_baton():
-                self._run(call, batch)
-        elif not call.takes_batch:
+        if not call.takes_batch:
             self.run_events(call, batch.feed(), 0)
         elif self.outbox.touched:
             call.run(batch)  # type: ignore[arg-type]
@@ -194,12 +176,6 @@ class Replica:
                 self.outbox.emit(made)
         self.execute_ns += monotonic_ns() - started
         self.finish(batch.rows)
-
-    def _run(self, call: Any, batch: Batch) -> None:
-        if call.takes_batch:
-            call.run(batch)
-        else:
-            self.run_events(call, batch.feed(), 0)
 
     def run_events(self, call: Any, events: list[Any] | Feed, first: int) -> None:
         """Runs an event hook on events that are rows `first` and following of the batch that `begin` was told."""
@@ -411,27 +387,6 @@ class Replica:
                 self.take_result(item)
         else:
             self.outbox.emit(result, "default")
-
-    async def stop(self, failure: BaseException | None, sinks: TwoPhase) -> BaseException | None:
-        """The hooks of the end: a failed run aborts what a sink did not commit and calls on_failure; on_stop where
-        on_start was called. What they emit goes nowhere. Answers the first error; each is called nevertheless."""
-        calls: list[Any] = []
-        if failure is not None:
-            if self.is_sink:
-                calls.append(lambda: sinks.abort(self))
-            if self.started:
-                calls.append(lambda: self.actor.on_failure(failure))
-        if self.started:
-            calls.append(self.actor.on_stop)
-        first: BaseException | None = None
-        for call in calls:
-            try:
-                result = call()
-                if inspect.isawaitable(result):
-                    await result
-            except Exception as error:
-                first = first or operator_error(self.name, self.replica, None, error)
-        return first
 
     # -- counters
 

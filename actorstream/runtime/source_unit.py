@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 from actorstream.connectors.source import batch_of
 from actorstream.events.batch import BATCHES
 from actorstream.metrics.counters import Counter
-from actorstream.native.baton import without_baton
 from actorstream.runtime.dependency.output import TagEdge
 from actorstream.runtime.hooks import operator_error
 from actorstream.runtime.outlet import outlet
@@ -157,7 +156,7 @@ class SourceUnit(Unit):
     def _read(self) -> Status:
         deadline = monotonic_ns() + self.worker.turn_ns
         left = self.most_rows
-        read = self._read_lent if self.head.lends else self.source.read
+        read = self.source.read
         send = self._outlet if self._found else self._find_outlet()
         for _ in range(TURN_FRAMES):
             if self.blocked:
@@ -206,7 +205,6 @@ class SourceUnit(Unit):
             if type(batch) not in BATCHES:
                 batch = batch_of(self.source, batch)
             self._send(batch, now)
-            self.worker.pass_on()
             left -= batch.rows
             if not batch.rows:
                 self._look_again(POLL_S)
@@ -214,10 +212,6 @@ class SourceUnit(Unit):
             if now > deadline:
                 return Status.READY
         return Status.READY
-
-    def _read_lent(self, rows: int) -> Any:
-        with without_baton():
-            return self.source.read(rows)
 
     def _listen(self, silence: Silence, status: Status) -> None:
         """The source is idle if it has nothing now and had nothing for long; else looks again when that may be."""
@@ -293,7 +287,6 @@ class SourceUnit(Unit):
         if self.pace is not None:
             self.pace.sent += rows
         self._send_dead()
-        self.worker.pass_on()
 
     def _observed(self, batch: Batch) -> Batch:
         """The batch, with their watermarks where rows are behind their partition's."""

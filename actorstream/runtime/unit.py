@@ -14,14 +14,14 @@ from typing import TYPE_CHECKING, Any
 
 from actorstream.metrics.counters import Counter
 from actorstream.runtime.direct_edge import DirectEdge
-from actorstream.runtime.output import SendLane
 from actorstream.runtime.replica import Replica
+from actorstream.runtime.send_lane import SendLane
 from actorstream.runtime.static_inputs import StaticInputs
 from actorstream.transports.base import FrameKind
 
 if TYPE_CHECKING:
     from actorstream.runtime.operator_unit import InLane
-    from actorstream.runtime.pool.kernel_edge import KernelEdge
+    from actorstream.runtime.schedule.kernel_edge import KernelEdge
     from actorstream.runtime.worker import Worker
 
 TURN_FRAMES = 64
@@ -64,7 +64,7 @@ class Unit:
         """Whether an output gathers what a turn sends, to hand it over together at its end."""
         self.ending = False
         self.kernels: list[KernelEdge] = []
-        """Edges between members whose kernels a pool may run, in topological order."""
+        """Edges between members whose kernels threads may run, in topological order."""
         self.barrier = 0
         """The last one that was passed on."""
         self.static: StaticInputs | None = None
@@ -125,7 +125,7 @@ class Unit:
             lane.tell_idle(count)
 
     def settle(self) -> None:
-        """Sends on what kernels on a pool are still working on."""
+        """Sends on what kernels on threads are still working on."""
         for kernel in self.kernels:
             kernel.settle()
 

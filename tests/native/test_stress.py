@@ -12,7 +12,6 @@ HERE = Path(__file__).resolve().parent
 NATIVE = HERE.parents[1] / "actorstream" / "native"
 CORE = (
     "arena",
-    "baton",
     "blocks",
     "channel",
     "consumer",
@@ -43,7 +42,6 @@ BUILDS = {
 }
 MODES = {
     "arena": ["mixed", "scarce", "generation-wrap-around"],
-    "baton": ["two", "four", "asleep-two", "asleep-eight", "outsider"],
     "runs": ["plain", "one-slot", "tight-budget", "loans-short", "wrap-around"],
     "mpmc": ["one-to-one", "two-slots", "many", "wrap-around"],
     "pool": ["one", "two-slots", "asleep", "asleep-many", "recalled", "lock-based"],

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from actorstream.events.schema import Schema
     from actorstream.runtime.dependency.compile import StreamWords
     from actorstream.runtime.dependency.short_way import ShortWay
-    from actorstream.runtime.output import SendLane
+    from actorstream.runtime.send_lane import SendLane
 
 
 class TagStream:
@@ -209,9 +209,13 @@ class TagEdge:
         ):
             return None
         lane, way = self.lanes[stream.owners[tag]], self.ways.get(tag)
-        if lane.arena is not None or lane.wire.plain.system:
+        if lane.framing.arena is not None or lane.framing.wire.plain.system:
             return None
-        channel, nbytes, fingerprint = lane.channel, lane.wire.plain.row_bytes, lane.wire.plain.fingerprint
+        channel, nbytes, fingerprint = (
+            lane.channel,
+            lane.framing.wire.plain.row_bytes,
+            lane.framing.wire.plain.fingerprint,
+        )
         partition, word, columns = stream.partition, stream.words.promise, len(schema.fields)
         time_of = attrgetter(time_field)
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from actorstream.runtime.dependency.compile import StreamWords
     from actorstream.runtime.dependency.lanes import TagLane
     from actorstream.runtime.dependency.links import TreeReceiver, TreeSender
-    from actorstream.runtime.output import SendLane
+    from actorstream.runtime.send_lane import SendLane
     from actorstream.runtime.source_unit import SourceUnit
 
 

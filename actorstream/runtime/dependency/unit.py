@@ -32,8 +32,8 @@ if TYPE_CHECKING:
     from actorstream.runtime.dependency.messages import Message
     from actorstream.runtime.dependency.short_way import ShortWay
     from actorstream.runtime.dependency.tree_worker import TreeWorker
-    from actorstream.runtime.output import SendLane
     from actorstream.runtime.replica import Replica
+    from actorstream.runtime.send_lane import SendLane
     from actorstream.runtime.worker import Worker
 
 PATIENCE_NS = 20_000

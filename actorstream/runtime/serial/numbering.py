@@ -19,8 +19,8 @@ from actorstream.topology.serial import POSITION
 
 if TYPE_CHECKING:
     from actorstream.events.batch import Batch
-    from actorstream.runtime.output import SendLane
     from actorstream.runtime.replica import Replica
+    from actorstream.runtime.send_lane import SendLane
     from actorstream.topology.serial import Numbered
 
 SERIAL_WORD = 1

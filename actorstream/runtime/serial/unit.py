@@ -92,6 +92,8 @@ class SerialUnit(OperatorUnit):
         for _ in range(TURN_FRAMES):
             if self._events and not self._run_events(deadline):
                 return Status.BLOCKED if self.blocked else Status.READY
+            if any(kernel.is_under_way() for kernel in self.kernels):
+                return Status.BLOCKED  # what comes of a number is sent before it is closed
             if self._awaiting:
                 return Status.READY
             lane = None

@@ -40,11 +40,10 @@ def timed_unit(
     receivers: dict[int, Any],
     decoder: Callable[[Link], Any],
     side_lane: Callable[[int, Link], InLane],
-    kinds: tuple[type[TimestampUnit], type[GateUnit]],
 ) -> TimestampUnit | None:
     """The unit of a head with timestamp input; None: it has none.
 
-    gate: that it reads with others. decoder, side_lane: how other lanes are made. kinds: without a gate, and with one."""
+    gate: that it reads with others. decoder, side_lane: how other lanes are made."""
     job = worker.job
     plan = job.timestamp
     own = [link for link in links if link.edge.index in plan.edges]
@@ -54,7 +53,7 @@ def timed_unit(
         reader = GateReader(gate, len(gate.bits))
         gate.bits.append(own[0].channel.receive_bit)
         sides = _sides(job, links, 1, side_lane)
-        return kinds[1](worker, head, [reader], reader, sides, NoOrder(sides))
+        return GateUnit(worker, head, [reader], reader, sides, NoOrder(sides))
     lanes = _lanes(job, head, own, receivers, decoder, TimestampInLane)
     sides = _sides(job, links, len(lanes), side_lane)
     ties = max(len(lane.columns) for lane in lanes)
@@ -83,7 +82,7 @@ def timed_unit(
         one_stream=one_stream,
         schema=schema,
     )
-    return kinds[0](worker, head, lanes, merge, sides, NoOrder(sides), ready_rows)
+    return TimestampUnit(worker, head, lanes, merge, sides, NoOrder(sides), ready_rows)
 
 
 def _lanes(

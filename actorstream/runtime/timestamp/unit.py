@@ -123,7 +123,6 @@ class TimestampUnit(OperatorUnit):
                     if found is Status.IDLE and self._side_due and self.side_gate.next() is not None:
                         continue
                     return found
-            self.worker.pass_on()
             if monotonic_ns() > deadline:
                 return Status.READY
         return Status.READY
@@ -327,7 +326,7 @@ class TimestampUnit(OperatorUnit):
         found = max(found, self._floor)
         if found > self._frontier:
             self._frontier = found
-            self.head.advance(found)
+            self.advance(found)
 
     def _rest_idle(self) -> None:
         """Nothing is in work: the unit is idle if all its lanes are."""

@@ -7,7 +7,7 @@ from actorstream.events.batch import Batch
 from actorstream.events.event import Event
 from actorstream.events.schema import Schema
 from actorstream.runtime.idleness import IDLE_WORD
-from actorstream.runtime.output import SendLane
+from actorstream.runtime.send_lane import SendLane
 from actorstream.runtime.wire import Wire
 from actorstream.transports.base import FRONTIER_END, FRONTIER_MIN, Channel
 from actorstream.transports.local import local_channel

@@ -14,7 +14,8 @@ from actorstream.errors import OperatorError
 from actorstream.events.batch import Batch
 from actorstream.events.event import Event
 from actorstream.events.schema import Schema
-from actorstream.runtime.output import ChannelEdge, SendLane
+from actorstream.runtime.output import ChannelEdge
+from actorstream.runtime.send_lane import SendLane
 from actorstream.runtime.wire import Wire
 from actorstream.transports.base import Channel, FrameKind
 from actorstream.transports.local import local_channel

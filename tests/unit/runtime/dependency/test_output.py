@@ -15,7 +15,7 @@ from actorstream.events.batch import Batch
 from actorstream.events.schema import Schema
 from actorstream.runtime.dependency.compile import StreamWords
 from actorstream.runtime.dependency.output import TagEdge, TagStream
-from actorstream.runtime.output import SendLane, Waiting
+from actorstream.runtime.send_lane import SendLane, Waiting
 from actorstream.runtime.wire import Wire
 from actorstream.topology.dependency import PlannedStream
 from actorstream.transports.base import FRONTIER_MIN, Channel

@@ -12,9 +12,8 @@ from collections import deque
 from time import monotonic_ns
 from typing import TYPE_CHECKING, NamedTuple
 
-from actorstream.native import baton
 from actorstream.runtime.direct_edge import DirectEdge
-from actorstream.runtime.pool.kernel_chain import KernelChain
+from actorstream.runtime.schedule.kernel_chain import KernelChain
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -70,6 +69,7 @@ class KernelEdge(DirectEdge):
         "_window",
         "at_head",
         "blocked",
+        "called_ns",
         "exclusive",
         "inner",
         "kernel_ns",
@@ -107,6 +107,8 @@ class KernelEdge(DirectEdge):
         """Time in the kernel of a batch, smoothed."""
         self.took_ns = 0
         """Time that threads of the pool have spent in kernels since somebody asked last."""
+        self.called_ns = 0
+        """Time that the loop's thread has spent in kernels that it has called."""
         self._delay_ns: Callable[[], int] | None = None
         self._window = min(deploy.reorder_window, MOST_UNDER_WAY)
         self._limit = self._window
@@ -160,21 +162,13 @@ class KernelEdge(DirectEdge):
 
     def _call(self, batch: Batch) -> None:
         """The kernel here and now, on the loop's thread."""
-        consumer = self.consumer
-        if self._chain is not None:
-            found = self._prepare(batch)
-            if found is None:
-                consumer.accept(batch, self.input)
-            else:
-                self.pool.run(found.job)  # type: ignore[union-attr]
-                self._complete(batch, found, self._chain)
-            return
-        consumer.begin(batch, self.input)
-        started, lent = monotonic_ns(), baton.lent_ns()
-        made = consumer.calls[self.input].answer(batch)  # type: ignore[union-attr] # it takes batches
-        self._measured(baton.lent_ns() - lent)
-        consumer.execute_ns += monotonic_ns() - started
-        _send(consumer, made)
+        found = None if self.pool is None else self._prepare(batch)
+        if found is None:
+            self.consumer.accept(batch, self.input)
+        else:
+            self.pool.run(found.job)  # type: ignore[union-attr]
+            self.called_ns += found.job.took_ns
+            self._complete(batch, found, self._chain)
 
     def _prepare(self, batch: Batch) -> Prepared | None:
         """The job of a batch; None: it has none."""

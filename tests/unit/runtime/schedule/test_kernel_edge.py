@@ -12,7 +12,7 @@ from actorstream.operators.map import Map
 from actorstream.topology.builder import Topology
 from tests.integration.parts import Collect, Numbers, numbers
 from tests.integration.pooled import RunningSum
-from tests.unit.runtime.pool.kernel_hand import Hand, hands
+from tests.unit.runtime.schedule.kernel_hand import Hand, hands
 
 make = pytest.fixture(name="make")(hands)
 
@@ -45,7 +45,7 @@ def test_what_a_kernel_gives_goes_on_when_it_is_collected_and_in_order(make: Any
 
 
 def test_short_kernels_are_called_at_once(make: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("actorstream.runtime.pool.kernel_edge.PAYS_NS", 1 << 62)
+    monkeypatch.setattr("actorstream.runtime.schedule.kernel_edge.PAYS_NS", 1 << 62)
     hand = make(chain())
     hand.push(1, 2)
     assert (hand.waiting(), hand.out) == (0, [2, 3])
@@ -56,7 +56,7 @@ def test_a_short_kernel_does_not_overtake_what_is_under_way(
 ) -> None:
     hand = make(chain())
     hand.push(1)
-    monkeypatch.setattr("actorstream.runtime.pool.kernel_edge.PAYS_NS", 1 << 62)
+    monkeypatch.setattr("actorstream.runtime.schedule.kernel_edge.PAYS_NS", 1 << 62)
     hand.push(2)
     assert (hand.waiting(), hand.out) == (2, [])
     hand.run(2)
@@ -144,16 +144,16 @@ def test_outputs_without_credit_keep_what_is_done_where_it_is(make: Any) -> None
     topology = Topology("credit")
     stream = topology.source(Numbers, name="numbers", count=1)
     stream = stream.through(Filter, name="it", where="value != 3")
-    stream.through(RunningSum, name="sum").into(Collect, name="out")
+    stream.by("value").through(RunningSum, name="sum").into(Collect, name="out")
     hand = make(topology, edge_bytes=1)
     for value in range(1, 5):
         hand.push(value)
         hand.run(hand.waiting())
         hand.edge.collect()
-    assert hand.worker.kernels is not None
+    assert hand.schedule.kernels is not None
     assert hand.unit.blocked
-    assert hand.worker.kernels.pool.ready(0) > 1  # done, and with nowhere to go:
-    assert (hand.worker.kernels.done(), hand.worker.kernels.park()) == ([], True)  # the loop may sleep
+    assert hand.schedule.kernels.pool.ready(0) > 1  # done, and with nowhere to go:
+    assert (hand.schedule.kernels.done(), hand.schedule.kernels.park()) == ([], True)  # the loop may sleep
     channel = worker_channel(hand, "sum")
     received: list[int] = []
     while len(received) < 3:
@@ -185,7 +185,7 @@ def test_more_short_kernels_are_under_way_than_long_ones(make: Any) -> None:
 
 def test_the_loop_hears_of_what_is_done_and_of_nothing_else(make: Any) -> None:
     hand = make(chain())
-    kernels = hand.worker.kernels
+    kernels = hand.schedule.kernels
     assert kernels is not None
     hand.push(1)
     assert (kernels.done(), kernels.park()) == ([], True)
@@ -207,9 +207,9 @@ def test_threads_look_first_where_the_heuristic_would(make: Any, schedule: str, 
         stream = stream.through(Map, name=f"it{number}", set={"value": "value + 1"})
         stream.into(Collect, name=f"out{number}")
     hand = make(topology, schedule=schedule)
-    kernels, units = hand.worker.kernels, hand.worker.units
+    kernels, units = hand.schedule.kernels, hand.worker.units
     assert kernels is not None
-    operators = hand.worker.queue.operators
+    operators = hand.schedule.operators
     for unit in units:
         operators[id(unit)].statistics.add(1, 1, 1)
         unit.head.forward(numbers(np.array([1], np.int64)))

@@ -5,13 +5,12 @@ from __future__ import annotations
 from actorstream.operators.split import Split
 from actorstream.operators.union import Union
 from actorstream.runtime.build import build_units
-from actorstream.runtime.pool.operators_of import operators_of
-from actorstream.runtime.pool.worker import ScheduledWorker
-from actorstream.scheduling.base import UNBOUNDED
+from actorstream.runtime.schedule.operators_of import operators_of
+from actorstream.runtime.worker import Worker
 from actorstream.topology.builder import Topology
 from tests.integration.parts import Collect, DoubleBatch, Numbers
 from tests.integration.pooled import RunningSum, Times
-from tests.unit.runtime.pool.test_pooling import job_of
+from tests.unit.runtime.schedule.test_pooling import job_of
 
 
 def test_operators_are_actors_with_their_limits_and_what_feeds_them() -> None:
@@ -21,19 +20,17 @@ def test_operators_are_actors_with_their_limits_and_what_feeds_them() -> None:
     twice = split["small"].by("group").through(RunningSum, name="sums", replicas=3)
     twice.to_one().through(Union, split.through(Times, name="times"), name="both").into(Collect, name="out")
     job = job_of(topology)
-    worker = ScheduledWorker(job, 0, None, None)
+    worker = Worker(job, 0, None, None)
     units = build_units(worker)
     operators, by_unit = operators_of(job, units)
     found = {
-        each.name: (each.pooled, each.limit, [(operators[at].name, share) for at, share in each.upstream])
+        each.name: (each.limit, [(operators[at].name, share) for at, share in each.upstream])
         for each in operators
     }
     assert found == {
-        "numbers": (False, 1, []),  # and python, which is called directly
-        "split": (True, UNBOUNDED, [("numbers", 1.0)]),
-        "sums": (True, 3, [("split", 0.5)]),
-        "both": (True, UNBOUNDED, [("sums", 1.0), ("split", 1.0)]),  # times is called by split
-        "out": (False, 1, [("both", 1.0)]),
+        "numbers": (1, []),  # and what is called directly behind it: python, split, times
+        "sums": (3, [("numbers", 0.5)]),
+        "both": (1, [("sums", 1.0), ("numbers", 1.0)]),  # with the sink
     }
-    assert [each.index for each in operators] == list(range(5))
-    assert len({id(by_unit[id(unit)]) for unit in units}) == 5
+    assert [each.index for each in operators] == list(range(3))
+    assert len({id(by_unit[id(unit)]) for unit in units}) == 3

@@ -5,29 +5,30 @@ from __future__ import annotations
 
 import os
 from contextlib import suppress
+from threading import Thread
 from time import monotonic_ns
 from typing import TYPE_CHECKING
 
-from actorstream.native.memory import create_eventfd
+from actorstream.native.memory import create_eventfd, keep_freed_memory
 from actorstream.native.pool import KernelPool
-from actorstream.runtime.pool.kernel_edge import MOST_UNDER_WAY
+from actorstream.runtime.schedule.kernel_edge import MOST_UNDER_WAY
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from actorstream.runtime.operator_unit import OperatorUnit
-    from actorstream.runtime.pool.kernel_edge import KernelEdge
+    from actorstream.runtime.schedule.kernel_edge import KernelEdge
     from actorstream.runtime.unit import Unit
     from actorstream.scheduling.base import Operator
     from actorstream.scheduling.scheduler import Scheduler
 
+JOIN_S = 10.0
 RANK_EVERY = 64
 """Turns of the loop between two looks at which kernels come first."""
 
 
 class Kernels:
-    """All kernel edges of a process, and the native pool behind them. The loop's thread calls everything here, but for
-    `work` and `recall`.
+    """All kernel edges of a process, the native pool behind them, and its threads. The loop's thread calls everything here.
 
     Args:
         units: of the worker, in topological order.
@@ -58,10 +59,18 @@ class Kernels:
             len(self.edges), 2 * MOST_UNDER_WAY, threads, self.eventfd, scheme=scheme, spin_ns=spin_ns
         )
         self._turns = 0
-        self.work, self.recall = self.pool.work, self.pool.recall
         self.help, self.waiting = self.pool.help, self.pool.waiting
         for lane, edge in enumerate(self.edges):
             edge.open(self.pool, lane, delay_ns)
+        keep_freed_memory()
+        self._threads = [
+            Thread(target=self.pool.work, args=(number,), name=f"actorstream-kernels-{number}", daemon=True)
+            for number in range(threads)
+        ]
+        for (
+            each
+        ) in self._threads:  # they are in one call of C, without the interpreter, until they are recalled
+            each.start()
 
     def done(self) -> list[Unit]:
         """Units that have something to collect."""
@@ -92,7 +101,7 @@ class Kernels:
 
     def rank(self) -> None:
         """Now and then: the order in which threads look at the lanes is that in which the heuristic would choose their
-        operators, and of one operator the latest first. Under the pool's lock."""
+        operators, and of one operator the latest first."""
         self._turns += 1
         if len(self.edges) < 2 or self._turns % RANK_EVERY != 1:
             return
@@ -124,5 +133,8 @@ class Kernels:
             os.read(self.eventfd, 8)
 
     def close(self) -> None:
-        """After all threads have returned."""
+        """Has the threads return, and waits for the kernels that they run."""
+        for number, each in enumerate(self._threads):
+            self.pool.recall(number)
+            each.join(JOIN_S)
         os.close(self.eventfd)

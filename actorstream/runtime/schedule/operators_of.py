@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from actorstream.runtime.pool.unit import PooledUnit
 from actorstream.scheduling.base import Operator
 
 if TYPE_CHECKING:
@@ -25,13 +24,8 @@ def operators_of(job: Job, units: Sequence[Unit]) -> tuple[list[Operator], dict[
     numbers = {name: index for index, name in enumerate(by_head)}
     operators = []
     for name, own in by_head.items():
-        pooled = isinstance(own[0], PooledUnit)
-        limit = sum(unit.limit if isinstance(unit, PooledUnit) else 1 for unit in own)
-        operators.append(
-            Operator(
-                name, numbers[name], limit=limit, pooled=pooled, upstream=_upstream(job, name, heads, numbers)
-            )
-        )
+        upstream = _upstream(job, name, heads, numbers)
+        operators.append(Operator(name, numbers[name], limit=len(own), pooled=False, upstream=upstream))
     return operators, {id(unit): operators[numbers[name]] for name, own in by_head.items() for unit in own}
 
 

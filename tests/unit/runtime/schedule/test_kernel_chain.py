@@ -16,7 +16,7 @@ from actorstream.operators.prepared import Prepared, c_job
 from actorstream.runtime.unit import Status
 from actorstream.topology.builder import Topology
 from tests.integration.parts import Collect, Numbers, numbers
-from tests.unit.runtime.pool.kernel_hand import hands
+from tests.unit.runtime.schedule.kernel_hand import hands
 
 make = pytest.fixture(name="make")(hands)
 
@@ -51,7 +51,7 @@ def test_neighbours_are_one_job_and_each_is_counted(make: Any) -> None:
 
 
 def test_a_chain_of_short_kernels_is_run_at_once(make: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("actorstream.runtime.pool.kernel_edge.PAYS_NS", 1 << 62)
+    monkeypatch.setattr("actorstream.runtime.schedule.kernel_edge.PAYS_NS", 1 << 62)
     hand = make(two())
     hand.push(1, 2, 3)
     assert (hand.waiting(), hand.out) == (0, [-6, -12])
@@ -156,7 +156,7 @@ def test_the_head_of_a_unit_has_its_kernels_run_for_what_comes_by_channels(make:
     for value in (1, 2, 3):
         source.head.forward(numbers(np.array([value], np.int64)))
         source.flush()  # or rows are joined on the way
-    kernels = hand.worker.kernels
+    kernels = hand.schedule.kernels
     assert kernels is not None
     collected = unit.members[-1].actor.rows
     for wanted in (1, 2, 3):

@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     from actorstream.events.batch import Batch
     from actorstream.events.schema import Schema
     from actorstream.operators.prepared import Prepared
-    from actorstream.runtime.pool.kernel_edge import KernelEdge
     from actorstream.runtime.replica import Replica
+    from actorstream.runtime.schedule.kernel_edge import KernelEdge
 
 
 class KernelChain:
@@ -70,7 +70,7 @@ class KernelChain:
 
 def _next(consumer: Replica) -> KernelEdge | None:
     """The kernel edge that is all that is behind a replica, to another without a state; None: there is none."""
-    from actorstream.runtime.pool.kernel_edge import KernelEdge
+    from actorstream.runtime.schedule.kernel_edge import KernelEdge
 
     edges = consumer.edges.get("default", [])
     only = edges[0] if len(edges) == 1 else None
