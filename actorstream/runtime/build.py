@@ -16,19 +16,21 @@ from actorstream.runtime.dependency.build import ProgramBuilder
 from actorstream.runtime.dependency.causal import causal_order, is_causal
 from actorstream.runtime.direct_edge import DirectEdge, takes_events
 from actorstream.runtime.hooks import EventCall, operator_error
-from actorstream.runtime.idleness import IDLE_WORD, IdleInLane, Idleness
-from actorstream.runtime.operator_unit import InLane, OperatorUnit
+from actorstream.runtime.inbox import FifoInbox
+from actorstream.runtime.lanes import IDLE_WORD, InLane
+from actorstream.runtime.operator_unit import OperatorUnit
 from actorstream.runtime.output import ChannelEdge, LaneEdge
 from actorstream.runtime.replica import Replica
 from actorstream.runtime.restoring import restore_replicas
 from actorstream.runtime.routing import make_router
 from actorstream.runtime.schedule.kernel_edge import KernelEdge
 from actorstream.runtime.send_lane import SendLane, Waiting
+from actorstream.runtime.serial.inbox import SerialInbox, SerialInLane, SideLane
 from actorstream.runtime.serial.numbering import ByNumber, Follower, Numberer, Numbering
-from actorstream.runtime.serial.unit import SerialInLane, SerialUnit, SideLane
 from actorstream.runtime.single_row import row_format, single_decoder, single_sender, single_taker
 from actorstream.runtime.source_unit import SourceUnit
-from actorstream.runtime.timestamp.build import UNITS_PER_SECOND, feeds, open_gates, timed_source, timed_unit
+from actorstream.runtime.timestamp.build import UNITS_PER_SECOND, feeds, open_gates, timed_inbox, timed_source
+from actorstream.runtime.timestamp.inbox import TimestampInbox
 from actorstream.runtime.timestamp.source import MergedPartitions, TimedSourceUnit
 from actorstream.runtime.timestamp.stamp import TimestampStamp
 from actorstream.runtime.unit import Unit
@@ -40,6 +42,7 @@ if TYPE_CHECKING:
 
     from actorstream.events.row_format import RowFormat
     from actorstream.runtime.compile import Job, Link
+    from actorstream.runtime.inbox import Inbox, Ports
     from actorstream.runtime.timestamp.gate_input import GateInput
     from actorstream.runtime.worker import Worker
     from actorstream.topology.graph import Edge
@@ -164,34 +167,36 @@ class _Builder:
         if node.role == "source":
             return self._source_unit(head, planned, node.keys)
         links = [link for link in links if not link.edge.static]
-        ways = (self.gates.get(head.id), self.receivers, self._decoder_of, self._in_lane)
-        timed = timed_unit(self.worker, head, links, *ways)
-        if timed is not None:
-            timed.follow_frontier = True
-            timed.at_head = self._kernels_at(timed, links)
-            self.worker.by_bit.update((link.channel.receive_bit, timed) for link in links)
-            return timed
-        lanes = [self._in_lane(index, link) for index, link in enumerate(links)]
-        orders = {link.edge.order for link in links} - {"serial"}
-        causal = causal_order(job, links)
-        gate = (causal or _load(ORDERINGS[orders.pop() if len(orders) == 1 else "none"]))(lanes)
-        unit: OperatorUnit | None = self._serial_unit(head, links)
-        if unit is None:
-            unit = OperatorUnit(self.worker, head, lanes, gate)
-        unit.at_head = self._kernels_at(unit, links)
-        unit.follow_frontier = node.name in job.listens
-        idle = [lane for lane in lanes if isinstance(lane, IdleInLane)]
-        if unit.in_lanes is lanes and idle and len(idle) == len(lanes):  # serial input has its time in band
-            unit.idleness = Idleness(unit, idle)
+        unit = OperatorUnit(self.worker, head, lambda ports: self._inbox(head, links, ports))
+        unit.follow_frontier = node.name in job.listens or isinstance(unit.inbox, TimestampInbox)
+        if isinstance(unit.inbox, SerialInbox):
+            self.numberings[unit, self._point(links)] = unit.inbox.numbering
+        if node.name in job.kernels:
+            unit.at_head = self._kernel_edge(head, links[0].edge.name, unit)
         self.worker.by_bit.update((link.channel.receive_bit, unit) for link in links)
         return unit
 
-    def _serial_unit(self, head: Replica, links: list[Link]) -> SerialUnit | None:
-        """The unit of a head with serial input; None: it has none."""
+    def _inbox(self, head: Replica, links: list[Link], ports: Ports) -> Inbox:
+        """What the order of the inputs makes of them."""
+        job = self.job
+        ways = (self.gates.get(head.id), self.receivers, self._decoder_of, self._in_lane)
+        timed = timed_inbox(job, head, ports, links, *ways)
+        if timed is not None:
+            return timed
+        if self._point(links):
+            return self._serial_inbox(head, links)
+        lanes = [self._in_lane(index, link) for index, link in enumerate(links)]
+        orders = {link.edge.order for link in links} - {"serial"}
+        gate = causal_order(job, links) or _load(ORDERINGS[orders.pop() if len(orders) == 1 else "none"])
+        return FifoInbox(lanes, gate(lanes), ports)
+
+    def _point(self, links: list[Link]) -> str:
+        """The numbering point of serial inputs; "": there are none."""
         plan = self.job.serial
-        point = next((plan.edges[link.edge.index] for link in links if link.edge.index in plan.edges), None)
-        if point is None:
-            return None
+        return next((plan.edges[link.edge.index] for link in links if link.edge.index in plan.edges), "")
+
+    def _serial_inbox(self, head: Replica, links: list[Link]) -> SerialInbox:
+        plan = self.job.serial
         lanes: list[InLane] = []
         for index, link in enumerate(links):
             decode = self._decoder(link, self._row_format(link))
@@ -201,16 +206,15 @@ class _Builder:
                 lanes.append(SerialInLane(*ends, columns, link.edge.input))
             else:
                 lanes.append(SideLane(*ends))
+        merging, follows = head.name in plan.merging, head.name in self.job.listens
         numbering = Numbering(plan.phases)
-        unit = SerialUnit(self.worker, head, lanes, SerialGate(lanes), numbering, head.name in plan.merging)
-        self.numberings[unit, point] = numbering
-        return unit
+        return SerialInbox(lanes, SerialGate(lanes), numbering, merging=merging, follows=follows)
 
     def _in_lane(self, index: int, link: Link) -> InLane:
         channel = self.receivers[link.channel.id]
         rows = self._row_format(link)
         if link.channel.frontiers > IDLE_WORD:
-            return IdleInLane(index, link.edge.name, channel, self._decoder(link, rows))
+            return InLane(index, link.edge.name, channel, self._decoder(link, rows), idles=True)
         return InLane(
             index,
             link.edge.name,
@@ -301,11 +305,6 @@ class _Builder:
                 if len(lanes) == 1
                 else ChannelEdge(self._router(edge, planned, lanes), lanes)
             )
-
-    def _kernels_at(self, unit: OperatorUnit, links: list[Link]) -> KernelEdge | None:
-        """What runs the kernels of a unit's head, if threads do."""
-        head = unit.head
-        return self._kernel_edge(head, links[0].edge.name, unit) if head.name in self.job.kernels else None
 
     def _direct(self, consumer: Replica, edge: Edge, unit: Unit) -> DirectEdge:
         kernels = consumer.name in self.job.kernels

@@ -23,7 +23,8 @@ from actorstream.placement.base import find_placement
 from actorstream.runtime.dependency.compile import deployments, frontier_words, placed_wires, tree_links
 from actorstream.runtime.dependency.shares import shared_out
 from actorstream.runtime.fuse import fusible
-from actorstream.runtime.idleness import IDLE_WORD, idle_sources
+from actorstream.runtime.idleness import idle_sources
+from actorstream.runtime.lanes import IDLE_WORD
 from actorstream.runtime.planning import with_programs
 from actorstream.runtime.preaggregate import pre_aggregated
 from actorstream.runtime.registry import registry

@@ -20,7 +20,7 @@ from actorstream.runtime.static_inputs import StaticInputs
 from actorstream.transports.base import FrameKind
 
 if TYPE_CHECKING:
-    from actorstream.runtime.operator_unit import InLane
+    from actorstream.runtime.lanes import InLane
     from actorstream.runtime.schedule.kernel_edge import KernelEdge
     from actorstream.runtime.worker import Worker
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from actorstream.runtime.compile import Job, Link
-    from actorstream.runtime.operator_unit import InLane
+    from actorstream.runtime.lanes import InLane
     from actorstream.topology.graph import Edge
 
 

@@ -6,7 +6,7 @@ from actorstream.errors import OperatorError
 from actorstream.events.batch import Batch
 from actorstream.events.event import Event
 from actorstream.events.schema import Schema
-from actorstream.runtime.idleness import IDLE_WORD
+from actorstream.runtime.lanes import IDLE_WORD
 from actorstream.runtime.send_lane import SendLane
 from actorstream.runtime.wire import Wire
 from actorstream.transports.base import FRONTIER_END, FRONTIER_MIN, Channel

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from actorstream.runtime.timestamp.gate_input import RUNS
-from actorstream.runtime.timestamp.gate_unit import GateUnit
+from actorstream.runtime.timestamp.gate_merging import GateMerging
 from actorstream.runtime.unit import Status
 from actorstream.topology.builder import Topology
 from actorstream.transports.base import FrameKind
@@ -33,8 +33,9 @@ class Gated(TimedWorker):
         merged.forward().into(Collect, name="out", replicas=readers)
         super().__init__(topology, **{"merge": "gate", **deploy})
         self.readers = [self.unit("reader", number) for number in range(readers)]
-        assert all(isinstance(each, GateUnit) for each in self.readers)
-        self.gate = self.readers[0].reader.gate
+        merging = self.readers[0].inbox.merging
+        assert isinstance(merging, GateMerging)
+        self.gate = merging.gate
 
     def got(self, number: int) -> list[Sent]:
         """Takes what waits behind a reader."""

@@ -1,6 +1,6 @@
-"""A unit whose head takes serial input: number by number, with the rows of one put together from all who had a share.
+"""Serial input: number by number, with the rows of one put together from all who had a share.
 
-It decides nothing about order (`ordering.serial` does); it takes, merges, runs hooks, and promises what is behind it.
+It decides nothing about order (`ordering.serial` does); it takes in, merges, and promises what is behind it.
 """
 
 from __future__ import annotations
@@ -8,22 +8,19 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Iterator
 from itertools import pairwise
-from time import monotonic_ns
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
 from actorstream.events.batch import Batch
 from actorstream.ordering.serial import NO_BOUND, SerialGate, merge_order
-from actorstream.runtime.operator_unit import InLane, OperatorUnit
+from actorstream.runtime.inbox import Inbox, Step
+from actorstream.runtime.lanes import InLane
 from actorstream.runtime.serial.numbering import END_HAND_OVER, SERIAL_WORD
-from actorstream.runtime.unit import TURN_FRAMES, Status
 from actorstream.transports.base import FRONTIER_END, FRONTIER_MIN, Frame, FrameKind, ReceiveChannel
 
 if TYPE_CHECKING:
-    from actorstream.runtime.replica import Replica
     from actorstream.runtime.serial.numbering import Numbering
-    from actorstream.runtime.worker import Worker
 
 
 class SerialInLane(InLane):
@@ -58,109 +55,99 @@ class SideLane(InLane):
     serial = False
 
 
-class SerialUnit(OperatorUnit):
-    """A unit whose head sees its serial inputs as one sequence.
+class SerialInbox(Inbox):
+    """The serial inputs of a unit as one sequence.
 
     Args:
         numbering: what the unit's members send under; its number follows the gate's.
         merging: whether rows of one number come on several lanes, so that it must have come whole before hooks run.
+        follows: whether somebody listens to event time.
     """
 
+    by_number: ClassVar[bool] = True
+
     def __init__(
-        self,
-        worker: Worker,
-        head: Replica,
-        lanes: list[InLane],
-        gate: SerialGate,
-        numbering: Numbering,
-        merging: bool,
+        self, lanes: list[InLane], gate: SerialGate, numbering: Numbering, *, merging: bool, follows: bool
     ) -> None:
-        super().__init__(worker, head, lanes, gate)
-        self.numbering, self.merging = numbering, merging
+        super().__init__(lanes)
+        self.gate, self.numbering, self.merging, self.follows = gate, numbering, merging, follows
         gate.stepwise, gate.phases = True, numbering.phases
         gate.strict_from = END_HAND_OVER * numbering.phases
+        self._frontier = FRONTIER_MIN
         self._pieces: list[tuple[SerialInLane, Batch]] = []
         self._runs: deque[tuple[Batch, str]] = deque()
 
-    def work(self) -> Status:
-        status = self._take()
-        return Status.READY if self._awaiting and status is Status.IDLE else status
+    def next(self) -> Step:
+        if self._due:
+            return self._take_due()
+        if self._runs:
+            return self._next_run()
+        gate = self.gate
+        lane = gate.next()
+        if lane is not None:
+            return self._consume(lane)
+        if not gate.is_complete:
+            self._promise(gate.reached)
+            return Step.NOTHING
+        if self._pieces:
+            self._runs.extend(_merged(self._pieces))
+            self._pieces = []
+            return self._next_run()
+        if self._has_risen():
+            self.time = self._frontier
+            return Step.TIME
+        gate.close()
+        self.numbering.is_open = False
+        self._promise(gate.reached)
+        return Step.AGAIN
 
-    def _take(self) -> Status:
-        deadline = monotonic_ns() + self.worker.turn_ns
-        gate: SerialGate = self.gate  # type: ignore[assignment]
-        for _ in range(TURN_FRAMES):
-            if self._events and not self._run_events(deadline):
-                return Status.BLOCKED if self.blocked else Status.READY
-            if any(kernel.is_under_way() for kernel in self.kernels):
-                return Status.BLOCKED  # what comes of a number is sent before it is closed
-            if self._awaiting:
-                return Status.READY
-            lane = None
-            if not self._runs:
-                lane = gate.next()
-                if lane is None and not gate.is_complete:
-                    self._promise(gate.reached)
-                    return Status.IDLE
-                if lane is None and not self._pieces and not self._has_risen():
-                    self._close(gate)
-                    continue
-            if self.blocked:
-                return Status.BLOCKED
-            if self._runs:
-                if self._run(*self._runs.popleft()):
-                    return Status.BUSY
-            elif lane is not None:
-                if self._consume(lane, gate):
-                    return Status.BUSY
-            elif self._pieces:
-                self._runs.extend(_merged(self._pieces))
-                self._pieces = []
-            else:
-                self.head.advance(self._frontier)
-            if monotonic_ns() > deadline:
-                return Status.READY
-        return Status.READY
+    def look(self) -> None:
+        if not self._runs and self.gate.next() is None and not self.gate.is_complete:
+            self._promise(self.gate.reached)
 
-    def _consume(self, lane: Any, gate: SerialGate) -> bool:
-        """Takes the head of a lane; whether the unit is busy with the end now."""
+    def _next_run(self) -> Step:
+        self.batch, self.source = self._runs.popleft()
+        return Step.ROWS
+
+    def _consume(self, lane: Any) -> Step:
+        """Takes the head of a lane."""
+        gate, numbering = self.gate, self.numbering
         frame = lane.channel.peek()
         if lane.serial and frame.kind <= FrameKind.HEARTBEAT and gate.open_number is not None:
-            self.numbering.number = gate.open_number
-            self.numbering.is_open = True
+            numbering.number = gate.open_number
+            numbering.is_open = True
             self._promise(gate.open_number)
         if frame.kind == FrameKind.DATA:
             batch = lane.decode(frame)
-            batch.entry_min, batch.entry_max, batch.began = frame.min_entry, frame.max_entry, frame.began
             lane.consume()
-            if self.merging and lane.serial:
-                self._pieces.append((lane, batch))
-            else:
-                self._runs.append((batch, lane.input))
+            step = self._give(frame, batch, lane.input)
+            if not self.merging or not lane.serial:
+                return step
+            self._pieces.append((lane, batch))
         elif frame.kind == FrameKind.HEARTBEAT:
             lane.time = frame.max_time
             lane.consume()
-        elif frame.kind == FrameKind.BARRIER:
-            lane.consume()
-            self._complete(self.alignment.deliver(lane, frame.barrier))
         else:
-            lane.consume()
-            lane.ended = True
-            self._complete(self.alignment.ended(lane))
-            if all(each.ended for each in self.in_lanes):
-                self.numbering.number = END_HAND_OVER * self.numbering.phases
-                self.numbering.is_open = True
-                if self._has_risen():
-                    self.head.advance(self._frontier)
-                self.spawn(self.finish())
-                return True
-        return False
+            return self._mark(lane, frame)
+        return Step.AGAIN
+
+    def _take_due(self) -> Step:
+        step = super()._take_due()
+        if step is not Step.END:
+            return step
+        self.numbering.number = END_HAND_OVER * self.numbering.phases
+        self.numbering.is_open = True
+        if not self._has_risen():
+            return step
+        self._due.appendleft((Step.END, 0))
+        self.time = self._frontier
+        return Step.TIME
 
     def _has_risen(self) -> bool:
         """Whether event time has risen on all lanes, as of the number that is complete; then notes how far."""
-        if not self.follow_frontier:
+        if not self.follows:
             return False
-        found = min(self._time_of(lane) for lane in self.in_lanes)
+        found = min(self._time_of(lane) for lane in self.lanes)
         if found <= self._frontier:
             return False
         self._frontier = found
@@ -175,14 +162,12 @@ class SerialUnit(OperatorUnit):
         frontier = lane.frontier()
         return FRONTIER_MIN if lane.channel.waiting() else int(frontier)
 
-    def _close(self, gate: SerialGate) -> None:
-        gate.close()
-        self.numbering.is_open = False
-        self._promise(gate.reached)
-
     def _promise(self, number: int) -> None:
         if number < NO_BOUND:
             self.numbering.promise(number)
+
+    def statistics(self) -> dict[str, int]:
+        return self.gate.statistics()
 
 
 def _merged(pieces: list[tuple[SerialInLane, Batch]]) -> Iterator[tuple[Batch, str]]:
