@@ -31,7 +31,7 @@ from actorstream.runtime.single_row import row_format, single_decoder, single_se
 from actorstream.runtime.source_unit import SourceUnit
 from actorstream.runtime.timestamp.build import UNITS_PER_SECOND, feeds, open_gates, timed_inbox, timed_source
 from actorstream.runtime.timestamp.inbox import TimestampInbox
-from actorstream.runtime.timestamp.source import MergedPartitions, TimedSourceUnit
+from actorstream.runtime.timestamp.source import MergedPartitions
 from actorstream.runtime.timestamp.stamp import TimestampStamp
 from actorstream.runtime.unit import Unit
 from actorstream.runtime.wire import inherits
@@ -242,14 +242,14 @@ class _Builder:
         _opening(head, source.open, share)  # type: ignore[attr-defined]
         active = min(node.replicas, max(len(partitions), 1))
         rate = float(keys.get("rate") or 0.0) / active
-        kind = TimedSourceUnit if node.name in job.timestamp.producers else SourceUnit
-        return kind(
+        return SourceUnit(
             self.worker,
             head,
             source,  # type: ignore[arg-type]
             batch_size=job.deploy.batch_size,
             rate=rate,
             promises=node.name in job.listens,
+            in_order=node.name in job.timestamp.producers,
             watermarks=self._watermarks(source, planned.actor),
             one_partition=len(share) <= 1 or isinstance(source, MergedPartitions),
             heartbeat_s=job.deploy.heartbeat_every.total_seconds(),
