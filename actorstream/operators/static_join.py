@@ -44,7 +44,6 @@ class StaticJoin(Actor):
     """
 
     stateless: ClassVar[bool] = True
-    lends_baton: ClassVar[bool] = False
 
     def __init__(
         self, table: Table, on: str | list[str] | dict[str, str], how: Literal["inner", "left"] = "inner"

@@ -10,7 +10,6 @@ import msgspec
 from actorstream.checkpoint.store import LARGE, pieces_of
 from actorstream.runtime.control import Begun, ControlPipe, Snapshot
 from actorstream.runtime.hooks import operator_error
-from actorstream.runtime.timestamp.replica import TimedReplica
 
 if TYPE_CHECKING:
     from actorstream.checkpoint.checkpoint import StateFile
@@ -84,8 +83,8 @@ class Barriers:
                 state["unit"] = kept
             elif replica.unit is not None:
                 state["unit"] = replica.unit.kept_of(replica)
-            if isinstance(replica, TimedReplica):
-                state["sent"] = replica.kept()
+            if replica.stamp is not None and (sent := replica.stamp.kept()) is not None:
+                state["sent"] = sent
             pieces = [b"", msgspec.msgpack.encode(state)] if self.writer is None else pieces_of(state)
             encoded = msgspec.msgpack.encode(token) if replica.is_sink else None
         except Exception as error:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING
+import inspect
+from typing import TYPE_CHECKING, Any
 
 from actorstream.connectors.sink import END
 from actorstream.runtime.control import Collected, ControlPipe, Ended, Prepared
+from actorstream.runtime.hooks import operator_error
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -79,3 +81,28 @@ class Ending:
             if replica.is_sink and self.control is not None:
                 for part in replica.actor.collected():  # type: ignore[attr-defined]
                     self.control.send(Collected(self.process, replica.name, part))
+
+
+async def stop_replica(
+    replica: Replica, failure: BaseException | None, sinks: TwoPhase
+) -> BaseException | None:
+    """The hooks of a replica's end: a failed run aborts what a sink did not commit and calls on_failure; on_stop where
+    on_start was called. What they emit goes nowhere. Returns the first error; each is called nevertheless."""
+    actor = replica.actor
+    calls: list[Callable[[], Any]] = []
+    if failure is not None:
+        if replica.is_sink:
+            calls.append(lambda: sinks.abort(replica))
+        if replica.started:
+            calls.append(lambda: actor.on_failure(failure))
+    if replica.started:
+        calls.append(actor.on_stop)
+    first: BaseException | None = None
+    for call in calls:
+        try:
+            result = call()
+            if inspect.isawaitable(result):
+                await result
+        except Exception as error:
+            first = first or operator_error(replica.name, replica.replica, None, error)
+    return first

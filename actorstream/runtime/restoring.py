@@ -9,7 +9,6 @@ import msgspec
 
 from actorstream.checkpoint.store import values_of
 from actorstream.runtime.hooks import operator_error
-from actorstream.runtime.timestamp.replica import TimedReplica
 
 if TYPE_CHECKING:
     from actorstream.checkpoint.checkpoint import Checkpoint
@@ -44,8 +43,8 @@ def _restore(replica: Replica, state: dict[str, Any]) -> None:
         replica.actor.take_back(state)  # type: ignore[attr-defined]
     if state["state"] is not None:
         replica.actor.restore(state["state"])
-    if isinstance(replica, TimedReplica):
-        replica.take_back(state["sent"])
+    if replica.stamp is not None and "sent" in state:
+        replica.stamp.take_back(state["sent"])
     unit = replica.unit
     if unit is not None and unit.head is replica and state.get("unit") is not None:
         unit.take_back(state["unit"])

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import gc
-import random
 from collections import deque
 from time import monotonic_ns
 from typing import TYPE_CHECKING, Any
@@ -19,8 +18,10 @@ from actorstream.runtime.alarms import Alarm, Alarms
 from actorstream.runtime.barriers import Barriers
 from actorstream.runtime.build import build_units
 from actorstream.runtime.control import Aborted, ControlPipe, Finished, Started, failed_message, obey
-from actorstream.runtime.ending import Ending
+from actorstream.runtime.delays import Delays
+from actorstream.runtime.ending import Ending, stop_replica
 from actorstream.runtime.fuse import takes_messages
+from actorstream.runtime.schedule.schedule import Schedule
 from actorstream.runtime.source_unit import SourceUnit
 from actorstream.runtime.spin import Spin
 from actorstream.runtime.state_writer import StateWriter
@@ -61,7 +62,8 @@ class Worker:
         self.bell: Doorbell | None = transport.doorbell if transport is not None else None
         self.units: list[Unit] = []
         self.by_bit: dict[int, Unit] = {}
-        self.ready: deque[Unit] = deque()
+        self.schedule = None if job.deploy.schedule == "none" else Schedule(self)
+        self.ready: deque[Unit] | Schedule = deque() if self.schedule is None else self.schedule
         self.watched: OperatorUnit | ProgramUnit | None = None
         """The unit that took an event or a message by itself last: a worker that waits takes its next one at once."""
         self._taken: OperatorUnit | ProgramUnit | None = None  # that unit, if it has: its turn is over
@@ -82,10 +84,10 @@ class Worker:
         self._spin = Spin(job.spins)
         self.turn_ns = round(job.deploy.slice.total_seconds() * 1e9)
         """How long a unit may run before another one gets the loop."""
-        testing = job.deploy.testing
-        self.delay_s = testing.delay.total_seconds() if testing is not None else 0.0
-        self.watches = not self.delay_s  # an event by itself waits for nobody
-        self._random = random.Random(testing.seed + process if testing is not None else 0)
+        self.delays = Delays(job.deploy, process)
+        self.delay_s = self.delays.longest_s
+        self.watches = not self.delay_s and self.schedule is None
+        """Whether an event that comes by itself goes before all else."""
 
     # -- what units ask of their worker
 
@@ -101,13 +103,13 @@ class Worker:
     def ring(self, bit: int) -> None:
         """The doorbell of channels inside this process."""
         if self.delay_s:
-            self._mark_late(self.by_bit[bit])
+            self.mark_late(self.by_bit[bit])
         else:
             self.mark(self.by_bit[bit])
 
-    def _mark_late(self, unit: Unit) -> None:
+    def mark_late(self, unit: Unit) -> None:
         """A hand-over is delayed, as `[testing]` says."""
-        self.mark_later(unit, self._random.random() * self.delay_s)
+        self.mark_later(unit, self.delays.draw_s())
 
     def mark(self, unit: Unit) -> None:
         """Puts a unit into the ready queue."""
@@ -148,9 +150,6 @@ class Worker:
         if self._running == 0:
             self._ended.set()
 
-    def pass_on(self) -> None:
-        """Between two jumbo tuples: another thread of the process may go first."""
-
     # -- turns
 
     def _turns(self) -> None:
@@ -158,13 +157,13 @@ class Worker:
         self._scheduled = False
         if not self._open:
             return
+        if self.schedule is not None:
+            self.schedule.unpark()
         self._turning = True
         try:
             bell, deadline = self.bell, monotonic_ns() + LOOP_NS
             if bell is not None:
-                self._listen(
-                    bell, 0
-                )  # before all else: the way of an event to a parked worker is cold as it is
+                self._listen(bell, 0)  # first: the way of an event to a parked worker is cold as it is
             ready = self.ready
             woken, self._parked = self._parked, False
             while True:
@@ -179,7 +178,7 @@ class Worker:
                         status = unit.step()
                     if status is Status.READY and not unit.ready:
                         if self.delay_s:
-                            self._mark_late(unit)
+                            self.mark_late(unit)
                         else:
                             unit.ready = True
                             ready.append(unit)
@@ -220,13 +219,7 @@ class Worker:
     def mark_rung(self, rung: list[int]) -> None:
         """Marks the units of bits of the doorbell."""
         for bit in rung:
-            unit = self.by_bit[bit]
-            if not unit.ready and not unit.done:
-                if self.delay_s:
-                    self._mark_late(unit)
-                else:
-                    unit.ready = True
-                    self.ready.append(unit)
+            self.ring(bit)
 
     def _unpark(self, woken: int) -> None:
         """Rings need not wake this worker any more. `woken`: when it was."""
@@ -241,7 +234,7 @@ class Worker:
                 unit.flush()  # what waits for other consumers than the one that is full
         bell = self.bell
         if self.ready or bell is None:
-            return bool(self.ready)
+            return bool(self.ready) or not self._kernels_park()
         if self.job.always_spin:
             # the loop is looked at about once a millisecond
             self._listen(bell, min(LONG_SPIN_NS, self._alarm_ns()))
@@ -259,7 +252,11 @@ class Worker:
         if self._taken is not None or self.ready or not bell.park():
             return True
         self._parked, self._parked_at = True, monotonic_ns()
-        return False
+        return not self._kernels_park()
+
+    def _kernels_park(self) -> bool:
+        """Whether kernels on threads let the loop sleep, since they will tell."""
+        return self.schedule is None or self.schedule.park()
 
     def _alarm_ns(self) -> int:
         """How long until the next alarm is due."""
@@ -268,6 +265,8 @@ class Worker:
     def _hopes(self) -> bool:
         """Whether another worker may soon have something for this one. One that only waits for time does not spin: the
         kernel likes to wake a consumer on its producer's core, where it would have to wait for the end of it."""
+        if self.schedule is not None and self.schedule.is_waiting_for_kernels():
+            return False
         return any(unit.blocked or not isinstance(unit, SourceUnit) for unit in self.units if not unit.done)
 
     def _publish_soon(self) -> None:
@@ -283,6 +282,8 @@ class Worker:
         for unit in self.units:
             if unit.dirty and not unit.done:
                 unit.publish()
+        if self.schedule is not None:
+            self.schedule.publish(self.units)
 
     def _woken(self) -> None:
         if not self._turning:
@@ -341,6 +342,8 @@ class Worker:
             self._ended.set()
         if self.bell is not None:
             self._loop.add_reader(self.bell.eventfd, self._woken)
+        if self.schedule is not None:
+            self.schedule.open(self.units, self._woken)
         self._open = True
         self.barriers.open(self.units)
         if self._drained:
@@ -353,6 +356,9 @@ class Worker:
     async def _stop(self) -> None:
         """Cancels what still awaits, aborts what was not committed, calls on_failure and on_stop."""
         self.alarms.close()
+        if self.schedule is not None:
+            self.schedule.close()
+            self.schedule.publish(self.units)
         if self.bell is not None:
             self._loop.remove_reader(self.bell.eventfd)
         tasks = [task for unit in self.units for task in unit.stop()]
@@ -361,7 +367,7 @@ class Worker:
         if self.messages is not None:
             await self.messages.stop()
         for replica in self._replicas():
-            error = await replica.stop(self._error, self._sinks)
+            error = await stop_replica(replica, self._error, self._sinks)
             if error is not None and self._error is None:
                 self.fail(error)
         if self.transport is not None:

@@ -31,7 +31,6 @@ HEADERS = (NATIVE / "include", NATIVE / "src", PROGRAMS)
 STRUCTURES = (
     *(
         "arena",
-        "baton",
         "blocks",
         "channel",
         "consumer",

@@ -29,7 +29,7 @@ AARCH64 = Way("aarch64", ("-O2", "-static"), "aarch64-linux-gnu-gcc", "qemu-aarc
 CHANNEL = ("one-slot-parked", "index-wrap-around", "returners", "forwarded", "mapped")
 LOADS = [
     *(("channel", mode) for mode in CHANNEL),
-    *(("arena", "mixed"), ("baton", "asleep-two"), ("doorbell", "shared-bit"), ("line", "told")),
+    *(("arena", "mixed"), ("doorbell", "shared-bit"), ("line", "told")),
     *(("mpmc", "wrap-around"), ("pool", "asleep"), ("reorder", "non-blocking-wrap-around-4")),
     *(("runs", "wrap-around"), ("scalegate", "two-readers"), ("worklist", "hybrid-4")),
 ]

@@ -8,7 +8,6 @@ from tests.native.built import ADDRESS, OPTIMISED, THREAD, Way, stress
 
 MODES = {
     "arena": ["mixed", "scarce", "generation-wrap-around"],
-    "baton": ["two", "four", "asleep-two", "asleep-eight", "outsider"],
     "runs": ["plain", "one-slot", "tight-budget", "loans-short", "wrap-around"],
     "line": ["told"],
     "mpmc": ["one-to-one", "two-slots", "many", "wrap-around"],

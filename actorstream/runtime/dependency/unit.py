@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from actorstream.runtime.dependency.short_way import ShortWay
     from actorstream.runtime.dependency.tree_worker import TreeWorker
     from actorstream.runtime.replica import Replica
+    from actorstream.runtime.send_lane import SendLane
     from actorstream.runtime.worker import Worker
 
 PATIENCE_NS = 20_000
@@ -69,6 +70,11 @@ class ProgramUnit(Unit):
         """The link that brought the last short message, if it can be waited for."""
         self.wants: CheckpointWish | None = None
         """What the program says about checkpoints, if it does and the root is here."""
+
+    def outputs_of(self, replica: Replica) -> list[SendLane]:
+        """Where the outputs of one of the workers go with those of others."""
+        (found,) = (each.outputs for each in self.workers if each.replica is replica)
+        return found
 
     @property
     def rests(self) -> bool:
@@ -145,7 +151,7 @@ class ProgramUnit(Unit):
 
     def _hand_on(self) -> None:
         for each in self.workers:
-            each.replica.hand_on()
+            each.calls.hand_on()
 
     def _take_in(self, deadline: int) -> None:
         """Messages of other processes, slices and heartbeats."""

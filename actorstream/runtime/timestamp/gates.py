@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from actorstream.checkpoint.store import values_of
 from actorstream.native.merge import MOST_TIES
 from actorstream.runtime.idleness import behind_idle_sources
-from actorstream.runtime.pool.pooling import has_pool
+from actorstream.runtime.schedule.pooling import has_pool
 
 if TYPE_CHECKING:
     from actorstream.checkpoint.checkpoint import Checkpoint
