@@ -124,8 +124,8 @@ class OperatorUnit(Unit):
         head.jumbo_in += 1
         head.finish(1)
         self._waited(started)
-        if lane.watch is not None and self.worker.watches:
-            self._watched, self.worker.watched = lane, self
+        if lane.watch is not None and self.worker.turns.watches:
+            self._watched, self.worker.turns.watched = lane, self
 
     def _after_singles(self) -> Status:
         self._follow(resting=False)

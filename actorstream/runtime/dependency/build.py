@@ -271,7 +271,7 @@ class ProgramBuilder:
             positioned=edge.name in self.positioned,
             where=f"{replica.name} -> {self.actor}",
         )
-        if isinstance(unit, SourceUnit) and self.worker.watches:
+        if isinstance(unit, SourceUnit) and self.worker.turns.watches:
             for stream, words in streams.items():
                 found.ways.update(self._ways(lanes, self._tags_of(stream), words))
         return found

@@ -180,8 +180,8 @@ class ProgramUnit(Unit):
             self._hear(each, message)  # type: ignore[arg-type]
         elif each.protocol.from_child(child, message):  # type: ignore[arg-type]
             self._queue(each)
-        if receiver.wait is not None and self.worker.watches:
-            self._watched, self.worker.watched = (each, receiver, child), self
+        if receiver.wait is not None and self.worker.turns.watches:
+            self._watched, self.worker.turns.watched = (each, receiver, child), self
 
     def _hear_soon(self, each: TreeWorker, receiver: TreeReceiver, child: int) -> bool:
         """An answer may have come meanwhile: it goes before the end of the turn. Whether it has. A worker that always spins
@@ -190,7 +190,7 @@ class ProgramUnit(Unit):
         if not found and self._asks and child >= 0 and self.worker.job.always_spin:
             rung = receiver.wait(PATIENCE_NS)  # type: ignore[misc]
             if type(rung) is list:
-                self.worker.mark_rung(rung)
+                self.worker.turns.mark_rung(rung)
                 found = receiver.take_one()
             else:
                 found = rung

@@ -73,7 +73,7 @@ class Schedule:
                 scheme=deploy.reordering,
                 spin_ns=SPIN_NS if job.has_cores else 0,
                 slice_ns=worker.turn_ns,
-                delay_ns=worker.delays.draw_ns if worker.delay_s else None,
+                delay_ns=worker.turns.delays.draw_ns if worker.turns.delays.longest_s else None,
             )
             worker.loop.add_reader(self.kernels.eventfd, kernels_done)
 
@@ -184,8 +184,8 @@ class Schedule:
         self._scheduler.finish(operator, turn.rows, made, took, monotonic_ns(), kernel, worked)
         self._look(operator)
         if status is Status.READY:
-            if self._worker.delay_s:
-                self._worker.mark_late(unit)
+            if self._worker.turns.delays.longest_s:
+                self._worker.turns.mark_late(unit)
             else:
                 self._worker.mark(unit)
 

@@ -44,8 +44,8 @@ class Hand:
         self.worker = Worker(job_of(topology, **deploy), 0, None, None)
         self.worker._loop = loop
         self.worker.units = build_units(self.worker)
-        assert self.worker.schedule is not None
-        self.schedule = self.worker.schedule
+        assert self.worker.turns.schedule is not None
+        self.schedule = self.worker.turns.schedule
         self.schedule.open(self.worker.units, lambda: None)
         self.unit = self.worker.units[0]
         self.edge: KernelEdge = next(edge for unit in self.worker.units for edge in unit.kernels)
