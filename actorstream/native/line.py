@@ -8,6 +8,7 @@ from actorstream.native.memory import ControlMemory
 
 LINE = 64
 """Bytes of a line: what no two processes write to."""
+WORDS = LINE // 4
 _read = lib.as_line_read
 _write = lib.as_line_write
 
@@ -24,12 +25,14 @@ class Line:
                 f"line at offset {offset} of {memory.nbytes} bytes; allowed: multiples of {LINE} inside"
             )
         self._memory = memory
-        self._words = tuple(
-            ffi.cast("uint32_t *", memory.pointer(offset)) + word for word in range(LINE // 4)
-        )
+        self._words = ffi.cast("uint32_t *", memory.pointer(offset))
 
     def __getitem__(self, word: int) -> int:
-        return int(_read(self._words[word]))
+        if not 0 <= word < WORDS:
+            raise IndexError(f"word {word} of a line; allowed: 0 to {WORDS - 1}")
+        return int(_read(self._words, word))
 
     def __setitem__(self, word: int, value: int) -> None:
-        _write(self._words[word], value)
+        if not 0 <= word < WORDS:
+            raise IndexError(f"word {word} of a line; allowed: 0 to {WORDS - 1}")
+        _write(self._words, word, value)

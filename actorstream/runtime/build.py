@@ -15,8 +15,8 @@ from actorstream.ordering.serial import SerialGate
 from actorstream.runtime.channels import open_channels
 from actorstream.runtime.dependency.build import ProgramBuilder
 from actorstream.runtime.dependency.causal import causal_order, is_causal
-from actorstream.runtime.direct_edge import DirectEdge, takes_events
-from actorstream.runtime.hooks import EventCall, operator_error
+from actorstream.runtime.direct_edge import DirectEdge, connected
+from actorstream.runtime.hooks import operator_error
 from actorstream.runtime.inbox import FifoInbox
 from actorstream.runtime.lanes import IDLE_WORD, InLane
 from actorstream.runtime.operator_unit import OperatorUnit
@@ -66,6 +66,7 @@ class _Builder:
         self.receivers: dict[int, ReceiveChannel] = {}
         self.numberings: dict[tuple[Unit, str], Numbering] = {}
         self.programs: dict[str, ProgramBuilder] = {}
+        self._decoders: dict[tuple[int, bool, bool], Callable[[Frame], Batch]] = {}
         self.gates: dict[int, GateInput] = {}  # by the replica that reads it
         self.outgoing: dict[tuple[int, int], list[Link]] = defaultdict(list)  # by producer and edge
 
@@ -96,7 +97,7 @@ class _Builder:
         for planned in mine:
             self._edges(planned)
         for replica in self.replicas.values():
-            _connected(replica)
+            connected(replica)
         if job.restored is not None:
             restore_replicas(job.restored, self.replicas.values())
         return list(dict.fromkeys(self.units[planned.id] for planned in mine if planned.id in self.units))
@@ -216,6 +217,7 @@ class _Builder:
     def _in_lane(self, index: int, link: Link) -> InLane:
         channel = self.receivers[link.channel.id]
         rows = self._row_format(link)
+        takes_events = not takes_batches(self.job.graph.actors[link.edge.consumer].cls)
         if link.channel.frontiers > IDLE_WORD:
             return InLane(index, link.edge.name, channel, self._decoder(link), idles=True)
         return InLane(
@@ -223,8 +225,8 @@ class _Builder:
             link.edge.name,
             channel,
             self._decoder(link),
-            single_taker(channel, rows),
-            None if rows is None else channel.watch_events(rows),
+            single_taker(channel, rows) if takes_events else None,
+            channel.watch_events(rows) if takes_events and rows is not None else None,
         )
 
     def _static_inputs(self, planned: PlannedReplica, links: list[Link]) -> None:
@@ -271,6 +273,13 @@ class _Builder:
         return PartitionWatermarks(units, ordered=getattr(source, "ordered", False))
 
     def _decoder(self, link: Link, single: bool = True) -> Callable[[Frame], Batch]:
+        """How what comes on a channel becomes rows: one function for all channels of an edge that are alike."""
+        known = (link.edge.index, link.remote, single)
+        if known not in self._decoders:
+            self._decoders[known] = self._new_decoder(link, single)
+        return self._decoders[known]
+
+    def _new_decoder(self, link: Link, single: bool) -> Callable[[Frame], Batch]:
         wire = self.job.wires[link.edge.index]
         rows = self._row_format(link) if single else None
         if rows is not None:
@@ -320,6 +329,7 @@ class _Builder:
         arena = transport.arena if link.remote and transport is not None else None
         channel, wire = self.senders[link.channel.id], self.job.wires[link.edge.index]
         rows = self._row_format(link)
+        reads = self.job.graph.actors[link.edge.producer].role == "source"
         point = self.job.serial.edges.get(link.edge.index)
         to_program = link.edge.consumer in self.programs
         is_output = point is None and not to_program and is_causal(self.job, link)
@@ -343,7 +353,9 @@ class _Builder:
             unfit=replica.unfit,
             to_events=not takes_batches(self.job.graph.actors[link.edge.consumer].cls),
             single=single_sender(channel, rows, wire.plain.fingerprint, link.producer),
-            send_event=None if rows is None else channel.events(rows, wire.plain.fingerprint, link.producer),
+            send_event=channel.events(rows, wire.plain.fingerprint, link.producer)
+            if reads and rows
+            else None,
             **order,
         )
         if point is not None:
@@ -377,22 +389,6 @@ class _Builder:
             batch_size=self.job.deploy.batch_size,
             bounds=edge.bounds,
         )
-
-
-def _connected(replica: Replica) -> None:
-    """All edges are known. Where no consumer takes events, event hooks give columns at once; where several neighbours
-    take the same ones, these are made once for all."""
-    replica.shared = {output for output, edges in replica.edges.items() if sum(map(takes_events, edges)) > 1}
-    schema = replica.schemas.get("default")
-    calls = [call for call in replica.calls.values() if isinstance(call, EventCall)]
-    if (
-        schema is not None
-        and replica.descent is None
-        and len(calls) == len(replica.calls)
-        and not any(map(takes_events, replica.edges["default"]))
-    ):
-        for call in calls:
-            call.gather(schema.user)
 
 
 def _payload(frame: Frame) -> Batch:

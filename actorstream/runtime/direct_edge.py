@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from actorstream.runtime.hooks import EventCall
+
 if TYPE_CHECKING:
     from actorstream.events.batch import Batch
     from actorstream.runtime.output import Edge
@@ -39,3 +41,19 @@ def takes_events(edge: Edge) -> bool:
     if isinstance(edge, DirectEdge):
         return not edge.consumer.calls[edge.input].takes_batch
     return any(lane.framing.arena is None and lane.framing.to_events for lane in getattr(edge, "lanes", ()))
+
+
+def connected(replica: Replica) -> None:
+    """All edges are known. Where no consumer takes events, event hooks give columns at once; where several neighbours
+    take the same ones, these are made once for all."""
+    replica.shared = {output for output, edges in replica.edges.items() if sum(map(takes_events, edges)) > 1}
+    schema = replica.schemas.get("default")
+    calls = [call for call in replica.calls.values() if isinstance(call, EventCall)]
+    if (
+        schema is not None
+        and replica.descent is None
+        and len(calls) == len(replica.calls)
+        and not any(map(takes_events, replica.edges["default"]))
+    ):
+        for call in calls:
+            call.gather(schema.user)

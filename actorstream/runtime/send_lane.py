@@ -5,7 +5,6 @@ Control marks (barrier, end) queue behind the rows before them, so nothing overt
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Callable
 from enum import Enum
 from time import monotonic_ns
@@ -60,7 +59,7 @@ class _Rows:
 
     def __init__(self, key: int) -> None:
         self.key, self.rows = key, 0
-        self.batches: deque[Batch] = deque()
+        self.batches: list[Batch] = []
 
 
 class SendLane:
@@ -144,7 +143,7 @@ class SendLane:
             unfit=unfit,
         )
         self.on_blocked = on_blocked
-        self.pending: deque[_Rows | Frame] = deque()
+        self.pending: list[_Rows | Frame] = []  # 700 bytes less than a deque, in each of very many lanes
         self._open: dict[int, _Rows] = {}
         """Key -> where its next rows wait: behind the last mark."""
         self.rows = 0
@@ -313,7 +312,7 @@ class SendLane:
         nothing of it."""
         waiting = self.pending[0]
         if isinstance(waiting, Frame):
-            self.pending.popleft()
+            del self.pending[0]
             return waiting
         head = waiting.batches[0]
         limit = max(self.batch_size, RUN_ROWS) if self.runs else self.batch_size
@@ -333,12 +332,11 @@ class SendLane:
             parts[0].began = rest.began = head.began
             waiting.batches[0] = rest
         else:
-            for _ in parts:
-                waiting.batches.popleft()
+            del waiting.batches[: len(parts)]
         self.rows -= rows
         waiting.rows -= rows
         if not waiting.batches:
-            self.pending.popleft()
+            del self.pending[0]
             if self._open.get(waiting.key) is waiting:
                 del self._open[waiting.key]
         frame = (

@@ -6,7 +6,6 @@ The same channels join neighbours inside a process under every other transport. 
 from __future__ import annotations
 
 import os
-from collections import deque
 from contextlib import suppress
 from typing import Any, ClassVar, Protocol
 
@@ -64,7 +63,7 @@ class Link:
         self.channel = channel
         self.sender_bell = sender_bell
         self.receiver_bell = receiver_bell
-        self.frames: deque[Frame] = deque()
+        self.frames: list[Frame] = []  # 700 bytes less than a deque, in each of very many channels
         self.frontiers = [FRONTIER_MIN] * channel.frontiers
         self.bytes_sent = 0
         self.bytes_taken = 0
@@ -219,7 +218,7 @@ class LocalReceiveChannel(ReceiveChannel):
         if self._closed:
             raise self._error()
         link = self._link
-        frame = link.frames.popleft()
+        frame = link.frames.pop(0)
         link.bytes_taken += frame.nbytes
         link.taken += 1
         if frame.kind == END:
@@ -246,11 +245,8 @@ class LocalReceiveChannel(ReceiveChannel):
         link, frames = self._link, self._frames
         if self._closed:
             raise self._error()
-        nbytes = 0
-        for _ in range(count):
-            frame = frames.popleft()
-            nbytes += frame.nbytes
-        link.bytes_taken += nbytes
+        link.bytes_taken += sum(frame.nbytes for frame in frames[:count])
+        del frames[:count]
         link.taken += count
         if link.wish:
             link.wish = False

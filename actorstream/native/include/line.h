@@ -6,9 +6,9 @@
 #define ACTORSTREAM_LINE_H
 #include "status.h"
 /* cffi: begin */
-/* The word; acquire, partner: as_line_write. */
-uint32_t as_line_read(const uint32_t *word);
+/* Word number `word` of the 16; acquire, partner: as_line_write. */
+uint32_t as_line_read(const uint32_t *line, uint32_t word);
 /* Release; partner: as_line_read. */
-void as_line_write(uint32_t *word, uint32_t value);
+void as_line_write(uint32_t *line, uint32_t word, uint32_t value);
 /* cffi: end */
 #endif

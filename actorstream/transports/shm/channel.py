@@ -6,7 +6,6 @@ Nothing is copied, except what must be: a payload whose memory the receiver coul
 from __future__ import annotations
 
 import contextlib
-from collections import deque
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -231,7 +230,7 @@ class ShmReceiveChannel(ReceiveChannel):
         self._bell = bell
         self._most_kept = most_kept
         self._copies = False
-        self._seen: deque[Frame] = deque()
+        self._seen: list[Frame] = []  # 700 bytes less than a deque, in each of very many channels
         self._taken = 0
         self._stopped: Callable[[], Exception] | None = None
         self._lost = False
@@ -316,7 +315,7 @@ class ShmReceiveChannel(ReceiveChannel):
     def consume(self) -> None:
         if not self._seen and self.peek() is None:
             raise IndexError(f"{self}: nothing waits, so nothing can be consumed")
-        frame = self._seen.popleft()
+        frame = self._seen.pop(0)
         self._take()
         self._taken = taken = self._taken + 1
         if frame.kind == END:
@@ -333,8 +332,7 @@ class ShmReceiveChannel(ReceiveChannel):
             return
         seen = self._seen
         borrowed = min(len(seen), count)
-        for _ in range(borrowed):
-            seen.popleft()
+        del seen[:borrowed]
         self._ring.consume_run(borrowed, count)
         before, self._taken = self._taken, self._taken + count
         if before // HOARD_EVERY != self._taken // HOARD_EVERY:

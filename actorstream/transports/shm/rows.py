@@ -5,7 +5,6 @@ Knows where they lie in the entry, not what they mean.
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Callable
 from functools import lru_cache, partial
 from struct import Struct
@@ -74,7 +73,7 @@ def row_sender(ring: SendRing, layout: str, end: Stoppable) -> RowSender | None:
     return send
 
 
-def row_taker(ring: ReceiveRing, layout: str, peeked: deque[Frame]) -> RowTaker | None:
+def row_taker(ring: ReceiveRing, layout: str, peeked: list[Frame]) -> RowTaker | None:
     """See `ReceiveChannel.rows`. `peeked`: frames before which nothing may be taken."""
     form = _form(f"<{layout}")
     if form.size > ROW_BYTES:
@@ -124,7 +123,7 @@ def _making(rows: RowFormat) -> Callable[..., EventSender]:
 
 
 def event_watch(
-    ring: ReceiveRing, rows: RowFormat, peeked: deque[Frame], bell: Doorbell, bit: int
+    ring: ReceiveRing, rows: RowFormat, peeked: list[Frame], bell: Doorbell, bit: int
 ) -> EventWatch | None:
     """See `ReceiveChannel.watch_events`. `peeked`: as above; `bell`, `bit`: what rings for this channel."""
     form = _form(f"<{rows.layout}")

@@ -15,14 +15,14 @@ static void *work(void *argument)
         if (own == 0) {
             for (int k = 0; k < 16; k++)
                 plain[k] = i * (uint64_t)(k + 1);
-            as_line_write(&line[0][1], (uint32_t)i);
+            as_line_write(line[0], 1, (uint32_t)i);
         }
-        while (as_line_read(&line[1 - own][1]) != (uint32_t)i)
+        while (as_line_read(line[1 - own], 1) != (uint32_t)i)
             sched_yield();
         if (own == 1) {
             for (int k = 0; k < 16; k++)
                 CHECK(plain[k] == i * (uint64_t)(k + 1));
-            as_line_write(&line[1][1], (uint32_t)i);
+            as_line_write(line[1], 1, (uint32_t)i);
         }
     }
     return NULL;

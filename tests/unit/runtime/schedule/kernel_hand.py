@@ -20,6 +20,7 @@ from tests.unit.runtime.schedule.test_pooling import job_of
 def worker_of(topology: Topology, **deploy: Any) -> Worker:
     """A worker whose units have channels between them, and which no loop runs."""
     worker = Worker(job_of(topology, pipelining=False, **deploy), 0, None, None)
+    worker.turn_ns = 1 << 60  # no turn ends because the machine is busy
     worker.units = build_units(worker)
     return worker
 
@@ -43,6 +44,7 @@ class Hand:
     def __init__(self, loop: asyncio.AbstractEventLoop, topology: Topology, **deploy: Any) -> None:
         self.worker = Worker(job_of(topology, **deploy), 0, None, None)
         self.worker._loop = loop
+        self.worker.turn_ns = 1 << 60  # no turn ends because the machine is busy
         self.worker.units = build_units(self.worker)
         assert self.worker.turns.schedule is not None
         self.schedule = self.worker.turns.schedule
