@@ -44,11 +44,11 @@ class Hand:
     def __init__(self, loop: asyncio.AbstractEventLoop, topology: Topology, **deploy: Any) -> None:
         self.worker = Worker(job_of(topology, **deploy), 0, None, None)
         self.worker._loop = loop
-        self.worker.turn_ns = 1 << 60  # no turn ends because the machine is busy
         self.worker.units = build_units(self.worker)
         assert self.worker.turns.schedule is not None
         self.schedule = self.worker.turns.schedule
         self.schedule.open(self.worker.units, lambda: None)
+        self.worker.turn_ns = 1 << 60  # no turn ends because the machine is busy
         self.unit = self.worker.units[0]
         self.edge: KernelEdge = next(edge for unit in self.worker.units for edge in unit.kernels)
 
