@@ -75,6 +75,8 @@ class Source(Actor):
 
     role: ClassVar[str] = "source"
     clocked: ClassVar[bool] = False
+    is_merged: ClassVar[bool] = False
+    """Whether its partitions come as one sequence."""
 
     event: Any = None
     schema: Any = None

@@ -2,37 +2,28 @@
 
 from __future__ import annotations
 
-import importlib
 from collections import defaultdict
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from actorstream.actors.actor import takes_batches
 from actorstream.errors import OperatorError
 from actorstream.events.batch import Batch
-from actorstream.ordering import ORDERINGS
-from actorstream.ordering.serial import SerialGate
 from actorstream.runtime.channels import open_channels
-from actorstream.runtime.dependency.build import ProgramBuilder
-from actorstream.runtime.dependency.causal import causal_order, is_causal
 from actorstream.runtime.direct_edge import DirectEdge, connected
 from actorstream.runtime.hooks import operator_error
-from actorstream.runtime.inbox import FifoInbox
 from actorstream.runtime.lanes import IDLE_WORD, InLane
 from actorstream.runtime.operator_unit import OperatorUnit
+from actorstream.runtime.order import Ends, Order
+from actorstream.runtime.orders import ORDERS
 from actorstream.runtime.output import ChannelEdge, LaneEdge
 from actorstream.runtime.replica import Replica
 from actorstream.runtime.restoring import restore_replicas
 from actorstream.runtime.routing import make_router
 from actorstream.runtime.schedule.kernel_edge import KernelEdge
-from actorstream.runtime.send_lane import SendLane, Waiting
-from actorstream.runtime.serial.inbox import SerialInbox, SerialInLane, SideLane
-from actorstream.runtime.serial.numbering import ByNumber, Follower, Numberer, Numbering
+from actorstream.runtime.send_lane import SendLane
 from actorstream.runtime.single_row import row_format, single_decoder, single_sender, single_taker
 from actorstream.runtime.source_unit import SourceUnit
-from actorstream.runtime.timestamp.build import UNITS_PER_SECOND, feeds, open_gates, timed_inbox, timed_source
-from actorstream.runtime.timestamp.inbox import TimestampInbox
-from actorstream.runtime.timestamp.source import MergedPartitions
+from actorstream.runtime.timestamp.order import UNITS_PER_SECOND, timed_source
 from actorstream.runtime.timestamp.stamp import TimestampStamp
 from actorstream.runtime.unit import Unit
 from actorstream.runtime.wire import inherits
@@ -44,7 +35,6 @@ if TYPE_CHECKING:
     from actorstream.events.row_format import RowFormat
     from actorstream.runtime.compile import Job, Link
     from actorstream.runtime.inbox import Inbox, Ports
-    from actorstream.runtime.timestamp.gate_input import GateInput
     from actorstream.runtime.worker import Worker
     from actorstream.topology.graph import Edge
     from actorstream.topology.plan import PlannedReplica
@@ -64,10 +54,8 @@ class _Builder:
         self.units: dict[int, Unit] = {}
         self.senders: dict[int, SendChannel] = {}
         self.receivers: dict[int, ReceiveChannel] = {}
-        self.numberings: dict[tuple[Unit, str], Numbering] = {}
-        self.programs: dict[str, ProgramBuilder] = {}
+        self.orders: list[Order] = []
         self._decoders: dict[tuple[int, bool, bool], Callable[[Frame], Batch]] = {}
-        self.gates: dict[int, GateInput] = {}  # by the replica that reads it
         self.outgoing: dict[tuple[int, int], list[Link]] = defaultdict(list)  # by producer and edge
 
     def build(self) -> list[Unit]:
@@ -80,10 +68,11 @@ class _Builder:
         for link in job.links:
             incoming[link.consumer].append(link)
             self.outgoing[link.producer, link.edge.index].append(link)
-        ends = (self.senders, self.receivers, self._decoder)
-        self.gates = open_gates(self.worker, self.replicas.values(), incoming, *ends)
-        for actor in job.programs:
-            self._program(actor, incoming)
+        ways = (self.senders, self.receivers, incoming, self._decoder, self._in_lane)
+        ends = Ends(self.worker, self.replicas, *ways)
+        self.orders = [order(ends) for order in ORDERS]
+        for order in self.orders:
+            self.units.update(order.units())
         for planned in mine:
             if planned.id not in job.fused and planned.id not in self.units:
                 self.units[planned.id] = self._unit(planned, incoming[planned.id])
@@ -91,7 +80,8 @@ class _Builder:
             if planned.id in job.fused:
                 self._head_unit(planned.id).add(self.replicas[planned.id])
         for planned in mine:
-            self._stamp(planned)
+            for order in self.orders:
+                order.joined(self.replicas[planned.id])
         for planned in mine:
             self._static_inputs(planned, incoming[planned.id])
         for planned in mine:
@@ -101,14 +91,6 @@ class _Builder:
         if job.restored is not None:
             restore_replicas(job.restored, self.replicas.values())
         return list(dict.fromkeys(self.units[planned.id] for planned in mine if planned.id in self.units))
-
-    def _program(self, actor: str, incoming: dict[int, list[Link]]) -> None:
-        """The one unit of all workers of a plan that are here."""
-        replicas: list[Any] = [each for each in self.replicas.values() if each.name == actor]
-        builder = self.programs[actor] = ProgramBuilder(self.worker, actor, self.senders, self.receivers)
-        if replicas:
-            unit = builder.unit(replicas, incoming, partial(self._decoder, single=False))
-            self.units.update(dict.fromkeys((each.id for each in replicas), unit))
 
     def _head_unit(self, replica: int) -> Unit:
         while replica in self.job.fused:
@@ -146,25 +128,6 @@ class _Builder:
             replica.stamp = TimestampStamp(replica, sequenced, sorts=sorts)
         return replica
 
-    def _numbering(self, unit: Unit, point: str) -> Numbering:
-        """What a unit sends under that lies behind a numbering point, or is one."""
-        found = self.numberings.get((unit, point))
-        if found is None:
-            found = self.numberings[unit, point] = Numbering(self.job.serial.phases)
-        return found
-
-    def _stamp(self, planned: PlannedReplica) -> None:
-        described = self.job.serial.producers.get(planned.actor)
-        replica = self.replicas[planned.id]
-        if described is None or replica.unit is None:
-            return
-        numbering = self._numbering(replica.unit, described.point)
-        if described.numbers:
-            size = self.job.deploy.batch_size
-            replica.stamp = Numberer(replica, numbering, described, size)
-        else:
-            replica.stamp = Follower(replica, numbering, described)
-
     def _unit(self, planned: PlannedReplica, links: list[Link]) -> Unit:
         job, head = self.job, self.replicas[planned.id]
         node = job.graph.actors[planned.actor]
@@ -172,47 +135,16 @@ class _Builder:
             return self._source_unit(head, planned, node.keys)
         links = [link for link in links if not link.edge.static]
         unit = OperatorUnit(self.worker, head, lambda ports: self._inbox(head, links, ports))
-        unit.follow_frontier = node.name in job.listens or isinstance(unit.inbox, TimestampInbox)
-        if isinstance(unit.inbox, SerialInbox):
-            self.numberings[unit, self._point(links)] = unit.inbox.numbering
+        unit.follow_frontier = node.name in job.listens or unit.inbox.by_time
         if node.name in job.kernels:
             unit.at_head = self._kernel_edge(head, links[0].edge.name, unit)
         self.worker.by_bit.update((link.channel.receive_bit, unit) for link in links)
         return unit
 
     def _inbox(self, head: Replica, links: list[Link], ports: Ports) -> Inbox:
-        """What the order of the inputs makes of them."""
-        job = self.job
-        ways = (self.gates.get(head.id), self.receivers, self._decoder, self._in_lane)
-        timed = timed_inbox(job, head, ports, links, *ways)
-        if timed is not None:
-            return timed
-        if self._point(links):
-            return self._serial_inbox(head, links)
-        lanes = [self._in_lane(index, link) for index, link in enumerate(links)]
-        orders = {link.edge.order for link in links} - {"serial"}
-        gate = causal_order(job, links) or _load(ORDERINGS[orders.pop() if len(orders) == 1 else "none"])
-        return FifoInbox(lanes, gate(lanes), ports)
-
-    def _point(self, links: list[Link]) -> str:
-        """The numbering point of serial inputs; "": there are none."""
-        plan = self.job.serial
-        return next((plan.edges[link.edge.index] for link in links if link.edge.index in plan.edges), "")
-
-    def _serial_inbox(self, head: Replica, links: list[Link]) -> SerialInbox:
-        plan = self.job.serial
-        lanes: list[InLane] = []
-        for index, link in enumerate(links):
-            decode = self._decoder(link)
-            ends = (index, link.edge.name, self.receivers[link.channel.id], decode)
-            if link.edge.index in plan.edges:
-                columns = plan.producers[link.edge.producer].columns
-                lanes.append(SerialInLane(*ends, columns, link.edge.input))
-            else:
-                lanes.append(SideLane(*ends))
-        merging, follows = head.name in plan.merging, head.name in self.job.listens
-        numbering = Numbering(plan.phases)
-        return SerialInbox(lanes, SerialGate(lanes), numbering, merging=merging, follows=follows)
+        """What the first order that the inputs concern makes of them."""
+        found = (order.inbox(head, links, ports) for order in self.orders)
+        return next(inbox for inbox in found if inbox is not None)
 
     def _in_lane(self, index: int, link: Link) -> InLane:
         channel = self.receivers[link.channel.id]
@@ -254,9 +186,9 @@ class _Builder:
             batch_size=job.deploy.batch_size,
             rate=rate,
             promises=node.name in job.listens,
-            in_order=node.name in job.timestamp.producers,
+            in_order=head.stamp is not None and head.stamp.by_time,
             watermarks=self._watermarks(source, planned.actor),
-            one_partition=len(share) <= 1 or isinstance(source, MergedPartitions),
+            one_partition=len(share) <= 1 or source.is_merged,  # type: ignore[attr-defined]
             heartbeat_s=job.deploy.heartbeat_every.total_seconds(),
             idle_timeout=source.idle_timeout if job.idles and node.name in job.listens else None,  # type: ignore[attr-defined]
         )
@@ -300,20 +232,24 @@ class _Builder:
             if direct:
                 replica.edges[edge.output].append(self._direct(self.replicas[direct[0]], edge, unit))
                 continue
-            links = feeds(self.outgoing[planned.id, edge.index], self.gates)
+            links = self.outgoing[planned.id, edge.index]
+            for order in self.orders:
+                links = order.used(links)
             lanes = [self._lane(link, replica, unit) for link in links]
             self.worker.by_bit.update((link.channel.send_bit, unit) for link in links)
             replica.arena = replica.arena or next(
                 (lane.framing.arena for lane in lanes if lane.framing.arena is not None), None
             )
-            if edge.consumer in self.programs:
-                replica.edges[edge.output].append(self.programs[edge.consumer].edge(edge, replica, lanes))
-                continue
-            replica.edges[edge.output].append(
-                LaneEdge(lanes[0])
-                if len(lanes) == 1
-                else ChannelEdge(self._router(edge, planned, lanes), lanes)
-            )
+            made = (order.edge(edge, replica, lanes) for order in self.orders)
+            own = next((each for each in made if each is not None), None)
+            if own is None:
+                several = len(lanes) > 1
+                own = (
+                    ChannelEdge(self._router(edge, planned, unit, lanes), lanes)
+                    if several
+                    else LaneEdge(lanes[0])
+                )
+            replica.edges[edge.output].append(own)
 
     def _direct(self, consumer: Replica, edge: Edge, unit: Unit) -> DirectEdge:
         kernels = consumer.name in self.job.kernels
@@ -330,18 +266,8 @@ class _Builder:
         channel, wire = self.senders[link.channel.id], self.job.wires[link.edge.index]
         rows = self._row_format(link)
         reads = self.job.graph.actors[link.edge.producer].role == "source"
-        point = self.job.serial.edges.get(link.edge.index)
-        to_program = link.edge.consumer in self.programs
-        is_output = point is None and not to_program and is_causal(self.job, link)
-        order: dict[str, Any] = {}
-        if point is not None:
-            order = {"waiting": Waiting.NONE, "numbers": self._numbering(unit, point)}
-        elif to_program:
-            order = {"waiting": Waiting.SELECTIONS}
-        elif is_output:
-            order = {"clock": unit.clock}  # type: ignore[attr-defined]
-        elif link.channel.frontiers > IDLE_WORD:
-            order = {"idles": IDLE_WORD}
+        said = ((each, each.lane(link, replica, unit)) for each in self.orders)
+        order, options = next((each, found) for each, found in said if found is not None)
         lane = SendLane(
             channel,
             arena,
@@ -356,30 +282,26 @@ class _Builder:
             send_event=channel.events(rows, wire.plain.fingerprint, link.producer)
             if reads and rows
             else None,
-            **order,
+            **options,
         )
-        if point is not None:
-            order["numbers"].lanes.append(lane)
-        if is_output:
-            unit.outputs_of(replica).append(lane)  # type: ignore[attr-defined]
+        order.sends(lane, link, replica, unit)
         lane.runs = self.job.in_runs(link.edge.index)
-        unit.runs |= lane.runs or to_program
+        unit.runs |= lane.runs
         return lane
 
     def _row_format(self, link: Link) -> RowFormat | None:
         """How a single event travels by itself on a channel."""
         transport = self.worker.transport
-        numbered = link.edge.index in self.job.serial.edges or is_causal(self.job, link)
+        numbered = any(order.is_numbered(link) for order in self.orders)
         if not link.remote or transport is None or numbered:
             return None
         return row_format(self.job.wires[link.edge.index], link.edge.order, transport.row_bytes)
 
-    def _router(self, edge: Edge, planned: PlannedReplica, lanes: list[SendLane]) -> Any:
-        point = self.job.serial.edges.get(edge.index)
-        if point is not None and edge.route == "shuffle":
-            unit = self.replicas[planned.id].unit
-            assert unit is not None
-            return ByNumber(self._numbering(unit, point), len(lanes))
+    def _router(self, edge: Edge, planned: PlannedReplica, unit: Unit, lanes: list[SendLane]) -> Any:
+        for order in self.orders:
+            router = order.router(edge, unit, lanes)
+            if router is not None:
+                return router
         return make_router(
             edge.route,
             edge.key,
@@ -400,8 +322,3 @@ def _opening(head: Replica, method: Callable[..., Any], *arguments: Any) -> Any:
         return method(*arguments)
     except Exception as error:
         raise operator_error(head.name, head.replica, None, error) from error
-
-
-def _load(name: str) -> Any:
-    module, _, attribute = name.partition(":")
-    return getattr(importlib.import_module(module), attribute)

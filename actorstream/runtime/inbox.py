@@ -55,6 +55,8 @@ class Inbox(ABC):
         batch, source, time, barrier: what the last step gave.
     """
 
+    by_time: ClassVar[bool] = False
+    """Whether event time matters whoever listens, since it decides the order."""
     by_number: ClassVar[bool] = False
     """Whether all that comes of some rows must be sent before the next are given."""
     passes_singles = False

@@ -16,10 +16,12 @@ class Stamp(ABC):
 
     Attributes:
         in_band: whether event time travels among the rows, so that it must rise at the same rows in every run.
+        by_time: whether rows leave the replica in the order of their time.
         settles: whether all that comes of a batch must be emitted before its hook returns, to have its place.
     """
 
     in_band: ClassVar[bool] = False
+    by_time: ClassVar[bool] = False
     settles: bool = False
 
     def __init__(self, replica: Replica) -> None:

@@ -89,6 +89,7 @@ class TimestampInbox(Inbox):
         schemas: of the inputs, by name.
     """
 
+    by_time: ClassVar[bool] = True
     follows_while_blocked: ClassVar[bool] = True
 
     def __init__(

@@ -116,6 +116,7 @@ class MergedPartitions(Source):
 
     outputs: ClassVar[dict[str, Any]] = {}
     ordered: ClassVar[bool] = True
+    is_merged: ClassVar[bool] = True
 
     def __init__(
         self, first: Source, make: Callable[[], Source], origins: dict[str, int], slack: int | None

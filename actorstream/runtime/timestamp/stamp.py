@@ -32,6 +32,8 @@ class TimestampStamp(Stamp):
     Args:
         described: how. sorts: whether a source's rows come out of order."""
 
+    by_time = True
+
     def __init__(self, replica: Replica, described: Sequenced, *, sorts: bool) -> None:
         super().__init__(replica)
         self.described, self.sorts = described, sorts

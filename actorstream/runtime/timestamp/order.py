@@ -1,4 +1,4 @@
-"""Builds what timestamp order needs in a worker: units that merge, replicas that put rows in order, sources in order."""
+"""Order `timestamp` in one process: inboxes that merge, the ScaleGates behind some of them, and sources in order."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from actorstream.ordering.none import NoOrder
 from actorstream.ordering.timestamp import TimestampGate
+from actorstream.runtime.order import Ends, Order
 from actorstream.runtime.timestamp.gate_input import GateInput
 from actorstream.runtime.timestamp.gate_lane import GateLane
 from actorstream.runtime.timestamp.gate_merging import GateMerging
@@ -20,57 +21,56 @@ from actorstream.topology.timestamp import ORIGIN, TIMESTAMP
 from actorstream.transports.local import local_channel
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable
 
     from actorstream.runtime.compile import Job, Link
     from actorstream.runtime.inbox import Ports
     from actorstream.runtime.lanes import InLane
     from actorstream.runtime.replica import Replica
     from actorstream.runtime.timestamp.inbox import Merging
-    from actorstream.runtime.worker import Worker
     from actorstream.topology.graph import GraphActor
     from actorstream.topology.plan import PlannedReplica
-    from actorstream.transports.base import ReceiveChannel, SendChannel
 
 UNITS_PER_SECOND = {"s": 1, "ms": 1_000, "us": 1_000_000, "ns": 1_000_000_000}
 
 
-def timed_inbox(
-    job: Job,
-    head: Replica,
-    ports: Ports,
-    links: list[Link],
-    gate: GateInput | None,
-    receivers: dict[int, Any],
-    decoder: Callable[[Link], Any],
-    side_lane: Callable[[int, Link], InLane],
-) -> TimestampInbox | None:
-    """The inbox of a head with timestamp input; None: it has none.
+class TimestampOrder(Order):
+    """Inputs in timestamp order, and the ScaleGates that this process's replicas read."""
 
-    gate: that it reads with others. decoder, side_lane: how other lanes are made."""
-    own = [link for link in links if link.edge.index in job.timestamp.edges]
-    if not own:
-        return None
-    merging: Merging
-    if gate is not None:
-        merging = GateMerging(gate, len(gate.bits))
-        gate.bits.append(own[0].channel.receive_bit)
-    else:
-        merging = _merging(job, head, ports, own, receivers, decoder)
-    sides = _sides(job, links, len(merging.lanes), side_lane)
-    return TimestampInbox(merging, sides, NoOrder(sides), head.inputs)
+    def __init__(self, ends: Ends) -> None:
+        super().__init__(ends)
+        self.gates = open_gates(ends)
+        """By the replica that reads it."""
+
+    def inbox(self, head: Replica, links: list[Link], ports: Ports) -> TimestampInbox | None:
+        own = [link for link in links if link.edge.index in self.job.timestamp.edges]
+        if not own:
+            return None
+        merging: Merging
+        gate = self.gates.get(head.id)
+        if gate is not None:
+            merging = GateMerging(gate, len(gate.bits))
+            gate.bits.append(own[0].channel.receive_bit)
+        else:
+            merging = _merging(self.ends, head, ports, own)
+        sides = _sides(self.job, links, len(merging.lanes), self.ends.in_lane)
+        return TimestampInbox(merging, sides, NoOrder(sides), head.inputs)
+
+    def used(self, links: list[Link]) -> list[Link]:
+        """Into a gate that several read there is the channel to the first of them."""
+        return [
+            link
+            for link in links
+            if link.edge.order != TIMESTAMP
+            or link.consumer not in self.gates
+            or self.gates[link.consumer].first == link.consumer
+        ]
 
 
-def _merging(
-    job: Job,
-    head: Replica,
-    ports: Ports,
-    own: list[Link],
-    receivers: dict[int, Any],
-    decoder: Callable[[Link], Any],
-) -> Merging:
+def _merging(ends: Ends, head: Replica, ports: Ports, own: list[Link]) -> Merging:
     """What makes one sequence of channels in timestamp order."""
-    lanes = _lanes(job, head, own, receivers, decoder, TimestampInLane)
+    job = ends.job
+    lanes = _lanes(ends, head, own, TimestampInLane)
     if len(lanes) == 1:
         return OneLane(lanes[0], ports)
     ties = max(len(lane.columns) for lane in lanes)
@@ -102,15 +102,9 @@ def _merging(
     return ChannelMerging(lanes, merge, ready_rows, ports, head.row)
 
 
-def _lanes(
-    job: Job,
-    head: Replica,
-    own: list[Link],
-    receivers: dict[int, Any],
-    decoder: Callable[[Link], Any],
-    kind: type[TimestampInLane],
-) -> list[Any]:
+def _lanes(ends: Ends, head: Replica, own: list[Link], kind: type[TimestampInLane]) -> list[Any]:
     """The lanes of links in timestamp order, each of one replica that sends."""
+    job = ends.job
     producers = job.timestamp.producers
     counts = Counter(link.edge.index for link in own)
     offsets = _offsets(job, head)
@@ -121,8 +115,8 @@ def _lanes(
         lane = kind(
             index,
             link.edge.name,
-            receivers[link.channel.id],
-            decoder(link),
+            ends.receivers[link.channel.id],
+            ends.decoder(link),
             rank=link.edge.input,
             columns=producer.columns if several and not producer.by_value else (),
             by_value=several and producer.by_value,
@@ -149,18 +143,10 @@ class _Bell:
         self.gate.ring(bit)
 
 
-def open_gates(
-    worker: Worker,
-    replicas: Iterable[Replica],
-    incoming: Mapping[int, list[Link]],
-    senders: dict[int, SendChannel],
-    receivers: dict[int, ReceiveChannel],
-    decoder: Callable[[Link], Any],
-) -> dict[int, GateInput]:
-    """The gates that this worker's replicas read. Who sends to one that several read uses the channels to the first of
-    these. `senders` and `receivers` have the channels from now on.
-
-    incoming: by replica. decoder: how what comes on a channel becomes rows."""
+def open_gates(ends: Ends) -> dict[int, GateInput]:
+    """The gates that this worker's replicas read, by replica. Who sends to one that several read uses the channels to the
+    first of these; `ends` has the channels from now on."""
+    worker, replicas, incoming = ends.worker, ends.replicas.values(), ends.incoming
     job, found = worker.job, dict[int, GateInput]()
     shared: dict[str, list[Replica]] = {}
     for replica in replicas:
@@ -172,9 +158,9 @@ def open_gates(
         bell = _Bell()
         links = [link for link in incoming[heads[0].id] if link.edge.index in job.timestamp.edges]
         for link in links:
-            ends = local_channel(link.channel, worker, bell)
-            senders[link.channel.id], receivers[link.channel.id] = ends
-        lanes = _lanes(job, heads[0], links, receivers, decoder, GateLane)
+            sender, receiver = local_channel(link.channel, worker, bell)
+            ends.senders[link.channel.id], ends.receivers[link.channel.id] = sender, receiver
+        lanes = _lanes(ends, heads[0], links, GateLane)
         schema = job.wires[links[0].edge.index].plain
         for lane in lanes:
             lane.packs = schema
@@ -191,19 +177,6 @@ def open_gates(
         bell.gate.first, bell.gate.row = heads[0].id, heads[0].row
         found |= dict.fromkeys((head.id for head in heads), bell.gate)
     return found
-
-
-def feeds(links: list[Link], gates: Mapping[int, GateInput]) -> list[Link]:
-    """Of the links of an edge from one producer those that it uses: into a gate for several readers that of the first.
-
-    gates: by replica."""
-    return [
-        link
-        for link in links
-        if link.edge.order != TIMESTAMP
-        or link.consumer not in gates
-        or gates[link.consumer].first == link.consumer
-    ]
 
 
 def _offsets(job: Job, head: Replica) -> tuple[int, ...]:

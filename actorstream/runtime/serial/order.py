@@ -1,0 +1,83 @@
+"""Order `serial` in one process: who numbers rows, who keeps their numbers, and who takes them number by number."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from actorstream.ordering.serial import SerialGate
+from actorstream.runtime.order import Ends, Order
+from actorstream.runtime.send_lane import Waiting
+from actorstream.runtime.serial.inbox import SerialInbox, SerialInLane, SideLane
+from actorstream.runtime.serial.numbering import ByNumber, Follower, Numberer, Numbering
+
+if TYPE_CHECKING:
+    from actorstream.runtime.compile import Link
+    from actorstream.runtime.inbox import Ports
+    from actorstream.runtime.lanes import InLane
+    from actorstream.runtime.replica import Replica
+    from actorstream.runtime.routing import Router
+    from actorstream.runtime.send_lane import SendLane
+    from actorstream.runtime.unit import Unit
+    from actorstream.topology.graph import Edge
+
+
+class SerialOrder(Order):
+    """What a unit sends behind one numbering point, it sends under one numbering."""
+
+    def __init__(self, ends: Ends) -> None:
+        super().__init__(ends)
+        self.plan = ends.job.serial
+        self._numberings: dict[tuple[int, str], Numbering] = {}
+
+    def _numbering(self, unit: object, point: str) -> Numbering:
+        """What a unit sends under that lies behind a numbering point, or is one."""
+        key = (id(unit), point)
+        if key not in self._numberings:
+            self._numberings[key] = Numbering(self.plan.phases)
+        return self._numberings[key]
+
+    def inbox(self, head: Replica, links: list[Link], ports: Ports) -> SerialInbox | None:
+        edges = self.plan.edges
+        point = next((edges[link.edge.index] for link in links if link.edge.index in edges), None)
+        if point is None:
+            return None
+        lanes: list[InLane] = []
+        for index, link in enumerate(links):
+            receiver = self.ends.receivers[link.channel.id]
+            ends = (index, link.edge.name, receiver, self.ends.decoder(link))
+            if link.edge.index in edges:
+                columns = self.plan.producers[link.edge.producer].columns
+                lanes.append(SerialInLane(*ends, columns, link.edge.input))
+            else:
+                lanes.append(SideLane(*ends))
+        merging, follows = head.name in self.plan.merging, head.name in self.job.listens
+        numbering = self._numbering(ports, point)
+        return SerialInbox(lanes, SerialGate(lanes), numbering, merging=merging, follows=follows)
+
+    def joined(self, replica: Replica) -> None:
+        described = self.plan.producers.get(replica.name)
+        if described is None or replica.unit is None:
+            return
+        numbering = self._numbering(replica.unit, described.point)
+        if described.numbers:
+            replica.stamp = Numberer(replica, numbering, described, self.job.deploy.batch_size)
+        else:
+            replica.stamp = Follower(replica, numbering, described)
+
+    def is_numbered(self, link: Link) -> bool:
+        return link.edge.index in self.plan.edges
+
+    def lane(self, link: Link, replica: Replica, unit: Unit) -> dict[str, Any] | None:
+        point = self.plan.edges.get(link.edge.index)
+        if point is None:
+            return None
+        return {"waiting": Waiting.NONE, "numbers": self._numbering(unit, point)}
+
+    def sends(self, lane: SendLane, link: Link, replica: Replica, unit: Unit) -> None:
+        self._numbering(unit, self.plan.edges[link.edge.index]).lanes.append(lane)
+
+    def router(self, edge: Edge, unit: Unit, lanes: list[SendLane]) -> Router | None:
+        point = self.plan.edges.get(edge.index)
+        if point is None or edge.route != "shuffle":
+            return None
+        return ByNumber(self._numbering(unit, point), len(lanes))
