@@ -42,7 +42,6 @@ _PUBLIC = {
     "NativeAggregate": "operators.native_aggregate",
     "NativeFunction": "operators.functions",
     "compile_c": "native.c_module",
-    "without_baton": "native.baton",
 }
 
 if TYPE_CHECKING:
@@ -94,7 +93,6 @@ if TYPE_CHECKING:
     )
     from actorstream.events.schema import Schema as Schema
     from actorstream.launch.run import RunResult as RunResult
-    from actorstream.native.baton import without_baton as without_baton
     from actorstream.native.c_module import CompileError as CompileError
     from actorstream.native.c_module import compile_c as compile_c
     from actorstream.operators.functions import NativeFunction as NativeFunction

@@ -15,6 +15,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from actorstream.native.cpus import processor
+
 SOURCES = Path(__file__).parent / "csrc"
 CORE = Path(__file__).parents[1] / "actorstream" / "native"
 MACHINE = ("-march=native", *(["-mprefer-vector-width=512"] if os.uname().machine == "x86_64" else []))
@@ -35,7 +37,7 @@ def compiled(name: str, core: tuple[str, ...] = ()) -> Any:
     drives = [CORE / "src" / f"{part}.c" for part in core]
     headers = [*sorted(SOURCES.glob("*.h")), *sorted(CORE.glob("*/*.h"))] if core else []
     read = [source, *(path.read_text() for path in (*drives, *headers))]
-    identity = hashlib.sha256(f"{read}{MACHINE}{sys.version}{os.uname().machine}".encode()).hexdigest()[:16]
+    identity = hashlib.sha256(f"{read}{MACHINE}{sys.version}{processor()}".encode()).hexdigest()[:16]
     folder = cache_folder()
     folder.mkdir(parents=True, exist_ok=True)
     target = folder / f"_{name}_{identity}{sysconfig.get_config_var('EXT_SUFFIX')}"
@@ -57,7 +59,7 @@ def build(module: str, source: str, target: Path, drives: list[Path]) -> None:
         source,
         sources=[str(path) for path in drives],
         include_dirs=[str(SOURCES), str(CORE / "include"), str(CORE / "src")] if drives else [],
-        extra_compile_args=["-O3", *own, "-std=gnu11"],
+        extra_compile_args=["-O3", *own, "-ffp-contract=off", "-std=gnu11"],
     )
     with tempfile.TemporaryDirectory(dir=target.parent) as folder:
         made = Path(ffi.compile(tmpdir=folder))

@@ -10,10 +10,10 @@ from actorstream.scheduling import SCHEDULES
 from actorstream.scheduling.simulation import Simulated, Simulation
 from benchmarks import tpcx_bb, tpcx_bb_stages
 from benchmarks.suite import Curve
-from benchmarks.switches import hand_over_ns
 from benchmarks.tpcx_bb import BATCH_SIZE, PARTITIONS, QUERIES
 from benchmarks.tpcx_bb_figures import Point
 from benchmarks.tpcx_bb_study import USUAL, Setting
+from benchmarks.waking import waking_ns
 
 TUPLES = "tuples/s"
 WORKERS = (1, 2, 4, 8, 16)
@@ -31,7 +31,7 @@ class Models:
         self.reports: dict[str, dict[str, Any]] = {}
         self.pooled: dict[tuple[str, str], list[dict[str, Any]]] = {}
         """Query and schedule -> reports of its runs on two workers."""
-        self.switch_ns = cache(hand_over_ns)
+        self.switch_ns = cache(waking_ns)
         """Measured once, when it is first asked for."""
         self.alone = cache(lambda query: tpcx_bb.run(query, seconds, schedule="ct", threads=0).report)
         self.small = cache(lambda query: tpcx_bb.run(query, seconds, batch_size=tpcx_bb.SMALL).report)
@@ -99,7 +99,7 @@ class Models:
 
     def here(self, query: str, schedule: str, workers: int) -> Simulated:
         """This engine on so many workers, one replica of each actor. Nothing is fitted: costs are those of operators on two
-        workers, without their waits; the lock, the wake-ups and the time between turns are simulated, by what they were
+        workers, and the wake-ups and the time between turns are simulated, by what they were
         measured to take."""
         made = tpcx_bb_stages.pooled_stages(query, self.middle(query, schedule))
         spent = {"between_ns": self.between(query), "switch_ns": self.switch_ns()}

@@ -5,20 +5,17 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from importlib import import_module
 from typing import Any
 
 import numpy as np
 
-from actorstream.runtime.pool.kernel_edge import AHEAD_NS
+from actorstream.runtime.schedule.kernel_edge import AHEAD_NS
 from actorstream.scheduling.base import UNBOUNDED
 from actorstream.scheduling.simulation import Stage
 from apps.tpcx_bb.generate import clicks, sales
 from benchmarks.tpcx_bb import BATCH_SIZE, OBSERVED, QUERIES, SMALL, Query, topology
 
 STATELESS = ("filter", "map", "static-join", "apps.tpcx_bb.clicks:SessionPairs")
-LEAST_SHARE = 0.05
-"""Of an operator's turns that threads of the pool have had: with less it is one that the pool leaves to the loop."""
 LEAST_BLOCKED_S = 0.05
 """That a source has waited for credit where it is the credit that bounds the queue behind it, as long as that became."""
 LEAST_COST_NS = 0.01
@@ -115,12 +112,11 @@ def stages(found: list[Cost], *, locked: bool, partitions: float, slower: Mappin
 
 
 def pooled_stages(name: str, report: Mapping[str, Any]) -> list[Stage]:
-    """A chain for the simulator as this engine has run it on the workers of a pool, up to who looks at the results: what is
-    called directly is one operator; what a row costs is time in kernels, and Python with the interpreter's lock, without
-    the waiting for others. `report`: of a run with one replica of everything, a schedule and a pool."""
+    """A chain for the simulator as this engine has run it with threads, up to who looks at the results: what is called
+    directly is one operator of the event loop, and the kernels that it leaves to threads are one behind it. `report`: of
+    a run with one replica of everything, a schedule and threads."""
     found: list[tuple[list[str], list[str]]] = []
     before = None
-    actors = topology(QUERIES[name], 1, ordered=False)
     for actor, kind in [*chain(QUERIES[name]), (OBSERVED, "sink")]:
         (measured,) = report["actors"][actor]
         turns = measured["turns"], measured["cost_ns"]
@@ -134,18 +130,15 @@ def pooled_stages(name: str, report: Mapping[str, Any]) -> list[Stage]:
     made: list[Stage] = []
     for names, kinds in found:
         (measured,) = report["actors"][names[0]]
-        cost = max(measured["cost_ns"] - measured["waited_ns"], LEAST_COST_NS)
-        kernel = 0.0 if is_python(actors[names[0]]["type"]) else min(measured["kernel_ns"], cost)
-        pooled = min(measured["pooled_ns"], kernel)
+        cost = max(measured["cost_ns"], LEAST_COST_NS)
+        pooled = min(measured["pooled_ns"], cost)
         of_loop = max(cost - pooled, LEAST_COST_NS)
         stage = Stage(
             names[0],
             of_loop,
             1.0 if pooled else measured["selectivity"],
             limit=UNBOUNDED if set(kinds) == {"stateless"} else 1,
-            pooled=kinds[0] not in ("source", "sink")
-            and measured["pool_turns"] >= LEAST_SHARE * measured["turns"],
-            locked=1.0 - (kernel - pooled) / of_loop,
+            pooled=False,
             queue=measured["worklist_max"]
             if blocks and len(found) > 1 and names is found[1][0]
             else UNBOUNDED,
@@ -166,13 +159,6 @@ def kernels(name: str, cost_ns: float, selectivity: float, stateless: bool) -> S
     return Stage(
         f"{name} kernels", cost_ns, selectivity, limit=limit, queue=ahead * BATCH_SIZE if stateless else 1
     )
-
-
-def is_python(kind: str) -> bool:
-    """Whether an actor of that type has a hook for each event: it keeps the interpreter's lock, and what is counted as a
-    kernel's is none. Hooks over batches leave the work to NumPy, which gives the lock up."""
-    module, _, cls = kind.partition(":")
-    return bool(cls) and hasattr(getattr(import_module(module), cls), "on_event")
 
 
 def own_cost(stages: Sequence[Stage]) -> float:

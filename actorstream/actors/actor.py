@@ -76,8 +76,6 @@ class Actor:
             overrides `promise`: it only emits them later.
         one_stream: True if it never asks which input a row came by (`self.input`): rows of inputs of one type that are in
             one order then come together.
-        lends_baton: False if its input hooks are short but for native code that lends the baton by itself: that of
-            actorstream, and what stands in `with without_baton()` (docs/scheduling.md). It is about pools only.
         role: "operator", "source" or "sink"; set by the base classes.
         varied: keys that say how it runs and not what it answers -> values that `actorstream verify` tries, the
             baseline's first.
@@ -88,18 +86,16 @@ class Actor:
     drops_lineage: ClassVar[bool] = False
     descends: ClassVar[bool] = False
     one_stream: ClassVar[bool] = False
-    lends_baton: ClassVar[bool] = True
     role: ClassVar[str] = "operator"
     varied: ClassVar[dict[str, tuple[Any, ...]]] = {}
 
     @classmethod
     def pool_limit(cls, keys: dict[str, Any]) -> float:
-        """How many threads of a pool may be in one replica's input hooks at once (ordered-multicore section 6): 0, none
-        but the event loop's own, for hooks in Python; 1 for native code with a state; `math.inf` without a state.
+        """How many kernels of one replica threads may have under way at once (ordered-multicore section 6): 0: it has none,
+        for hooks in Python; 1: native code with a state; `math.inf`: native code without a state.
 
-        `keys`: the constructor's. Only an actor whose time is spent in native code, which runs without the
-        interpreter's lock, gains from a pool. More than 1: each thread gets an instance of its own, made from the keys,
-        or by `twin` if the class has such a method."""
+        `keys`: the constructor's. A kernel is what the method `prepare` of the class makes of a batch
+        (docs/scheduling.md)."""
         return 0
 
     _context: ActorContext | None = None

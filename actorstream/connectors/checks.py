@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from actorstream.connectors.declared import declared_schema
 from actorstream.errors import ConfigurationError, Problem
+from actorstream.topology.conversion import shown
 from actorstream.topology.nearest import did_you_mean
 
 if TYPE_CHECKING:
@@ -23,10 +24,10 @@ def common_problems(keys: Mapping[str, Any]) -> list[Problem]:
     unit = keys.get("time_unit")
     if unit is not None and unit not in TIME_UNITS:
         problems.append(Problem("time_unit", f"is {unit!r}", ", ".join(TIME_UNITS)))
-    for name, least, allowed in (("repeat", 0, "0 (without end) or more"), ("count", 0, "0 or more")):
+    for name, allowed in (("repeat", "0 (without end) to 2^63 - 1"), ("count", "0 to 2^63 - 1")):
         value = keys.get(name)
-        if isinstance(value, int) and value < least:
-            problems.append(Problem(name, f"is {value}", allowed))
+        if isinstance(value, int) and not 0 <= value < 1 << 63:
+            problems.append(Problem(name, f"is {shown(value)}", allowed))
     rate = keys.get("rate")
     if isinstance(rate, int | float) and not rate > 0:
         problems.append(

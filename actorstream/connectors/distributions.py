@@ -17,6 +17,7 @@ import numpy as np
 from actorstream.errors import SchemaError
 from actorstream.events.column import Column
 from actorstream.events.fields import FLOATS, INTEGERS, Field, Kind
+from actorstream.native.elementary import cosine, exp, log
 from actorstream.native.generate import AliasTable, Numbering
 from actorstream.topology.nearest import did_you_mean
 
@@ -179,8 +180,8 @@ def _normal(field: Field, keys: Mapping[str, Any]) -> _Made:
 
     def make(span: Span, salt: int) -> np.ndarray:
         numbering, made, rows = span
-        radius = np.sqrt(-2.0 * np.log1p(-numbering.units(made, rows, salt)))
-        found: np.ndarray = mean + spread * radius * np.cos(2 * np.pi * numbering.units(made, rows, salt + 1))
+        radius = np.sqrt(-2.0 * log(1.0 - numbering.units(made, rows, salt)))
+        found: np.ndarray = mean + spread * radius * cosine(numbering.units(made, rows, salt + 1))
         return found
 
     return make, None
@@ -188,7 +189,7 @@ def _normal(field: Field, keys: Mapping[str, Any]) -> _Made:
 
 def _exponential(field: Field, keys: Mapping[str, Any]) -> _Made:
     mean = _number(keys, "mean", 1)
-    return lambda span, salt: -mean * np.log1p(-span.numbering.units(span.made, span.rows, salt)), None
+    return lambda span, salt: -mean * log(1.0 - span.numbering.units(span.made, span.rows, salt)), None
 
 
 def _zipf(field: Field, keys: Mapping[str, Any]) -> _Made:
@@ -199,8 +200,7 @@ def _zipf_weights(keys: Mapping[str, Any]) -> np.ndarray:
     ranks, exponent = _number(keys, "of"), _number(keys, "exponent", 1.0)
     if not (isinstance(ranks, int) and 0 < ranks <= MAX_RANKS):
         raise DistributionError("of", f"is {ranks!r}", f"a whole number from 1 to {MAX_RANKS}")
-    found: np.ndarray = np.arange(1, ranks + 1, dtype=np.float64) ** -exponent
-    return found
+    return exp(-exponent * log(np.arange(1, ranks + 1, dtype=np.float64)))
 
 
 def _words(field: Field, keys: Mapping[str, Any]) -> _Made:

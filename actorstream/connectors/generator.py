@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from datetime import datetime, timedelta
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 from actorstream.connectors.checks import common_problems, field_problems
 from actorstream.connectors.declared import declared_schema, with_time
@@ -57,8 +57,6 @@ class GeneratorSource(Source):
         shards: partitions that replicas share out among themselves; row i belongs to shard i modulo `shards`.
         seed: another one gives other values.
     """
-
-    lends_baton: ClassVar[bool] = False
 
     def __init__(
         self,

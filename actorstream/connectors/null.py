@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 from actorstream.connectors.sink import Sink
 
@@ -13,7 +13,6 @@ if TYPE_CHECKING:
 class NullSink(Sink):
     """Takes rows and keeps nothing but their number; looks at no column, so nothing is converted for it."""
 
-    lends_baton: ClassVar[bool] = False
     received: int = 0
 
     def __init__(self) -> None:

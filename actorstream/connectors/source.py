@@ -219,6 +219,10 @@ class Source(Actor):
         none."""
         return self._dead.take() if self._dead is not None else None
 
+    def take_late(self) -> Batch | None:
+        """The rows since the last call that came too late to be put in order; None: none."""
+        return None
+
     def on_stop(self) -> Any:
         self._close_events()
 

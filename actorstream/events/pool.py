@@ -11,14 +11,18 @@ from sys import getrefcount
 from typing import TYPE_CHECKING, Any
 
 from actorstream.events.jumbo import JumboTuple
+from actorstream.events.schema import Schema
 from actorstream.events.writable import WritableBatch, allocate
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     import numpy as np
 
-    from actorstream.events.schema import Schema
     from actorstream.native.arena import Arena
 
+MOST_POOLS = 4
+"""Sizes of batches for which a replica keeps blocks."""
 MOST = 64
 """Blocks that a pool holds at the most."""
 TRIES = 2
@@ -80,3 +84,27 @@ class WritablePool:
         slot.references = sum(map(getrefcount, slot.parts))
         slots.append(slot)
         return slot.batch
+
+
+class Allocations:
+    """Batches that a replica writes in place: blocks of MOST_POOLS sizes are kept, others are allocated anew.
+
+    Args:
+        outputs: name -> schema; a batch of an equal schema is of that very object.
+    """
+
+    def __init__(self, outputs: Mapping[str, Schema]) -> None:
+        self._outputs = outputs
+        self._pools: dict[tuple[Any, int], WritablePool] = {}
+
+    def take(self, event: Any, rows: int, arena: Arena | None) -> WritableBatch:
+        """A batch of an event class to be written. `arena`: where it lies; None: on the heap."""
+        pool = self._pools.get((event, rows))
+        if pool is not None:
+            return pool.take()
+        schema = Schema.of(event)
+        schema = next((output for output in self._outputs.values() if output == schema), schema)
+        if arena is None or len(self._pools) >= MOST_POOLS:
+            return allocate(schema, rows, arena)
+        pool = self._pools[event, rows] = WritablePool(schema, rows, arena)
+        return pool.take()

@@ -72,8 +72,12 @@ class RowFormat:
             or left < LEAST_TEXT * len(texts)
         ):
             return None
-        share = left // len(texts) if texts else 0
-        return cls(schema, [share if field.kind in _TEXTS else field.width for field in schema.fields])
+        formats = rows_of(schema).formats
+        if most not in formats:
+            share = left // len(texts) if texts else 0
+            widths = [share if field.kind in _TEXTS else field.width for field in schema.fields]
+            formats[most] = cls(schema, widths)
+        return formats[most]  # type: ignore[no-any-return]
 
 
 def _truth(value: Any) -> bool:

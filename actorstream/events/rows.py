@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 class Rows:
     """What is compiled for one schema: how its events are built and how a field of many events is read."""
 
-    __slots__ = ("event_class", "positional", "readers", "schema", "single")
+    __slots__ = ("event_class", "formats", "positional", "readers", "schema", "single")
 
     def __init__(self, schema: Schema) -> None:
         self.schema = schema
@@ -36,6 +36,8 @@ class Rows:
             self.event_class if self.positional else _by_keyword(self.event_class, names)
         )
         """One event of its values in the order of the fields."""
+        self.formats: dict[int, Any] = {}
+        """RowFormats by the most bytes that they may take: channels of one schema share what is compiled for it."""
 
     def build(self, columns: tuple[Any, ...], rows: int) -> list[Event]:
         """The events of all rows of columns, which are given as a `Cursor` is told them."""

@@ -123,17 +123,9 @@ def _child(job: Job, process: int, fabric: Fabric | None, control: ControlPipe, 
 async def run_worker(job: Job, process: int, fabric: Fabric | None, control: ControlPipe | None) -> Worker:
     """Opens this process's end of the fabric and runs its worker to the end."""
     transport = job.transport(fabric, process) if fabric is not None else None
-    worker = _worker_of(job)(job, process, transport, control)
+    worker = Worker(job, process, transport, control)
     await worker.run()
     return worker
-
-
-def _worker_of(job: Job) -> type[Worker]:
-    if job.deploy.schedule == "none":
-        return Worker
-    from actorstream.runtime.pool.worker import ScheduledWorker
-
-    return ScheduledWorker
 
 
 def die_with_parent(parent: int, name: str) -> None:

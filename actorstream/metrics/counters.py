@@ -42,25 +42,21 @@ class Counter(IntEnum):
     BARRIERS = 16
     ENDED = 17
     TURNS = 18
-    """Turns that a schedule gave to the replica's actor in its process; the next three and POOL_TURNS are of these too."""
+    """Turns that a schedule gave to the replica's actor in its process; the next three are of these too."""
     COST_PS = 19
     """Picoseconds a row."""
     SELECTIVITY_PPM = 20
     WORKLIST_MAX = 21
     PASSED = 22
     """Rows that a local pre-aggregation passed on as they were, since their keys hardly repeat."""
-    POOL_TURNS = 23
-    """Of TURNS those that threads of the pool had; the event loop had the others."""
-    TIE_BYTES = 24
+    TIE_BYTES = 23
     """The most that has left its channels to wait for tied rows of other inputs, in timestamp order; the next is of it."""
-    SPILLED_BYTES = 25
-    KERNEL_PS = 26
-    """Of COST_PS what native code takes without the interpreter; WAITED_PS: the waiting for others who have it; POOLED_PS: of
-    KERNEL_PS what the event loop has left to threads of a pool."""
-    WAITED_PS = 27
-    SENT_BYTES = 28
+    SPILLED_BYTES = 24
+    KERNEL_PS = 25
+    """Of COST_PS what kernels take; POOLED_PS: of KERNEL_PS what the event loop has left to threads."""
+    SENT_BYTES = 26
     """What the replicas of its unit have handed to other processes; a row by itself counts as the entry that carries it."""
-    POOLED_PS = 29
+    POOLED_PS = 27
 
 
 HISTOGRAM_WORDS = LATENCY_OCTAVES * LATENCY_STEPS

@@ -16,17 +16,10 @@ from setuptools import Extension
 from setuptools.command.build_ext import build_ext
 
 HERE = Path(__file__).resolve().parent
-LENDING = (
-    *("as_expression_run", "as_user_call", "as_jumbo_write", "as_doorbell_wait", "as_doorbell_spin"),
-    "as_channel_wait_row",
-    *("as_lookup_find", "as_lookup_match", "as_lookup_pairs", "as_lookup_expand"),
-    *("as_groups_find", "as_panes_add", "as_panes_take", "as_sessions_add", "as_sessions_due"),
-    *("as_hash_column", "as_partition_hash", "as_partition_key"),
-    *("as_pool_help", "as_pool_settle", "as_pool_run"),
-    *("as_draw_integers", "as_draw_ranks", "as_draw_units", "as_ysb_integers", "as_ysb_texts", "as_ysb_wide"),
+CFLAGS = (
+    *("-std=gnu11", "-O3", "-Wall", "-Wextra", "-fno-strict-aliasing", "-fvisibility=hidden"),
+    "-ffp-contract=off",  # a * b + c is rounded twice on every processor, whether or not it has one instruction for it
 )
-"""Functions long enough that another thread of a pool may run Python meanwhile (include/baton.h)."""
-CFLAGS = ("-std=gnu11", "-O3", "-Wall", "-Wextra", "-Werror", "-fno-strict-aliasing", "-fvisibility=hidden")
 
 
 def headers() -> list[str]:
@@ -52,11 +45,6 @@ def declarations(header: str) -> str:
     return "\n".join(re.sub(r"^\s*#.*$", "", part, flags=re.MULTILINE) for part in parts)
 
 
-def lending(function: str) -> str:
-    """Has what cffi generates lend the baton around its call."""
-    return f"#define {function}(...) AS_LENDING({function}, __VA_ARGS__)"
-
-
 def builder(root: Path) -> cffi.FFI:
     """An FFI that knows every public declaration; source paths are relative to `root`."""
     ffi = cffi.FFI()
@@ -65,7 +53,7 @@ def builder(root: Path) -> cffi.FFI:
     extra = os.environ.get("ACTORSTREAM_CFLAGS", "").split()
     ffi.set_source(
         "actorstream.native._core",
-        "\n".join([*(f'#include "{header}"' for header in headers()), *map(lending, LENDING)]),
+        "\n".join(f'#include "{header}"' for header in headers()),
         sources=[os.path.relpath(path, root) for path in sorted((HERE / "src").glob("*.c"))],
         include_dirs=[os.path.relpath(HERE / "include", root)],
         depends=[os.path.relpath(path, root) for path in sorted(HERE.glob("*/*.h"))],

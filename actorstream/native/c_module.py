@@ -17,9 +17,10 @@ from pathlib import Path
 from typing import Any
 
 from actorstream.errors import ActorstreamError
+from actorstream.native.cpus import processor
 
-OPTIONS = ("-O3", "-march=native", "-std=gnu11")
-"""Of the compiler, unless others are given."""
+OPTIONS = ("-O3", "-march=native", "-ffp-contract=off", "-std=gnu11")
+"""Of the compiler, unless others are given. Without fused multiply-add, floats come out the same on every processor."""
 DECLARED = re.compile(r"/\* cdef \*/(.*?)/\* end \*/", re.DOTALL)
 _INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"', re.MULTILINE)
 _loaded: dict[str, Any] = {}
@@ -37,7 +38,7 @@ def compile_c(source: str | Path, *, options: Sequence[str] = OPTIONS) -> Any:
     releases the GIL.
 
     The module is compiled once for each text of the file (and of the files beside it that it includes in quotes),
-    interpreter, machine and `options`, into ``$XDG_CACHE_HOME/actorstream/FOLDER/`` (``~/.cache/...`` unless set), FOLDER
+    interpreter, processor and `options`, into ``$XDG_CACHE_HOME/actorstream/FOLDER/`` (``~/.cache/...`` unless set), FOLDER
     being the name of the file's folder; never beside the file. Workers that start together wait for the one that compiles.
 
     Raises CompileError: there is no such file or no C compiler, nothing is declared, or the compiler refuses the file.
@@ -86,7 +87,7 @@ def _identity(source: Path, text: str, options: Sequence[str]) -> str:
             if included not in read and included.is_file():
                 read[included] = _read(included)
                 found.append(included)
-    parts = [*(read[path] for path in found), *options, sys.version, str(os.uname())]
+    parts = [*(read[path] for path in found), *options, sys.version, processor()]
     return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:16]
 
 

@@ -1,4 +1,4 @@
-"""How many CPUs this process may use: its affinity mask and its cgroup's quota. Decides nothing."""
+"""How many CPUs this process may use (its affinity mask and its cgroup's quota), and what they are. Decides nothing."""
 
 from __future__ import annotations
 
@@ -11,6 +11,26 @@ def usable_cpus(root: str = "") -> float:
 
     `root` is put before all paths, for tests."""
     return min([float(len(os.sched_getaffinity(0))), *_quotas(root)])
+
+
+def processor(root: str = "") -> str:
+    """What code for this very processor depends on: its architecture, model and instructions, as /proc/cpuinfo names them.
+    Machines with equal processors have equal texts, whatever they are called.
+
+    `root` is put before all paths, for tests."""
+    try:
+        first = Path(f"{root}/proc/cpuinfo").read_text().partition("\n\n")[0]
+    except OSError:
+        first = ""
+    found = dict(line.split(":", 1) for line in first.splitlines() if ":" in line)
+    named = {key.strip(): " ".join(value.split()) for key, value in found.items()}
+    return "\n".join([os.uname().machine, *(f"{key}: {named.get(key, '')}" for key in _NAMED)])
+
+
+_NAMED = (
+    *("vendor_id", "cpu family", "model", "model name", "flags"),
+    *("CPU implementer", "CPU architecture", "CPU variant", "CPU part", "Features"),  # of ARM
+)
 
 
 def _quotas(root: str) -> list[float]:

@@ -48,7 +48,6 @@ class Aggregate(Actor):
     """
 
     one_stream: ClassVar[bool] = True
-    lends_baton: ClassVar[bool] = False
 
     def __init__(
         self,

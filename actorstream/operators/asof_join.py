@@ -50,7 +50,6 @@ class AsofJoin(Actor):
     """
 
     stateless: ClassVar[bool] = True  # what a batch that raises has brought is not kept
-    lends_baton: ClassVar[bool] = False
     uses_event_time: ClassVar[bool] = True
 
     def __init__(

@@ -36,7 +36,6 @@ class Filter(Actor):
     """
 
     stateless: ClassVar[bool] = True
-    lends_baton: ClassVar[bool] = False
 
     def __init__(
         self,

@@ -58,7 +58,6 @@ class Map(Actor):
     """
 
     stateless: ClassVar[bool] = True
-    lends_baton: ClassVar[bool] = False
 
     def __init__(
         self,

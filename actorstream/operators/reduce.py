@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -48,8 +48,6 @@ class Reduce(Actor):
 
     Each replica reduces its own rows. Without any row there is no result, but of aggregates that are 0 then.
     """
-
-    lends_baton: ClassVar[bool] = False
 
     def __init__(
         self,

@@ -32,7 +32,6 @@ class Split(Actor):
     """
 
     stateless: ClassVar[bool] = True
-    lends_baton: ClassVar[bool] = False
 
     def __init__(self, cases: dict[str, str]) -> None:
         self.cases = cases

@@ -53,7 +53,6 @@ class Top(Actor):
 
     one_stream: ClassVar[bool] = True
     stateless: ClassVar[bool] = True  # what a batch that raises has brought is not kept
-    lends_baton: ClassVar[bool] = False
 
     def __init__(
         self,

@@ -20,7 +20,6 @@ class Union(Actor):
 
     stateless: ClassVar[bool] = True
     one_stream: ClassVar[bool] = True
-    lends_baton: ClassVar[bool] = False
 
     def on_batch(self, batch: Batch) -> Batch:
         return batch

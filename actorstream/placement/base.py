@@ -6,7 +6,7 @@ table PLACEMENTS.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable
 
 from actorstream.errors import ConfigurationError, Problem
 from actorstream.topology.deploy import DeploySpec
@@ -51,7 +51,6 @@ def place(
     machine: Machine | None = None,
     *,
     direct: Callable[[Graph, Edge], bool] | None = None,
-    narrowed: Callable[[Graph, Collection[int]], Collection[int]] | None = None,
     decided: Assignment | None = None,
 ) -> ExecutionPlan:
     """The execution plan: for each replica its worker, thread, core and memory node.
@@ -62,7 +61,6 @@ def place(
             names no cores.
         direct: whether an edge's consumer may be called by its producer. With it the plan also says which
             replicas call each other and which channels join the others.
-        narrowed: of the edges (by number) whose consumers can be called so, those where they are; without it all.
     """
     assignment = decided or find_placement(deploy.placement)(graph, deploy, machine or Machine(()))
     replicas = []
@@ -71,7 +69,7 @@ def place(
         core = machine.cores[worker % len(machine.cores)] if machine and machine.cores else Core(-1, -1)
         place = {"worker": worker, "core": core.id, "node": core.node}
         replicas.append(PlannedReplica(id=number, actor=actor, index=index, **place))
-    calls = direct_calls(graph, deploy, replicas, direct, narrowed) if direct is not None else {}
+    calls = direct_calls(graph, deploy, replicas, direct) if direct is not None else {}
     return ExecutionPlan(
         name=graph.name,
         graph=graph.fingerprint,
@@ -88,7 +86,6 @@ def direct_calls(
     deploy: DeploySpec,
     replicas: list[PlannedReplica],
     direct: Callable[[Graph, Edge], bool],
-    narrowed: Callable[[Graph, Collection[int]], Collection[int]] | None = None,
 ) -> dict[int, tuple[int, int]]:
     """Replica -> (the replica that calls it, number of the edge), for forward neighbours in one worker.
 
@@ -96,7 +93,7 @@ def direct_calls(
     if not deploy.pipelining:
         return {}
     ids = {(replica.actor, replica.index): replica for replica in replicas}
-    near: dict[int, list[tuple[PlannedReplica, PlannedReplica]]] = {}
+    calls: dict[int, tuple[int, int]] = {}
     length = dict.fromkeys(graph.actors, 1)  # of the chain that ends with an actor
     for edge in graph.edges:  # the consumers come in topological order
         if edge.route != "forward" or length[edge.producer] == LONGEST_CHAIN or not direct(graph, edge):
@@ -105,9 +102,8 @@ def direct_calls(
         pairs = [(ids[edge.producer, number], ids[edge.consumer, number]) for number in numbers]
         if all(up.worker == down.worker for up, down in pairs):
             length[edge.consumer] = length[edge.producer] + 1
-            near[edge.index] = pairs
-    called = near.keys() if narrowed is None else narrowed(graph, near.keys())
-    return {down.id: (up.id, edge) for edge in near if edge in called for up, down in near[edge]}
+            calls |= {down.id: (up.id, edge.index) for up, down in pairs}
+    return calls
 
 
 def channels_of(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 from collections import defaultdict
 from functools import partial
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 from actorstream.actors.actor import takes_batches
 from actorstream.errors import OperatorError
@@ -14,34 +14,26 @@ from actorstream.ordering import ORDERINGS
 from actorstream.ordering.serial import SerialGate
 from actorstream.runtime.channels import open_channels
 from actorstream.runtime.dependency.build import ProgramBuilder
-from actorstream.runtime.dependency.causal import causal_lane, causal_order, is_causal
-from actorstream.runtime.dependency.replica import ProgramReplica
-from actorstream.runtime.dependency.slices import SliceLane
+from actorstream.runtime.dependency.causal import causal_order, is_causal
 from actorstream.runtime.direct_edge import DirectEdge, takes_events
 from actorstream.runtime.hooks import EventCall, operator_error
-from actorstream.runtime.idle_output import IdleOutLane
-from actorstream.runtime.idleness import IDLE_WORD, IdleInLane, Idleness
-from actorstream.runtime.operator_unit import InLane, OperatorUnit
-from actorstream.runtime.output import ChannelEdge, LaneEdge, OutLane
-from actorstream.runtime.pool.kernel_edge import KernelEdge
-from actorstream.runtime.pool.serial_unit import PooledSerialUnit
-from actorstream.runtime.pool.shared_unit import SharedUnit
-from actorstream.runtime.pool.timestamp_unit import PooledGateUnit, PooledTimestampUnit
-from actorstream.runtime.pool.unit import ExclusiveUnit
+from actorstream.runtime.inbox import FifoInbox
+from actorstream.runtime.lanes import IDLE_WORD, InLane
+from actorstream.runtime.operator_unit import OperatorUnit
+from actorstream.runtime.output import ChannelEdge, LaneEdge
 from actorstream.runtime.replica import Replica
 from actorstream.runtime.restoring import restore_replicas
 from actorstream.runtime.routing import make_router
-from actorstream.runtime.serial.numbering import Follower, Numberer, Numbering
-from actorstream.runtime.serial.output import ByNumber, SerialLane
-from actorstream.runtime.serial.replica import NumberedReplica
-from actorstream.runtime.serial.unit import SerialInLane, SerialUnit, SideLane
+from actorstream.runtime.schedule.kernel_edge import KernelEdge
+from actorstream.runtime.send_lane import SendLane, Waiting
+from actorstream.runtime.serial.inbox import SerialInbox, SerialInLane, SideLane
+from actorstream.runtime.serial.numbering import ByNumber, Follower, Numberer, Numbering
 from actorstream.runtime.single_row import row_format, single_decoder, single_sender, single_taker
 from actorstream.runtime.source_unit import SourceUnit
-from actorstream.runtime.timestamp.build import UNITS_PER_SECOND, feeds, open_gates, timed_source, timed_unit
-from actorstream.runtime.timestamp.gate_unit import GateUnit
-from actorstream.runtime.timestamp.replica import TimedReplica
-from actorstream.runtime.timestamp.source import MergedPartitions, TimedSourceUnit
-from actorstream.runtime.timestamp.unit import TimestampUnit
+from actorstream.runtime.timestamp.build import UNITS_PER_SECOND, feeds, open_gates, timed_inbox, timed_source
+from actorstream.runtime.timestamp.inbox import TimestampInbox
+from actorstream.runtime.timestamp.source import MergedPartitions
+from actorstream.runtime.timestamp.stamp import TimestampStamp
 from actorstream.runtime.unit import Unit
 from actorstream.runtime.wire import inherits
 from actorstream.windows.watermark import PartitionWatermarks
@@ -51,7 +43,7 @@ if TYPE_CHECKING:
 
     from actorstream.events.row_format import RowFormat
     from actorstream.runtime.compile import Job, Link
-    from actorstream.runtime.pool.worker import ScheduledWorker
+    from actorstream.runtime.inbox import Inbox, Ports
     from actorstream.runtime.timestamp.gate_input import GateInput
     from actorstream.runtime.worker import Worker
     from actorstream.topology.graph import Edge
@@ -75,6 +67,7 @@ class _Builder:
         self.numberings: dict[tuple[Unit, str], Numbering] = {}
         self.programs: dict[str, ProgramBuilder] = {}
         self.gates: dict[int, GateInput] = {}  # by the replica that reads it
+        self.outgoing: dict[tuple[int, int], list[Link]] = defaultdict(list)  # by producer and edge
 
     def build(self) -> list[Unit]:
         job = self.job
@@ -85,7 +78,8 @@ class _Builder:
         incoming: dict[int, list[Link]] = defaultdict(list)
         for link in job.links:
             incoming[link.consumer].append(link)
-        ends = (self.senders, self.receivers, self._decoder_of)
+            self.outgoing[link.producer, link.edge.index].append(link)
+        ends = (self.senders, self.receivers, self._decoder)
         self.gates = open_gates(self.worker, self.replicas.values(), incoming, *ends)
         for actor in job.programs:
             self._program(actor, incoming)
@@ -112,7 +106,7 @@ class _Builder:
         replicas: list[Any] = [each for each in self.replicas.values() if each.name == actor]
         builder = self.programs[actor] = ProgramBuilder(self.worker, actor, self.senders, self.receivers)
         if replicas:
-            unit = builder.unit(replicas, incoming, lambda link: self._decoder(link, None))
+            unit = builder.unit(replicas, incoming, partial(self._decoder, single=False))
             self.units.update(dict.fromkeys((each.id for each in replicas), unit))
 
     def _head_unit(self, replica: int) -> Unit:
@@ -130,15 +124,10 @@ class _Builder:
             ) from error
         if node.role == "sink" and node.input_schemas:
             actor.input_schema = node.input_schemas[0]
-        kind = NumberedReplica if node.name in self.job.serial.producers else Replica
         sequenced = self.job.timestamp.producers.get(node.name)
-        if sequenced is not None:
-            kind = TimedReplica
-            if node.role == "source":
-                actor = timed_source(self.job, actor, planned)
-        if node.name in self.job.programs:
-            kind = ProgramReplica
-        replica = kind(
+        if sequenced is not None and node.role == "source":
+            actor = timed_source(self.job, actor, planned)
+        replica = Replica(
             actor,
             id=planned.id,
             name=node.name,
@@ -149,10 +138,11 @@ class _Builder:
             on_error=node.on_error,
             inherits=inherits(self.job.graph, node.name, self.job.wires, self.job.serial, self.job.timestamp),
             row=self.job.counters.row(planned.id),
+            hooked=node.name not in self.job.programs,
         )
-        if sequenced is not None and isinstance(replica, TimedReplica):
-            sorts = getattr(actor, "max_out_of_orderness", None) is not None
-            replica.sequenced(sequenced, sorts=node.role == "source" and sorts)
+        if sequenced is not None:
+            sorts = node.role == "source" and getattr(actor, "max_out_of_orderness", None) is not None
+            replica.stamp = TimestampStamp(replica, sequenced, sorts=sorts)
         return replica
 
     def _numbering(self, unit: Unit, point: str) -> Numbering:
@@ -170,9 +160,9 @@ class _Builder:
         numbering = self._numbering(replica.unit, described.point)
         if described.numbers:
             size = self.job.deploy.batch_size
-            replica.stamp = Numberer(numbering, described, planned.index, size)
+            replica.stamp = Numberer(replica, numbering, described, size)
         else:
-            replica.stamp = Follower(numbering, described, planned.index)
+            replica.stamp = Follower(replica, numbering, described)
 
     def _unit(self, planned: PlannedReplica, links: list[Link]) -> Unit:
         job, head = self.job, self.replicas[planned.id]
@@ -180,66 +170,59 @@ class _Builder:
         if node.role == "source":
             return self._source_unit(head, planned, node.keys)
         links = [link for link in links if not link.edge.static]
-        limit = job.pooled.get(node.name, 0)
-        kinds = (PooledTimestampUnit, PooledGateUnit) if limit else (TimestampUnit, GateUnit)
-        ways = (self.gates.get(head.id), self.receivers, self._decoder_of, self._in_lane)
-        timed = timed_unit(self.worker, head, links, *ways, kinds)
-        if timed is not None:
-            timed.follow_frontier = True
-            self.worker.by_bit.update((link.channel.receive_bit, timed) for link in links)
-            return timed
-        lanes = [self._in_lane(index, link) for index, link in enumerate(links)]
-        orders = {link.edge.order for link in links} - {"serial"}
-        causal = causal_order(job, links)
-        gate = (causal or _load(ORDERINGS[orders.pop() if len(orders) == 1 else "none"]))(lanes)
-        unit: OperatorUnit | None = self._serial_unit(head, links, PooledSerialUnit if limit else SerialUnit)
-        if unit is None and limit:
-            make, worker = job.graph.actors, cast("ScheduledWorker", self.worker)
-            if limit > 1:
-                unit = SharedUnit(worker, head, lanes, gate, lambda replica: make[replica.name].make(), limit)
-            else:
-                unit = ExclusiveUnit(worker, head, lanes, gate)
-        elif unit is None:
-            unit = OperatorUnit(self.worker, head, lanes, gate)
-            if node.name in job.kernels:
-                unit.at_head = self._kernel_edge(head, links[0].edge.name, unit)
-        unit.follow_frontier = node.name in job.listens
-        idle = [lane for lane in lanes if isinstance(lane, IdleInLane)]
-        if unit.in_lanes is lanes and idle and len(idle) == len(lanes):  # serial input has its time in band
-            unit.idleness = Idleness(unit, idle)
+        unit = OperatorUnit(self.worker, head, lambda ports: self._inbox(head, links, ports))
+        unit.follow_frontier = node.name in job.listens or isinstance(unit.inbox, TimestampInbox)
+        if isinstance(unit.inbox, SerialInbox):
+            self.numberings[unit, self._point(links)] = unit.inbox.numbering
+        if node.name in job.kernels:
+            unit.at_head = self._kernel_edge(head, links[0].edge.name, unit)
         self.worker.by_bit.update((link.channel.receive_bit, unit) for link in links)
         return unit
 
-    def _serial_unit(self, head: Replica, links: list[Link], kind: type[SerialUnit]) -> SerialUnit | None:
-        """The unit of a head with serial input; None: it has none."""
+    def _inbox(self, head: Replica, links: list[Link], ports: Ports) -> Inbox:
+        """What the order of the inputs makes of them."""
+        job = self.job
+        ways = (self.gates.get(head.id), self.receivers, self._decoder, self._in_lane)
+        timed = timed_inbox(job, head, ports, links, *ways)
+        if timed is not None:
+            return timed
+        if self._point(links):
+            return self._serial_inbox(head, links)
+        lanes = [self._in_lane(index, link) for index, link in enumerate(links)]
+        orders = {link.edge.order for link in links} - {"serial"}
+        gate = causal_order(job, links) or _load(ORDERINGS[orders.pop() if len(orders) == 1 else "none"])
+        return FifoInbox(lanes, gate(lanes), ports)
+
+    def _point(self, links: list[Link]) -> str:
+        """The numbering point of serial inputs; "": there are none."""
         plan = self.job.serial
-        point = next((plan.edges[link.edge.index] for link in links if link.edge.index in plan.edges), None)
-        if point is None:
-            return None
+        return next((plan.edges[link.edge.index] for link in links if link.edge.index in plan.edges), "")
+
+    def _serial_inbox(self, head: Replica, links: list[Link]) -> SerialInbox:
+        plan = self.job.serial
         lanes: list[InLane] = []
         for index, link in enumerate(links):
-            decode = self._decoder(link, self._row_format(link))
+            decode = self._decoder(link)
             ends = (index, link.edge.name, self.receivers[link.channel.id], decode)
             if link.edge.index in plan.edges:
                 columns = plan.producers[link.edge.producer].columns
                 lanes.append(SerialInLane(*ends, columns, link.edge.input))
             else:
                 lanes.append(SideLane(*ends))
+        merging, follows = head.name in plan.merging, head.name in self.job.listens
         numbering = Numbering(plan.phases)
-        unit = kind(self.worker, head, lanes, SerialGate(lanes), numbering, head.name in plan.merging)
-        self.numberings[unit, point] = numbering
-        return unit
+        return SerialInbox(lanes, SerialGate(lanes), numbering, merging=merging, follows=follows)
 
     def _in_lane(self, index: int, link: Link) -> InLane:
         channel = self.receivers[link.channel.id]
         rows = self._row_format(link)
         if link.channel.frontiers > IDLE_WORD:
-            return IdleInLane(index, link.edge.name, channel, self._decoder(link, rows))
+            return InLane(index, link.edge.name, channel, self._decoder(link), idles=True)
         return InLane(
             index,
             link.edge.name,
             channel,
-            self._decoder(link, rows),
+            self._decoder(link),
             single_taker(channel, rows),
             None if rows is None else channel.watch_events(rows),
         )
@@ -262,14 +245,14 @@ class _Builder:
         _opening(head, source.open, share)  # type: ignore[attr-defined]
         active = min(node.replicas, max(len(partitions), 1))
         rate = float(keys.get("rate") or 0.0) / active
-        kind = TimedSourceUnit if node.name in job.timestamp.producers else SourceUnit
-        return kind(
+        return SourceUnit(
             self.worker,
             head,
             source,  # type: ignore[arg-type]
             batch_size=job.deploy.batch_size,
             rate=rate,
             promises=node.name in job.listens,
+            in_order=node.name in job.timestamp.producers,
             watermarks=self._watermarks(source, planned.actor),
             one_partition=len(share) <= 1 or isinstance(source, MergedPartitions),
             heartbeat_s=job.deploy.heartbeat_every.total_seconds(),
@@ -287,11 +270,9 @@ class _Builder:
         units = round(slack.total_seconds() * UNITS_PER_SECOND[schema.time_unit]) if slack is not None else 0
         return PartitionWatermarks(units, ordered=getattr(source, "ordered", False))
 
-    def _decoder_of(self, link: Link) -> Callable[[Frame], Batch]:
-        return self._decoder(link, self._row_format(link))
-
-    def _decoder(self, link: Link, rows: RowFormat | None) -> Callable[[Frame], Batch]:
+    def _decoder(self, link: Link, single: bool = True) -> Callable[[Frame], Batch]:
         wire = self.job.wires[link.edge.index]
+        rows = self._row_format(link) if single else None
         if rows is not None:
             return single_decoder(wire.plain, rows)
         if link.remote:
@@ -310,12 +291,11 @@ class _Builder:
             if direct:
                 replica.edges[edge.output].append(self._direct(self.replicas[direct[0]], edge, unit))
                 continue
-            links = [link for link in job.links if link.edge is edge and link.producer == planned.id]
-            links = feeds(links, self.gates)
+            links = feeds(self.outgoing[planned.id, edge.index], self.gates)
             lanes = [self._lane(link, replica, unit) for link in links]
             self.worker.by_bit.update((link.channel.send_bit, unit) for link in links)
             replica.arena = replica.arena or next(
-                (lane.arena for lane in lanes if lane.arena is not None), None
+                (lane.framing.arena for lane in lanes if lane.framing.arena is not None), None
             )
             if edge.consumer in self.programs:
                 replica.edges[edge.output].append(self.programs[edge.consumer].edge(edge, replica, lanes))
@@ -335,20 +315,24 @@ class _Builder:
         unit.kernels.append(KernelEdge(consumer, name, unit, self.job.deploy, exclusive=exclusive))
         return unit.kernels[-1]
 
-    def _lane(self, link: Link, replica: Replica, unit: Unit) -> OutLane:
+    def _lane(self, link: Link, replica: Replica, unit: Unit) -> SendLane:
         transport = self.worker.transport
         arena = transport.arena if link.remote and transport is not None else None
         channel, wire = self.senders[link.channel.id], self.job.wires[link.edge.index]
         rows = self._row_format(link)
-        kind: Any = IdleOutLane if link.channel.frontiers > IDLE_WORD else OutLane
         point = self.job.serial.edges.get(link.edge.index)
+        to_program = link.edge.consumer in self.programs
+        is_output = point is None and not to_program and is_causal(self.job, link)
+        order: dict[str, Any] = {}
         if point is not None:
-            kind = partial(SerialLane, numbering=self._numbering(unit, point))
-        elif link.edge.consumer in self.programs:
-            kind = SliceLane
-        elif is_causal(self.job, link):
-            kind = causal_lane(replica)
-        lane: OutLane = kind(
+            order = {"waiting": Waiting.NONE, "numbers": self._numbering(unit, point)}
+        elif to_program:
+            order = {"waiting": Waiting.SELECTIONS}
+        elif is_output:
+            order = {"clock": unit.clock}  # type: ignore[attr-defined]
+        elif link.channel.frontiers > IDLE_WORD:
+            order = {"idles": IDLE_WORD}
+        lane = SendLane(
             channel,
             arena,
             wire=wire,
@@ -359,10 +343,15 @@ class _Builder:
             unfit=replica.unfit,
             to_events=not takes_batches(self.job.graph.actors[link.edge.consumer].cls),
             single=single_sender(channel, rows, wire.plain.fingerprint, link.producer),
-            send_event=rows and channel.events(rows, wire.plain.fingerprint, link.producer),
+            send_event=None if rows is None else channel.events(rows, wire.plain.fingerprint, link.producer),
+            **order,
         )
+        if point is not None:
+            order["numbers"].lanes.append(lane)
+        if is_output:
+            unit.outputs_of(replica).append(lane)  # type: ignore[attr-defined]
         lane.runs = self.job.in_runs(link.edge.index)
-        unit.runs |= lane.runs or kind is SliceLane
+        unit.runs |= lane.runs or to_program
         return lane
 
     def _row_format(self, link: Link) -> RowFormat | None:
@@ -373,9 +362,12 @@ class _Builder:
             return None
         return row_format(self.job.wires[link.edge.index], link.edge.order, transport.row_bytes)
 
-    def _router(self, edge: Edge, planned: PlannedReplica, lanes: list[OutLane]) -> Any:
-        if isinstance(lanes[0], SerialLane) and edge.route == "shuffle":
-            return ByNumber(lanes[0].numbering, len(lanes))
+    def _router(self, edge: Edge, planned: PlannedReplica, lanes: list[SendLane]) -> Any:
+        point = self.job.serial.edges.get(edge.index)
+        if point is not None and edge.route == "shuffle":
+            unit = self.replicas[planned.id].unit
+            assert unit is not None
+            return ByNumber(self._numbering(unit, point), len(lanes))
         return make_router(
             edge.route,
             edge.key,
@@ -396,7 +388,6 @@ def _connected(replica: Replica) -> None:
     if (
         schema is not None
         and replica.descent is None
-        and replica.stamp is None
         and len(calls) == len(replica.calls)
         and not any(map(takes_events, replica.edges["default"]))
     ):

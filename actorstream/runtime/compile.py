@@ -9,7 +9,7 @@ import os
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from functools import cache, cached_property, partial
+from functools import cache, cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -23,13 +23,14 @@ from actorstream.placement.base import channels_of, find_placement
 from actorstream.runtime.dependency.compile import deployments, frontier_words, placed_wires, tree_links
 from actorstream.runtime.dependency.shares import shared_out
 from actorstream.runtime.fuse import fusible
-from actorstream.runtime.idleness import IDLE_WORD, idle_sources
+from actorstream.runtime.idleness import idle_sources
+from actorstream.runtime.lanes import IDLE_WORD
 from actorstream.runtime.planning import with_programs
-from actorstream.runtime.pool.pooling import has_pool, joined, kernels, needed, pool_limits
 from actorstream.runtime.preaggregate import pre_aggregated
 from actorstream.runtime.registry import registry
 from actorstream.runtime.routing import FEW_ROWS
-from actorstream.runtime.serial.output import SERIAL_WORD
+from actorstream.runtime.schedule.pooling import has_pool, kernels, needed
+from actorstream.runtime.serial.numbering import SERIAL_WORD
 from actorstream.runtime.timestamp.gates import gates, own_gates
 from actorstream.runtime.timestamp.merge_operators import merged_by_operators
 from actorstream.runtime.wire import Wire, listeners, wires
@@ -111,10 +112,8 @@ class Job:
     """Whether a source that somebody listens to has an `idle_timeout`."""
     restored: Checkpoint | None = None
     """What this run goes on from; None: from the beginning."""
-    pooled: dict[str, float] = field(default_factory=dict)
-    """Actors that the pool runs -> threads that may be in one of their replicas at once."""
     kernels: dict[str, float] = field(default_factory=dict)
-    """Actors that the loop's thread calls and whose kernels go to the pool -> how many of one replica's at once."""
+    """Actors whose kernels go to threads -> how many of one replica's may be under way at once."""
     gates: dict[str, str] = field(default_factory=dict)
     """Actors whose replicas get the same rows in timestamp order -> why each merges them itself; "": one ScaleGate does."""
     own_gates: frozenset[str] = frozenset()
@@ -139,10 +138,7 @@ class Job:
         job.links = _links(job)
         if has_pool(plan.deploy):
             job.serial = needed(graph, job.serial)
-            job.pooled = pool_limits(graph, job.serial)
-            job.kernels = _kernels_of(job)
-            job.pooled = {name: limit for name, limit in job.pooled.items() if name not in job.kernels}
-            _check_calls(job)
+            job.kernels = kernels(job)
         job.wires = placed_wires(job, wires(graph, job.listens, job.serial, job.timestamp))
         job.gates, job.own_gates = gates(job), own_gates(job)
         return job
@@ -250,15 +246,11 @@ def make_plan(graph: Graph, deploy: DeploySpec, machine: Machine | None = None) 
     """Places the replicas of a checked graph on a machine (this one unless given) and lays out their channels.
 
     The same input gives the same plan."""
-    narrowed = None
-    if has_pool(deploy):
-        serial = needed(graph, serial_plan(graph))
-        narrowed = partial(joined, limits=pool_limits(graph, serial), serial=serial)
     machine = machine or read_machine()
     programs, decided = with_programs(
         graph, find_placement(deploy.placement)(graph, deploy, machine), deploy.workers
     )
-    plan = place(graph, deploy, machine, direct=fusible, narrowed=narrowed, decided=decided)
+    plan = place(graph, deploy, machine, direct=fusible, decided=decided)
     if not programs:
         return plan
     channels = shared_out(graph, plan, programs)
@@ -350,36 +342,3 @@ def _check_channels(job: Job, file: str) -> None:
         raise ConfigurationError(
             Problem("--plan", message, f"the {len(wanted)} of a plan that was made anew", "", file)
         )
-
-
-def _check_calls(job: Job) -> None:
-    """ConfigurationError if a chain of the plan leads from threads of the pool to the loop's or back: a thread would call
-    a copy of what the loop runs."""
-    problems = [
-        Problem(
-            "--plan",
-            f"a chain leads from {edge.producer!r} to {edge.consumer!r}, and {pooled!r} alone runs in the "
-            "pool of threads",
-            "chains of a plan that was made anew",
-        )
-        for edge in {edge.index: edge for _, edge in job.fused.values()}.values()
-        for pooled in [each for each in (edge.producer, edge.consumer) if each in job.pooled]
-        if not (edge.producer in job.pooled and edge.consumer in job.pooled)
-    ]
-    if problems:
-        raise ConfigurationError(problems)
-
-
-def _kernels_of(job: Job) -> dict[str, float]:
-    """Of the actors whose kernels could go to the pool those that run on the loop's thread as the plan has it: with a
-    state, or called directly there."""
-    found: dict[str, float] = {}
-    able = kernels(job.graph, job.pooled, job.serial, {edge.index for _, edge in job.fused.values()})
-    for name in job.graph.actors:  # in topological order
-        if name in able:
-            (producer,) = (edge.producer for edge in job.graph.actors[name].inputs if not edge.static)
-            called = [each.id in job.fused for each in job.plan.replicas if each.actor == name]
-            on_loop = producer in found or not job.pooled.get(producer)
-            if (all(called) and on_loop) or (job.pooled[name] <= 1 and not any(called)):
-                found[name] = job.pooled[name]
-    return found

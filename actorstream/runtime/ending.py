@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING
+import inspect
+from typing import TYPE_CHECKING, Any
 
 from actorstream.connectors.sink import END
 from actorstream.runtime.control import Collected, ControlPipe, Ended, Prepared
+from actorstream.runtime.hooks import operator_error
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from actorstream.runtime.barriers import Barriers
     from actorstream.runtime.replica import Replica
     from actorstream.runtime.two_phase import TwoPhase
 
@@ -21,14 +24,18 @@ class Ending:
     Args:
         process: which of the plan's processes the worker is.
         control: pipe to the launcher; None when embedded (then nobody else has to prepare).
-        sinks: what prepares and commits.
+        sinks: what prepares and commits. barriers: whose snapshots are to be told before the end.
         keeps: whether there are checkpoints, so that all workers' units must have ended before anybody prepares.
     """
 
-    def __init__(self, process: int, control: ControlPipe | None, sinks: TwoPhase, *, keeps: bool) -> None:
+    def __init__(
+        self, process: int, control: ControlPipe | None, sinks: TwoPhase, barriers: Barriers, *, keeps: bool
+    ) -> None:
         self.process, self.control, self.sinks, self.keeps = process, control, sinks, keeps
+        self.barriers = barriers
         self._preparing = asyncio.Event()
         self._committed = asyncio.Event()
+        self._suspended = False
 
     @property
     def prepares(self) -> bool:
@@ -48,22 +55,54 @@ class Ending:
         """All workers have prepared the end, or the run is given up."""
         self._committed.set()
 
+    def suspend(self) -> None:
+        """The run stops where its last checkpoint is: nothing is prepared or committed any more."""
+        self._suspended = True
+        self.prepare()
+        self.decide()
+
     async def run(self, replicas: list[Replica], failed: Callable[[], bool]) -> None:
         """The units of this worker have ended: its sinks prepare and, unless the run has `failed` meanwhile, commit."""
-        if self.keeps and self.control is not None:
+        await self.barriers.wait_written()
+        if self.keeps and self.control is not None and not (failed() or self._suspended):
             self.control.send(Ended(self.process))
             await self._preparing.wait()
-            if failed():
-                return
+        if failed() or self._suspended:
+            return
         self._preparing.set()
         tokens = self.sinks.prepare_end(replicas, kept=self.keeps)
         if self.control is not None:
             self.control.send(Prepared(self.process, tokens))
             await self._committed.wait()
-            if failed():
+            if failed() or self._suspended:
                 return
         self.sinks.commit(END)
         for replica in replicas:
             if replica.is_sink and self.control is not None:
                 for part in replica.actor.collected():  # type: ignore[attr-defined]
                     self.control.send(Collected(self.process, replica.name, part))
+
+
+async def stop_replica(
+    replica: Replica, failure: BaseException | None, sinks: TwoPhase
+) -> BaseException | None:
+    """The hooks of a replica's end: a failed run aborts what a sink did not commit and calls on_failure; on_stop where
+    on_start was called. What they emit goes nowhere. Returns the first error; each is called nevertheless."""
+    actor = replica.actor
+    calls: list[Callable[[], Any]] = []
+    if failure is not None:
+        if replica.is_sink:
+            calls.append(lambda: sinks.abort(replica))
+        if replica.started:
+            calls.append(lambda: actor.on_failure(failure))
+    if replica.started:
+        calls.append(actor.on_stop)
+    first: BaseException | None = None
+    for call in calls:
+        try:
+            result = call()
+            if inspect.isawaitable(result):
+                await result
+        except Exception as error:
+            first = first or operator_error(replica.name, replica.replica, None, error)
+    return first

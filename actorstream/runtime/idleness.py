@@ -1,4 +1,4 @@
-"""Idleness of sources with `idle_timeout`, as a unit behind them sees it: which of its lanes it follows, which rows come
+"""Idleness of sources with `idle_timeout`, as an inbox behind them sees it: which of its lanes it follows, which rows come
 below what it has promised meanwhile, and when it is idle itself. It reads no clock (`runtime.silence` decides that).
 
 Every channel whose consumer follows event time has one more word: a counter of transitions, odd while nothing is to be
@@ -12,20 +12,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from actorstream.runtime.operator_unit import InLane
 from actorstream.runtime.wire import WATERMARK
 from actorstream.transports.base import FRONTIER_END, FRONTIER_MIN
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from actorstream.events.batch import Batch
-    from actorstream.runtime.operator_unit import OperatorUnit
+    from actorstream.runtime.inbox import Ports
+    from actorstream.runtime.lanes import InLane
     from actorstream.topology.graph import Graph
-    from actorstream.transports.base import Frame, ReceiveChannel
-
-IDLE_WORD = 2
-"""The frontier word of a channel that counts transitions between busy (even) and idle (odd)."""
 
 
 def idle_sources(graph: Graph) -> list[str]:
@@ -47,45 +41,20 @@ def behind_idle_sources(graph: Graph) -> frozenset[str]:
     return frozenset(found)
 
 
-class IdleInLane(InLane):
-    """A channel that says when it is idle."""
-
-    __slots__ = ("_decode", "bound", "floor", "idleness")
-
-    def __init__(
-        self,
-        index: int,
-        input_name: str,
-        channel: ReceiveChannel,
-        decode: Callable[[Frame], Batch],
-    ) -> None:
-        super().__init__(index, input_name, channel, self._take)
-        self._decode = decode
-        self.idleness: Idleness | None = None
-        self.bound = FRONTIER_MIN
-        """What the lane itself promised when the unit's frontier was last read."""
-        self.floor = FRONTIER_MIN
-        """The unit's frontier where it has gone past what this lane promised: rows below it carry it."""
-
-    def is_idle(self) -> bool:
-        return bool(self.channel.frontier(IDLE_WORD) & 1)
-
-    def _take(self, frame: Frame) -> Batch:
-        batch = self._decode(frame)
-        if self.idleness is not None and self.idleness.idle:
-            self.idleness.wake()  # before what comes of the row can be sent
-        return batch if self.floor == FRONTIER_MIN else _marked(batch, self.floor)
-
-
 class Idleness:
-    """What one unit makes of the idleness of its lanes."""
+    """What one inbox makes of the idleness of its lanes. Of a lane, `bound` is what it promised itself when the inbox's frontier
+    was last read, and `floor` that frontier where it has gone past it: rows below it carry it."""
 
-    def __init__(self, unit: OperatorUnit, lanes: list[IdleInLane]) -> None:
-        self.unit, self.lanes = unit, lanes
+    def __init__(self, lanes: list[InLane], ports: Ports) -> None:
+        self.lanes, self.ports = lanes, ports
         self.idle = False
         self._count = 0
-        for lane in lanes:
-            lane.idleness = self
+
+    def took(self, lane: InLane, batch: Batch) -> Batch:
+        """Rows that a lane has brought, as they go on."""
+        if self.idle:
+            self.wake()  # before what comes of the rows can be sent
+        return batch if lane.floor == FRONTIER_MIN else _marked(batch, lane.floor)
 
     def frontier(self, reached: int) -> int:
         """The least promise of the lanes that are not idle; if all are, the least of all, and what those that have
@@ -135,7 +104,7 @@ class Idleness:
     def _turn(self) -> None:
         self.idle = not self.idle
         self._count += 1
-        self.unit.tell_idle(self._count)
+        self.ports.tell_idle(self._count)
 
 
 def _marked(batch: Batch, floor: int) -> Batch:

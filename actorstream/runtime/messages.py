@@ -102,9 +102,7 @@ class Inlet(Actor):
             unit.worker.mark(unit)
         else:
             try:
-                if replica.stamp is not None:
-                    replica.stamp.aside = True
-                replica.dispatch()
+                replica.dispatch_of("on_message")
             except Exception as error:  # of somebody downstream, not of who asked
                 unit.worker.fail(error)
                 raise

@@ -1,16 +1,14 @@
-"""A unit whose head takes input by channels, in the order that its gate decides."""
+"""A unit whose head takes input by channels: its inbox says what comes next, whatever the order."""
 
 from __future__ import annotations
 
 from time import monotonic_ns
 from typing import TYPE_CHECKING, Any
 
-from actorstream.checkpoint.alignment import Alignment
 from actorstream.metrics.counters import Counter
+from actorstream.runtime.inbox import Step
 from actorstream.runtime.portion import Portion
-from actorstream.runtime.replica import FRONTIER_MIN, Replica
 from actorstream.runtime.unit import TURN_FRAMES, Status, Unit
-from actorstream.transports.base import FRONTIER_END, Frame, FrameKind, ReceiveChannel
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -18,70 +16,30 @@ if TYPE_CHECKING:
     from actorstream.events.batch import Batch
     from actorstream.events.feed import Feed
     from actorstream.native.doorbell import Doorbell
-    from actorstream.ordering.base import Gate
-    from actorstream.runtime.idleness import Idleness
-    from actorstream.runtime.pool.kernel_edge import KernelEdge
-    from actorstream.runtime.single_row import TakeSingle
+    from actorstream.runtime.inbox import Inbox, Ports
+    from actorstream.runtime.lanes import InLane
+    from actorstream.runtime.replica import Replica
+    from actorstream.runtime.schedule.kernel_edge import KernelEdge
     from actorstream.runtime.worker import Worker
-    from actorstream.transports.base import EventWatch
 
 CHUNK_NS = 1_000_000
 """How long a hook may run over events before the turn looks at the clock."""
 
 
-class InLane:
-    """One producer replica's channel into a unit."""
-
-    __slots__ = ("channel", "decode", "ended", "held", "index", "input", "single", "taken", "watch")
-
-    def __init__(
-        self,
-        index: int,
-        input_name: str,
-        channel: ReceiveChannel,
-        decode: Callable[[Frame], Batch],
-        single: TakeSingle | None = None,
-        watch: EventWatch | None = None,
-    ) -> None:
-        """`single`: takes the head if it is an event that came by itself; `watch`: waits for one."""
-        self.index, self.input, self.channel, self.decode = index, input_name, channel, decode
-        self.single, self.watch = single, watch
-        self.ended = False
-        self.held = False
-        self.taken = 0
-        """Frames consumed."""
-
-    def consume(self) -> None:
-        self.channel.consume()
-        self.taken += 1
-
-    def head(self) -> Frame | None:
-        return self.channel.peek()
-
-    def frontier(self) -> int:
-        return FRONTIER_END if self.ended else self.channel.frontier(0)
-
-
 class OperatorUnit(Unit):
-    """A unit whose head takes input by channels, in the order its gate decides."""
+    """Gives its head what the inbox has, and passes on promises, barriers and the end."""
 
-    def __init__(self, worker: Worker, head: Replica, lanes: list[InLane], gate: Gate) -> None:
+    def __init__(self, worker: Worker, head: Replica, make_inbox: Callable[[Ports], Inbox]) -> None:
         super().__init__(worker, head)
-        self.in_lanes = lanes
-        self.gate = gate
-        self.alignment = Alignment(lanes)
+        self.inbox = make_inbox(self)
+        self.in_lanes = self.inbox.lanes
         self.follow_frontier = False
         self.at_head: KernelEdge | None = None
-        """Before the head, if a pool runs its kernels; it is one of `kernels`."""
-        self.idleness: Idleness | None = None
-        """Of the lanes, where a source has an `idle_timeout`."""
-        self._frontier = FRONTIER_MIN
-        self._promised: int | None = None
-        """A frontier that was read; it waits until what it covers is taken: `_marks` frames of each lane."""
-        self._marks: list[int] = []
+        """Before the head, if threads run its kernels; it is one of `kernels`."""
         self._events: list[Any] | Feed = []  # events of a batch that one turn did not finish
         self._at = 0
-        self._source = ""
+        self._working: Batch | None = None
+        """The batch that these are of."""
         self._chunk = 256
         self._portion: Portion | None = None
         self._singles = self._can_take_singles()
@@ -93,8 +51,7 @@ class OperatorUnit(Unit):
         head = self.head
         calls = [head.calls[lane.input] for lane in self.in_lanes]
         return (
-            type(self) is OperatorUnit
-            and self.gate.name == "none"
+            self.inbox.passes_singles
             and head.descent is None
             and any(lane.single is not None for lane in self.in_lanes)
             and not any(call.takes_batch or call.is_async for call in calls)
@@ -167,56 +124,65 @@ class OperatorUnit(Unit):
         head.jumbo_in += 1
         head.finish(1)
         self._waited(started)
-        if lane.watch is not None and self.worker.watches:
-            self._watched, self.worker.watched = lane, self
+        if lane.watch is not None and self.worker.turns.watches:
+            self._watched, self.worker.turns.watched = lane, self
 
     def _after_singles(self) -> Status:
-        if self.follow_frontier:
-            self._follow()
+        self._follow(resting=False)
         waits = any(not (lane.held or lane.ended) and lane.head() is not None for lane in self.in_lanes)
         return Status.READY if waits or self._awaiting else Status.IDLE
 
     def work(self) -> Status:
         status = self._take()
-        if self.follow_frontier and not self._events and self.task is None:
-            self._follow()
+        if self.task is None:
+            if self.blocked:
+                self.inbox.look()
+            self._follow(resting=status is Status.IDLE)
         return Status.READY if self._awaiting and status is Status.IDLE else status
+
+    def while_blocked(self) -> None:
+        if self.inbox.follows_while_blocked and self.task is None and not self.ending:
+            self.inbox.look()
+            self._follow(resting=False)
 
     def _take(self) -> Status:
         deadline = monotonic_ns() + self.worker.turn_ns
-        gate = self.gate
+        inbox = self.inbox
         for _ in range(TURN_FRAMES):
             if self._events and not self._run_events(deadline):
                 return Status.BLOCKED if self.blocked else Status.READY
             if self.blocked:
                 return Status.BLOCKED
+            if inbox.by_number and any(kernel.is_under_way() for kernel in self.kernels):
+                return Status.BLOCKED
             if self._awaiting:
                 return Status.READY
-            lane = gate.next()
-            if lane is None:
-                return Status.IDLE
-            frame = lane.channel.peek()
-            if frame.kind == FrameKind.DATA:
-                batch = lane.decode(frame)
-                batch.entry_min, batch.entry_max, batch.began = frame.min_entry, frame.max_entry, frame.began
-                if self._run(batch, lane.input, lane):
+            step = inbox.next()
+            if step is Step.ROWS:
+                if self._run(inbox.batch, inbox.source):
                     return Status.BUSY
-                lane.consume()
-            elif self._control(lane, frame):
+                inbox.done()
+            elif step is Step.NOTHING:
+                return Status.IDLE
+            elif step is Step.TIME:
+                self.advance(inbox.time)
+            elif step is Step.BARRIER:
+                self.pass_barrier(inbox.barrier)
+                inbox.passed()
+            elif step is Step.END:
+                self._follow(resting=False)
                 return self.spawn(self.finish())
-            self.worker.pass_on()
             if monotonic_ns() > deadline:
                 return Status.READY
         return Status.READY
 
-    def _run(self, batch: Batch, source: str, lane: InLane | _Taken | None = None) -> bool:
-        """Runs the hook on a batch of an input, or begins to; whether it awaits. `lane`: its frame is still there, and is
-        taken once what awaits is through."""
+    def _run(self, batch: Batch, source: str) -> bool:
+        """Runs the hook on a batch of an input, or begins to; whether it awaits: what it worked on is done then."""
         head = self.head
         call = head.calls[source]
         if call.is_async:
             head.busy += 1
-            self.spawn(self._run_async(lane or _Taken(source), batch))
+            self.spawn(self._run_async(batch, source))
             return True
         if self.at_head is not None:
             self.at_head.push(batch)
@@ -224,31 +190,13 @@ class OperatorUnit(Unit):
             head.accept(batch, source)
         else:
             head.begin(batch, source)
-            self._events, self._at, self._source = batch.feed(), 0, source
+            self._events, self._at, self._working = batch.feed(), 0, batch
         return False
-
-    def _control(self, lane: InLane, frame: Frame) -> bool:
-        """Takes a barrier or end mark; whether it was the end of the last lane."""
-        lane.consume()
-        if frame.kind == FrameKind.BARRIER:
-            self._complete(self.alignment.deliver(lane, frame.barrier))
-        elif frame.kind == FrameKind.END:
-            lane.ended = True
-            self._complete(self.alignment.ended(lane))
-            if all(each.ended for each in self.in_lanes):
-                if self.follow_frontier:
-                    self._follow()
-                return True
-        return False
-
-    def _complete(self, barrier: int | None) -> None:
-        if barrier is not None:
-            self.pass_barrier(barrier)
 
     def _run_events(self, deadline: int) -> bool:
         """Goes on with the events of the current batch, in chunks that keep a turn short; whether all are through."""
         head, events, at = self.head, self._events, self._at
-        call = head.calls[self._source]
+        call = head.calls[head.input]
         portion = self._portion = self._portion or Portion(self.members)
         while at < len(events):
             most = min(self._chunk, portion.rows)
@@ -264,14 +212,14 @@ class OperatorUnit(Unit):
             self._chunk = max(1, min(1 << 16, len(chunk) * CHUNK_NS // max(now - started, 1)))
             if at < len(events) and (self.blocked or now > deadline):
                 return False
-        self._events = []
+        self._events, self._working = [], None
         return True
 
-    async def _run_async(self, lane: InLane | _Taken, batch: Batch) -> None:
+    async def _run_async(self, batch: Batch, source: str) -> None:
         """Runs a hook that awaits; what it answered goes on at the latest when it has taken a millisecond."""
         head = self.head
-        call = head.calls[lane.input]
-        head.begin(batch, lane.input)
+        call = head.calls[source]
+        head.begin(batch, source)
         if call.takes_batch:
             await self._await_call(call, batch, batch.rows, 0)
         else:
@@ -286,7 +234,7 @@ class OperatorUnit(Unit):
                 ):  # which is settled once an event, or what goes on early would have none
                     chunk = max(1, min(2 * chunk, len(part) * CHUNK_NS // max(took, 1)))
         head.busy -= 1
-        lane.consume()
+        self.inbox.done()
 
     async def _await_call(self, call: Any, part: Any, rows: int, first: int) -> int:
         started = monotonic_ns()
@@ -323,41 +271,32 @@ class OperatorUnit(Unit):
         super().publish()
         self.head.row[Counter.KEPT_BLOCKS] = sum(lane.channel.statistics()["kept"] for lane in self.in_lanes)
 
-    def _follow(self) -> None:
-        """Follows the lanes' promises: acts on them once everything they cover has been taken."""
-        advance = self.head.advance if self.at_head is None else self.at_head.advance
-        while (frontier := self._next_frontier()) is not None:
-            advance(frontier)
-        if self.idleness is not None and self._promised is None and not self._awaiting:
-            self.idleness.rest()
+    def _follow(self, *, resting: bool) -> None:
+        """Acts on what the inbox says of event time."""
+        if not self.follow_frontier:
+            return
+        rest = None if self._working is None else (self._working, self._at)
+        while (frontier := self.inbox.follow(rest, resting=resting)) is not None:
+            self.advance(frontier)
 
-    def _next_frontier(self) -> int | None:
-        """Reads the lanes' promises; answers one that has risen, once everything it covers has been taken."""
-        if self._promised is None:
-            if self.idleness is None:
-                frontier = min(lane.frontier() for lane in self.in_lanes)
-            else:
-                frontier = self.idleness.frontier(self._frontier)
-            if frontier <= self._frontier:
-                return None
-            # the frontier is read first: what it covers is among what waits now
-            self._marks = [lane.taken + lane.channel.waiting() for lane in self.in_lanes]
-            self._promised = frontier
-        if any(lane.taken < mark for lane, mark in zip(self.in_lanes, self._marks)):
-            return None
-        self._frontier, self._promised = self._promised, None
-        if self.idleness is not None:
-            self.idleness.reach(self._frontier)
-        return self._frontier
+    def advance(self, frontier: int) -> None:
+        """The input has got to `frontier`: behind everything that the head was given."""
+        if self.at_head is None:
+            self.head.advance(frontier)
+        else:
+            self.at_head.advance(frontier)
 
+    def late(self, batch: Batch) -> None:
+        """Rows that came too late to have their place go where late rows go."""
+        self.head.count_late(batch.rows)
+        self.head.forward(batch.cast(self.head.schemas["late"]), "late")
 
-class _Taken:
-    """Where a batch that awaits came from; its frame was consumed already."""
+    def kept(self) -> Any:
+        return self.inbox.kept()
 
-    __slots__ = ("input",)
+    def take_back(self, kept: Any) -> None:
+        self.inbox.take_back(kept)
 
-    def __init__(self, source: str) -> None:
-        self.input = source
-
-    def consume(self) -> None:
-        """Nothing is left to take."""
+    def statistics(self) -> dict[str, int]:
+        """Rows and frames that wait in the inbox."""
+        return self.inbox.statistics()

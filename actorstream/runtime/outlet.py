@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any
 from actorstream.events.batch import BATCHES, Batch
 from actorstream.events.rows import rows_of
 from actorstream.runtime.dependency.output import TagEdge
-from actorstream.runtime.output import POLL_EVERY, LaneEdge, OutLane
+from actorstream.runtime.output import LaneEdge
 from actorstream.runtime.replica import Replica
+from actorstream.runtime.send_lane import POLL_EVERY
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -28,15 +29,9 @@ def outlet(replica: Replica, output: str = "default") -> Callable[[Any, int], in
     if len(edges) == 1 and type(edges[0]) is TagEdge:
         return _to_program(replica, edges[0], output)
     lane = edges[0].lane if len(edges) == 1 and type(edges[0]) is LaneEdge else None
-    if (
-        lane is None
-        or type(lane) is not OutLane
-        or lane.send_whole is None
-        or lane.runs
-        or not _is_plain(replica)
-    ):
+    if lane is None or lane.send_whole is None or lane.runs or not _is_plain(replica):
         return None
-    wire, batch_size, poll = lane.wire.plain, lane.batch_size, lane.channel.poll
+    wire, batch_size, poll = lane.framing.wire.plain, lane.batch_size, lane.channel.poll
     send_event, send_whole = lane.send_event, lane.send_whole
     schema = wire.user
     event_class = NO_CLASS if send_event is None else rows_of(wire).event_class
@@ -91,9 +86,4 @@ def _to_program(replica: Replica, edge: TagEdge, output: str) -> Callable[[Any, 
 
 def _is_plain(replica: Replica) -> bool:
     """Whether nothing but their values belongs to the rows that it emits."""
-    return (
-        replica.descent is None
-        and replica.stamp is None
-        and type(replica).forward is Replica.forward
-        and type(replica).dispatch is Replica.dispatch
-    )
+    return replica.descent is None and replica.stamp is None

@@ -12,11 +12,8 @@ from typing import TYPE_CHECKING, Any
 from actorstream.actors.actor import Actor
 from actorstream.errors import ChannelError, OperatorError, ResourceError, RunError, SchemaError
 from actorstream.events.batch import Batch
-from actorstream.events.pool import WritablePool
-from actorstream.events.schema import Schema
-from actorstream.events.writable import allocate
+from actorstream.events.pool import Allocations
 from actorstream.metrics.counters import HISTOGRAM_WORDS, Counter, bucket_of
-from actorstream.native.baton import without_baton
 from actorstream.runtime.hook_shapes import hook_for, is_async
 from actorstream.runtime.hooks import BatchCall, EventCall, Failures, Outbox, operator_error
 from actorstream.runtime.lineage import Descent
@@ -28,16 +25,14 @@ if TYPE_CHECKING:
     import numpy as np
 
     from actorstream.events.feed import Feed
+    from actorstream.events.schema import Schema
     from actorstream.native.arena import Arena
     from actorstream.runtime.gathering import Gathered
     from actorstream.runtime.output import Edge
-    from actorstream.runtime.serial.numbering import Stamp
-    from actorstream.runtime.two_phase import TwoPhase
+    from actorstream.runtime.stamp import Stamp
     from actorstream.runtime.unit import Unit
 
 FRONTIER_MIN = -(2**63)
-MOST_POOLS = 4
-"""Sizes of batches written in place for which blocks are kept; other sizes are allocated anew."""
 
 
 class Replica:
@@ -50,6 +45,7 @@ class Replica:
         outputs: output name -> schema, for every output the actor may emit to.
         row: its row of the counter table, int64.
         inherits: whether what it emits must carry system columns of the rows it descends from.
+        hooked: whether its inputs have hooks; a program has none.
     """
 
     def __init__(
@@ -65,6 +61,7 @@ class Replica:
         on_error: str,
         row: np.ndarray,
         inherits: bool = False,
+        hooked: bool = True,
     ) -> None:
         self.actor, self.id, self.name, self.replica, self.replicas = actor, id, name, replica, replicas
         self.input = ""
@@ -76,7 +73,7 @@ class Replica:
         self.shared: set[str] = set()
         """Outputs that several neighbours take as events, which are made once for all."""
         self.calls: dict[str, EventCall | BatchCall] = {}
-        for source in inputs:
+        for source in inputs if hooked else ():
             hook, batched = hook_for(actor, source)
             if batched:
                 self.calls[source] = BatchCall(hook, self.outbox, self.failures, type(actor).stateless)
@@ -85,12 +82,10 @@ class Replica:
         self.row = row
         self.descent = Descent(self.outbox) if inherits else None
         self.stamp: Stamp | None = None
-        """How what it emits gets its place in a serial sequence; None: nobody asks for one."""
+        """How what it emits gets its place in an order; None: nobody asks for one."""
         self.unit: Unit | None = None
         self.started = False
         """Whether on_start was called, so that on_stop is due."""
-        self.lends = False
-        """Whether other threads may run Python while its input hooks run: asked for where there is a pool."""
         self.start = Start(self)
         """Runs on_start, once."""
         self.busy = 0
@@ -99,11 +94,11 @@ class Replica:
         """Whether on_end was called, in this run or in the one that this goes on from, so that it emits no more."""
         self.arena: Arena | None = None
         """Where batches that are written in place lie; None: on the heap, since none of them leaves the process."""
-        self._pools: dict[tuple[Any, int], WritablePool] = {}
+        self._allocations = Allocations(outputs)
         self._fits: dict[str, Schema] = {}
         """Output name -> another object than its schema, and equal to it."""
         self.is_sink = type(actor).role == "sink"
-        self.hands_on = not self.is_sink and self.descent is None and type(self).dispatch is Replica.dispatch
+        self.hands_on = not self.is_sink and self.descent is None
         self.wants_frontier = type(actor).on_heartbeat is not Actor.on_heartbeat
         self.promises = type(actor).promise is not Actor.promise
         self.frontier = FRONTIER_MIN
@@ -127,28 +122,19 @@ class Replica:
 
     @property
     def settles(self) -> bool:
-        """Whether all that comes of a batch must be emitted before its hook returns, to have its place in a serial
-        sequence."""
-        return self.stamp is not None and not self.stamp.described.numbers
+        """Whether all that comes of a batch must be emitted before its hook returns, to have its place in an order."""
+        return self.stamp is not None and self.stamp.settles
 
     @property
     def in_order(self) -> bool:
-        """Whether the order in which it emits rows is seen downstream: in a serial or timestamp sequence."""
+        """Whether the order in which it emits rows is seen downstream."""
         return self.stamp is not None
 
     def emit(self, item: Any, to: str) -> None:
         self.outbox.emit(item, to)
 
     def allocate(self, event: Any, rows: int) -> Batch:
-        pool = self._pools.get((event, rows))
-        if pool is not None:
-            return pool.take()
-        schema = Schema.of(event)
-        schema = next((output for output in self.schemas.values() if output == schema), schema)
-        if self.arena is None or len(self._pools) >= MOST_POOLS:
-            return allocate(schema, rows, self.arena)
-        pool = self._pools[event, rows] = WritablePool(schema, rows, self.arena)
-        return pool.take()
+        return self._allocations.take(event, rows, self.arena)
 
     def failed(self, what: Any, error: Exception) -> None:
         self.failures.failed(what, error)
@@ -175,10 +161,7 @@ class Replica:
         call = self.calls[source]
         self.begin(batch, source)
         started = monotonic_ns()
-        if self.lends:
-            with without_baton():
-                self._run(call, batch)
-        elif not call.takes_batch:
+        if not call.takes_batch:
             self.run_events(call, batch.feed(), 0)
         elif self.outbox.touched:
             call.run(batch)  # type: ignore[arg-type]
@@ -193,12 +176,6 @@ class Replica:
                 self.outbox.emit(made)
         self.execute_ns += monotonic_ns() - started
         self.finish(batch.rows)
-
-    def _run(self, call: Any, batch: Batch) -> None:
-        if call.takes_batch:
-            call.run(batch)
-        else:
-            self.run_events(call, batch.feed(), 0)
 
     def run_events(self, call: Any, events: list[Any] | Feed, first: int) -> None:
         """Runs an event hook on events that are rows `first` and following of the batch that `begin` was told."""
@@ -235,7 +212,14 @@ class Replica:
                 self.forward(batch, output)
 
     def forward(self, batch: Batch, output: str = "default") -> None:
-        """Pushes a batch along the edges of an output, as of the entry times of the current input."""
+        """Sends a batch that was emitted to an output, as of the entry times of the current input."""
+        if self.stamp is None:
+            self.send(batch, output)
+        else:
+            self.stamp.forward(batch, output)
+
+    def send(self, batch: Batch, output: str) -> None:
+        """Pushes a batch along the edges of an output."""
         schema = self._schema(output)
         if type(batch) is not Batch:
             batch = batch.sealed()  # type: ignore[assignment]
@@ -297,6 +281,8 @@ class Replica:
         """The input's frontier rose: tells the actor if it listens, then promises the same on every output."""
         if frontier <= self.frontier:
             return
+        if self.stamp is not None:
+            self.stamp.rises()
         self.frontier = frontier
         coroutine = self.call("on_heartbeat", frontier) if self.wants_frontier else None
         if coroutine is None:
@@ -310,8 +296,20 @@ class Replica:
         self._promise(frontier)
 
     def _promise(self, frontier: int) -> None:
-        if self.promises:
-            frontier = self.actor.promise(frontier)
+        if self.stamp is None:
+            self.send_promise(frontier)
+        else:
+            self.stamp.promise(frontier)
+
+    def send_promise(self, frontier: int) -> None:
+        """Promises on every output what the actor can promise where its input is at `frontier`."""
+        self.advance_edges(self.promised(frontier))
+
+    def promised(self, frontier: int) -> int:
+        """What the actor can promise where its input is at `frontier`."""
+        return self.actor.promise(frontier) if self.promises else frontier
+
+    def advance_edges(self, frontier: int) -> None:
         for edges in self.edges.values():
             for edge in edges:
                 edge.advance(frontier)
@@ -323,21 +321,35 @@ class Replica:
         method = getattr(self.actor, hook)
         if is_async(method):
             self.busy += 1
-            return self._await(lambda: method(*arguments))
+            return self._await(lambda: method(*arguments), hook)
+        self._begins(hook)
         try:
             result = method(*arguments)
             if inspect.iscoroutine(result):
                 self.busy += 1
-                return self._await(lambda: result)
-            at_once = self.stamp is not None or not inspect.isgenerator(result)
+                return self._await(lambda: result, hook)
+            at_once = not inspect.isgenerator(result)
             if at_once:
-                self._take(result)
+                self.take_result(result)
         except Exception as error:
             raise operator_error(self.name, self.replica, None, error) from error
         if not at_once:
             self._pass_on(result)
-        self.dispatch()
+        self.dispatch_of(hook)
         return None
+
+    def _begins(self, hook: str) -> None:
+        if self.stamp is not None:
+            self.stamp.begins(hook)
+
+    def dispatch_of(self, hook: str) -> None:
+        """Pushes what a hook without rows has emitted."""
+        if self.stamp is None:
+            self.dispatch()
+            return
+        self.stamp.begins(hook)  # another one may have begun while it awaited
+        self.dispatch()
+        self.stamp.ends(hook)
 
     def _pass_on(self, results: Iterator[Any]) -> None:
         """Pushes what a generator yields one after the other: of a large window, all rows are never there at once."""
@@ -348,54 +360,35 @@ class Replica:
                 return
             except Exception as error:
                 raise operator_error(self.name, self.replica, None, error) from error
-            self._take(item)
+            self.take_result(item)
             if isinstance(item, Batch):
                 self.dispatch()
 
-    async def _await(self, answer: Callable[[], Any]) -> None:
+    async def _await(self, answer: Callable[[], Any], hook: str) -> None:
         """Takes what an async hook answers or yields; `answer` calls it."""
+        self._begins(hook)
         try:
             result = answer()
             if inspect.isasyncgen(result):
                 async for item in result:
-                    self._take(item)
+                    self.take_result(item)
             else:
-                self._take(await result)
+                self.take_result(await result)
         except Exception as error:
             raise operator_error(self.name, self.replica, None, error) from error
         finally:
             self.busy -= 1
-        self.dispatch()
+        self.dispatch_of(hook)
 
-    def _take(self, result: Any) -> None:
+    def take_result(self, result: Any) -> None:
+        """Puts what a hook has returned into the outbox: events, batches, or several of them."""
         if result is None:
             return
         if isinstance(result, (list, tuple)) or inspect.isgenerator(result):
             for item in result:
-                self._take(item)
+                self.take_result(item)
         else:
             self.outbox.emit(result, "default")
-
-    async def stop(self, failure: BaseException | None, sinks: TwoPhase) -> BaseException | None:
-        """The hooks of the end: a failed run aborts what a sink did not commit and calls on_failure; on_stop where
-        on_start was called. What they emit goes nowhere. Answers the first error; each is called nevertheless."""
-        calls: list[Any] = []
-        if failure is not None:
-            if self.is_sink:
-                calls.append(lambda: sinks.abort(self))
-            if self.started:
-                calls.append(lambda: self.actor.on_failure(failure))
-        if self.started:
-            calls.append(self.actor.on_stop)
-        first: BaseException | None = None
-        for call in calls:
-            try:
-                result = call()
-                if inspect.isawaitable(result):
-                    await result
-            except Exception as error:
-                first = first or operator_error(self.name, self.replica, None, error)
-        return first
 
     # -- counters
 

@@ -169,11 +169,9 @@ def _schedule_row(table: CounterTable, number: int) -> dict[str, Any]:
     """What the scheduler has measured of the replica's actor in its process."""
     return {
         "turns": table.value(number, Counter.TURNS),
-        "pool_turns": table.value(number, Counter.POOL_TURNS),
         "cost_ns": round(table.value(number, Counter.COST_PS) / 1e3, 3),
         "kernel_ns": round(table.value(number, Counter.KERNEL_PS) / 1e3, 3),
         "pooled_ns": round(table.value(number, Counter.POOLED_PS) / 1e3, 3),
-        "waited_ns": round(table.value(number, Counter.WAITED_PS) / 1e3, 3),
         "selectivity": round(table.value(number, Counter.SELECTIVITY_PPM) / 1e6, 6),
         "worklist_max": table.value(number, Counter.WORKLIST_MAX),
     }

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from actorstream.checkpoint.store import values_of
 from actorstream.runtime.hooks import operator_error
-from actorstream.runtime.timestamp.replica import TimedReplica
 
 if TYPE_CHECKING:
     from actorstream.checkpoint.checkpoint import Checkpoint
@@ -28,8 +28,9 @@ def restore_replicas(checkpoint: Checkpoint, replicas: Iterable[Replica]) -> Non
         if replica.name in checkpoint.programs:
             continue  # as a whole: runtime/dependency/restored.py
         mine = kept[replica.name, replica.replica]
+        values = values_of(mine)
         try:
-            _restore(replica, msgspec.msgpack.decode(mine.state, strict=False))
+            _restore(replica, values)
             if mine.token is not None and (token := msgspec.msgpack.decode(mine.token)) is not None:
                 replica.actor.commit(token)  # type: ignore[attr-defined]
         except Exception as error:
@@ -42,8 +43,8 @@ def _restore(replica: Replica, state: dict[str, Any]) -> None:
         replica.actor.take_back(state)  # type: ignore[attr-defined]
     if state["state"] is not None:
         replica.actor.restore(state["state"])
-    if isinstance(replica, TimedReplica):
-        replica.take_back(state["sent"])
+    if replica.stamp is not None and "sent" in state:
+        replica.stamp.take_back(state["sent"])
     unit = replica.unit
     if unit is not None and unit.head is replica and state.get("unit") is not None:
         unit.take_back(state["unit"])

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 from actorstream.connectors.source import batch_of
 from actorstream.events.batch import BATCHES
 from actorstream.metrics.counters import Counter
-from actorstream.native.baton import without_baton
 from actorstream.runtime.dependency.output import TagEdge
 from actorstream.runtime.hooks import operator_error
 from actorstream.runtime.outlet import outlet
@@ -35,6 +34,8 @@ if TYPE_CHECKING:
 PACE_NS = 1_000_000
 """A paced source sends what is due every millisecond, or a full batch, whichever comes first."""
 POLL_S = 0.001
+LEAST_READ = 1024
+"""Rows that a source whose rows leave it in order is asked for, however few a jumbo tuple has."""
 
 
 class Pace:
@@ -66,6 +67,7 @@ class SourceUnit(Unit):
     Args:
         rate: events/s of this replica; 0: as fast as possible.
         promises: whether somebody downstream listens to event time.
+        in_order: whether rows leave it in the order of time, so that no order depends on how many are read at once.
         watermarks: of the partitions, if so and the rows have an event time.
         one_partition: this replica reads one partition only, so that its watermark is the source's promise.
         heartbeat_s: seconds between heartbeats of a paced or live source.
@@ -81,6 +83,7 @@ class SourceUnit(Unit):
         batch_size: int,
         rate: float,
         promises: bool = False,
+        in_order: bool = False,
         watermarks: PartitionWatermarks | None = None,
         one_partition: bool = True,
         heartbeat_s: float = 0.05,
@@ -88,6 +91,7 @@ class SourceUnit(Unit):
     ) -> None:
         super().__init__(worker, head)
         self.promises, self.watermarks, self.one_partition = promises, watermarks, one_partition
+        self.in_order = in_order
         self.heartbeat_s = heartbeat_s
         self._timeout = idle_timeout
         self._silence: Silence | None = None
@@ -95,8 +99,8 @@ class SourceUnit(Unit):
         self._heartbeat: Alarm | None = None
         self._bad_rows = 0
         self.source = source
-        self.batch_size = batch_size
-        self.pace = Pace(rate, batch_size) if rate else None
+        self.batch_size = max(batch_size, LEAST_READ) if in_order else batch_size
+        self.pace = Pace(rate, self.batch_size) if rate else None
         self.most_rows = sys.maxsize
         """Rows after which a turn ends, if a schedule says so."""
         self.draining = False
@@ -124,13 +128,16 @@ class SourceUnit(Unit):
 
     def kept(self) -> Any:
         watermarks = None if self.watermarks is None else self.watermarks.snapshot()
-        return {"watermarks": watermarks, "programs": [edge.kept() for edge in self._to_programs()]}
+        programs = [edge.kept() for edge in self._to_programs()]
+        return {"watermarks": watermarks, "programs": programs, "promised": self._promised}
 
     def take_back(self, kept: Any) -> None:
         if self.watermarks is not None and kept["watermarks"] is not None:
             self.watermarks.restore(kept["watermarks"])
         for edge, of_edge in zip(self._to_programs(), kept["programs"]):
             edge.take_back(of_edge)
+        if self.in_order:
+            self._promised = kept["promised"]
 
     def _to_programs(self) -> Iterator[TagEdge]:
         """Edges that know how far each stream is."""
@@ -160,7 +167,7 @@ class SourceUnit(Unit):
         deadline = monotonic_ns() + self.worker.turn_ns
         left = self.most_rows
         portion = self._portion = self._portion or Portion(self.members)
-        read = self._read_lent if self.head.lends else self.source.read
+        read = self.source.read
         send = self._outlet if self._found else self._find_outlet()
         for _ in range(TURN_FRAMES):
             if self.blocked:
@@ -211,7 +218,6 @@ class SourceUnit(Unit):
                 batch = batch_of(self.source, batch)
             self._send(batch, now)
             portion.took(batch.rows)
-            self.worker.pass_on()
             left -= batch.rows
             if not batch.rows:
                 self._look_again(POLL_S)
@@ -219,10 +225,6 @@ class SourceUnit(Unit):
             if now > deadline:
                 return Status.READY
         return Status.READY
-
-    def _read_lent(self, rows: int) -> Any:
-        with without_baton():
-            return self.source.read(rows)
 
     def _listen(self, silence: Silence, status: Status) -> None:
         """The source is idle if it has nothing now and had nothing for long; else looks again when that may be."""
@@ -243,6 +245,7 @@ class SourceUnit(Unit):
             self.worker.mark(self)
 
     def _end_of_input(self) -> Status:
+        self._send_dead()  # of rows behind the last that parsed
         if self.promises:
             if self.worker.job.idles and self.one_partition and self.watermarks is not None:
                 self.head.advance(
@@ -261,11 +264,14 @@ class SourceUnit(Unit):
             head.entry_min = head.entry_max = entered
             head.execute_ns += monotonic_ns() - entered
             head.forward(batch)
-            if self.promises and head.stamp is not None:
+            if self.promises and head.stamp is not None and head.stamp.in_band:
                 self.promise()  # behind every batch, so that event time rises at the same rows in every run
             if self.pace is not None:
                 self.pace.sent += batch.rows
         self._send_dead()
+        if (late := self.source.take_late()) is not None:
+            head.count_late(late.rows)
+            head.forward(late, "late")
 
     def _send_dead(self) -> None:
         """Sends rows that did not parse, if there were any since the last read."""
@@ -281,7 +287,7 @@ class SourceUnit(Unit):
     def _find_outlet(self) -> Callable[[Any, int], int] | None:
         """The way past what batches in general need; None: event time, idleness or who is downstream needs more. Known
         once there are edges."""
-        if type(self) is SourceUnit and self.watermarks is None and self._timeout is None:
+        if not self.in_order and self.watermarks is None and self._timeout is None:
             self._outlet = outlet(self.head)
             edges = list(self._to_programs())
             self._yields = bool(edges)
@@ -298,7 +304,6 @@ class SourceUnit(Unit):
         if self.pace is not None:
             self.pace.sent += rows
         self._send_dead()
-        self.worker.pass_on()
 
     def _observed(self, batch: Batch) -> Batch:
         """The batch, with their watermarks where rows are behind their partition's."""
@@ -320,7 +325,7 @@ class SourceUnit(Unit):
         if bound is not None:
             self._promised = max(self._promised, bound)
             self.head.advance(bound)
-        elif self.one_partition and self.watermarks is not None:
+        if ((bound is None and self.one_partition) or self.in_order) and self.watermarks is not None:
             self.head.advance(self.watermarks.watermark(self.source.origin))
 
     def hurry(self) -> None:

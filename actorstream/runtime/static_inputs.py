@@ -13,7 +13,7 @@ from actorstream.errors import OperatorError
 from actorstream.transports.base import FrameKind
 
 if TYPE_CHECKING:
-    from actorstream.runtime.operator_unit import InLane
+    from actorstream.runtime.lanes import InLane
     from actorstream.runtime.replica import Replica
     from actorstream.runtime.unit import Unit
 

@@ -14,14 +14,14 @@ from typing import TYPE_CHECKING, Any
 
 from actorstream.metrics.counters import Counter
 from actorstream.runtime.direct_edge import DirectEdge
-from actorstream.runtime.output import OutLane
 from actorstream.runtime.replica import Replica
+from actorstream.runtime.send_lane import SendLane
 from actorstream.runtime.static_inputs import StaticInputs
 from actorstream.transports.base import FrameKind
 
 if TYPE_CHECKING:
-    from actorstream.runtime.operator_unit import InLane
-    from actorstream.runtime.pool.kernel_edge import KernelEdge
+    from actorstream.runtime.lanes import InLane
+    from actorstream.runtime.schedule.kernel_edge import KernelEdge
     from actorstream.runtime.worker import Worker
 
 TURN_FRAMES = 64
@@ -51,7 +51,7 @@ class Unit:
         self.worker = worker
         self.head = head
         self.members: list[Replica] = []
-        self.blocked: list[OutLane] = []
+        self.blocked: list[SendLane] = []
         self.task: asyncio.Task[None] | None = None
         self.beside: set[asyncio.Future[Any]] = set()
         """Hooks for messages that await while another member's hook does; input waits for them."""
@@ -64,7 +64,7 @@ class Unit:
         """Whether an output gathers what a turn sends, to hand it over together at its end."""
         self.ending = False
         self.kernels: list[KernelEdge] = []
-        """Edges between members whose kernels a pool may run, in topological order."""
+        """Edges between members whose kernels threads may run, in topological order."""
         self.barrier = 0
         """The last one that was passed on."""
         self.static: StaticInputs | None = None
@@ -92,7 +92,7 @@ class Unit:
 
     # -- outputs
 
-    def on_blocked(self, lane: OutLane) -> None:
+    def on_blocked(self, lane: SendLane) -> None:
         if lane not in self.blocked:
             self.blocked.append(lane)
 
@@ -111,7 +111,7 @@ class Unit:
                 for edge in edges:
                     edge.flush()
 
-    def lanes(self) -> Iterator[OutLane]:
+    def lanes(self) -> Iterator[SendLane]:
         """Every outgoing lane of every member."""
         for replica in self.members:
             for edges in replica.edges.values():
@@ -125,7 +125,7 @@ class Unit:
             lane.tell_idle(count)
 
     def settle(self) -> None:
-        """Sends on what kernels on a pool are still working on."""
+        """Sends on what kernels on threads are still working on."""
         for kernel in self.kernels:
             kernel.settle()
 

@@ -39,7 +39,6 @@ class Operator:
         "name",
         "pays",
         "peak",
-        "pool_turns",
         "pooled",
         "spent_ns",
         "statistics",
@@ -71,8 +70,6 @@ class Operator:
         """Whether what it answers has somewhere to go: a free slot to be put in order, and credit downstream."""
         self.pays = True
         """Whether more of its time is spent in kernels than handing it to another thread than the loop's costs."""
-        self.pool_turns = 0
-        """Turns that threads of the pool have had, and in which they found something."""
         self.spent_ns = 0
         """Worker time spent on it in the current window (T)."""
 

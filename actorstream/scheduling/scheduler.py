@@ -77,14 +77,13 @@ class Scheduler:
         took_ns: int,
         now: int,
         kernel_ns: int = 0,
-        waited_ns: int = 0,
         pooled_ns: int = 0,
     ) -> None:
-        """The worker is back: tuples it took and answered, and the time it was away (ns); of it in native code, waiting for
-        the interpreter, and in kernels that it has left to others."""
+        """The worker is back: tuples it took and answered, and the time it was away (ns); of it in kernels, and in kernels that
+        it has left to others."""
         operator.workers -= 1
         operator.peak = max(operator.peak, operator.worklist)
-        operator.statistics.add(rows_in, rows_out, took_ns, kernel_ns, waited_ns, pooled_ns)
+        operator.statistics.add(rows_in, rows_out, took_ns, kernel_ns, pooled_ns)
         self.heuristic.finished(operator, took_ns, now)
 
     def statistics(self) -> dict[str, int]:

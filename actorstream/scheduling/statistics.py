@@ -29,7 +29,6 @@ class Statistics:
         "selectivity",
         "total_ns",
         "turns",
-        "waited_ns",
     )
 
     def __init__(self) -> None:
@@ -40,10 +39,10 @@ class Statistics:
         """Outputs a tuple."""
         self._first = (0, 0)
         """Nanoseconds and tuples of the first turn, which makes tables and compiles."""
-        self._late = (0, 0, 0, 0, 0)
+        self._late = (0, 0, 0, 0)
         """Tuples answered, and nanoseconds as `add` has them, of turns that took none: of tuples that were taken before."""
         self.turns = self.rows_in = self.rows_out = self.total_ns = 0
-        self.kernel_ns = self.pooled_ns = self.waited_ns = 0
+        self.kernel_ns = self.pooled_ns = 0
 
     @property
     def mean_cost(self) -> float:
@@ -55,18 +54,13 @@ class Statistics:
 
     @property
     def mean_kernel(self) -> float:
-        """Of `mean_cost` what native code takes without the interpreter's lock, over all turns but the first."""
+        """Of `mean_cost` what kernels take, over all turns but the first."""
         return self.kernel_ns / max(self.rows_in - self._first[1], 1)
 
     @property
     def mean_pooled(self) -> float:
-        """Of `mean_kernel` what the event loop has left to threads of a pool, over all turns but the first."""
+        """Of `mean_kernel` what the event loop has left to threads, over all turns but the first."""
         return self.pooled_ns / max(self.rows_in - self._first[1], 1)
-
-    @property
-    def mean_waited(self) -> float:
-        """Of `mean_cost` what is waiting for whoever has the interpreter, over all turns but the first."""
-        return self.waited_ns / max(self.rows_in - self._first[1], 1)
 
     @property
     def mean_selectivity(self) -> float:
@@ -79,26 +73,24 @@ class Statistics:
         rows_out: int,
         took_ns: int,
         kernel_ns: int = 0,
-        waited_ns: int = 0,
         pooled_ns: int = 0,
     ) -> None:
-        """One turn: tuples taken, tuples answered, nanoseconds; of these in native code, waiting, and in kernels that were
-        left to a pool. One that took none says nothing about a tuple, unless it answers some, or kernels have come back, of
+        """One turn: tuples taken, tuples answered, nanoseconds; of these in kernels, and in kernels that were left to
+        threads. One that took none says nothing about a tuple, unless it answers some, or kernels have come back, of
         tuples that were taken before: then it counts with the next."""
-        spent = rows_out, took_ns, kernel_ns, waited_ns, pooled_ns
+        spent = rows_out, took_ns, kernel_ns, pooled_ns
         if rows_in <= 0:
             if rows_out or pooled_ns:
                 self._late = tuple(map(add, self._late, spent))  # type: ignore[assignment]
             return
         if self._late[1]:
-            rows_out, took_ns, kernel_ns, waited_ns, pooled_ns = map(add, self._late, spent)
-            self._late = (0, 0, 0, 0, 0)
+            rows_out, took_ns, kernel_ns, pooled_ns = map(add, self._late, spent)
+            self._late = (0, 0, 0, 0)
         if not self.turns:
             self._first = took_ns, rows_in
         else:
             self.kernel_ns += kernel_ns
             self.pooled_ns += pooled_ns
-            self.waited_ns += waited_ns
         self.turns += 1
         self.rows_in += rows_in
         self.rows_out += rows_out

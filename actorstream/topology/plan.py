@@ -199,6 +199,12 @@ def _misfits(plan: ExecutionPlan, graph: Graph) -> list[tuple[str, str]]:
         for number, channel in enumerate(plan.channels)
         if not 0 <= channel.edge < len(graph.edges)
     ]
+    trees = {each.actor: len(each.workers) for each in plan.dependencies}
+    programs = {actor.name: actor.replicas for actor in graph.actors.values() if actor.planning is not None}
+    if trees != programs or len(trees) < len(plan.dependencies):
+        found.append(
+            (f"has synchronization plans of so many workers: {trees}", f"{programs}, one for each program")
+        )
     first = {replica.name: rank for rank, replica in reversed(list(enumerate(plan.replicas)))}
     found += [
         (

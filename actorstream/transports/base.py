@@ -261,7 +261,7 @@ class SendChannel(ABC):
     def is_empty(self) -> bool:
         """Whether the receiver has consumed everything (natural batching flushes then)."""
 
-    def poll(self) -> None:  # noqa: B027 - a transport that lends nothing takes nothing back
+    def poll(self) -> None:
         """Takes back what the receiver returned; called before sending, and once in a while."""
 
     @abstractmethod

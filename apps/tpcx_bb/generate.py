@@ -141,9 +141,6 @@ class Repeated(Source):
         seed: another one gives other rows.
     """
 
-    lends_baton: ClassVar[bool] = (
-        False  # what it reads lies in memory: a little Python, which nobody waits long for
-    )
     moving: ClassVar[dict[str, int]]
     """Columns that go on from part to part, and by how much with each; -1: days of the span."""
 

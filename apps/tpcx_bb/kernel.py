@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from actorstream import compile_c, without_baton
+from actorstream import compile_c
 from actorstream.operators.prepared import Prepared, c_job
 
 SOURCE = Path(__file__).with_name("kernel.c")
@@ -59,18 +59,14 @@ class State:
         if not columns:
             return self._answered(getattr(self.lib, f"bb_{name}")(self.state))
         rows, pointers = len(columns[0]), [*map(self._pointer, columns)]
-        with without_baton():
-            came = getattr(self.lib, f"bb_{name}")(self.state, rows, *pointers)
-        return self._answered(came)
+        return self._answered(getattr(self.lib, f"bb_{name}")(self.state, rows, *pointers))
 
     def by_key(self, name: str, key: list[np.ndarray], *columns: np.ndarray) -> int:
         """The same, where a key is several columns."""
         pointers = [self._pointer(column) for column in key]
         together = self.ffi.new("int64_t *[]", pointers)
         further = [*map(self._pointer, columns)]
-        with without_baton():
-            came = getattr(self.lib, f"bb_{name}")(self.state, len(key[0]), together, *further)
-        return self._answered(came)
+        return self._answered(getattr(self.lib, f"bb_{name}")(self.state, len(key[0]), together, *further))
 
     def prepared(self, name: str, columns: Sequence[np.ndarray], finish: Callable[[int], Any]) -> Prepared:
         """`bb_NAME` for rows whose columns these are (the key first) as a job of a pool, one at a time; `finish`: called
@@ -91,9 +87,7 @@ class State:
         rows."""
         data = self.ffi.cast("uint8_t *", items.address if items is not None else 0)
         rows = len(offsets) - 1
-        with without_baton():
-            came = self.lib.bb_session_pairs(self.state, rows, self._pointer(offsets), data)
-        return self._answered(came)
+        return self._answered(self.lib.bb_session_pairs(self.state, rows, self._pointer(offsets), data))
 
     def clear(self) -> None:
         """Forgets all keys."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any
 
 from actorstream import Actor
 from apps.tpcx_bb.kernel import State
@@ -13,7 +13,6 @@ class Native(Actor):
     time."""
 
     kept: State
-    lends_baton: ClassVar[bool] = False  # the state does, around its calls
 
     @classmethod
     def pool_limit(cls, keys: dict[str, Any]) -> float:

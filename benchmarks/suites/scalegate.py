@@ -22,6 +22,9 @@ KINDS = {
 """Rows in a jumbo tuple, whether times alternate row by row, rows of a run in all, and of one under --quick."""
 
 
+LANES = (2, 16, 64)
+
+
 class Read(NamedTuple):
     """Cases whose readers get rows by a route, and who merges these."""
 
@@ -48,6 +51,10 @@ def suite(settings: Settings) -> Suite:
                 partial(play, jumbo=jumbo, rows=rows, alternate=alternate),
             )
         )
+    for lanes, tied in product(LANES, (False, True)):
+        keys = {"lanes": lanes, "tied": tied, "rows": settings.scale(8_000_000, 1_000_000)}
+        name = f"lanes-{lanes}" + "-tied" * tied
+        probes.append(probe(name, "rows/s", partial(job.call, "benchmarks.loops.lanes:merged", **keys)))
     seconds = 0.2 if settings.quick else 0.5
     for route, (sources, readers) in product(ROUTES, product((2, 4), (2, 4))):
         run = partial(
@@ -66,6 +73,7 @@ def suite(settings: Settings) -> Suite:
     notes = (
         f"alternating, runs: jumbo tuples of {JUMBO:,} rows; times alternate row by row, or whole jumbo tuples do",
         "single: jumbo tuples of one row; cases end with the number of sources and of readers, a thread each",
+        "lanes: sorted lanes whose rows alternate at random, merged by one thread; tied: a tie column orders nearly all rows",
         "broadcast: a topology in one process whose readers are replicas that get all rows: each merges the sources "
         '(channel), or one ScaleGate does for all (merge = "gate"), or one operator (merge = "shared")',
         "keyed: the same by key: each replica merges what it gets itself (channel), or a ScaleGate of its own does (gate); "

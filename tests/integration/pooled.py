@@ -1,10 +1,7 @@
-"""Actors that a pool of threads runs, and topologies of them whose output is known."""
+"""Actors over batches for runs with a schedule."""
 
 from __future__ import annotations
 
-import math
-import threading
-from contextlib import suppress
 from typing import Any, ClassVar
 
 import numpy as np
@@ -15,17 +12,13 @@ from tests.integration.parts import Number, numbers
 
 
 class Times(Actor):
-    """Each row `times` times, in place; without a state, any number of threads at once. 0: none."""
+    """Each row `times` times, in place; without a state. 0: none."""
 
     outputs: ClassVar[dict[str, Any]] = {"default": Number}
     stateless: ClassVar[bool] = True
 
     def __init__(self, times: int = 1) -> None:
         self.times = times
-
-    @classmethod
-    def pool_limit(cls, keys: dict[str, Any]) -> float:
-        return math.inf
 
     def on_batch(self, batch: Batch) -> Batch | None:
         if self.times == 0:
@@ -34,16 +27,12 @@ class Times(Actor):
 
 
 class RunningSum(Actor):
-    """The sum of all values so far in place of each: one thread at a time, and in the order of the input."""
+    """The sum of all values so far in place of each: in the order of the input."""
 
     outputs: ClassVar[dict[str, Any]] = {"default": Number}
 
     def __init__(self) -> None:
         self.total = 0
-
-    @classmethod
-    def pool_limit(cls, keys: dict[str, Any]) -> float:
-        return 1
 
     def on_batch(self, batch: Batch) -> Batch:
         sums = self.total + np.cumsum(batch["value"])
@@ -59,10 +48,6 @@ class SumsAtPromises(Actor):
     def __init__(self) -> None:
         self.total, self.last = 0, -1
 
-    @classmethod
-    def pool_limit(cls, keys: dict[str, Any]) -> float:
-        return 1
-
     def on_batch(self, batch: Batch) -> Batch:
         values = batch["value"]
         assert int(values[0]) > self.last, "rows below a promise"
@@ -76,46 +61,11 @@ class SumsAtPromises(Actor):
         return numbers(np.array([self.total]))
 
 
-class Meets(Times):
-    """Its first two batches wait for each other: they must be worked on at the same time."""
-
-    met: ClassVar[threading.Barrier]
-    first: ClassVar[list[int]]
-
-    @classmethod
-    def anew(cls) -> None:
-        cls.met, cls.first = threading.Barrier(2, timeout=60), [1, 2]
-
-    def on_batch(self, batch: Batch) -> Batch | None:
-        with suppress(IndexError):
-            self.first.pop()
-            self.met.wait()
-        return super().on_batch(batch)
-
-
-class Alone(RunningSum):
-    """Notes if anybody else is in its hook."""
-
-    inside: ClassVar[threading.Lock] = threading.Lock()
-
-    def on_batch(self, batch: Batch) -> Batch:
-        if not self.inside.acquire(blocking=False):
-            raise RuntimeError("two threads in one state")
-        try:
-            return super().on_batch(batch)
-        finally:
-            self.inside.release()
-
-
 class Fails(Actor):
     """Raises at the value 500."""
 
     outputs: ClassVar[dict[str, Any]] = {"default": Number}
     stateless: ClassVar[bool] = True
-
-    @classmethod
-    def pool_limit(cls, keys: dict[str, Any]) -> float:
-        return math.inf
 
     def on_batch(self, batch: Batch) -> Batch:
         if 500 in batch["value"]:

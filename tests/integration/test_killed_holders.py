@@ -1,5 +1,5 @@
-"""A worker that is killed while it, or a thread of its pool, holds a serial number: an error says so, and what came out is
-the beginning of what one worker gives, without a gap and in its order."""
+"""A worker that is killed while it holds a serial number: an error says so, and what came out is the beginning of what one
+worker gives, without a gap and in its order."""
 
 from __future__ import annotations
 
@@ -15,11 +15,10 @@ from tests.integration.processes import Announcements, launched
 
 COUNT, ROWS = 400_000, 64
 PARTS = "tests.integration.killed_parts"
-KINDS = pytest.mark.parametrize("pooled", [False, True], ids=["processes", "threads"])
 NOBODY = -1
 
 
-def topology(first: int, *, pooled: bool) -> str:
+def topology(first: int) -> str:
     return f"""
 name = "held"
 
@@ -32,25 +31,24 @@ type = "{PARTS}:Holds"
 inputs = ["numbers"]
 pipe = "held"
 first = {first}
-{"pooled = true" if pooled else "replicas = 3"}
+replicas = 3
 
 [actors.shown]
 type = "{PARTS}:Shows"
-inputs = [{'"holds"' if pooled else '{ from = "holds", order = "serial" }'}]
+inputs = [{{ from = "holds", order = "serial" }}]
 path = "shown.txt"
 
 [actors.out]
 type = "csv-sink"
-inputs = [{'"holds"' if pooled else '{ from = "holds", order = "serial" }'}]
+inputs = [{{ from = "holds", order = "serial" }}]
 path = "out.csv"
 """
 
 
-def arguments(*, pooled: bool, window: int) -> list[object]:
-    """Of a run in two processes, one with a pool of threads, or in four."""
-    pool = ["--set", "deploy.schedule=lp", "--set", "deploy.threads=2"] if pooled else []
-    sets = ["--set", f"deploy.batch_size={ROWS}", "--set", f"deploy.reorder_window={window}", *pool]
-    return ["topology.toml", "--quiet", "--transport", "shm", "--workers", 2 if pooled else 4, *sets]
+def arguments(window: int) -> list[object]:
+    """Of a run in four processes."""
+    sets = ["--set", f"deploy.batch_size={ROWS}", "--set", f"deploy.reorder_window={window}"]
+    return ["topology.toml", "--quiet", "--transport", "shm", "--workers", 4, *sets]
 
 
 def check_beginning(folder: Path, end: int) -> None:
@@ -66,11 +64,11 @@ def shown(folder: Path) -> str:
     return (folder / "shown.txt").read_text() if (folder / "shown.txt").exists() else ""
 
 
-def kill_the_holder(folder: Path, *, pooled: bool, first: int, window: int) -> None:
-    (folder / "topology.toml").write_text(topology(first, pooled=pooled))
+def kill_the_holder(folder: Path, *, first: int, window: int) -> None:
+    (folder / "topology.toml").write_text(topology(first))
     held = Announcements(folder / "held")
     try:
-        with launched(folder, *arguments(pooled=pooled, window=window)) as run:
+        with launched(folder, *arguments(window)) as run:
             assert held.wait(run), run.wait()
             process, value = map(int, (folder / "held.held").read_text().split())
             os.kill(process, signal.SIGKILL)
@@ -84,33 +82,28 @@ def kill_the_holder(folder: Path, *, pooled: bool, first: int, window: int) -> N
     assert not (folder / "out.csv").exists()
 
 
-@KINDS
 @pytest.mark.parametrize(("first", "window"), [(9 * ROWS, 1), (1000 * ROWS, 1024)])
 def test_a_worker_killed_while_it_holds_a_number_leaves_neither_gap_nor_disorder(
-    tmp_path: Path, pooled: bool, first: int, window: int
+    tmp_path: Path, first: int, window: int
 ) -> None:
-    kill_the_holder(tmp_path, pooled=pooled, first=first, window=window)
+    kill_the_holder(tmp_path, first=first, window=window)
 
 
 @pytest.mark.slow
-@KINDS
 @pytest.mark.parametrize("window", [1, 2, 16, 1024])
 @pytest.mark.parametrize("number", [0, 1, 2, 100, 3000, 5000])
 def test_a_worker_killed_while_it_holds_any_number_leaves_neither_gap_nor_disorder(
-    tmp_path: Path, pooled: bool, number: int, window: int
+    tmp_path: Path, number: int, window: int
 ) -> None:
-    kill_the_holder(tmp_path, pooled=pooled, first=number * ROWS, window=window)
+    kill_the_holder(tmp_path, first=number * ROWS, window=window)
 
 
 @pytest.mark.slow
-@KINDS
 @pytest.mark.parametrize("seed", range(20))
-def test_a_worker_killed_at_any_moment_leaves_neither_gap_nor_disorder(
-    tmp_path: Path, pooled: bool, seed: int
-) -> None:
+def test_a_worker_killed_at_any_moment_leaves_neither_gap_nor_disorder(tmp_path: Path, seed: int) -> None:
     dice = random.Random(seed)
-    (tmp_path / "topology.toml").write_text(topology(NOBODY, pooled=pooled))
-    with launched(tmp_path, *arguments(pooled=pooled, window=dice.choice([1, 16, 1024]))) as run:
+    (tmp_path / "topology.toml").write_text(topology(NOBODY))
+    with launched(tmp_path, *arguments(dice.choice([1, 16, 1024]))) as run:
         run.ends_within(dice.uniform(0.2, 2.0))
         workers = run.workers()
         if workers:

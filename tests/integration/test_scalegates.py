@@ -19,7 +19,7 @@ from actorstream.launch.run import run_job
 from actorstream.metrics.counters import Counter
 from actorstream.runtime.compile import Job
 from actorstream.runtime.timestamp.gate_input import GateInput
-from actorstream.runtime.timestamp.unit import TimestampUnit
+from actorstream.runtime.timestamp.merging import ChannelMerging
 from actorstream.topology.builder import Topology
 from tests.integration.parts import Collect, Numbers
 from tests.integration.test_recovery_hooks import ENDLESS, barriers_then_drain, job_of, run_with, states
@@ -198,7 +198,7 @@ def test_rows_that_wait_for_a_tie_are_spilled_and_are_in_a_checkpoint(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """A run that is killed and one that goes on from its checkpoint, who may merge in the other way, are the sequence."""
-    for kind in (GateInput, TimestampUnit):
+    for kind in (GateInput, ChannelMerging):
         monkeypatch.setattr(kind, "most_tied", 50_000)
     keys = {"batch_size": 128, "checkpoint": {"path": str(tmp_path / "state"), "every": "10ms"}, **deployment}
     job = job_of(tied_topology(pipe[0], 100, share), merge=merge, **keys)

@@ -18,7 +18,7 @@ from actorstream.launch.launcher import Launcher
 from actorstream.launch.resume import restore_job
 from actorstream.launch.run import RunResult, run_job
 from actorstream.metrics.counters import Counter
-from actorstream.runtime.timestamp.unit import TimestampUnit
+from actorstream.runtime.timestamp.merging import ChannelMerging
 from actorstream.topology.builder import Topology
 from tests.integration.parts import Collect
 from tests.integration.test_recovery_hooks import job_of
@@ -132,7 +132,7 @@ def pipe() -> Iterator[tuple[int, int]]:
 
 @pytest.fixture(autouse=True)
 def little_memory(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(TimestampUnit, "most_tied", 50_000)
+    monkeypatch.setattr(ChannelMerging, "most_tied", 50_000)
 
 
 def topology_of(hears: int, later: int) -> Topology:

@@ -4,7 +4,6 @@ command line too, so that it is a module of its own."""
 from __future__ import annotations
 
 import asyncio
-import math
 from collections.abc import Iterator
 from typing import Any, ClassVar
 
@@ -188,26 +187,18 @@ class Running(Actor):
 
 
 class PooledTicks(PassTicks):
-    """On any thread of a pool, if there is one."""
+    """Without a state, also where there is a schedule."""
 
     stateless: ClassVar[bool] = True
 
-    @classmethod
-    def pool_limit(cls, keys: dict[str, Any]) -> float:
-        return math.inf
-
 
 class PooledRunning(Actor):
-    """As `Running`, per batch and on one thread of a pool at a time."""
+    """As `Running`, per batch."""
 
     outputs: ClassVar[dict[str, Any]] = {"default": Tick}
 
     def __init__(self) -> None:
         self.running = Running()
-
-    @classmethod
-    def pool_limit(cls, keys: dict[str, Any]) -> float:
-        return 1
 
     def on_batch(self, batch: Batch) -> Batch:
         mixed = [self.running.on_event(event).part for event in batch.events()]

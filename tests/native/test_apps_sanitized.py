@@ -3,14 +3,11 @@ forerunner saved. Each has one owner at a time, so there is nothing for ThreadSa
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 
-from tests.native.sanitized import NATIVE, run
+from tests.native.built import ROOT, run_random
 
 
 @pytest.mark.parametrize(("app", "rounds"), [("linear_road", 200), ("tpcx_bb", 20)])
-def test_a_loaded_state_goes_on_as_the_one_that_was_saved(app: str, rounds: int, tmp_path: Path) -> None:
-    include = NATIVE.parents[1] / "apps" / app
-    run(tmp_path, f"{app}_random", [], rounds, include=include)
+def test_a_loaded_state_goes_on_as_the_one_that_was_saved(app: str, rounds: int) -> None:
+    run_random(f"{app}_random", [], rounds, include=ROOT / "apps" / app)

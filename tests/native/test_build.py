@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import subprocess
 import sys
 import tarfile
@@ -44,3 +45,32 @@ def test_the_source_distribution_contains_headers_and_sources(tmp_path: Path) ->
     ]
     assert {str(path.relative_to(ROOT)) for path in needed} <= names
     assert "pyproject.toml" in names and "setup.py" not in names
+
+
+def test_the_module_for_python_objects_can_be_made_anew() -> None:
+    from actorstream.native import _objects
+
+    assert _objects.__spec__ is not None
+    again = importlib.util.module_from_spec(_objects.__spec__)
+    _objects.__spec__.loader.exec_module(again)
+    assert again.Cursor is not _objects.Cursor
+    assert list(again.Cursor(dict, ([],), 0, 0)) == []
+
+
+def test_a_folder_of_the_same_name_beside_a_script_does_not_hide_the_installed_package(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "actorstream").mkdir()
+    (tmp_path / "script.py").write_text("from actorstream import Actor, Event")
+    done = subprocess.run(
+        [sys.executable, tmp_path / "script.py"], cwd=tmp_path, capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr
+
+
+def test_type_checkers_find_the_installed_package(tmp_path: Path) -> None:
+    (tmp_path / "script.py").write_text("from actorstream import Actor, Event\n")
+    flags = ["--follow-imports=skip", "--cache-dir", str(tmp_path / "cache"), "--config-file", ""]
+    command = [sys.executable, "-m", "mypy", *flags, "script.py"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout

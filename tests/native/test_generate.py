@@ -172,6 +172,14 @@ def test_random_words_are_splitmix64_of_a_counter(seed, shard, made, rows, salt)
         assert numbering.integers(made, rows, salt, low, high).tolist() == [low + each for each in drawn]
 
 
+@pytest.mark.parametrize(("low", "high"), [(0.1, 0.9), (-1e9, 1e-3), (1e15, 3e15)])
+def test_random_floats_are_rounded_after_the_product_and_after_the_sum_on_every_processor(low, high):
+    numbering = Numbering(seed=7)
+    units = numbering.units(0, 5000, 3).tolist()
+    expected = [low + unit * (high - low) for unit in units]
+    assert numbering.units(0, 5000, 3, low, high).tolist() == expected
+
+
 @given(st.lists(st.floats(0, 1e6), min_size=1, max_size=40).filter(lambda weights: sum(weights) > 1e-3))
 @settings(max_examples=30, deadline=None)
 def test_ranks_are_drawn_as_often_as_their_weights_say(weights):

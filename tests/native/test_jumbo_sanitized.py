@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+from dataclasses import replace
 
 import pytest
 
-from tests.native.sanitized import on_every_instruction_set, run, sources
+from tests.native.built import ADDRESS, Way, on_every_instruction_set, run_random, sources
+
+NARROW = replace(ADDRESS, name="address-narrow", flags=(*ADDRESS.flags, "-DAS_JUMBO_NARROW_MAX=100"))
 
 
-@pytest.mark.parametrize(
-    "defines", [[], ["-DAS_JUMBO_NARROW_MAX=100"]], ids=["narrow offsets", "wide offsets"]
-)
+@pytest.mark.parametrize("way", [ADDRESS, NARROW], ids=["narrow offsets", "wide offsets"])
 def test_pieces_of_random_batches_are_written_whole_and_damaged_bytes_do_no_harm(
-    tmp_path: Path, defines: list[str]
+    way: Way,
 ) -> None:
-    run(tmp_path, "jumbo_pieces", sources("jumbo"), 1000, *defines)
+    run_random("jumbo_pieces", sources("jumbo"), 1000, way=way)
 
 
 @on_every_instruction_set
-def test_kernels_agree_with_the_plainest_code(tmp_path: Path, defines: list[str]) -> None:
-    run(tmp_path, "jumbo_kernels", sources("kernels"), 1000, *defines)
+def test_kernels_agree_with_the_plainest_code(level: int) -> None:
+    run_random("jumbo_kernels", sources("kernels"), 1000, level=level)

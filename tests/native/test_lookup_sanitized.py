@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
-from tests.native.sanitized import on_every_instruction_set, run, sources
+from tests.native.built import on_every_instruction_set, run_random, sources
 
 PARTS = ("lookup_build", "lookup_expand", "lookup_find", "seed")
 
 
 @on_every_instruction_set
-def test_a_lookup_finds_what_a_search_through_the_table_finds(tmp_path: Path, defines: list[str]) -> None:
-    run(tmp_path, "lookup_random", sources(*PARTS), 300, *defines)
+def test_a_lookup_finds_what_a_search_through_the_table_finds(level: int) -> None:
+    run_random("lookup_random", sources(*PARTS), 300, level=level)

@@ -2,49 +2,14 @@
 
 from __future__ import annotations
 
-import shutil
-import subprocess
-from pathlib import Path
-
 import pytest
 
-HERE = Path(__file__).resolve().parent
-NATIVE = HERE.parents[1] / "actorstream" / "native"
-CORE = (
-    "arena",
-    "baton",
-    "blocks",
-    "channel",
-    "consumer",
-    "doorbell",
-    "hold",
-    "memory",
-    "merge",
-    "mpmc",
-    "pool",
-    "process",
-    "producer",
-    "reorder",
-    "reorder_flag",
-    "reorder_lock",
-    "scalegate",
-    "scalegate_readers",
-    "worklist",
-    "worklist_hybrid",
-    "worklist_partitioned",
-    "worklist_shared",
-    "worklist_stateless",
-)
-FLAGS = ["-std=gnu11", "-g", "-Wall", "-Wextra", "-Werror", "-fno-strict-aliasing", "-pthread"]
-BUILDS = {
-    "optimised": ["-O2"],
-    "thread sanitizer": ["-O1", "-fsanitize=thread", "-fno-sanitize-recover=all"],
-    "address sanitizer": ["-O1", "-fsanitize=address,undefined", "-fno-sanitize-recover=all"],
-}
+from tests.native.built import ADDRESS, OPTIMISED, THREAD, Way, stress
+
 MODES = {
     "arena": ["mixed", "scarce", "generation-wrap-around"],
-    "baton": ["two", "four", "asleep-two", "asleep-eight", "outsider"],
     "runs": ["plain", "one-slot", "tight-budget", "loans-short", "wrap-around"],
+    "line": ["told"],
     "mpmc": ["one-to-one", "two-slots", "many", "wrap-around"],
     "pool": ["one", "two-slots", "asleep", "asleep-many", "recalled", "lock-based"],
     "scalegate": [
@@ -90,21 +55,11 @@ MODES = {
     ],
 }
 # without a sanitizer a narrow race is met by many rounds, with one by the order of the accesses
-ROUNDS = {"optimised": 100_000, "thread sanitizer": 5_000, "address sanitizer": 5_000}
-
-
-@pytest.fixture(scope="session", params=list(BUILDS))
-def stress(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, int]:
-    """The stress program built one way, and how many rounds it is worth."""
-    compiler = shutil.which("gcc") or shutil.which("cc")
-    if compiler is None:
-        pytest.skip("no C compiler")
-    binary = tmp_path_factory.mktemp("stress") / "stress"
-    sources = [*(HERE / "c").glob("stress_*.c"), *(NATIVE / "src" / f"{name}.c" for name in CORE)]
-    command = [compiler, *FLAGS, *BUILDS[request.param], f"-I{NATIVE / 'include'}", *map(str, sources)]
-    built = subprocess.run([*command, "-o", str(binary)], capture_output=True, text=True)
-    assert built.returncode == 0, built.stderr
-    return binary, ROUNDS[request.param]
+WAYS = {
+    "optimised": (OPTIMISED, 100_000),
+    "thread sanitizer": (THREAD, 5_000),
+    "address sanitizer": (ADDRESS, 5_000),
+}
 
 
 @pytest.mark.parametrize(
@@ -115,9 +70,8 @@ def stress(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
         for mode in modes
     ],
 )
+@pytest.mark.parametrize(("way", "rounds"), WAYS.values(), ids=WAYS)
 def test_nothing_is_lost_doubled_damaged_or_left_asleep(
-    stress: tuple[Path, int], structure: str, mode: str
+    way: Way, rounds: int, structure: str, mode: str
 ) -> None:
-    binary, rounds = stress
-    done = subprocess.run([str(binary), structure, mode, str(rounds)], capture_output=True, text=True)
-    assert (done.returncode, done.stdout) == (0, "ok\n"), done.stderr
+    assert way.run(stress(way), structure, mode, rounds) == "ok\n"

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
-from tests.native.sanitized import PROGRAMS, run, sources
+from tests.native.built import ADDRESS, PROGRAMS, Way, sources
 
 CHANNEL = ("channel", "producer", "consumer", "doorbell", "arena", "blocks", "hold", "process", "memory")
+STEPPED = Way("stepped", (*ADDRESS.flags, "-include", str(PROGRAMS / "stepped.h")))
+"""Each atomic store is a step, behind which an end can die."""
 
 
-def test_whichever_store_an_end_of_a_channel_dies_behind_its_successor_loses_nothing(tmp_path: Path) -> None:
-    stepped = ("-include", str(PROGRAMS / "stepped.h"), "-pthread")
-    run(tmp_path, "takeover", sources(*CHANNEL), 1, *stepped, seeds=(1,))
+def test_whichever_store_an_end_of_a_channel_dies_behind_its_successor_loses_nothing() -> None:
+    program = STEPPED.built("takeover", sources(*CHANNEL))
+    assert STEPPED.run(program, 1, 1) == "ok\n"

@@ -76,7 +76,7 @@ typedef struct as_entry {
 
 /* Bytes of control memory for a channel; slots and returns are powers of two, slots <= returns <= 2^20. */
 uint64_t as_channel_size(uint32_t slots, uint32_t returns, uint32_t frontiers);
-/* Lays out zeroed memory. Call once, before either end opens it. */
+/* Lays out zeroed memory, which begins at a multiple of 128. Call once, before either end opens it. */
 int as_channel_init(void *memory, uint32_t slots, uint32_t returns, uint32_t frontiers, uint64_t plan);
 /* The same with all indices starting at `start`, for testing their wrap-around. */
 int as_channel_init_at(void *memory, uint32_t slots, uint32_t returns, uint32_t frontiers, uint64_t plan,

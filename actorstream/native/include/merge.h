@@ -15,12 +15,17 @@
 #include "status.h"
 /* cffi: begin */
 enum { AS_MERGE_TIES = 8, AS_MERGE_LANES = 65535, AS_MERGE_MIXED = 65535 };
+typedef struct as_merge_node {
+    uint64_t time, rank;
+    uint32_t lane, has_rows;
+} as_merge_node;               /* src/merge_tree.h */
 typedef struct as_merge_lane {
     const int64_t *time;
     const int64_t *tie[8];     /* AS_MERGE_TIES */
     uint64_t first, rows;
     int64_t bound;             /* INT64_MAX: the lane has ended */
     int64_t rank;              /* of the input that it belongs to */
+    as_merge_node node;        /* scratch of as_merge_ready: of any contents before and after */
 } as_merge_lane;
 /* How many rows of one lane go next, at most `limit`; its number in `lane`, whose `first` the caller moves. 0: none is
    ready. */

@@ -7,6 +7,7 @@
 #include "simd.h"
 
 #define TOP ((uint64_t)1 << 63)
+#define AHEAD 8     /* rows whose lists are fetched ahead */
 #define DEDUPE 1024 /* values from which lists of distinct ones are cleaned whenever they have doubled */
 
 static bool valid_user(const as_program *program, const as_step *step)
@@ -273,6 +274,8 @@ static int add_values(const as_step *step, view rows)
     int status = AS_OK;
     for (int64_t i = 0; i < rows.rows && status == AS_OK; i++) {
         as_beside *beside = rows.single ? rows.single : rows.beside[i];
+        if (i + AHEAD < rows.rows)
+            as_lists_expect(&(rows.single ? rows.single : rows.beside[i + AHEAD])->lists, rows.cell[i + AHEAD] + step->word);
         status = as_lists_append(&beside->lists, rows.cell[i] + step->word, rows.value[i]);
     }
     return status;

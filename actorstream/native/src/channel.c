@@ -12,7 +12,7 @@ static int is_power_of_two(uint32_t value) {
 
 uint64_t as_channel_size(uint32_t slots, uint32_t returns, uint32_t frontiers) {
     uint64_t bytes = ring_entries_at(frontiers) + (uint64_t)slots * sizeof(as_entry) + (uint64_t)returns * 4;
-    return (bytes + 63) / 64 * 64;
+    return (bytes + 127) / 128 * 128;
 }
 
 int as_channel_init(void *memory, uint32_t slots, uint32_t returns, uint32_t frontiers, uint64_t plan) {
@@ -22,11 +22,11 @@ int as_channel_init(void *memory, uint32_t slots, uint32_t returns, uint32_t fro
 int as_channel_init_at(void *memory, uint32_t slots, uint32_t returns, uint32_t frontiers, uint64_t plan,
                        uint64_t start) {
     as_ring *ring = memory;
-    if (memory == NULL || (uintptr_t)memory % 64 || !is_power_of_two(slots) || !is_power_of_two(returns) ||
+    if (memory == NULL || (uintptr_t)memory % 128 || !is_power_of_two(slots) || !is_power_of_two(returns) ||
         returns < slots || returns > 1u << LOAN_BITS || frontiers > 1u << 24) {
         return AS_E_ARGUMENT;
     }
-    memset(memory, 0, as_channel_size(slots, returns, frontiers));
+    memset(memory, 0, ring_entries_at(frontiers)); /* the rest is read only where it was written */
     ring->version = RING_VERSION;
     ring->slots = slots;
     ring->returns = returns;
@@ -46,7 +46,7 @@ int as_channel_init_at(void *memory, uint32_t slots, uint32_t returns, uint32_t 
 
 int as_ring_check(const void *memory, uint64_t plan) {
     const as_ring *ring = memory;
-    if (memory == NULL || (uintptr_t)memory % 64 || ring->magic != RING_MAGIC || ring->version != RING_VERSION) {
+    if (memory == NULL || (uintptr_t)memory % 128 || ring->magic != RING_MAGIC || ring->version != RING_VERSION) {
         return EINVAL;
     }
     return ring->plan == plan ? 0 : ESTALE;

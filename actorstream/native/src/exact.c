@@ -69,7 +69,7 @@ AS_INLINE void add_lanes_body(const double *value, int64_t rows, double *sum, do
         for (int lane = 0; lane < LANES; lane++) { /* as as_exact_fits */
             const double next = value[i + lane], total = own[lane] + next;
             const double lost = as_exact_lost(own[lane], next, total), left = own_rest[lane] + lost;
-            wrong[lane] |= (left - own_rest[lane] == lost) & (left - lost == own_rest[lane]) ? 0 : 1;
+            wrong[lane] |= ((left - own_rest[lane] == lost) & (left - lost == own_rest[lane])) ? 0 : 1;
             own[lane] = total;
             own_rest[lane] = left;
         }

@@ -81,7 +81,7 @@ WATCHED(fits, i64_any, {
     seen |= (a[i] < step->x) | (a[i] > step->y);
 })
 WATCHED(float_to_int, f64_any, {
-    const double fit = (a[i] >= -0x1p63) & (a[i] < 0x1p63) ? a[i] : 0.0;
+    const double fit = ((a[i] >= -0x1p63) & (a[i] < 0x1p63)) ? a[i] : 0.0;
     out[i] = (int64_t)fit;
     seen |= !((a[i] >= -0x1p63) & (a[i] < 0x1p63));
 })

@@ -1,5 +1,6 @@
 /* Keys to dense numbers: finding and adding. See groups.h; what changes all numbers is in groups_change.c. */
 #include "groups.h"
+#include "buckets.h"
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -144,14 +145,6 @@ static int as_groups_reserve(as_groups *groups, uint64_t more)
 
 /* -- finding, on every instruction set -- */
 
-AS_INLINE uint32_t tags_of(const uint64_t *slot, uint64_t tag)
-{
-    uint32_t match = 0;
-    for (int i = 0; i < 8; i++)
-        match |= (uint32_t)(slot[i] >> 32 == tag >> 32 && (uint32_t)slot[i]) << i;
-    return match;
-}
-
 AS_INLINE uint32_t empty_of(const uint64_t *slot)
 {
     uint32_t empty = 0;
@@ -167,15 +160,6 @@ AS_INLINE uint32_t empty_of(const uint64_t *slot)
 #include "groups_find.h"
 
 #ifdef AS_AVX512
-AS_TARGET_AVX512 AS_INLINE uint32_t tags_avx512(const uint64_t *slot, uint64_t tag)
-{
-    const __m512i all = _mm512_loadu_si512(slot);
-    const __m512i high = _mm512_xor_si512(all, _mm512_set1_epi64((int64_t)tag));
-    /* the same tag leaves less than 2^32, and an empty slot is none */
-    return _mm512_cmplt_epu64_mask(high, _mm512_set1_epi64((int64_t)1 << 32)) &
-           _mm512_test_epi64_mask(all, all);
-}
-
 #define FIND_NAME(name) name##_avx512
 #define FIND_TARGET AS_TARGET_AVX512
 #define FIND_TAGS(slot, tag) tags_avx512(slot, tag)

@@ -11,7 +11,7 @@ struct as_groups {
     uint32_t how[AS_GROUPS_KEYS];
     bool nullable[AS_GROUPS_KEYS], any_nullable;
     uint64_t count;
-    /* NUMBER, ROW: slots as in texts.h; a tag is 32 bits of the hash or, if `narrow`, key - narrow_base, all
+    /* NUMBER, ROW: slots as in buckets.h, a reference is number + 1; a tag is 32 bits of the hash or, if `narrow`, key - narrow_base, all
      * of it */
     uint64_t *slots, *values;
     uint64_t mask, room;

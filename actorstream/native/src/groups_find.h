@@ -7,11 +7,8 @@
  *   FIND_TAGS(bucket, tag)   a bit for each slot with the tag in its high half
  *   FIND_EMPTY(bucket)       a bit for each slot with nothing in it
  *
- * A slot is as in texts.h. A key that finds its bucket full goes to the next one that is not, so a bucket
- * with an empty slot ends the search.
+ * Slots and buckets are as in buckets.h.
  */
-#define SLOTS 8
-
 /* The slot of a key, or the empty one where it belongs. */
 FIND_TARGET static inline __attribute__((always_inline)) uint64_t
 FIND_NAME(probe)(const as_groups *groups, uint64_t hash, uint64_t tag, const uint64_t *key,
@@ -90,7 +87,6 @@ FIND_TARGET static int FIND_NAME(find_keys)(as_groups *groups, const uint64_t *k
     default: return FIND_NAME(find_words)(groups, key, rows, group, groups->words, false);
     }
 }
-#undef SLOTS
 #undef FIND_NAME
 #undef FIND_TARGET
 #undef FIND_TAGS

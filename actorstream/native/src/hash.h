@@ -69,10 +69,10 @@ AS_INLINE bool same_bytes(const uint8_t *a, const uint8_t *b, uint64_t bytes)
 {
     if (bytes < 8)
         return word_exact(a, bytes) == word_exact(b, bytes);
-    uint64_t differ = *(const u64_any *)(a + bytes - 8) ^ *(const u64_any *)(b + bytes - 8);
     for (uint64_t at = 0; at + 8 < bytes; at += 8)
-        differ |= *(const u64_any *)(a + at) ^ *(const u64_any *)(b + at);
-    return differ == 0;
+        if (*(const u64_any *)(a + at) != *(const u64_any *)(b + at)) /* a vector loop takes longer for texts of 20 bytes */
+            return false;
+    return *(const u64_any *)(a + bytes - 8) == *(const u64_any *)(b + bytes - 8);
 }
 
 AS_INLINE uint64_t fold(uint64_t x)

@@ -9,6 +9,7 @@
 #include <stddef.h>
 
 #include "../include/arena.h"
+#include "shared.h"
 
 #define AS_BLOCK_MAGIC 0x4b4c4253u /* "SBLK" */
 #define AS_BLOCK_HEADER 64u

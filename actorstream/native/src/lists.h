@@ -1,9 +1,14 @@
 /*
- * Lists: all values of a group, for what only all of them can tell (quantiles). Nodes lie in one pool; a list
- * is two words of a cell, zero for an empty one:
+ * Lists: all values of a group, for what only all of them can tell (quantiles). Values lie in chunks of one pool, whose
+ * size grows with the list, so that reading a list is copying runs of memory. A list is two words of a cell, zero for an
+ * empty one:
  *
- *   word 0   first node + 1 in the low half, last node + 1 in the high half
+ *   word 0   of one value: the value; of more: its last chunk, how many values that has room for still, and its class, as in
+ *            a link
  *   word 1   how many values
+ *
+ *   chunk    a link, then (2 << class) - 1 values; its link names the next chunk, that of the last one the first
+ *   link     44 bits: word of the pool | 16 bits: room left (of this chunk, unless it is the last) | 4 bits: class
  *
  * One owner at a time. A zeroed struct is an empty pool.
  */
@@ -11,25 +16,26 @@
 #define ACTORSTREAM_LISTS_H
 #include <stdint.h>
 
-typedef struct as_node {
-    uint64_t value;
-    uint32_t next;                             /* node + 1; 0: the last */
-} __attribute__((packed, aligned(4))) as_node; /* 12 bytes */
+enum { LIST_CLASSES = 9 }; /* the chunks of the last one take 4 KiB */
 
 typedef struct as_lists {
-    as_node *node;
-    uint64_t count, room;
-    uint32_t free; /* first node that is free again, + 1 */
+    uint64_t *word;
+    uint64_t used, room;
+    uint64_t free[LIST_CLASSES]; /* the first free chunk of each class, whose link names the next one; 0: none */
 } as_lists;
 
 void as_lists_clear(as_lists *lists);
 /* AS_OK | AS_E_MEMORY. */
 int as_lists_append(as_lists *lists, uint64_t *list, uint64_t value);
-/* Moves the values of `other` to the end of `list`. */
-void as_lists_join(as_lists *lists, uint64_t *list, uint64_t *other);
-/* Writes the list's values to `out`, which has room for them; answers how many. */
+/* A hint that a value will soon be appended. */
+void as_lists_expect(const as_lists *lists, const uint64_t *list);
+/* Moves the values of `other` to the end of `list`. AS_OK | AS_E_MEMORY. */
+int as_lists_join(as_lists *lists, uint64_t *list, uint64_t *other);
+/* The values of the list's next chunk, in order, and how many; NULL: there was no further one. *chunk: 0 for the first. */
+uint64_t *as_lists_next(const as_lists *lists, const uint64_t *list, uint64_t *chunk, uint64_t *count);
+/* Writes the list's values to `out`, which has room for them; returns how many. */
 uint64_t as_lists_read(const as_lists *lists, const uint64_t *list, uint64_t *out);
-/* Gives the list's nodes back. */
+/* Gives the list's chunks back. */
 void as_lists_free(as_lists *lists, uint64_t *list);
 /* Leaves one of each value (in any order), using `spare` with room for all. */
 void as_lists_distinct(as_lists *lists, uint64_t *list, uint64_t *spare);

@@ -5,8 +5,9 @@
 
 #include "merge_run.h"
 #include "merge_spell.h"
+#include "merge_tree.h"
 
-enum { SHORT = 4, REST = 64 }; /* runs that make it try a spell; rows until it tries again when one came to nothing */
+enum { SHORT = 4 }; /* rows of a run below which it looks for more than the next run */
 
 uint64_t as_merge_run(const as_merge_lane *lanes, uint32_t count, uint32_t ties, uint64_t limit, uint32_t *lane)
 {
@@ -16,7 +17,7 @@ uint64_t as_merge_run(const as_merge_lane *lanes, uint32_t count, uint32_t ties,
 uint64_t as_merge_ready(as_merge_lane *lanes, uint32_t count, uint32_t ties, uint64_t limit, uint64_t shortest,
                         uint16_t *tags, uint32_t *lane)
 {
-    uint64_t done = 0, next_spell = 0;
+    uint64_t done = 0;
     bool tied = false;
     uint32_t from;
     while (done < limit) {
@@ -34,15 +35,16 @@ uint64_t as_merge_ready(as_merge_lane *lanes, uint32_t count, uint32_t ties, uin
             tags[done + n] = (uint16_t)from;
         lanes[from].first += run;
         done += run;
-        if (run < SHORT && done >= next_spell) {
-            const uint64_t more = merge_spell(lanes, count, limit - done, tags + done, &tied);
-            done += more;
-            next_spell = more ? 0 : done + REST;
-        }
-        if (run < SHORT && tied) { /* rows that tie once do so again and again */
-            done += merge_pair(lanes, count, ties, limit - done, tags + done);
-            next_spell = UINT64_MAX;
-        }
+        if (run >= SHORT)
+            continue;
+        uint64_t more = 0;
+        if (!tied) /* rows that tie once do so again and again */
+            more = merge_spell(lanes, count, limit - done, tags + done, &tied);
+        if (more == 0)
+            more = merge_pair(lanes, count, ties, limit - done, tags + done);
+        if (more == 0)
+            more = merge_tree(lanes, count, ties, limit - done, tags + done);
+        done += more;
     }
     *lane = AS_MERGE_MIXED;
     return done;

@@ -112,20 +112,22 @@ static inline uint64_t merge_run(const as_merge_lane *lanes, uint32_t count, uin
     }
     if (least == NULL || limit == 0)
         return 0;
-    int64_t end = INT64_MAX; /* rows below it are ready; at INT64_MAX all are */
+    int64_t end = INT64_MAX; /* if `bounded`, rows below it are ready; else all are */
+    bool bounded = false;
     for (uint32_t n = 0; n < count; n++) {
         const as_merge_lane *each = &lanes[n];
         if (each->first < each->rows || each->bound == INT64_MAX)
             continue;
         const int64_t until = each->bound + (each->rank > least->rank);
         end = until < end ? until : end;
+        bounded = true;
     }
-    if (end != INT64_MAX && least->time[least->first] >= end)
+    if (bounded && least->time[least->first] >= end)
         return 0;
     *lane = (uint32_t)(least - lanes);
     uint64_t rows = least->rows - least->first > limit ? least->first + limit : least->rows;
     if (second != NULL)
         rows = least->first + merge_gallop_to(least, rows, second, ties);
-    return end == INT64_MAX ? rows - least->first : merge_gallop(least->time, least->first, rows, end);
+    return bounded ? merge_gallop(least->time, least->first, rows, end) : rows - least->first;
 }
 #endif

@@ -5,6 +5,7 @@
 #include <stddef.h>
 
 #include "../include/channel.h"
+#include "shared.h"
 
 enum {
     RING_MAGIC = 0x474e4952, /* "RING" */

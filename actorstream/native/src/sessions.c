@@ -151,8 +151,8 @@ static int join(as_sessions *sessions, uint32_t to, uint32_t from)
         return merged;
     for (uint32_t step = 0; step < sessions->program.steps; step++) {
         const uint32_t what = sessions->program.step[step].what, word = sessions->program.step[step].word;
-        if (step_lists(what))
-            as_lists_join(&sessions->beside.lists, kept + word, gone + word);
+        if (step_lists(what) && as_lists_join(&sessions->beside.lists, kept + word, gone + word) != AS_OK)
+            return AS_E_MEMORY;
     }
     as_session *target = &sessions->session[to], *source = &sessions->session[from];
     target->start = source->start < target->start ? source->start : target->start;

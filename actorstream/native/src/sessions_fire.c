@@ -236,14 +236,12 @@ static int drop_texts(as_sessions *sessions, uint32_t value)
                     own[0] = write ? keep[own[0]] : own[0];
                     continue;
                 }
-                uint32_t node = (uint32_t)own[0];
-                for (uint64_t i = 0; i < own[1]; i++, node = sessions->beside.lists.node[node - 1].next) {
-                    as_node *at = &sessions->beside.lists.node[node - 1];
-                    if (write)
-                        at->value = keep[at->value];
-                    else
-                        keep[at->value] = 1;
-                }
+                uint64_t chunk = 0, count;
+                for (uint64_t *at; (at = as_lists_next(&sessions->beside.lists, own, &chunk, &count)) != NULL;)
+                    for (uint64_t i = 0; i < count; i++) {
+                        keep[at[i]] = write ? keep[at[i]] : 1;
+                        at[i] = write ? keep[at[i]] : at[i];
+                    }
             }
         }
         if (!write)

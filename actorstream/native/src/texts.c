@@ -4,27 +4,34 @@
 #include <stdlib.h>
 #include <string.h>
 #pragma GCC diagnostic ignored "-Wunused-function" /* of hash.h only the hash of one value is used here */
+#include "buckets.h"
 #include "hash.h"
 #include "order.h"
-#include "simd.h"
 #include "zeroed.h"
 
 #define FIRST_SLOTS 64
-#define BLOCK 128 /* rows whose slots are fetched ahead */
+#define BLOCK 256 /* rows whose slots and records are fetched ahead */
+#define UNIT sizeof(uint64_t)
+#define MOST_UNITS ((uint64_t)UINT32_MAX - 1)
+
+typedef struct record {
+    uint32_t number, length;
+    uint8_t bytes[];
+} record;
 
 void as_texts_clear(as_texts *texts)
 {
     as_zeroed_free(texts->slots, texts->mask ? (texts->mask + 1) * 8 : 0);
-    as_zeroed_free(texts->ends, texts->room * 8);
-    as_zeroed_free(texts->data, texts->data_room);
+    as_zeroed_free(texts->place, texts->room * sizeof *texts->place);
+    as_zeroed_free(texts->data, texts->data_room * UNIT);
     free(texts->known);
     memset(texts, 0, sizeof *texts);
 }
 
 bytes_view as_texts_at(const as_texts *texts, uint64_t number)
 {
-    const uint64_t from = number ? texts->ends[number - 1] : 0;
-    return (bytes_view){texts->data + from, texts->ends[number] - from};
+    const record *own = (const record *)(texts->data + texts->place[number]);
+    return (bytes_view){own->bytes, own->length};
 }
 
 int64_t as_texts_read(const as_texts *texts, const uint64_t *number, int64_t rows, int64_t *offsets,
@@ -45,56 +52,65 @@ int64_t as_texts_read(const as_texts *texts, const uint64_t *number, int64_t row
 
 uint64_t as_texts_bytes(const as_texts *texts)
 {
-    return (texts->mask ? (texts->mask + 1) * 8 : 0) + texts->count * 8 +
-           (texts->count ? texts->ends[texts->count - 1] : 0);
+    return (texts->mask ? (texts->mask + 1) * 8 : 0) + texts->count * sizeof *texts->place + texts->used * UNIT;
 }
 
-static uint64_t hash_of(bytes_view text)
+AS_INLINE uint64_t hash_of(bytes_view text)
 {
     return mix(bytes_before_mix(text.data, text.length, &as_hash_secret));
+}
+
+/* Puts a reference into the first empty slot for its hash. */
+AS_INLINE void put(uint64_t *slots, uint64_t mask, uint64_t hash, uint64_t reference)
+{
+    uint64_t at = hash * SLOTS & mask;
+    while (slots[at])
+        at = (at + 1) & mask;
+    slots[at] = hash >> 32 << 32 | reference;
 }
 
 /* Slots for `slots` (a power of two) texts, filled again. */
 static int rehash(as_texts *texts, uint64_t slots)
 {
-    uint64_t *made = as_zeroed_grow(NULL, 0, slots * 8);
+    uint64_t hash[BLOCK], *made = as_zeroed_grow(NULL, 0, slots * 8);
     if (made == NULL)
         return AS_E_MEMORY;
     as_zeroed_free(texts->slots, texts->mask ? (texts->mask + 1) * 8 : 0);
     texts->slots = made;
     texts->mask = slots - 1;
-    for (uint64_t number = 0; number < texts->count; number++) {
-        const uint64_t hash = hash_of(as_texts_at(texts, number));
-        uint64_t at = hash & texts->mask;
-        while (made[at])
-            at = (at + 1) & texts->mask;
-        made[at] = (hash >> 32) << 32 | (number + 1);
+    for (uint64_t done = 0; done < texts->count; done += BLOCK) {
+        const uint64_t block = texts->count - done < BLOCK ? texts->count - done : BLOCK;
+        for (uint64_t i = 0; i < block; i++) {
+            hash[i] = hash_of(as_texts_at(texts, done + i));
+            __builtin_prefetch(&made[hash[i] * SLOTS & texts->mask], 1);
+        }
+        for (uint64_t i = 0; i < block; i++)
+            put(made, texts->mask, hash[i], (uint64_t)texts->place[done + i] + 1);
     }
     return AS_OK;
 }
 
-/* Room for one more text of `length` bytes. */
-static int reserve(as_texts *texts, uint64_t length)
+/* Room for one more text whose record takes `units`. */
+static int reserve(as_texts *texts, uint64_t units)
 {
     if ((texts->count + 1) * 4 > (texts->mask ? texts->mask + 1 : 0) * 3) {
-        int status = rehash(texts, texts->mask ? (texts->mask + 1) * 2 : FIRST_SLOTS);
+        const int status = rehash(texts, texts->mask ? (texts->mask + 1) * 2 : FIRST_SLOTS);
         if (status != AS_OK)
             return status;
     }
     if (texts->count == texts->room) {
         const uint64_t room = texts->room ? texts->room * 2 : FIRST_SLOTS;
-        uint64_t *ends = as_zeroed_grow(texts->ends, texts->room * 8, room * 8);
-        if (ends == NULL)
+        uint32_t *place = as_zeroed_grow(texts->place, texts->room * sizeof *place, room * sizeof *place);
+        if (place == NULL)
             return AS_E_MEMORY;
-        texts->ends = ends;
+        texts->place = place;
         texts->room = room;
     }
-    const uint64_t used = texts->count ? texts->ends[texts->count - 1] : 0;
-    if (used + length > texts->data_room) {
-        uint64_t room = texts->data_room ? texts->data_room * 2 : 1024;
-        while (room < used + length)
+    if (texts->used + units > texts->data_room) {
+        uint64_t room = texts->data_room ? texts->data_room * 2 : 128;
+        while (room < texts->used + units)
             room *= 2;
-        uint8_t *data = as_zeroed_grow(texts->data, texts->data_room, room);
+        uint64_t *data = as_zeroed_grow(texts->data, texts->data_room * UNIT, room * UNIT);
         if (data == NULL)
             return AS_E_MEMORY;
         texts->data = data;
@@ -105,33 +121,71 @@ static int reserve(as_texts *texts, uint64_t length)
 
 static uint64_t add(as_texts *texts, bytes_view text, uint64_t hash)
 {
-    if (texts->count >= UINT32_MAX - 1 || reserve(texts, text.length) != AS_OK)
+    const uint64_t units = (sizeof(record) + text.length + UNIT - 1) / UNIT, at = texts->used;
+    if (texts->count >= UINT32_MAX - 1 || text.length > UINT32_MAX || at + units > MOST_UNITS ||
+        reserve(texts, units) != AS_OK)
         return UINT64_MAX;
-    uint64_t at = hash & texts->mask;
-    while (texts->slots[at])
-        at = (at + 1) & texts->mask;
-    const uint64_t number = texts->count, from = number ? texts->ends[number - 1] : 0;
+    record *made = (record *)(texts->data + at);
+    *made = (record){(uint32_t)texts->count, (uint32_t)text.length};
     if (text.length)
-        memcpy(texts->data + from, text.data, text.length);
-    texts->ends[number] = from + text.length;
-    texts->count = number + 1;
-    texts->slots[at] = (hash >> 32) << 32 | (number + 1);
-    return number;
+        memcpy(made->bytes, text.data, text.length);
+    texts->place[texts->count] = (uint32_t)at;
+    texts->used += units;
+    put(texts->slots, texts->mask, hash, at + 1);
+    return texts->count++;
 }
 
-AS_INLINE uint64_t find(as_texts *texts, bytes_view text, uint64_t hash)
+/* Whether a reference, which is not 0, is that of a text. */
+AS_INLINE bool refers(const as_texts *texts, uint64_t reference, bytes_view text, uint32_t *number)
 {
+    const record *own = (const record *)(texts->data + (reference - 1));
+    *number = own->number;
+    return own->length == text.length && same_bytes(own->bytes, text.data, text.length);
+}
+
+static uint64_t find(as_texts *texts, bytes_view text, uint64_t hash)
+{
+    uint32_t number;
     if (texts->mask) {
-        for (uint64_t at = hash & texts->mask; texts->slots[at]; at = (at + 1) & texts->mask) {
+        for (uint64_t at = hash * SLOTS & texts->mask; texts->slots[at]; at = (at + 1) & texts->mask) {
             const uint64_t slot = texts->slots[at];
-            if (slot >> 32 != hash >> 32)
-                continue;
-            const bytes_view other = as_texts_at(texts, (uint32_t)slot - 1);
-            if (other.length == text.length && same_bytes(other.data, text.data, text.length))
-                return (uint32_t)slot - 1;
+            if (slot >> 32 == hash >> 32 && refers(texts, (uint32_t)slot, text, &number))
+                return number;
         }
     }
     return add(texts, text, hash);
+}
+
+/* The first reference with the tag of each hash in its bucket; 0: none. */
+static void match_plain(const as_texts *texts, const uint64_t *hash, int64_t rows, uint32_t *reference)
+{
+    for (int64_t i = 0; i < rows; i++) {
+        const uint64_t *slot = texts->slots + (hash[i] * SLOTS & texts->mask);
+        const uint32_t match = tags_of(slot, hash[i]);
+        reference[i] = match ? (uint32_t)slot[__builtin_ctz(match)] : 0;
+    }
+}
+
+#ifdef AS_AVX512
+AS_TARGET_AVX512 static void match_avx512(const as_texts *texts, const uint64_t *hash, int64_t rows, uint32_t *reference)
+{
+    for (int64_t i = 0; i < rows; i++) {
+        const uint64_t *slot = texts->slots + (hash[i] * SLOTS & texts->mask);
+        const uint32_t match = tags_avx512(slot, hash[i]);
+        reference[i] = match ? (uint32_t)slot[__builtin_ctz(match)] : 0;
+    }
+}
+#endif
+
+static void match(const as_texts *texts, const uint64_t *hash, int64_t rows, uint32_t *reference)
+{
+#ifdef AS_AVX512
+    if (cpu_has_avx512()) {
+        match_avx512(texts, hash, rows, reference);
+        return;
+    }
+#endif
+    match_plain(texts, hash, rows, reference);
 }
 
 /* Forgets what is known of a column; room for what will be of one of `rows` rows. */
@@ -197,17 +251,29 @@ int as_texts_find(as_texts *texts, const as_operand *operand, int64_t row, int64
         return find_few(texts, operand, row, rows, number);
     uint64_t hash[BLOCK];
     bytes_view text[BLOCK];
+    uint32_t reference[BLOCK], found;
+    if (texts->mask == 0 && rehash(texts, FIRST_SLOTS) != AS_OK)
+        return AS_E_MEMORY;
     for (int64_t done = 0; done < rows; done += BLOCK) {
         const int64_t block = rows - done < BLOCK ? rows - done : BLOCK;
         for (int64_t i = 0; i < block; i++) {
             text[i] = operand_bytes(operand, row + done + i);
             hash[i] = hash_of(text[i]);
-            if (texts->mask)
-                __builtin_prefetch(&texts->slots[hash[i] & texts->mask]);
+            __builtin_prefetch(&texts->slots[hash[i] * SLOTS & texts->mask]);
+        }
+        match(texts, hash, block, reference);
+        for (int64_t i = 0; i < block; i++) {
+            const uint8_t *own = (const uint8_t *)(texts->data + (reference[i] ? reference[i] - 1 : 0));
+            __builtin_prefetch(own);
+            __builtin_prefetch(own + sizeof(record) + text[i].length - 1);
         }
         for (int64_t i = 0; i < block; i++) {
-            const bool null = operand_null(operand, row + done + i);
-            number[done + i] = null ? 0 : find(texts, text[i], hash[i]);
+            if (operand_null(operand, row + done + i))
+                number[done + i] = 0;
+            else if (reference[i] && refers(texts, reference[i], text[i], &found))
+                number[done + i] = found;
+            else
+                number[done + i] = find(texts, text[i], hash[i]);
             if (number[done + i] == UINT64_MAX)
                 return AS_E_MEMORY;
         }

@@ -2,8 +2,12 @@
  * Texts: byte strings to dense numbers 0, 1, 2, ... in the order they were first seen, and back. One owner at
  * a time.
  *
- *   slots    number + 1 in the low half (0: empty), 32 bits of the hash in the high half; linear probing
- *   ends     where text n ends in data; it begins where n - 1 ends
+ *   slots    of buckets.h; a reference is a place + 1
+ *   place    where the record of text n begins in data, in units of 8 bytes
+ *   data     records: number u32, length u32, the bytes, and none to seven more
+ *
+ * So a known text is found in two steps, its bucket and its record, which are fetched ahead for many rows at once: 12 ns a
+ * row of 1,000,000 texts of 20 bytes, where integer keys take 8.
  */
 #ifndef ACTORSTREAM_TEXTS_H
 #define ACTORSTREAM_TEXTS_H
@@ -11,10 +15,11 @@
 #include "operand.h"
 
 typedef struct as_texts {
-    uint64_t *slots, *ends;
-    uint8_t *data;
+    uint64_t *slots, *data;
+    uint32_t *place;
     uint64_t mask;  /* slots - 1; 0: none yet */
     uint64_t count; /* texts */
+    uint64_t used;  /* of data, in units of 8 bytes, as its room */
     uint64_t room, data_room;
     uint64_t settled; /* count after the last as_texts_keep */
     uint32_t *known;  /* number + 1 of the texts of a column of few rows, while one batch is read; 0: not yet found */
@@ -24,7 +29,8 @@ typedef struct as_texts {
 /* A zeroed struct is an empty table. */
 void as_texts_clear(as_texts *texts);
 /* Numbers of rows row .. row + rows - 1, new texts added; a null has number 0 and adds nothing. Of a column of few
-   rows each is looked at once in a batch, which begins with a call for row 0. AS_OK | AS_E_MEMORY. */
+   rows each is looked at once in a batch, which begins with a call for row 0. AS_OK | AS_E_MEMORY (also for a text of
+   4 GiB, and beyond 2^32 - 2 texts or 32 GiB of them). */
 int as_texts_find(as_texts *texts, const as_operand *operand, int64_t row, int64_t rows, uint64_t *number);
 /* Adds `rows` texts that are all new, in their order. AS_OK | AS_E_MEMORY. */
 int as_texts_put(as_texts *texts, const as_operand *text, int64_t rows);

@@ -61,8 +61,6 @@ class LocalAggregate(Actor):
 
     uses_event_time: ClassVar[bool] = True
 
-    lends_baton: ClassVar[bool] = False
-
     def __init__(self, **keys: Any) -> None:
         self.keys = keys
 

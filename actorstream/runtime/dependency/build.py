@@ -33,7 +33,6 @@ if TYPE_CHECKING:
     from actorstream.events.schema import Schema
     from actorstream.runtime.compile import Job, Link
     from actorstream.runtime.dependency.links import TreeLink
-    from actorstream.runtime.dependency.replica import ProgramReplica
     from actorstream.runtime.replica import Replica
     from actorstream.runtime.worker import Worker
     from actorstream.topology.graph import Edge
@@ -76,7 +75,7 @@ class ProgramBuilder:
 
     def unit(
         self,
-        replicas: Sequence[ProgramReplica],
+        replicas: Sequence[Replica],
         incoming: Mapping[int, Sequence[Link]],
         decoder: Callable[[Link], Callable[[Frame], Batch]],
     ) -> ProgramUnit:
@@ -136,13 +135,14 @@ class ProgramBuilder:
             raise operator_error(root.replica.name, root.replica.replica, None, error) from error
         root.protocol.start(state)
 
-    def _tree_worker(self, replica: ProgramReplica) -> TreeWorker:
+    def _tree_worker(self, replica: Replica) -> TreeWorker:
         deployment, number = self.deployment, replica.replica + 1
         tree = deployment.tree
         numbers = {tag: index for index, tag in enumerate(deployment.tags)}
         planned = tree.worker(number)
         dependence = deployment.dependence
         kind = AddingWorker if self._adds(number) else WorkerProtocol
+        calls = ProgramCalls(replica, deployment, number)
         protocol = kind(
             [numbers[tag] for tag in planned.tags],
             [numbers[tag] for above in tree.ancestors(number) for tag in tree.worker(above).tags],
@@ -153,7 +153,7 @@ class ProgramBuilder:
                 ]
                 for tag in deployment.tags
             },
-            calls=ProgramCalls(replica, deployment, number),  # type: ignore[arg-type]
+            calls=calls,  # type: ignore[arg-type]
             children=len(planned.children),
             is_root=number == 1,
             # where rows carry no places, tags of one stream are independent and go by their ranks
@@ -165,7 +165,7 @@ class ProgramBuilder:
             adds=number != 1 and self._adds(tree.parents[number]),
         )
         unit_ns = self.job.graph.actors[self.actor].input_schemas[0].time_unit_ns
-        found = TreeWorker(number, replica, protocol)
+        found = TreeWorker(number, calls, protocol)
         found.ticks = {
             numbers[tag]: Ticks(every, unit_ns, range(len(deployment.streams)))
             for tag, every in deployment.ticks.items()
@@ -271,7 +271,7 @@ class ProgramBuilder:
             positioned=edge.name in self.positioned,
             where=f"{replica.name} -> {self.actor}",
         )
-        if isinstance(unit, SourceUnit) and self.worker.watches:
+        if isinstance(unit, SourceUnit) and self.worker.turns.watches:
             for stream, words in streams.items():
                 found.ways.update(self._ways(lanes, self._tags_of(stream), words))
         return found

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from actorstream.dgs.tags import Tag
     from actorstream.events.feed import Feed
     from actorstream.runtime.dependency.lanes import Held
-    from actorstream.runtime.dependency.replica import ProgramReplica
+    from actorstream.runtime.replica import Replica
 
 
 SINGLE = ("one", "single", "nothing")
@@ -52,8 +52,10 @@ class ProgramCalls:
     What the program puts out is gathered in the outbox of the worker's replica.
     """
 
-    def __init__(self, replica: ProgramReplica, deployment: Deployment, number: int) -> None:
+    def __init__(self, replica: Replica, deployment: Deployment, number: int) -> None:
         self.replica = replica
+        self._worked = False
+        """Whether a hook may have put something out since the outbox was emptied."""
         program: Any = replica.actor
         self.program = program
         self._tags: list[Tag] = [each.tag for each in deployment.tags]
@@ -83,7 +85,7 @@ class ProgramCalls:
 
     def update(self, state: Any, tag: int, item: Held, first: int, last: int) -> Any:
         replica = self.replica
-        replica.worked = True
+        self._worked = True
         batch: Any = item.batch
         replica.entry_min, replica.entry_max = batch.entry_min, batch.entry_max
         started = monotonic_ns()
@@ -113,7 +115,7 @@ class ProgramCalls:
             if answer is NotImplemented:
                 return False
             if answer is not None:
-                self.replica.take(answer)
+                self.replica.take_result(answer)
         except Exception as error:
             raise self._error(error, batch if batch.rows > 1 else batch.events()[0]) from error
         return True
@@ -155,7 +157,7 @@ class ProgramCalls:
 
     def _take_any(self, out: list[Any], answer: Any) -> None:
         if isinstance(answer, Batch):
-            self.replica.take(answer)
+            self.replica.take_result(answer)
         elif answer is not None:
             self._answer(out, answer)
 
@@ -191,12 +193,39 @@ class ProgramCalls:
             self.replica.execute_ns += monotonic_ns() - started
 
     def finish(self, state: Any) -> None:
-        self.replica.worked = True
+        self._worked = True
         if hasattr(self.program, "end"):
             try:
-                self.replica.take(self.program.end(state))
+                self.replica.take_result(self.program.end(state))
             except Exception as error:
                 raise self._error(error) from error
+
+    def hand_on(self) -> None:
+        """Pushes what the program has put out, if it may have."""
+        replica, outbox = self.replica, self.replica.outbox
+        if self._worked or outbox.touched:
+            self._worked = False
+            events = outbox.events["default"]
+            if len(outbox.events) > 1 or outbox.batches or replica.descent is not None:
+                replica.dispatch()
+                return
+            outbox.touched = False
+            if events:  # what `dispatch` would do with them
+                outbox.events["default"] = []
+                schema = replica.schemas.get("default")
+                if schema is None or schema.system or "default" in replica.shared:
+                    replica.forward(replica._batch_of("default", events))
+                    return
+                rows = len(events)
+                batch = Batch(schema, rows, [None] * len(schema.fields), events)
+                batch._unfit = replica.unfit
+                batch.entry_min, batch.entry_max, batch.began = (
+                    replica.entry_min,
+                    replica.entry_max,
+                    replica.began,
+                )
+                replica.events_out += rows
+                replica._push(batch, "default")
 
     def _error(self, error: Exception, what: Any = None) -> Exception:
         return operator_error(self.replica.name, self.replica.replica, what, error)

@@ -8,19 +8,16 @@ what time its clock has.
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from actorstream.ordering.causal import CausalOrder
-from actorstream.runtime.output import OutLane
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from actorstream.runtime.compile import Job, Link
-    from actorstream.runtime.operator_unit import InLane
-    from actorstream.runtime.replica import Replica
+    from actorstream.runtime.lanes import InLane
     from actorstream.topology.graph import Edge
-    from actorstream.transports.base import Frame
 
 
 class Clock:
@@ -34,29 +31,6 @@ class Clock:
     def heard(self, time: int) -> None:
         """A state has come from who had `time`. All that is handed over from now on is later."""
         self.now = max(self.now, time) + 1
-
-
-class CausalLane(OutLane):
-    """A lane whose hand-overs bear the time at which they were made."""
-
-    __slots__ = ("clock",)
-
-    def __init__(self, *ends: Any, clock: Clock, **options: Any) -> None:
-        super().__init__(*ends, **options)
-        self.clock = clock
-        self.send_whole = None  # it has no room for a time
-
-    def clear(self) -> bool:
-        """Hands over all that waits; whether there was room for it."""
-        return self.flush() if self.pending or self._encoded is not None else True
-
-    def _send(self, frame: Frame) -> None:
-        frame.serial = self.clock.now
-        super()._send(frame)
-
-    def _hand_over(self, frame: Frame) -> bool:
-        frame.serial = self.clock.now
-        return super()._hand_over(frame)
 
 
 def is_causal(job: Job, link: Link) -> bool:
@@ -78,18 +52,6 @@ def _beside(job: Job, edge: Edge) -> bool:
     """Whether each replica of a consumer takes outputs of one worker only."""
     producer, consumer = job.graph.actors[edge.producer], job.graph.actors[edge.consumer]
     return edge.route == "forward" and consumer.replicas == producer.replicas
-
-
-def causal_lane(replica: Replica) -> Callable[..., CausalLane]:
-    """Makes lanes of a worker of a plan."""
-    unit: Any = replica.unit
-    (each,) = (each for each in unit.workers if each.replica is replica)
-
-    def make(*ends: Any, **options: Any) -> CausalLane:
-        each.outputs.append(CausalLane(*ends, clock=unit.clock, **options))
-        return each.outputs[-1]  # type: ignore[no-any-return]
-
-    return make
 
 
 def causal_order(job: Job, links: Sequence[Link]) -> Callable[[list[InLane]], CausalOrder] | None:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from actorstream.events.schema import Schema
     from actorstream.runtime.dependency.compile import StreamWords
     from actorstream.runtime.dependency.short_way import ShortWay
-    from actorstream.runtime.dependency.slices import SliceLane
+    from actorstream.runtime.send_lane import SendLane
 
 
 class TagStream:
@@ -110,7 +110,7 @@ class TagEdge:
     def __init__(
         self,
         classifier: Classifier,
-        lanes: Sequence[SliceLane],
+        lanes: Sequence[SendLane],
         streams: Sequence[TagStream],
         origin: Callable[[], int],
         *,
@@ -142,7 +142,7 @@ class TagEdge:
             tag = self._only.get(origin)
             if tag is not None:
                 self._row += batch.rows
-                self.lanes[alone.owners[tag]].push_slice(tag, batch)
+                self.lanes[alone.owners[tag]].push(batch, tag)
                 self._gone(alone, times, batch.rows)
                 return
         if self.positioned:
@@ -163,7 +163,7 @@ class TagEdge:
                     stream.first = min(stream.first, int(times[0]))
                 moved[stream] = max(moved.get(stream, FRONTIER_MIN), int(times[-1]))
                 stream.rows += part.rows
-            self.lanes[stream.owners[tag]].push_slice(tag, part)
+            self.lanes[stream.owners[tag]].push(part, tag)
         if alone is not None:
             self._gone(alone, times, batch.rows)
             return
@@ -209,9 +209,13 @@ class TagEdge:
         ):
             return None
         lane, way = self.lanes[stream.owners[tag]], self.ways.get(tag)
-        if lane.arena is not None or lane.wire.plain.system:
+        if lane.framing.arena is not None or lane.framing.wire.plain.system:
             return None
-        channel, nbytes, fingerprint = lane.channel, lane.wire.plain.row_bytes, lane.wire.plain.fingerprint
+        channel, nbytes, fingerprint = (
+            lane.channel,
+            lane.framing.wire.plain.row_bytes,
+            lane.framing.wire.plain.fingerprint,
+        )
         partition, word, columns = stream.partition, stream.words.promise, len(schema.fields)
         time_of = attrgetter(time_field)
 

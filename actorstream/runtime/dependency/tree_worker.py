@@ -11,11 +11,11 @@ if TYPE_CHECKING:
 
     from actorstream.dgs.ticks import Ticks
     from actorstream.dgs.worker import WorkerProtocol
-    from actorstream.runtime.dependency.causal import CausalLane
+    from actorstream.runtime.dependency.calls import ProgramCalls
     from actorstream.runtime.dependency.compile import StreamWords
     from actorstream.runtime.dependency.lanes import TagLane
     from actorstream.runtime.dependency.links import TreeReceiver, TreeSender
-    from actorstream.runtime.dependency.replica import ProgramReplica
+    from actorstream.runtime.send_lane import SendLane
     from actorstream.runtime.source_unit import SourceUnit
 
 
@@ -24,8 +24,9 @@ class TreeWorker:
 
     A neighbour is another TreeWorker of this unit, or the two ends of a link to another process."""
 
-    def __init__(self, number: int, replica: ProgramReplica, protocol: WorkerProtocol) -> None:
-        self.number, self.replica, self.protocol = number, replica, protocol
+    def __init__(self, number: int, calls: ProgramCalls, protocol: WorkerProtocol) -> None:
+        self.number, self.calls, self.protocol = number, calls, protocol
+        self.replica = calls.replica
         self.lanes: list[TagLane] = []
         self.lanes_of: dict[int, list[tuple[TagLane, int]]] = {}
         """Tags that come on several lanes, and the words that promise for them there."""
@@ -45,7 +46,7 @@ class TreeWorker:
         """Where it hears how far each stream is, if it is responsible for ticks."""
         self.sources: list[SourceUnit] = []
         """Those in this process that bring its rows."""
-        self.outputs: list[CausalLane] = []
+        self.outputs: list[SendLane] = []
         """Where its outputs go with those of others."""
         self.queued = False
         self.promised = FRONTIER_MIN
@@ -53,7 +54,7 @@ class TreeWorker:
     def put_out(self) -> bool:
         """Hands over what it has put out, where that must be before anything is said about its state; whether there was room
         for all of it."""
-        self.replica.hand_on()
+        self.calls.hand_on()
         cleared = [lane.clear() for lane in self.outputs]
         return all(cleared)
 

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from actorstream.runtime.dependency.short_way import ShortWay
     from actorstream.runtime.dependency.tree_worker import TreeWorker
     from actorstream.runtime.replica import Replica
+    from actorstream.runtime.send_lane import SendLane
     from actorstream.runtime.worker import Worker
 
 PATIENCE_NS = 20_000
@@ -69,6 +70,11 @@ class ProgramUnit(Unit):
         """The link that brought the last short message, if it can be waited for."""
         self.wants: CheckpointWish | None = None
         """What the program says about checkpoints, if it does and the root is here."""
+
+    def outputs_of(self, replica: Replica) -> list[SendLane]:
+        """Where the outputs of one of the workers go with those of others."""
+        (found,) = (each.outputs for each in self.workers if each.replica is replica)
+        return found
 
     @property
     def rests(self) -> bool:
@@ -145,7 +151,7 @@ class ProgramUnit(Unit):
 
     def _hand_on(self) -> None:
         for each in self.workers:
-            each.replica.hand_on()
+            each.calls.hand_on()
 
     def _take_in(self, deadline: int) -> None:
         """Messages of other processes, slices and heartbeats."""
@@ -174,8 +180,8 @@ class ProgramUnit(Unit):
             self._hear(each, message)  # type: ignore[arg-type]
         elif each.protocol.from_child(child, message):  # type: ignore[arg-type]
             self._queue(each)
-        if receiver.wait is not None and self.worker.watches:
-            self._watched, self.worker.watched = (each, receiver, child), self
+        if receiver.wait is not None and self.worker.turns.watches:
+            self._watched, self.worker.turns.watched = (each, receiver, child), self
 
     def _hear_soon(self, each: TreeWorker, receiver: TreeReceiver, child: int) -> bool:
         """An answer may have come meanwhile: it goes before the end of the turn. Whether it has. A worker that always spins
@@ -184,7 +190,7 @@ class ProgramUnit(Unit):
         if not found and self._asks and child >= 0 and self.worker.job.always_spin:
             rung = receiver.wait(PATIENCE_NS)  # type: ignore[misc]
             if type(rung) is list:
-                self.worker.mark_rung(rung)
+                self.worker.turns.mark_rung(rung)
                 found = receiver.take_one()
             else:
                 found = rung

@@ -7,23 +7,30 @@ further down comes later. What actors emit at their end has a hand-over of its o
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from actorstream.errors import SchemaError
+from actorstream.runtime.stamp import Stamp
 from actorstream.topology.serial import POSITION
 
 if TYPE_CHECKING:
     from actorstream.events.batch import Batch
-    from actorstream.runtime.serial.output import SerialLane
+    from actorstream.runtime.replica import Replica
+    from actorstream.runtime.send_lane import SendLane
     from actorstream.topology.serial import Numbered
 
+SERIAL_WORD = 1
+"""The frontier word of a channel that promises serial numbers."""
 END_HAND_OVER = 1 << 46
 """The hand-over of rows that are emitted at the end; with up to 65,536 actors its numbers are positive int64."""
 REPLICA_SHIFT = 40
 """Where the replica's number stands in an ordinal, above a count of rows."""
+ASIDE_HOOKS = ("on_start", "on_timer", "on_message")
+"""Hooks whose rows belong to no serial number of the input."""
 ASIDE = -(1 << 62)
 """Where the positions begin of rows that a timer brings: before the number's other rows."""
 
@@ -46,42 +53,52 @@ class Numbering:
         self.phases = phases
         self.number = self.promised = 0
         self.is_open = False
-        self.lanes: list[SerialLane] = []
+        self.lanes: list[SendLane] = []
 
     def promise(self, number: int) -> None:
         """Promises on every lane that no lower number follows; a lower promise changes nothing."""
         if number > self.promised:
             self.promised = number
             for lane in self.lanes:
-                lane.promise(number)
+                lane.promise(SERIAL_WORD, number)
 
 
-class Stamp:
-    """What a replica does to the rows that it emits into a serial region. `aside`: a timer's rows, not the input's."""
+class SerialStamp(Stamp):
+    """Gives the rows that a replica emits into a serial region their place in it."""
 
-    def __init__(self, numbering: Numbering, described: Numbered, replica: int) -> None:
+    in_band = True
+
+    def __init__(self, replica: Replica, numbering: Numbering, described: Numbered) -> None:
+        super().__init__(replica)
         self.numbering, self.described = numbering, described
+        self.settles = not described.numbers
         self.columns = described.columns
-        self.base = replica << REPLICA_SHIFT
+        self.base = replica.replica << REPLICA_SHIFT
         self.own_phase = 1 + described.rank
-        self.aside = False
+        self.is_aside = False
+        """Whether rows belong to no serial number of the input."""
         self._count = 0
 
+    @abstractmethod
     def parts(self, batch: Batch) -> Iterator[Batch]:
-        """The batch as it is to be pushed, while `numbering.number` is its number."""
-        raise NotImplementedError
+        """The batch as it is to be sent, while `numbering.number` is its number."""
 
-    def fire(self) -> None:
-        """A heartbeat passes: what the actor emits now comes behind the rows of the number."""
+    def forward(self, batch: Batch, output: str) -> None:
+        parts = self.parts(batch.sealed())  # type: ignore[arg-type]
+        while True:
+            try:
+                part = next(parts, None)
+            except SchemaError as error:
+                raise self.replica.unfit(error) from error
+            if part is None:
+                return
+            self.replica.send(part, output)
 
-    def pass_on(self) -> None:
-        """The heartbeat is about to be sent on."""
+    def begins(self, hook: str) -> None:
+        self.is_aside = hook in ASIDE_HOOKS
 
-    def passed(self) -> None:
-        """The heartbeat was sent on."""
-
-    def end(self) -> None:
-        """The input has ended: what the actor emits now is its last."""
+    def ends(self, hook: str) -> None:
+        self.is_aside = False
 
     def _running(self, rows: int) -> np.ndarray:
         first = self._count
@@ -89,11 +106,11 @@ class Stamp:
         return np.arange(first, first + rows)
 
 
-class Numberer(Stamp):
+class Numberer(SerialStamp):
     """Of the numbering point: each batch it emits is a hand-over, cut where it is larger than `batch_size` rows."""
 
-    def __init__(self, numbering: Numbering, described: Numbered, replica: int, batch_size: int) -> None:
-        super().__init__(numbering, described, replica)
+    def __init__(self, replica: Replica, numbering: Numbering, described: Numbered, batch_size: int) -> None:
+        super().__init__(replica, numbering, described)
         self.batch_size = batch_size
         self._hand_over = 0
 
@@ -108,12 +125,11 @@ class Numberer(Stamp):
             yield part.with_system(**{POSITION: np.arange(part.rows)}) if self.columns else part
             self._next()
 
-    def pass_on(self) -> None:
+    def promise(self, frontier: int) -> None:
         numbering = self.numbering
         numbering.number = self._hand_over * numbering.phases + self.own_phase
         numbering.is_open = True
-
-    def passed(self) -> None:
+        super().promise(frontier)
         self._next()
 
     def _next(self) -> None:
@@ -122,11 +138,11 @@ class Numberer(Stamp):
         self.numbering.promise(self._hand_over * self.numbering.phases)
 
 
-class Follower(Stamp):
+class Follower(SerialStamp):
     """Of everybody behind it: rows keep the number of the rows that they come from."""
 
-    def __init__(self, numbering: Numbering, described: Numbered, replica: int) -> None:
-        super().__init__(numbering, described, replica)
+    def __init__(self, replica: Replica, numbering: Numbering, described: Numbered) -> None:
+        super().__init__(replica, numbering, described)
         self._number = -1
 
     def parts(self, batch: Batch) -> Iterator[Batch]:
@@ -142,9 +158,9 @@ class Follower(Stamp):
         phase = self._number % self.numbering.phases
         running = self._running(rows)
         system: dict[str, Any]
-        if self.aside or not self.numbering.is_open or phase == self.own_phase:
+        if self.is_aside or not self.numbering.is_open or phase == self.own_phase:
             system = {name: np.zeros(rows, np.int64) for name in self.columns}
-            if self.aside or not self.numbering.is_open:
+            if self.is_aside or not self.numbering.is_open:
                 system[POSITION] = ASIDE + self.base + running
             else:
                 times = batch.event_times()
@@ -162,7 +178,7 @@ class Follower(Stamp):
             system[described.ordinal] = self.base + running
         return batch.with_system(**system) if system else batch
 
-    def fire(self) -> None:
+    def rises(self) -> None:
         numbering = self.numbering
         numbering.number += self.own_phase - numbering.number % numbering.phases
         numbering.promise(numbering.number)
@@ -172,3 +188,14 @@ class Follower(Stamp):
         numbering.number = END_HAND_OVER * numbering.phases + self.own_phase
         numbering.is_open = True
         numbering.promise(numbering.number)
+
+
+class ByNumber:
+    """The route of a serial edge that may choose freely: a number's rows all go to one consumer, in turn."""
+
+    def __init__(self, numbering: Numbering, consumers: int) -> None:
+        self.numbering, self.consumers = numbering, consumers
+
+    def __call__(self, batch: Batch) -> list[tuple[int, Batch]]:
+        numbering = self.numbering
+        return [(numbering.number // numbering.phases % self.consumers, batch)]

@@ -10,11 +10,12 @@ from actorstream.ordering.none import NoOrder
 from actorstream.ordering.timestamp import TimestampGate
 from actorstream.runtime.timestamp.gate_input import GateInput
 from actorstream.runtime.timestamp.gate_lane import GateLane
-from actorstream.runtime.timestamp.gate_unit import GateReader, GateUnit
+from actorstream.runtime.timestamp.gate_merging import GateMerging
+from actorstream.runtime.timestamp.inbox import TimestampInbox
 from actorstream.runtime.timestamp.lane import TimestampInLane
+from actorstream.runtime.timestamp.merging import ChannelMerging, OneLane
 from actorstream.runtime.timestamp.ready_rows import ReadyRows
 from actorstream.runtime.timestamp.source import MOST_PARTITIONS, MergedPartitions
-from actorstream.runtime.timestamp.unit import TimestampUnit
 from actorstream.topology.timestamp import ORIGIN, TIMESTAMP
 from actorstream.transports.local import local_channel
 
@@ -22,8 +23,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
     from actorstream.runtime.compile import Job, Link
-    from actorstream.runtime.operator_unit import InLane
+    from actorstream.runtime.inbox import Ports
+    from actorstream.runtime.lanes import InLane
     from actorstream.runtime.replica import Replica
+    from actorstream.runtime.timestamp.inbox import Merging
     from actorstream.runtime.worker import Worker
     from actorstream.topology.graph import GraphActor
     from actorstream.topology.plan import PlannedReplica
@@ -32,31 +35,44 @@ if TYPE_CHECKING:
 UNITS_PER_SECOND = {"s": 1, "ms": 1_000, "us": 1_000_000, "ns": 1_000_000_000}
 
 
-def timed_unit(
-    worker: Worker,
+def timed_inbox(
+    job: Job,
     head: Replica,
+    ports: Ports,
     links: list[Link],
     gate: GateInput | None,
     receivers: dict[int, Any],
     decoder: Callable[[Link], Any],
     side_lane: Callable[[int, Link], InLane],
-    kinds: tuple[type[TimestampUnit], type[GateUnit]],
-) -> TimestampUnit | None:
-    """The unit of a head with timestamp input; None: it has none.
+) -> TimestampInbox | None:
+    """The inbox of a head with timestamp input; None: it has none.
 
-    gate: that it reads with others. decoder, side_lane: how other lanes are made. kinds: without a gate, and with one."""
-    job = worker.job
-    plan = job.timestamp
-    own = [link for link in links if link.edge.index in plan.edges]
+    gate: that it reads with others. decoder, side_lane: how other lanes are made."""
+    own = [link for link in links if link.edge.index in job.timestamp.edges]
     if not own:
         return None
+    merging: Merging
     if gate is not None:
-        reader = GateReader(gate, len(gate.bits))
+        merging = GateMerging(gate, len(gate.bits))
         gate.bits.append(own[0].channel.receive_bit)
-        sides = _sides(job, links, 1, side_lane)
-        return kinds[1](worker, head, [reader], reader, sides, NoOrder(sides))
+    else:
+        merging = _merging(job, head, ports, own, receivers, decoder)
+    sides = _sides(job, links, len(merging.lanes), side_lane)
+    return TimestampInbox(merging, sides, NoOrder(sides), head.inputs)
+
+
+def _merging(
+    job: Job,
+    head: Replica,
+    ports: Ports,
+    own: list[Link],
+    receivers: dict[int, Any],
+    decoder: Callable[[Link], Any],
+) -> Merging:
+    """What makes one sequence of channels in timestamp order."""
     lanes = _lanes(job, head, own, receivers, decoder, TimestampInLane)
-    sides = _sides(job, links, len(lanes), side_lane)
+    if len(lanes) == 1:
+        return OneLane(lanes[0], ports)
     ties = max(len(lane.columns) for lane in lanes)
     schemas = {link.edge.input: job.wires[link.edge.index].plain for link in own}
     alike = len({schema.user.fingerprint for schema in schemas.values()}) == 1
@@ -72,7 +88,7 @@ def timed_unit(
     )
     schema = next(iter(schemas.values())) if together else None
     for lane in lanes:
-        lane.packs = schema if len(lanes) > 1 else None
+        lane.packs = schema
     merge = TimestampGate(lanes, [lane.rank for lane in lanes], ties)
     ready_rows = ReadyRows(
         merge,
@@ -83,7 +99,7 @@ def timed_unit(
         one_stream=one_stream,
         schema=schema,
     )
-    return kinds[0](worker, head, lanes, merge, sides, NoOrder(sides), ready_rows)
+    return ChannelMerging(lanes, merge, ready_rows, ports, head.row)
 
 
 def _lanes(

@@ -11,8 +11,7 @@ import numpy as np
 from actorstream.events.batch import Batch
 from actorstream.events.column import Column
 from actorstream.native.merge import Tags, gather
-from actorstream.runtime.idleness import IDLE_WORD
-from actorstream.runtime.operator_unit import InLane
+from actorstream.runtime.lanes import IDLE_WORD, InLane
 from actorstream.runtime.timestamp.merged_rows import packed
 from actorstream.runtime.timestamp.spill import Spill
 from actorstream.topology.timestamp import ORIGIN
@@ -44,10 +43,8 @@ class TimestampInLane(InLane):
         "buffered",
         "by_value",
         "columns",
-        "idles",
         "local",
         "open",
-        "over",
         "packs",
         "rank",
         "shift",
@@ -69,12 +66,11 @@ class TimestampInLane(InLane):
         tie_fields: tuple[str, ...] = (),
         shift: int = 0,
     ) -> None:
-        super().__init__(index, input_name, channel, decode)
+        super().__init__(index, input_name, channel, decode, idles=channel.channel.frontiers > IDLE_WORD)
         self.rank, self.columns, self.by_value, self.local = rank, columns, by_value, local
         self.tie_fields = tie_fields
         """Of rows by value: see `topology.timestamp.Sequenced`."""
         self.shift = shift
-        self.idles = channel.channel.frontiers > IDLE_WORD
         self.packs: Schema | None = None
         """What selections are gathered as when they are taken in, since they are to be merged; None: they are not."""
         self.open = 0
@@ -85,8 +81,6 @@ class TimestampInLane(InLane):
         """Bytes of rows that have left the channel and wait here for their tie."""
         self.spill = Spill(f"input {input_name!r}")
         """Rows behind these, which have left the channel too."""
-        self.over = False
-        """Whether the channel has ended; the lane has once nothing is left in the spill."""
 
     def head(self) -> Frame | None:
         """The first frame that was not taken in; while others are worked on, only whether there is one."""
@@ -95,9 +89,6 @@ class TimestampInLane(InLane):
         if self.open:
             return _THERE if self.channel.waiting() > self.open else None
         return self.channel.peek()
-
-    def is_idle(self) -> bool:
-        return self.idles and bool(self.channel.frontier(IDLE_WORD) & 1)
 
     def frontier(self) -> int:
         """What the producer promises; while it is idle nobody waits for it."""

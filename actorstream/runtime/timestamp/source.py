@@ -1,5 +1,5 @@
-"""Sources in timestamp order: partitions that are read one after the other become one sequence by time, and the unit
-promises up to the last row. Reads through the source's own protocol; knows no files."""
+"""Sources in timestamp order: partitions that are read one after the other become one sequence by time. Reads through the
+source's own protocol; knows no files."""
 
 from __future__ import annotations
 
@@ -13,7 +13,6 @@ from actorstream.errors import DataError
 from actorstream.events.batch import Batch
 from actorstream.events.saved import save_rows, saved_rows
 from actorstream.native.merge import ENDED, Merge
-from actorstream.runtime.source_unit import SourceUnit
 from actorstream.runtime.timestamp.lane import interleaved, times_of
 from actorstream.runtime.timestamp.sequence import Ascending, Sorted, Unsorted, joined
 from actorstream.topology.serial import POSITION
@@ -24,39 +23,6 @@ if TYPE_CHECKING:
     from actorstream.events.schema import Schema
 
 MOST_PARTITIONS = 4096
-LEAST_READ = 1024
-"""Rows that a source is asked for however few a jumbo tuple has."""
-
-
-class TimedSourceUnit(SourceUnit):
-    """A source whose rows leave it in the order of time: it promises the time of the last one, or more.
-
-    It reads LEAST_READ rows at once at least, since no order depends on how many are read."""
-
-    def __init__(self, *arguments: Any, batch_size: int, **options: Any) -> None:
-        super().__init__(*arguments, batch_size=max(batch_size, LEAST_READ), **options)
-
-    def _send(self, batch: Batch, entered: int) -> None:
-        super()._send(batch, entered)
-        if not isinstance(self.source, MergedPartitions):
-            return
-        if self.source.unsorted is not None:
-            raise self.source.unsorted
-        if (late := self.source.take_late()) is not None:
-            self.head.count_late(late.rows)
-            self.head.forward(late, "late")
-
-    def kept(self) -> Any:
-        return {"watermarks": super().kept(), "promised": self._promised}
-
-    def take_back(self, kept: Any) -> None:
-        super().take_back(kept["watermarks"])
-        self._promised = kept["promised"]
-
-    def promise(self) -> None:
-        super().promise()
-        if self.watermarks is not None:
-            self.head.advance(self.watermarks.watermark(self.source.origin))
 
 
 class _Reader:
@@ -158,7 +124,7 @@ class MergedPartitions(Source):
         self.idle_timeout, self.max_out_of_orderness = first.idle_timeout, None
         self.readers: list[_Reader] = []
         self.unsorted: DataError | None = None
-        """A row that was out of order: the unit raises it, since it is no failure to read."""
+        """A row that was out of order; `take_late` raises it, since it is no failure to read."""
         self._merge = Merge([])
         self._filled: list[Batch | None] = []
 
@@ -227,7 +193,9 @@ class MergedPartitions(Source):
         return given[0] if len(given) == 1 else interleaved(tags, parts, (ORIGIN, POSITION), False)
 
     def take_late(self) -> Batch | None:
-        """Rows that came too late to be sorted, since the last call."""
+        """Rows that came too late to be sorted, since the last call. DataError: a row was out of order."""
+        if self.unsorted is not None:
+            raise self.unsorted
         found = [batch for reader in self.readers for batch in reader.late]
         for reader in self.readers:
             reader.late = []

@@ -15,6 +15,7 @@ from actorstream.events.jumbo import JumboTuple
 from actorstream.native.arena import Arena, Block
 from actorstream.native.channel import ENTRY_MAGIC, ENTRY_VERSION, Entry, ReceiveRing, SendRing
 from actorstream.native.doorbell import Doorbell
+from actorstream.native.line import Line
 from actorstream.transports.base import (
     Channel,
     Frame,
@@ -60,7 +61,7 @@ class ShmSendChannel(SendChannel):
         self,
         channel: Channel,
         ring: SendRing,
-        line: memoryview,
+        line: Line,
         peer: Doorbell,
         arena: Arena,
         reachable: frozenset[int],
@@ -210,7 +211,7 @@ class ShmReceiveChannel(ReceiveChannel):
         self,
         channel: Channel,
         ring: ReceiveRing,
-        line: memoryview,
+        line: Line,
         arena_of: Callable[[int], Arena],
         most_kept: int,
         *,

@@ -12,9 +12,10 @@ import numpy as np
 
 from actorstream.native.channel import lay_out_channel
 from actorstream.native.doorbell import Doorbell
+from actorstream.native.line import Line
 from actorstream.native.memory import ControlMemory, create_eventfd, create_memfd
 from actorstream.transports.base import Channel, Fabric
-from actorstream.transports.shm.layout import HEADER, MAGIC, VERSION, Layout, line_at
+from actorstream.transports.shm.layout import HEADER, MAGIC, VERSION, Layout
 from actorstream.transports.shm.limits import Limits, arena_limit
 from actorstream.transports.shm.retired import sweep
 from actorstream.transports.sizing import doorbell_bits
@@ -93,9 +94,9 @@ class ShmFabric(Fabric):
         """magic, version, workers, channels, plan, size: as they stand in the shared memory."""
         return HEADER.unpack(self.control.words(0, HEADER.size, np.uint8).tobytes())
 
-    def line(self, offset: int) -> memoryview:
-        """The words (u32) of a worker's or channel's line."""
-        return line_at(self.control, offset)
+    def line(self, offset: int) -> Line:
+        """A worker's or channel's line."""
+        return Line(self.control, offset)
 
     def close(self) -> None:
         """Closes this process's descriptors. Mappings go with their last user."""

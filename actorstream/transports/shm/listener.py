@@ -18,6 +18,7 @@ from actorstream.errors import BrokenError, ConfigurationError
 from actorstream.native.arena import Arena
 from actorstream.native.channel import ReceiveRing, channel_size, lay_out_channel
 from actorstream.native.doorbell import Doorbell
+from actorstream.native.line import LINE, Line
 from actorstream.native.memory import ControlMemory, create_eventfd, create_memfd
 from actorstream.transports.base import Channel
 from actorstream.transports.shm.channel import ShmReceiveChannel
@@ -32,7 +33,7 @@ from actorstream.transports.shm.handshake import (
     receive_hello,
     send_message,
 )
-from actorstream.transports.shm.layout import LEAST_RETURNS, LINE, aligned, line_at, power_of_two
+from actorstream.transports.shm.layout import LEAST_RETURNS, aligned, power_of_two
 
 BITS = 64
 """Bits of the doorbells between a worker and an outside producer, of which bit 0 is used."""
@@ -178,7 +179,7 @@ class Listener:
                 raise BrokenError(f"an outside producer named arena {id:#x}, its own is {arena.id:#x}")
             return arena
 
-        line = line_at(opening.memory, 0)
+        line = Line(opening.memory, 0)
         end = ShmReceiveChannel(channel, opening.ring, line, arena_of, opening.returns // 2, outside=True)
         opening.accepted = True
         loop = asyncio.get_running_loop()

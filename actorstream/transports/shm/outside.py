@@ -15,6 +15,7 @@ from actorstream.errors import BrokenError
 from actorstream.native.arena import Arena
 from actorstream.native.channel import SendRing
 from actorstream.native.doorbell import Doorbell
+from actorstream.native.line import Line
 from actorstream.native.memory import ControlMemory
 from actorstream.transports.base import Channel, Frame, OutsideChannel
 from actorstream.transports.shm.channel import ShmSendChannel
@@ -28,7 +29,6 @@ from actorstream.transports.shm.handshake import (
     receive_offer,
     send_message,
 )
-from actorstream.transports.shm.layout import line_at
 from actorstream.transports.shm.listener import BITS, CREDIT_BELL, FRAMES_BELL, RING
 from actorstream.transports.shm.retired import retire, sweep
 
@@ -50,7 +50,7 @@ class ShmOutsideChannel(ShmSendChannel, OutsideChannel):
         arena = Arena.create(offer.arena_limit, offer.arena_id, fd=arena_fd)
         channel = Channel(0, -1, offer.worker, 0, 0, offer.slots, offer.budget, 1)
         ring = SendRing(memory, RING, plan=offer.plan, budget=offer.budget, peer=peer, peer_bit=0)
-        line = line_at(memory, 0)
+        line = Line(memory, 0)
         super().__init__(channel, ring, line, peer, arena, frozenset((offer.arena_id,)))
         self._shut = weakref.finalize(self, retire, ring)  # where close() is forgotten
         self._loop = asyncio.get_running_loop()

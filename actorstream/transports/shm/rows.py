@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable
-from functools import partial
+from functools import lru_cache, partial
 from struct import Struct
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -27,6 +27,7 @@ AT, ROW_BYTES = 32, 72
 """Where in such an entry the row lies, and its most bytes."""
 _HEAD, _TAIL = "IIQQ", "qqI"
 """Around the row, from byte 8 on: flags, epoch, schema, sequence; least and greatest entry time, producer."""
+_form = lru_cache(maxsize=64)(Struct)  # channels of one format share it
 _MARKS = Struct("<8xI92xqq")
 """Flags, least and greatest entry time."""
 _WAITED = (1 << 31) - 1
@@ -49,11 +50,11 @@ def waited_flags(began: int, entered: int) -> int:
 
 def row_sender(ring: SendRing, layout: str, end: Stoppable) -> RowSender | None:
     """See `SendChannel.rows`. `end`: whose ring it is."""
-    size = Struct(f"<{layout}").size
+    size = _form(f"<{layout}").size
     if size > ROW_BYTES:
         return None
     entry, send_row = ring.row, ring.send_row
-    pack = Struct(f"<{_HEAD}{layout}{ROW_BYTES - size}x{_TAIL}").pack_into
+    pack = _form(f"<{_HEAD}{layout}{ROW_BYTES - size}x{_TAIL}").pack_into
 
     def send(
         values: tuple[Any, ...],
@@ -75,7 +76,7 @@ def row_sender(ring: SendRing, layout: str, end: Stoppable) -> RowSender | None:
 
 def row_taker(ring: ReceiveRing, layout: str, peeked: deque[Frame]) -> RowTaker | None:
     """See `ReceiveChannel.rows`. `peeked`: frames before which nothing may be taken."""
-    form = Struct(f"<{layout}")
+    form = _form(f"<{layout}")
     if form.size > ROW_BYTES:
         return None
     entry, take_row, marks = ring.entry, ring.take_row, _marks_of(ring)
@@ -94,31 +95,39 @@ def event_sender(
 ) -> EventSender | None:
     """See `SendChannel.events`. A function of Python costs several times as much here as in a loop, since the processor
     has seen something else meanwhile; so it is one function, and calls two of C (benchmark `latency`)."""
-    size = Struct(f"<{rows.layout}").size
+    size = _form(f"<{rows.layout}").size
     if size > ROW_BYTES:
         return None
     buffer, entry, send = ring.row_entry()
-    Struct(f"<{_HEAD}{ROW_BYTES}x{_TAIL}").pack_into(buffer, 8, 0, 0, schema, 0, 0, 0, producer)
-    pack = Struct(f"<Q{rows.layout}{ROW_BYTES - size}xqq").pack_into
-    names = {"end": end, "buffer": buffer, "entry": entry, "send": send, "ring": ring, "pack": pack}
+    _form(f"<{_HEAD}{ROW_BYTES}x{_TAIL}").pack_into(buffer, 8, 0, 0, schema, 0, 0, 0, producer)
+    pack = _form(f"<Q{rows.layout}{ROW_BYTES - size}xqq").pack_into
+    made: EventSender = _making(rows)(end, buffer, entry, send, ring, pack)
+    return made
+
+
+@lru_cache(maxsize=64)
+def _making(rows: RowFormat) -> Callable[..., EventSender]:
+    """Makes such functions for the channels of one format, for which Python compiles them once."""
     code = (
-        "def send_event(event, sequence, entered):\n"
-        " if end._stopped is not None: raise end._stopped()\n"
-        f" try: pack(buffer, {AT - 8}, sequence, {', '.join(rows.reads)}, entered, entered)\n"
-        " except unfit: return False\n"
-        " code = send(ring._producer, entry)\n"
-        " return code == 0 or refused(code)\n"
+        "def making(end, buffer, entry, send, ring, pack):\n"
+        " def send_event(event, sequence, entered):\n"
+        "  if end._stopped is not None: raise end._stopped()\n"
+        f"  try: pack(buffer, {AT - 8}, sequence, {', '.join(rows.reads)}, entered, entered)\n"
+        "  except unfit: return False\n"
+        "  code = send(ring._producer, entry)\n"
+        "  return code == 0 or refused(code)\n"
+        " return send_event\n"
     )
-    made: dict[str, Any] = {**rows.names, **names, "unfit": UNFIT, "refused": refused}
-    exec(code, made)
-    return made["send_event"]  # type: ignore[no-any-return]
+    names: dict[str, Any] = {**rows.names, "unfit": UNFIT, "refused": refused}
+    exec(code, names)
+    return names["making"]  # type: ignore[no-any-return]
 
 
 def event_watch(
     ring: ReceiveRing, rows: RowFormat, peeked: deque[Frame], bell: Doorbell, bit: int
 ) -> EventWatch | None:
     """See `ReceiveChannel.watch_events`. `peeked`: as above; `bell`, `bit`: what rings for this channel."""
-    form = Struct(f"<{rows.layout}")
+    form = _form(f"<{rows.layout}")
     if form.size > ROW_BYTES:
         return None
     single, event_of = rows.plain, rows.event

@@ -3,7 +3,7 @@
  * The numbers in comments of jumbo.c and kernels.c come from here. Not a test. From the project's folder:
  *   gcc -std=gnu11 -O3 -Iactorstream/native/include actorstream/native/src/{jumbo,kernels}.c \
  *       tests/native/c/jumbo_speed.c -o /tmp/jumbo_speed && /tmp/jumbo_speed
- * With -DAS_NO_AVX512 or -DAS_PORTABLE: as on older CPUs.
+ * With -DAS_MOST_LEVEL=1 or 0: as on older CPUs.
  */
 #include <stdio.h>
 #include <stdlib.h>

@@ -2,7 +2,7 @@
  * Panes of random rows: windows that are opened in the middle of a stream say what their rows do, also from panes that
  * were read and put back. Usage: panes_random SEED ROUNDS
  */
-#include "aggregate_steps.h"
+#include "aggregate_restored.h"
 #include "panes.h"
 
 enum { BATCHES = 6 };

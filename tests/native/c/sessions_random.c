@@ -2,7 +2,7 @@
  * Sessions and windows of so many rows against their definition, one row after the other, with late rows and with states
  * that are read and put back. Usage: sessions_random SEED ROUNDS
  */
-#include "aggregate_steps.h"
+#include "aggregate_restored.h"
 #include "sessions.h"
 
 enum { BATCHES = 6, MOST = 8192 };

@@ -23,9 +23,9 @@
 
 /* Every program: runs the mode of that name and answers 0, or -1 if it has none of that name. */
 int stress_arena(const char *mode, uint64_t rounds);
-int stress_baton(const char *mode, uint64_t rounds);
 int stress_channel(const char *mode, uint64_t rounds);
 int stress_doorbell(const char *mode, uint64_t rounds);
+int stress_line(const char *mode, uint64_t rounds);
 int stress_mpmc(const char *mode, uint64_t rounds);
 int stress_pool(const char *mode, uint64_t rounds);
 int stress_reorder(const char *mode, uint64_t rounds);

@@ -6,9 +6,9 @@ int main(int count, char **words) {
         const char *name;
         int (*run)(const char *mode, uint64_t rounds);
     } structures[] = {{"arena", stress_arena},
-                      {"baton", stress_baton},
                       {"channel", stress_channel},
                       {"doorbell", stress_doorbell},
+                      {"line", stress_line},
                       {"mpmc", stress_mpmc},
                       {"pool", stress_pool},
                       {"reorder", stress_reorder},

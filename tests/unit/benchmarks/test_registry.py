@@ -35,7 +35,7 @@ NAMES = {
     "dgs-latency": "barrier-spin-p50 synchronization-park-p50 ratio-100-p50 heartbeats-1-p50",
     "dgs-studies": "outliers-2 outliers-model smart-home-2 smart-home-2-network smart-home-2-p90",
     "scalegate": "alternating-2-1 alternating-6-2 runs-2-1 runs-4-2 single-1-1 single-4-1 broadcast-4-4-shared"
-    " keyed-4-4-gate",
+    " keyed-4-4-gate lanes-16 lanes-64 lanes-64-tied",
 }
 PEERS = "flink-1 flink-2 flink-preaggregated-2 spark-2 bytewax-1 bytewax-2 pathway-1"
 

@@ -21,7 +21,6 @@ from benchmarks.tpcx_bb_stages import (
     chain,
     costs,
     imbalance,
-    is_python,
     own_cost,
     pooled_stages,
     stages,
@@ -140,11 +139,10 @@ def test_a_short_run_sees_every_row_behind_the_last_operator(deploy: dict[str, A
 
 
 def scheduled(
-    query: str, called: set[str], on_loop: set[str], pooled: Mapping[str, float] = MappingProxyType({})
+    query: str, called: set[str], pooled: Mapping[str, float] = MappingProxyType({})
 ) -> dict[str, Any]:
-    """The report of a run with a schedule: actors that are called directly by the one before, and those whose turns are
-    the loop's, and of whose kernels so much is left to the pool. Of the 60 ns or so of a row 20 are kernels, and 10
-    waiting."""
+    """The report of a run with a schedule: actors that are called directly by the one before, and of whose kernels so much is
+    left to threads. Of the 60 ns or so of a row 20 are kernels."""
     actors: dict[str, Any] = {}
     own: dict[str, Any] = {}
     for number, actor in enumerate([*dict(chain(QUERIES[query])), OBSERVED]):
@@ -152,10 +150,8 @@ def scheduled(
             turns = 100 + number
             own = {
                 "turns": turns,
-                "pool_turns": 0 if actor in on_loop else turns,
                 "cost_ns": 60.0 + number,
                 "kernel_ns": 20.0,
-                "waited_ns": 10.0,
                 "pooled_ns": pooled.get(actor, 0.0),
                 "selectivity": 1.0,
                 "wait_out_s": 0.0,
@@ -166,52 +162,28 @@ def scheduled(
     return {"actors": actors, "events_out": rows, "throughput_eps": 1e6}
 
 
-def test_a_stage_of_the_pool_is_what_is_scheduled_and_where_it_is_run() -> None:
+def test_what_is_called_directly_is_one_stage_of_the_loop() -> None:
     of_chain = [actor for actor, _ in chain(QUERIES["q1"])]
-    source, filtered, last = of_chain[0], of_chain[1], of_chain[-1]
-    found = pooled_stages("q1", scheduled("q1", {filtered, *of_chain[3:5]}, {source}))
+    source, filtered = of_chain[0], of_chain[1]
+    found = pooled_stages("q1", scheduled("q1", {filtered, *of_chain[3:5]}))
     assert [each.name for each in found] == [source, of_chain[2], *of_chain[5:], OBSERVED]
-    assert [each.pooled for each in found] == [False, *[True] * (len(found) - 2), False]
+    assert not any(each.pooled for each in found)
     assert [each.limit for each in found] == [1, UNBOUNDED, *[1] * (len(found) - 2)]
-    alone = pooled_stages("q1", scheduled("q1", {filtered}, {source, last}))
-    assert [each.pooled for each in alone if each.name == last] == [False]
 
 
-def test_kernels_that_the_loop_leaves_to_the_pool_are_a_stage_behind_it() -> None:
+def test_kernels_that_the_loop_leaves_to_threads_are_a_stage_behind_it() -> None:
     of_chain = [actor for actor, _ in chain(QUERIES["q1"])]
     source, last = of_chain[0], of_chain[-1]
     called = set(of_chain[1:-1])
-    found = pooled_stages("q1", scheduled("q1", called, {source, last}, {source: 15.0, last: 20.0}))
+    found = pooled_stages("q1", scheduled("q1", called, {source: 15.0, last: 20.0}))
     assert [each.name for each in found] == [source, f"{source} kernels", last, f"{last} kernels", OBSERVED]
     assert [each.pooled for each in found] == [False, True, False, True, False]
-    assert [each.cost_ns for each in found[:2]] == [35.0, 15.0]
-    assert (found[0].locked, found[1].locked) == (pytest.approx(30 / 35), 0.0)
+    assert [each.cost_ns for each in found[:2]] == [45.0, 15.0]
     assert (found[3].limit, found[3].queue) == (1, 1)
 
 
-def test_what_is_no_kernel_keeps_the_lock_and_waiting_is_no_cost() -> None:
-    of_chain = [actor for actor, _ in chain(QUERIES["q15"])]
-    found = {each.name: each for each in pooled_stages("q15", scheduled("q15", set(), {of_chain[0]}))}
-    source = found[of_chain[0]]
-    assert (source.cost_ns, source.locked) == (50.0, pytest.approx(0.6))
-    assert found["trends"].locked < 1.0  # its work is no Python
-
-
-@pytest.mark.parametrize(
-    ("kind", "python"),
-    [
-        ("filter", False),
-        ("apps.tpcx_bb.trends:Trends", False),
-        ("benchmarks.tpcx_bb:Ages", False),
-        ("apps.word_count.operators:Split", True),
-    ],
-)
-def test_a_hook_for_each_event_is_python(kind: str, python: bool) -> None:
-    assert is_python(kind) == python
-
-
 def test_the_time_between_turns_is_what_is_missing_on_one_worker() -> None:
-    measured = scheduled("q15", set(), set(chain(QUERIES["q15"])[0]))
+    measured = scheduled("q15", set())
     worked = own_cost(pooled_stages("q15", measured))
     rows, heads = 1 << 20, len(chain(QUERIES["q15"])) + 1
     turns = sum(100 + number for number in range(heads))

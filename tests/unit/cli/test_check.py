@@ -175,6 +175,7 @@ def test_what_is_up_to_arrival_is_noted(run: Run, tmp_path: Path, asked: str, or
         (b'[actors.a]\ntype = "null-sink"\ninputs = [{ from = "" }]', ":3: actors.a.inputs[0].from: is ''; allowed"),
         (b'[actors.a]\ntype = ""', ":2: actors.a.type: is ''; allowed: a built-in type"),
         (b'[actors.a]\ntype = "null-sink"\ninputs = ["' + b"x" * 100_000 + b'"]', ":3: actors.a.inputs[0]: there is no"),
+        (b'[actors.a]\ntype = "csv-source"\npath = "."\ncount = 1' + b"0" * 400, ":4: actors.a.count: is 1000"),
         (b'[actors.a]\ntype = "csv-source"\npath = "."\nrate = 1' + b"0" * 400, ":4: actors.a.rate: is 1000"),
     ],
 )  # fmt: skip

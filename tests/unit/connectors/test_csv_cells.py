@@ -8,6 +8,8 @@ from typing import Any, Literal
 
 import pytest
 
+from actorstream import Topology
+from actorstream.connectors import blocks
 from actorstream.connectors.csv_source import CsvSource
 from actorstream.errors import DataError
 from actorstream.events.event import Event
@@ -37,7 +39,11 @@ def test_integers_that_no_type_holds_have_to_be_declared(tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize("text", ["n,i,b,t,c", "n,i,b,t,c,s"], ids=["numbers", "texts"])
-def test_an_empty_field_in_quotes_is_null_where_no_text_can_be(tmp_path: Path, text: str) -> None:
+def test_an_empty_field_in_quotes_is_null_where_no_text_can_be(
+    tmp_path: Path, text: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(blocks, "BLOCK_BYTES", 50)
+
     class Cells(Event):
         n: float | None
         i: int | None
@@ -99,3 +105,13 @@ def test_a_carriage_return_alone_is_a_bad_row_and_ends_none(tmp_path: Path) -> N
         rows(path, schema={"a": "int", "b": "str"})
     with pytest.raises(DataError, match="line 1: has a carriage return that no newline follows"):
         CsvSource(file(tmp_path, b"a,b\r1,x\r2,y\r")).row_schema()
+
+
+def test_rows_that_do_not_parse_at_the_end_of_the_input_are_dead_letters_too(tmp_path: Path) -> None:
+    topology = Topology("test")
+    path = file(tmp_path, "a\n1\nx\ny\n")
+    source = topology.source("csv-source", path=str(path), schema={"a": "int"}, on_error="dead-letter")
+    good, dead = source.collect(), source.dead.collect()
+    topology.run()
+    assert [row.a for row in good] == [1]
+    assert [letter.event for letter in dead] == ["x", "y"]

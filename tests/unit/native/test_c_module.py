@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -11,6 +13,7 @@ import pytest
 
 from actorstream import CompileError, compile_c
 from actorstream.native import c_module
+from actorstream.native.cpus import processor
 
 DOUBLES = """
 #include "factor.h"
@@ -54,6 +57,27 @@ def test_a_file_is_compiled_once_and_its_functions_work_on_arrays_in_place(sourc
     written = made.stat().st_mtime_ns
     assert compile_c(str(source)) is module
     assert [path.stat().st_mtime_ns for path in modules(source)] == [written]
+
+
+def test_hosts_with_equal_processors_share_a_module_and_another_processor_has_its_own(
+    source: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    compile_c(source)
+    (made,) = modules(source)
+    own = os.uname()
+    monkeypatch.setattr(
+        os, "uname", lambda: os.uname_result((own.sysname, "other", "6.0", "#1", own.machine))
+    )
+    monkeypatch.setattr(c_module, "_loaded", {})
+    compile_c(source)
+    assert modules(source) == [made]
+    (tmp_path / "proc").mkdir()
+    (tmp_path / "proc" / "cpuinfo").write_text(
+        "model name\t: Other\nflags\t\t: sse2\n\nmodel name\t: Third\n"
+    )
+    monkeypatch.setattr(c_module, "processor", partial(processor, str(tmp_path)))
+    compile_c(source)
+    assert len(modules(source)) == 2 and made in modules(source)
 
 
 def test_a_change_of_an_included_file_or_of_the_options_makes_another_module(source: Path) -> None:

@@ -6,8 +6,8 @@ from actorstream.errors import OperatorError
 from actorstream.events.batch import Batch
 from actorstream.events.event import Event
 from actorstream.events.schema import Schema
-from actorstream.runtime.idle_output import IdleOutLane
-from actorstream.runtime.idleness import IDLE_WORD
+from actorstream.runtime.lanes import IDLE_WORD
+from actorstream.runtime.send_lane import SendLane
 from actorstream.runtime.wire import Wire
 from actorstream.transports.base import FRONTIER_END, FRONTIER_MIN, Channel
 from actorstream.transports.local import local_channel
@@ -28,7 +28,7 @@ class Bench:
     def __init__(self) -> None:
         channel = Channel(0, 0, 0, send_bit=0, receive_bit=1, slots=2, frontiers=IDLE_WORD + 1)
         send, self.receive = local_channel(channel, Bell(), Bell())
-        self.lane = IdleOutLane(
+        self.lane = SendLane(
             send,
             None,
             wire=Wire(Schema.of(Row)),
@@ -37,6 +37,7 @@ class Bench:
             batch_size=1,
             on_blocked=lambda lane: None,
             unfit=lambda error: OperatorError("op", 0, str(error)),
+            idles=IDLE_WORD,
         )
 
     def push(self, rows: int) -> None:

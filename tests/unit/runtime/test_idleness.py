@@ -9,7 +9,8 @@ import pytest
 
 from actorstream.events.batch import Batch
 from actorstream.events.event import Event
-from actorstream.runtime.idleness import IDLE_WORD, IdleInLane, Idleness
+from actorstream.runtime.idleness import Idleness
+from actorstream.runtime.lanes import IDLE_WORD, InLane
 from actorstream.transports.base import FRONTIER_END, FRONTIER_MIN, Channel, Frame
 from actorstream.transports.local import LocalSendChannel, local_channel
 
@@ -40,15 +41,15 @@ class Bench:
 
     def __init__(self, lanes: int) -> None:
         self.ends: list[LocalSendChannel] = []
-        self.lanes: list[IdleInLane] = []
+        self.lanes: list[InLane] = []
         self.told = Told()
         for number in range(lanes):
             channel = Channel(number, 0, 0, send_bit=0, receive_bit=1, frontiers=IDLE_WORD + 1)
             send, receive = local_channel(channel, Bell(), Bell())
             self.ends.append(send)
-            self.lanes.append(IdleInLane(number, "rows", receive, lambda frame: frame.payload))
-        unit: Any = self.told
-        self.idleness = Idleness(unit, self.lanes)
+            self.lanes.append(InLane(number, "rows", receive, lambda frame: frame.payload, idles=True))
+        ports: Any = self.told
+        self.idleness = Idleness(self.lanes, ports)
 
     def promise(self, *promises: int) -> None:
         for end, promise in zip(self.ends, promises):
@@ -71,7 +72,7 @@ class Bench:
         self.ends[lane].send_nowait(Frame.data(batch, batch.rows, 0, 0, 0, 0, 0, 0))
         frame = self.lanes[lane].head()
         assert frame is not None
-        found = self.lanes[lane].decode(frame).system.get("_watermark")
+        found = self.idleness.took(self.lanes[lane], self.lanes[lane].decode(frame)).system.get("_watermark")
         self.lanes[lane].consume()
         return None if found is None else found.data.tolist()
 

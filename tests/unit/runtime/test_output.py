@@ -14,7 +14,8 @@ from actorstream.errors import OperatorError
 from actorstream.events.batch import Batch
 from actorstream.events.event import Event
 from actorstream.events.schema import Schema
-from actorstream.runtime.output import ChannelEdge, OutLane
+from actorstream.runtime.output import ChannelEdge
+from actorstream.runtime.send_lane import SendLane
 from actorstream.runtime.wire import Wire
 from actorstream.transports.base import Channel, FrameKind
 from actorstream.transports.local import local_channel
@@ -40,8 +41,8 @@ class Bench:
         self.sender_bell, self.receiver_bell = Bell(), Bell()
         channel = Channel(0, 0, 0, send_bit=1, receive_bit=2, slots=slots, budget=budget)
         send, self.receive = local_channel(channel, self.sender_bell, self.receiver_bell)
-        self.blocked: list[OutLane] = []
-        self.lane = OutLane(
+        self.blocked: list[SendLane] = []
+        self.lane = SendLane(
             send,
             None,
             wire=Wire(Schema.of(Row)),

@@ -65,7 +65,7 @@ def test_the_first_turn_which_compiles_is_not_in_the_mean_cost_of_the_run() -> N
 def test_what_comes_later_of_tuples_that_were_taken_counts_with_the_next() -> None:
     statistics = Statistics()
     statistics.add(100, 0, 1_000)
-    statistics.add(0, 40, 2_000, 1_500, 100, 1_500)  # their kernels are through, and nothing else was taken
+    statistics.add(0, 40, 2_000, 1_500, 1_500)  # their kernels are through, and nothing else was taken
     assert (statistics.turns, statistics.selectivity) == (1, 0.0)
     statistics.add(100, 10, 1_000)
     assert (statistics.turns, statistics.mean_selectivity) == (2, 0.25)

@@ -15,7 +15,7 @@ from actorstream.events.batch import Batch
 from actorstream.events.schema import Schema
 from actorstream.runtime.dependency.compile import StreamWords
 from actorstream.runtime.dependency.output import TagEdge, TagStream
-from actorstream.runtime.dependency.slices import SliceLane
+from actorstream.runtime.send_lane import SendLane, Waiting
 from actorstream.runtime.wire import Wire
 from actorstream.topology.dependency import PlannedStream
 from actorstream.transports.base import FRONTIER_MIN, Channel
@@ -30,10 +30,10 @@ class Bell:
 
 def lane(
     event: type = Operation, words: int = 1, slots: int = 256, budget: int = 4 << 20
-) -> tuple[SliceLane, LocalReceiveChannel]:
+) -> tuple[SendLane, LocalReceiveChannel]:
     channel = Channel(0, 0, 0, 0, 1, slots=slots, budget=budget, frontiers=words)
     send, receive = local_channel(channel, Bell(), Bell())
-    made = SliceLane(
+    made = SendLane(
         send,
         None,
         wire=Wire(Schema.of(event).with_system(("_position",)) if event is Operation else Schema.of(event)),
@@ -42,6 +42,7 @@ def lane(
         batch_size=100,
         on_blocked=lambda lane: None,
         unfit=lambda error: error,
+        waiting=Waiting.SELECTIONS,
     )
     return made, receive
 
@@ -120,9 +121,9 @@ def test_a_slice_is_handed_over_whole_inside_a_process_up_to_the_budget() -> Non
     made.batch_size = 10_000
     rows = Batch.of_columns(Value, {"ts": list(range(3000)), "value": [1] * 3000})
     assert rows.nbytes == 48_000
-    made.push_slice(0, rows.slice(0, 1000))
+    made.push(rows.slice(0, 1000), 0)
     assert [len(times) for _, times in frames(receive)] == [1000]
-    made.push_slice(0, rows)  # more than the budget: a part of it has to be worked on before the next is sent
+    made.push(rows, 0)  # more than the budget: a part of it has to be worked on before the next is sent
     found = []
     while part := frames(receive):
         found += [len(times) for _, times in part]
@@ -130,7 +131,7 @@ def test_a_slice_is_handed_over_whole_inside_a_process_up_to_the_budget() -> Non
     assert found == [1500, 1500]
 
 
-def value_edge(lanes: list[SliceLane], partitions: int = 1) -> TagEdge:
+def value_edge(lanes: list[SendLane], partitions: int = 1) -> TagEdge:
     numbers = {(number, Tag("value")): number for number in range(partitions)}
     planned = [PlannedStream(name=f"s{each}", input="values", partition=each) for each in range(partitions)]
     return TagEdge(

@@ -57,10 +57,10 @@ def taken(receive: Any, most: int = 1 << 30) -> list[tuple[int, int, list[int]]]
 
 def test_slices_of_a_tag_are_gathered_while_the_worker_has_something_to_do() -> None:
     made, receive = lane(Number)
-    made.push_slice(0, picked(0, 3))  # it has nothing to do
+    made.push(picked(0, 3), 0)  # it has nothing to do
     for first in range(3, 9, 2):
-        made.push_slice(0, picked(first, 1))
-        made.push_slice(1, picked(first + 1, 1))
+        made.push(picked(first, 1), 0)
+        made.push(picked(first + 1, 1), 1)
     assert taken(receive) == [(DATA, 0, [0, 1, 2])]
     made.flush()
     assert taken(receive) == [(DATA, 0, [3, 5, 7]), (DATA, 1, [4, 6, 8])]
@@ -69,30 +69,30 @@ def test_slices_of_a_tag_are_gathered_while_the_worker_has_something_to_do() -> 
 def test_a_batch_that_is_all_of_a_slice_goes_at_once_and_behind_what_is_gathered() -> None:
     made, receive = lane(Number)
     for first in range(3):
-        made.push_slice(0, numbers(first, 1))
+        made.push(numbers(first, 1), 0)
     assert taken(receive) == [(DATA, 0, [0]), (DATA, 0, [1]), (DATA, 0, [2])]
     for first in range(3, 6):
-        made.push_slice(0, picked(first, 1))
-    made.push_slice(0, numbers(6, 1))
+        made.push(picked(first, 1), 0)
+    made.push(numbers(6, 1), 0)
     assert taken(receive) == [(DATA, 0, [3]), (DATA, 0, [4, 5, 6])]
 
 
 def test_as_many_as_make_a_jumbo_tuple_go_at_once() -> None:
     made, receive = lane(Number)
-    made.push_slice(0, picked(0, 3))
+    made.push(picked(0, 3), 0)
     for first in range(3, 103, 25):
-        made.push_slice(0, picked(first, 25))
+        made.push(picked(first, 25), 0)
     assert [len(times) for _, _, times in taken(receive)] == [3, 100]
-    made.push_slice(1, picked(0, 51))
-    made.push_slice(1, picked(51, 51))  # more than half of one: not worth gathering
+    made.push(picked(0, 51), 1)
+    made.push(picked(51, 51), 1)  # more than half of one: not worth gathering
     assert [len(times) for _, _, times in taken(receive)] == [51, 51]
 
 
 def test_a_promise_waits_until_what_is_gathered_has_gone() -> None:
     made, receive = lane(Number, words=3)
-    made.push_slice(0, picked(0, 1))
+    made.push(picked(0, 1), 0)
     made.promise(0, 0)
-    made.push_slice(0, picked(1, 1))
+    made.push(picked(1, 1), 0)
     made.promise(0, 1)
     made.promise(2, 7)
     assert (receive.frontier(0), receive.frontier(2)) == (0, FRONTIER_MIN)
@@ -103,7 +103,7 @@ def test_a_promise_waits_until_what_is_gathered_has_gone() -> None:
 def test_a_promise_waits_for_rows_that_have_no_room() -> None:
     made, receive = lane(Number, slots=1)
     for ts in (1, 2):
-        made.push_slice(0, numbers(ts, 1))
+        made.push(numbers(ts, 1), 0)
     made.promise(0, 2)
     assert not made.flush() and made.blocked and receive.frontier(0) == FRONTIER_MIN
     receive.consume()
@@ -134,7 +134,7 @@ def test_each_tag_keeps_its_rows_in_order_and_before_the_mark_behind_them(
         step = chance.random()
         if step < 0.6:
             tag, rows = chance.randrange(3), chance.choice([1, 1, 7, 60, 250])
-            made.push_slice(tag, make(time, rows))
+            made.push(make(time, rows), tag)
             pushed[-1].setdefault(tag, []).extend(range(time, time + rows))
             time += rows
         elif step < 0.7:

@@ -1,23 +1,20 @@
-"""A gate for one reader or several: threads that hand over and read whenever they like get one sequence each."""
+"""A gate for one reader or several, which read whenever they like and get one sequence each."""
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Iterator
 from random import Random
 from typing import Any
 
 import pytest
 
-from actorstream.runtime.pool.timestamp_unit import PooledGateUnit
 from actorstream.runtime.timestamp.gate_input import RUNS
+from actorstream.runtime.timestamp.gate_merging import GateMerging
 from actorstream.runtime.unit import Status
 from actorstream.topology.builder import Topology
 from actorstream.transports.base import FrameKind
 from tests.integration.parts import Collect
 from tests.integration.timestamp_parts import PooledTicks, Ticks
-from tests.unit.runtime.pool.pooled_worker import EVERYTHING, Thrown
-from tests.unit.runtime.pool.timed_worker import Sent, TimedWorker
+from tests.unit.runtime.timestamp.timed_worker import Sent, TimedWorker
 
 READERS = 3
 ALONE = 1
@@ -36,8 +33,9 @@ class Gated(TimedWorker):
         merged.forward().into(Collect, name="out", replicas=readers)
         super().__init__(topology, **{"merge": "gate", **deploy})
         self.readers = [self.unit("reader", number) for number in range(readers)]
-        assert all(isinstance(each, PooledGateUnit) for each in self.readers)
-        self.gate = self.readers[0].reader.gate
+        merging = self.readers[0].inbox.merging
+        assert isinstance(merging, GateMerging)
+        self.gate = merging.gate
 
     def got(self, number: int) -> list[Sent]:
         """Takes what waits behind a reader."""
@@ -131,45 +129,6 @@ def test_turns_whenever_they_come_give_every_reader_one_sequence(
     assert found == [expected] * readers
 
 
-@pytest.fixture
-def quick_switches() -> Iterator[None]:
-    before = sys.getswitchinterval()
-    sys.setswitchinterval(2e-5)
-    yield
-    sys.setswitchinterval(before)
-
-
-@pytest.mark.usefixtures("quick_switches")
-@pytest.mark.parametrize(("edge_bytes", "count"), [(1, 300), (4 << 20, 2000)])
-@HOW_MANY
-def test_threads_that_hand_over_and_read_side_by_side_give_every_reader_one_sequence(
-    readers: int, edge_bytes: int, count: int
-) -> None:
-    worker = Gated(readers, edge_bytes=edge_bytes, batch_size=16)
-    left, expected = sequences(7, count)
-
-    def send(name: str) -> None:
-        unit, rows = worker.unit(name), left[name]
-        for first in range(0, len(rows), 10):
-            while not unit.unblock():
-                """Until the slowest reader has made room."""
-            worker.give(name, *rows[first : first + 10])
-        while not unit.unblock():
-            """The last rows go, too."""
-        worker.promise(10_000, name)
-
-    def read(number: int) -> list[Sent]:
-        found: list[Sent] = []
-        while len(found) < len(expected):
-            worker.run("reader", number)
-            found += worker.got(number)
-        return found
-
-    calls: list[Any] = [lambda name=name: send(name) for name in left]
-    calls += [lambda number=number: read(number) for number in range(readers)]
-    assert Thrown(*calls).join()[2:] == [expected] * readers
-
-
 def test_a_barrier_lets_nothing_in_until_all_readers_have_passed_it() -> None:
     worker = Gated()
     for source in ("first", "second"):
@@ -179,9 +138,6 @@ def test_a_barrier_lets_nothing_in_until_all_readers_have_passed_it() -> None:
         worker.give(source, (6, 2))
     saved = []
     for number, unit in enumerate(worker.readers):
-        worker.run("reader", number)
-        assert unit.on_loop
-        assert unit.turn(EVERYTHING) == (0, 0)
         while not unit.barrier:
             assert unit.step() is not Status.DONE
         before = worker.got(number)
@@ -201,3 +157,51 @@ def test_a_barrier_lets_nothing_in_until_all_readers_have_passed_it() -> None:
     for number in range(READERS):
         worker.run("reader", number)
         assert worker.got(number) == [(4, 1), (6, 2), (6, 2)]
+
+
+SCRIPT: list[tuple[str, list[Sent]]] = [
+    ("first", [(1, 0), (3, 1)]),
+    ("second", [(2, 2), (3, 3)]),
+    ("second", [(3, 4), (5, 5)]),
+    ("first", [(3, 6), (4, 7), (9, 8)]),
+    ("second", [(9, 9)]),
+    ("first", [(9, 10), (12, 11)]),
+    ("second", [(11, 12)]),
+]
+
+
+@HOW_MANY
+@pytest.mark.parametrize("cut", range(len(SCRIPT) + 1))
+def test_a_barrier_at_any_step_cuts_what_was_given_and_leaves_the_sequence_as_it_is(
+    cut: int, readers: int
+) -> None:
+    worker = Gated(readers)
+    found: list[list[Sent]] = [[] for _ in range(readers)]
+    kept: list[list[Sent]] = [[] for _ in range(readers)]
+
+    def turns() -> None:
+        for number, own in enumerate(found):
+            worker.run("reader", number)
+            own += worker.got(number)
+            (lane,) = worker.unit("out", number).in_lanes
+            if (frame := lane.channel.peek()) is not None and frame.kind == FrameKind.BARRIER:
+                lane.channel.consume()
+                kept[number] = sorted(own)
+
+    for step, (source, rows) in enumerate(SCRIPT):
+        if step == cut:
+            for name in ("second", "first"):
+                worker.mark(FrameKind.BARRIER, 1, name)
+            turns()
+        worker.give(source, *rows)
+        turns()
+    for name in ("first", "second"):
+        worker.promise(100, name)
+    turns()
+    turns()
+    given = [(t, name, n) for name, rows in SCRIPT for t, n in rows]
+    assert found == [[(t, n) for t, _, n in sorted(given)]] * readers
+    before = sorted(row for _, rows in SCRIPT[:cut] for row in rows)
+    if cut < len(SCRIPT):
+        assert [unit.barrier for unit in worker.readers] == [1] * readers
+        assert all(set(own) <= set(before) for own in kept)

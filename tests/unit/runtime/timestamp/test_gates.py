@@ -112,7 +112,9 @@ def test_rows_of_several_types_are_merged_by_each_replica() -> None:
 def test_replicas_that_had_got_different_rows_go_on_by_themselves(other: Any, found: str) -> None:
     job = job_of(replicas=2)
     states = [{"unit": {"lanes": [["same"], []]}}, {"unit": {"lanes": other}}]
-    replicas = [SimpleNamespace(actor="sink", state=msgspec.msgpack.encode(state)) for state in states]
+    replicas = [
+        SimpleNamespace(actor="sink", file=None, state=msgspec.msgpack.encode(state)) for state in states
+    ]
     job.restored = SimpleNamespace(replicas=replicas)  # type: ignore[assignment]
     assert found in gates(job)["sink"]
     assert bool(gates(job)["sink"]) == bool(found)

@@ -1,0 +1,135 @@
+"""Jumbo tuples of the rows that wait in a lane: encoded at most once, straight into the arena, or by reference. Decides
+nothing about when, and knows no channel."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from actorstream.errors import ResourceError
+from actorstream.events.batch import Batch
+from actorstream.events.jumbo import encode
+from actorstream.transports.base import Frame
+
+if TYPE_CHECKING:
+    from actorstream.events.jumbo import JumboTuple
+    from actorstream.events.schema import Schema
+    from actorstream.native.arena import Arena
+    from actorstream.runtime.wire import Wire
+
+
+class Framing:
+    """Makes frames of batches, for one channel.
+
+    Args:
+        arena: where jumbo tuples are built; None: the channel hands batches over as they are (inside a process).
+        cut_bytes: from which on a batch is cut.
+        to_events: whether the consumer takes events rather than columns.
+        unfit: makes the error of rows that cannot be encoded; it names who emitted them.
+    """
+
+    __slots__ = ("_spare", "arena", "cut_bytes", "plan", "producer", "to_events", "unfit", "wire")
+
+    def __init__(
+        self,
+        arena: Arena | None,
+        *,
+        wire: Wire,
+        plan: int,
+        producer: int,
+        cut_bytes: int,
+        to_events: bool,
+        unfit: Callable[[Exception], Exception],
+    ) -> None:
+        self.arena, self.wire, self.plan, self.producer = arena, wire, plan, producer
+        self.cut_bytes, self.to_events, self.unfit = cut_bytes, to_events, unfit
+        # a channel between processes copies what a frame says, so one frame serves for all
+        self._spare = None if arena is None else Frame.data(None, 0, 0, 0, 0, producer, 0, 0)
+
+    def size(self, batch: Batch) -> int:
+        """Bytes of a batch on its way, as far as they are known without making its columns."""
+        schema = self.schema(batch)
+        return schema.row_bytes * batch.rows if schema.fixed else batch.nbytes
+
+    def schema(self, batch: Batch) -> Schema:
+        """The schema a batch travels in: with its rows' watermarks if some are behind theirs."""
+        wire = self.wire
+        return wire.plain if wire.marked is None or not batch.marked else wire.marked
+
+    def whole(self, batch: Batch) -> Frame | None:
+        """A jumbo tuple of just this batch, by reference where it can be; None if it is too large and must be cut."""
+        schema = self.schema(batch)
+        whole = batch.whole_jumbo(schema) if self.arena is not None else None
+        if whole is not None:
+            return self.frame(batch, whole, 0, whole.nbytes, schema)
+        found = batch.shared_jumbo(self.arena, schema)
+        if found is not None:
+            jumbo, first = found
+            nbytes = jumbo.nbytes * batch.rows // jumbo.rows if first else jumbo.nbytes
+            return self.frame(batch, jumbo, first, nbytes, schema)
+        nbytes = self.size(batch)
+        if nbytes > self.cut_bytes and batch.rows > 1:
+            return None
+        if self.arena is None:
+            if batch.is_selection and not schema.fixed and not self.to_events:
+                # gathered in C here, 3 ns a string; by Arrow in the consumer, 11
+                batch = self._rebuilt(batch, self._encode((batch,), None, schema), schema)
+            return self.frame(batch, batch, 0, nbytes, schema)
+        jumbo = self._encode((batch,), self.arena, schema)
+        return self.frame(batch, jumbo, 0, jumbo.nbytes, schema)
+
+    def joined(self, parts: list[Batch], nbytes: int) -> Frame:
+        """A jumbo tuple of several batches, of which all or none have rows behind their watermark."""
+        made: Any
+        schema = self.schema(parts[0])
+        if self.arena is None:
+            made = self._one_batch(parts, schema)
+        else:
+            made = self._encode(parts, self.arena, schema)
+            nbytes = made.nbytes
+        frame = self.frame(parts[0], made, 0, nbytes, schema)
+        frame.rows = sum(part.rows for part in parts)
+        frame.min_entry = min(part.entry_min for part in parts)
+        frame.max_entry = max(part.entry_max for part in parts)
+        return frame
+
+    def frame(self, batch: Batch, payload: Any, first: int, nbytes: int, schema: Schema) -> Frame:
+        frame = self._spare
+        if frame is None:
+            return Frame.data(
+                payload,
+                batch.rows,
+                first,
+                nbytes,
+                schema.fingerprint,
+                self.producer,
+                batch.entry_min,
+                batch.entry_max,
+                batch.began,
+            )
+        frame.payload, frame.rows, frame.first, frame.nbytes = payload, batch.rows, first, nbytes
+        frame.schema, frame.min_entry, frame.max_entry = schema.fingerprint, batch.entry_min, batch.entry_max
+        frame.began = batch.began
+        return frame
+
+    def _rebuilt(self, batch: Batch, jumbo: Any, schema: Schema) -> Batch:
+        made = Batch.from_jumbo(schema, jumbo)
+        made.entry_min, made.entry_max, made.began = batch.entry_min, batch.entry_max, batch.began
+        return made
+
+    def _one_batch(self, parts: list[Batch], schema: Schema) -> Batch:
+        """One batch of several for a consumer in this process: events stay events if it takes events, the rest is
+        copied once, in C."""
+        if len(parts) == 1:
+            return parts[0]
+        if self.to_events and not schema.system and all(part.has_events for part in parts):
+            return Batch.of_events(schema, [event for part in parts for event in part.events()])
+        return Batch.from_jumbo(schema, self._encode(parts, None, schema))
+
+    def _encode(self, parts: Sequence[Batch], arena: Arena | None, schema: Schema) -> JumboTuple:
+        try:
+            return encode(parts, arena, schema, self.plan)
+        except ResourceError:
+            raise
+        except Exception as error:
+            raise self.unfit(error) from error

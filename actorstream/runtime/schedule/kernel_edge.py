@@ -1,0 +1,345 @@
+"""An edge to an operator that the loop calls, whose kernels the threads of a pool run where they are long enough
+(ordered-multicore sections 3 and 6). What it answers goes on in the order of what came; nothing here chooses a thread.
+
+The Python of a batch, before and after its kernel, is always the event loop's thread's; so no thread waits for the
+interpreter, and short kernels are called as if there were no pool.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import deque
+from time import monotonic_ns
+from typing import TYPE_CHECKING, NamedTuple
+
+from actorstream.runtime.direct_edge import DirectEdge
+from actorstream.runtime.schedule.kernel_chain import KernelChain
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from actorstream.events.batch import Batch
+    from actorstream.native.pool import KernelPool
+    from actorstream.operators.prepared import Prepared
+    from actorstream.runtime.replica import Replica
+    from actorstream.runtime.unit import Unit
+    from actorstream.topology.deploy import DeploySpec
+
+PAYS_NS = 30_000
+"""Kernels of a batch that are worth a thread of the pool, ns: what handing one over and taking it back costs."""
+AHEAD_NS = 2_000_000
+"""Kernels that are under way for each thread, ns at the measured cost. With 0.2 ms threads slept between the loop's turns,
+and kernels of 50 us were slower with a second thread than without; of 0.8 ms on they were not."""
+MOST_UNDER_WAY = 256
+"""Batches of one edge at the most whose kernels wait, run, or have run before their turn."""
+
+
+class _Started(NamedTuple):
+    """A batch whose kernel was handed over. `end`: the serial number behind its own. `chain`: whose kernel it is; None: the
+    consumer's."""
+
+    end: int
+    batch: Batch
+    prepared: Prepared
+    chain: KernelChain | None
+
+
+class KernelEdge(DirectEdge):
+    """A direct edge that may run the consumer's kernels on a pool.
+
+    A batch goes through it in one of two ways: at once, as through any direct edge, if kernels are short and nothing is
+    under way; else its kernel is prepared and submitted, and what comes of it is sent on by `collect` in its turn. What
+    is no kernel (promises of event time, batches that cannot be prepared) keeps its place among them.
+
+    An edge to an operator with a state is `exclusive`: one batch of it is under way at a time, from `prepare` to what
+    comes of it, whichever thread runs it. It may also stand before the head of a unit, between its channels and itself.
+    """
+
+    __slots__ = (
+        "_behind",
+        "_bytes",
+        "_chain",
+        "_collected",
+        "_delay_ns",
+        "_limit",
+        "_linked",
+        "_most",
+        "_submitted",
+        "_waiting",
+        "_window",
+        "at_head",
+        "blocked",
+        "called_ns",
+        "exclusive",
+        "inner",
+        "kernel_ns",
+        "lane",
+        "pool",
+        "took_ns",
+        "unit",
+    )
+
+    def __init__(
+        self,
+        consumer: Replica,
+        input_name: str,
+        unit: Unit,
+        deploy: DeploySpec,
+        *,
+        exclusive: bool = False,
+    ) -> None:
+        """`unit`: that of both ends. `deploy`: says how many batches and bytes may be under way at once. `exclusive`: the
+        consumer has a state."""
+        super().__init__(consumer, input_name)
+        self.unit, self.exclusive = unit, exclusive
+        self.at_head = consumer is unit.head
+        """Whether it stands before the head of a unit, which takes its input by channels."""
+        self.inner = False
+        """Whether it is within the chain of another edge, and has no jobs of its own."""
+        self._chain: KernelChain | None = None
+        """What one job does, if it is more or better than the consumer's kernel."""
+        self._linked = exclusive
+        """Whether it is known how far a chain goes."""
+        self.pool: KernelPool | None = None
+        self.lane = 0
+        self.blocked = False
+        self.kernel_ns = 0.0
+        """Time in the kernel of a batch, smoothed."""
+        self.took_ns = 0
+        """Time that threads of the pool have spent in kernels since somebody asked last."""
+        self.called_ns = 0
+        """Time that the loop's thread has spent in kernels that it has called."""
+        self._delay_ns: Callable[[], int] | None = None
+        self._window = min(deploy.reorder_window, MOST_UNDER_WAY)
+        self._limit = self._window
+        self._most = deploy.edge_bytes
+        self._bytes = 0
+        self._submitted = self._collected = 0
+        self._waiting: deque[_Started | Batch | int] = deque()
+        """In order: kernels that were handed over, batches without one, promises."""
+        self._behind: deque[Batch | int] = deque()
+        """What came when there was no place left."""
+
+    def open(self, pool: KernelPool, lane: int, delay_ns: Callable[[], int] | None = None) -> None:
+        """From now on there is a pool, and this edge's kernels are those of a lane. `delay_ns`: draws by how much each is
+        held up, as `[testing]` says; then all of them are the pool's, however short."""
+        self.pool, self.lane, self._delay_ns = pool, lane, delay_ns
+
+    # -- what comes
+
+    def push(self, batch: Batch) -> None:
+        if not self._linked and self.pool is not None and not self.inner:
+            self._link(batch)
+        if not self._waiting and not self._behind and self._at_once():
+            self._call(batch)
+        elif self._behind or self._is_full():
+            self._behind.append(batch)
+            self._block()
+        else:
+            self._start(batch)
+            if self._is_full():
+                self._block()
+
+    def _link(self, batch: Batch) -> None:
+        """Finds out how far a chain goes, with the first batch: tables are complete then, and nothing has gone through the
+        edges behind."""
+        self._linked = True
+        self._chain = KernelChain.behind(self, batch.schema)
+        if self._chain is not None:
+            for edge in self._chain.edges[1:]:
+                edge.inner = True
+
+    def _at_once(self) -> bool:
+        return self.pool is None or self.inner or (self.kernel_ns < PAYS_NS and self._delay_ns is None)
+
+    def advance(self, frontier: int) -> None:
+        if self._behind:
+            self._behind.append(frontier)
+        elif self._waiting:
+            self._waiting.append(frontier)
+        else:
+            self.consumer.advance(frontier)
+
+    def _call(self, batch: Batch) -> None:
+        """The kernel here and now, on the loop's thread."""
+        found = None if self.pool is None else self._prepare(batch)
+        if found is None:
+            self.consumer.accept(batch, self.input)
+        else:
+            self.pool.run(found.job)  # type: ignore[union-attr]
+            self.called_ns += found.job.took_ns
+            self._complete(batch, found, self._chain)
+
+    def _prepare(self, batch: Batch) -> Prepared | None:
+        """The job of a batch; None: it has none."""
+        chain = self._chain
+        try:
+            if chain is None:
+                return self.consumer.actor.prepare(batch)  # type: ignore[attr-defined, no-any-return]
+            return (
+                chain.prepare(batch) if batch.schema is chain.schema or batch.schema == chain.schema else None
+            )
+        except Exception:
+            return None  # the hook itself is to raise it, in its turn
+
+    def _start(self, batch: Batch) -> None:
+        pool = self.pool
+        assert pool is not None
+        prepared = self._prepare(batch)
+        if prepared is None:
+            if self._waiting:
+                self._waiting.append(batch)
+            else:
+                self.consumer.accept(batch, self.input)
+            return
+        if self._delay_ns is not None:
+            prepared.job.delay_ns = self._delay_ns()
+        submitted = pool.submit(self.lane, prepared.job)
+        assert submitted, "a lane holds as many as may be under way"
+        self._submitted += 1
+        self._bytes += batch.nbytes
+        self._waiting.append(_Started(self._submitted, batch, prepared, self._chain))
+
+    def _is_full(self) -> bool:
+        if self.exclusive:
+            return bool(self._waiting)
+        under_way = self._submitted - self._collected
+        return under_way >= self._limit or (under_way > 0 and self._bytes >= self._most)
+
+    def _block(self) -> None:
+        if not self.blocked:
+            self.blocked = True
+            self.unit.on_blocked(self)  # type: ignore[arg-type] # it does what a unit asks of a lane
+
+    # -- what is done
+
+    def flush(self) -> bool:  # type: ignore[override] # as a lane's
+        """Sends on what is done. False: there is no place for more yet; the unit is told again when there is."""
+        self.collect()
+        if self.blocked and (self._behind or self._is_full()):
+            self.unit.on_blocked(self)  # type: ignore[arg-type]
+            return False
+        if self.blocked:
+            self.blocked = False
+            self.unit.worker.mark(self.unit)  # whoever flushed: nothing is left that would tell it
+        return True
+
+    def is_done(self) -> bool:
+        """Whether `collect` would send something on."""
+        return (
+            self._collected < self._submitted
+            and self.pool.ready(self.lane) > self._collected  # type: ignore[union-attr]
+            and not self._has_no_credit()
+        )
+
+    def is_running(self) -> bool:
+        """Whether the next kernel in order is not done yet, so that the loop will hear of it."""
+        return (
+            self._collected < self._submitted and self.pool.ready(self.lane) == self._collected  # type: ignore[union-attr]
+        )
+
+    def is_under_way(self) -> bool:
+        return bool(self._waiting)
+
+    def collect(self) -> None:
+        """Sends on what is done, in order, as long as the outputs have credit; starts what had no place."""
+        waiting, ready = self._waiting, -1
+        while waiting:
+            first = waiting[0]
+            if type(first) is _Started:
+                if ready < first.end:
+                    ready = self.pool.ready(self.lane)  # type: ignore[union-attr]
+                    if ready < first.end:
+                        break
+                if self._has_no_credit():
+                    break
+                waiting.popleft()
+                self._finish(first)
+            else:
+                waiting.popleft()
+                if type(first) is int:
+                    self.consumer.advance(first)
+                else:
+                    self.consumer.accept(first, self.input)  # type: ignore[arg-type]
+        while self._behind and not self._is_full():
+            item = self._behind.popleft()
+            if type(item) is int:
+                if self._waiting:
+                    self._waiting.append(item)
+                else:
+                    self.consumer.advance(item)
+            else:
+                self._start(item)  # type: ignore[arg-type]
+
+    def settle(self) -> None:
+        """Sends on everything that has come: waits for kernels, and works on them meanwhile. Outputs without credit keep
+        it."""
+        while self._waiting or self._behind:
+            self.pool.settle(self.lane)  # type: ignore[union-attr]
+            blocked, self.unit.blocked = self.unit.blocked, []
+            self.collect()
+            self.unit.blocked += [lane for lane in blocked if lane not in self.unit.blocked]
+        self.blocked = False
+        if self in self.unit.blocked:
+            self.unit.blocked.remove(self)  # type: ignore[arg-type]
+
+    def _has_no_credit(self) -> bool:
+        return any(lane is not self and not isinstance(lane, KernelEdge) for lane in self.unit.blocked)
+
+    def _finish(self, started: _Started) -> None:
+        """Takes back one kernel, and sends on what it gave."""
+        self._bytes -= started.batch.nbytes
+        self._collected = started.end
+        self.pool.collected(self.lane, started.end)  # type: ignore[union-attr]
+        self.took_ns += started.prepared.job.took_ns
+        self._complete(started.batch, started.prepared, started.chain)
+
+    def _complete(self, batch: Batch, prepared: Prepared, chain: KernelChain | None) -> None:
+        """Sends on what a kernel gave that has run."""
+        consumer, job = self.consumer, prepared.job
+        began, took = monotonic_ns(), job.took_ns
+        self._measured(took)
+        if self.exclusive:  # its state has changed: nothing is run again, `finish` raises what was wrong
+            consumer.begin(batch, self.input)
+            made = consumer.calls[self.input].finished(batch, prepared.finish)  # type: ignore[union-attr]
+            consumer.execute_ns += took + monotonic_ns() - began
+            _send(consumer, made)
+            return
+        made, failed = None, job.outcome != 0
+        if not failed:
+            try:
+                made = prepared.finish()
+            except Exception:
+                failed = True  # the hook itself is to raise it
+        if failed:
+            consumer.accept(batch, self.input)  # it finds out again what was wrong, and decides
+        elif chain is not None:
+            chain.begin(batch)
+            consumer.execute_ns += monotonic_ns() - began
+            if made is not None:
+                chain.tail.forward(made)
+        else:
+            consumer.begin(batch, self.input)
+            consumer.execute_ns += took + monotonic_ns() - began
+            _send(consumer, made)
+
+    def _measured(self, took_ns: int) -> None:
+        self.kernel_ns = took_ns if not self.kernel_ns else self.kernel_ns + (took_ns - self.kernel_ns) / 8
+
+    def plan(self, slice_ns: int, workers: int) -> None:
+        """By the measured cost: how many batches a thread takes before it looks at other kernels, a slice's worth (section
+        6); and how many are under way, enough that no thread waits for the loop."""
+        if self.kernel_ns > 0:
+            self.pool.allot(self.lane, max(1, int(slice_ns / self.kernel_ns)))  # type: ignore[union-attr]
+            ahead = max(2, math.ceil(AHEAD_NS / self.kernel_ns))
+            self._limit = min(self._window, ahead * workers)
+
+
+def _send(consumer: Replica, made: Batch | None) -> None:
+    """Sends on what a hook or its kernel has answered, and what the hook has emitted."""
+    if consumer.descent is not None or consumer.outbox.touched:
+        if made is not None:
+            consumer.outbox.emit(made)
+        consumer.dispatch()
+    elif made is not None and made.rows:
+        consumer.forward(made)

@@ -1,0 +1,244 @@
+"""The ready queue of a worker whose next turn is chosen by a heuristic (ordered-multicore section 6). All Python runs on the
+loop's thread; what other threads run are kernels."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable
+from time import monotonic_ns
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from actorstream.metrics.counters import Counter
+from actorstream.runtime.operator_unit import OperatorUnit
+from actorstream.runtime.schedule.kernels import Kernels
+from actorstream.runtime.schedule.operators_of import operators_of
+from actorstream.runtime.source_unit import SourceUnit
+from actorstream.runtime.unit import Status, Unit
+from actorstream.scheduling import SCHEDULES
+from actorstream.scheduling.scheduler import Allotment, Scheduler
+
+if TYPE_CHECKING:
+    from actorstream.runtime.worker import Worker
+    from actorstream.scheduling.base import Operator
+
+QUEUE_BATCHES = 8
+"""Jumbo tuples an operator that QST's capacity is made of: C = operators * QUEUE_BATCHES * batch_size tuples."""
+SPIN_NS = 50_000
+"""How long a thread looks for a kernel before it sleeps: about what being woken costs."""
+
+
+class Schedule:
+    """The units that are ready, as a queue whose next one the heuristic chooses; a turn may also be a kernel."""
+
+    def __init__(self, worker: Worker) -> None:
+        self._worker = worker
+        self._early: deque[Unit] = deque()  # marked before the scheduler was there
+        self._scheduler: Scheduler | None = None
+        self.operators: dict[int, Operator] = {}
+        """Of each unit, by the unit's identity."""
+        self.kernels: Kernels | None = None
+        """The kernels that threads run; None: there are none."""
+        self._waiting: dict[int, deque[Unit]] = {}
+        self._frame_rows: dict[int, float] = {}
+        self._due: Allotment | None = None
+        self._helps = False
+        """Whether the next turn is a kernel."""
+
+    def open(self, units: list[Unit], kernels_done: Callable[[], None]) -> None:
+        """Makes the scheduler of the units, and starts the threads. `kernels_done`: called on the loop when kernels are
+        done while it sleeps."""
+        worker = self._worker
+        job, deploy = worker.job, worker.job.deploy
+        operators, self.operators = operators_of(job, units)
+        self._scheduler = scheduler = Scheduler(
+            operators,
+            SCHEDULES[deploy.schedule],
+            slice_ns=worker.turn_ns,
+            window_ns=max(1, round(deploy.ct_window.total_seconds() * 1e9)),
+            capacity=max(1, len(operators)) * QUEUE_BATCHES * deploy.batch_size,
+        )
+        self._waiting = {each.index: deque() for each in operators}
+        self._frame_rows = dict.fromkeys(self._waiting, 1.0)
+        for each in operators:
+            each.is_open = False
+        early, self._early = self._early, deque()
+        for unit in early:
+            self.append(unit)
+        if deploy.threads > 0 and any(unit.kernels for unit in units):
+            self.kernels = Kernels(
+                units,
+                self.operators,
+                scheduler,
+                threads=deploy.threads,
+                scheme=deploy.reordering,
+                spin_ns=SPIN_NS if job.has_cores else 0,
+                slice_ns=worker.turn_ns,
+                delay_ns=worker.turns.delays.draw_ns if worker.turns.delays.longest_s else None,
+            )
+            worker.loop.add_reader(self.kernels.eventfd, kernels_done)
+
+    def close(self) -> None:
+        """Waits for the kernels that run; no other begins."""
+        if self.kernels is not None:
+            self._worker.loop.remove_reader(self.kernels.eventfd)
+            self.kernels.close()
+            self.kernels = None
+
+    # -- as a queue
+
+    def append(self, unit: Unit) -> None:
+        """Takes a unit that is ready."""
+        if self._scheduler is None:
+            self._early.append(unit)
+        else:
+            self._waiting[self.operators[id(unit)].index].append(unit)
+
+    def __bool__(self) -> bool:
+        """Whether there is a turn for the loop's thread."""
+        if self._due is not None or self._early or self._helps:
+            return True
+        if self._scheduler is None:
+            return False
+        kernels = self.kernels
+        if kernels is not None:
+            for unit in kernels.done():
+                self._worker.mark(unit)
+        for index in self._waiting:
+            self._look(self._scheduler.operators[index])
+        if kernels is not None:
+            kernels.rank()
+            if not self._scheduler.heuristic.own_first and self._only_sources():  # before more is read
+                if kernels.waiting() > kernels.threads:
+                    self._helps = True
+                    return True
+                if kernels.are_behind(self._worker.turn_ns // 4):
+                    self._helps = kernels.waiting() > 0
+                    return self._helps
+        self._due = self._scheduler.decide(monotonic_ns())
+        if self._due is None and kernels is not None and kernels.waiting():
+            self._helps = True
+        return self._due is not None or self._helps
+
+    def __len__(self) -> int:
+        return int(bool(self))
+
+    def popleft(self) -> Any:
+        """The next turn, as something that steps like a unit."""
+        if self._early:
+            return self._early.popleft()
+        if self._helps:
+            self._helps = False
+            assert self.kernels is not None
+            return _Turn(self.kernels.help)
+        assert self._due is not None
+        allotted, self._due = self._due, None
+        unit = self._waiting[allotted.operator.index].popleft()
+        return _Turn(lambda: self._run(unit, allotted))
+
+    def _look(self, operator: Operator) -> None:
+        """Tells the scheduler what waits at an operator."""
+        ready = self._waiting[operator.index]
+        operator.is_open = bool(ready)
+        rows = 0.0
+        for unit in ready:
+            if isinstance(unit, OperatorUnit):
+                frames = sum(lane.channel.waiting() for lane in unit.in_lanes)
+                rows += max(1.0, frames * self._frame_rows[operator.index])
+            else:
+                rows += self._worker.job.deploy.batch_size  # a source has at least that to give
+        operator.worklist = rows
+
+    def _only_sources(self) -> bool:
+        """Whether no unit has something to do but sources, which would read more."""
+        return all(isinstance(unit, SourceUnit) for ready in self._waiting.values() for unit in ready)
+
+    def _run(self, unit: Unit, allotted: Allotment) -> None:
+        """One turn of a unit, counted and measured."""
+        unit.ready = False
+        if isinstance(unit, SourceUnit):
+            unit.most_rows = allotted.tuples
+        head, tail = unit.head, unit.members[-1]
+        taken, made, frames = head.events_in, tail.events_out, head.jumbo_in
+        read = head.events_out
+        started, kernel = monotonic_ns(), sum(edge.called_ns for edge in unit.kernels)
+        status = unit.step()
+        took = monotonic_ns() - started
+        kernel = sum(edge.called_ns for edge in unit.kernels) - kernel
+        rows = head.events_out - read if isinstance(unit, SourceUnit) else head.events_in - taken
+        turn = Turn(rows, tail.events_out - made, head.jumbo_in - frames, took, kernel)
+        self.finish(unit, allotted, status, turn)
+
+    def finish(self, unit: Unit, allotted: Allotment, status: Status, turn: Turn) -> None:
+        """A unit has had its turn."""
+        operator, took, kernel, worked = allotted.operator, turn.took_ns, turn.kernel_ns, 0
+        if unit.kernels and self.kernels is not None:
+            worked = self.kernels.worked(unit)
+            took, kernel = took + worked, kernel + worked
+        if turn.frames:
+            mean = self._frame_rows[operator.index]
+            self._frame_rows[operator.index] = mean + (turn.rows / turn.frames - mean) / 8
+        made = (
+            turn.made if operator.downstream else turn.rows
+        )  # what leaves the process is not scheduled here
+        assert self._scheduler is not None
+        self._scheduler.finish(operator, turn.rows, made, took, monotonic_ns(), kernel, worked)
+        self._look(operator)
+        if status is Status.READY:
+            if self._worker.turns.delays.longest_s:
+                self._worker.turns.mark_late(unit)
+            else:
+                self._worker.mark(unit)
+
+    # -- what a worker asks before it sleeps
+
+    def is_waiting_for_kernels(self) -> bool:
+        """Whether kernels are under way: the doorbell says nothing of these."""
+        return self.kernels is not None and self.kernels.are_under_way()
+
+    def park(self) -> bool:
+        """Whether the loop may sleep: the eventfd of the kernels will tell."""
+        return self.kernels is None or self.kernels.park()
+
+    def unpark(self) -> None:
+        if self.kernels is not None:
+            self.kernels.unpark()
+
+    def publish(self, units: list[Unit]) -> None:
+        """Writes what is measured of the operators to the counters of their replicas."""
+        for unit in units:
+            operator = self.operators.get(id(unit))
+            if operator is None:
+                continue
+            measured = operator.statistics
+            for member in unit.members:
+                row = member.row
+                row[Counter.TURNS] = measured.turns
+                row[Counter.COST_PS] = int(measured.mean_cost * 1000)
+                row[Counter.KERNEL_PS] = int(measured.mean_kernel * 1000)
+                row[Counter.POOLED_PS] = int(measured.mean_pooled * 1000)
+                row[Counter.SELECTIVITY_PPM] = int(measured.mean_selectivity * 1e6)
+                row[Counter.WORKLIST_MAX] = int(operator.peak)
+
+
+class Turn(NamedTuple):
+    """What a turn of a unit has done: rows taken (of a source: read) and emitted, jumbo tuples, time; of it in kernels."""
+
+    rows: int
+    made: int
+    frames: int
+    took_ns: int
+    kernel_ns: int
+
+
+class _Turn:
+    """A turn that the queue has chosen, as something that steps like a unit; whatever is left, the queue has put back."""
+
+    __slots__ = ("_run", "done", "ready")
+
+    def __init__(self, run: Callable[[], object]) -> None:
+        self._run = run
+        self.ready = self.done = False
+
+    def step(self) -> Status:
+        self._run()
+        return Status.IDLE

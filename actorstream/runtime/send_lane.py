@@ -1,0 +1,370 @@
+"""The sending end of a channel: per consumer the rows that wait to be sent (natural batching), and promises behind them.
+
+Control marks (barrier, end) queue behind the rows before them, so nothing overtakes anything on a channel.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable
+from enum import Enum
+from time import monotonic_ns
+from typing import TYPE_CHECKING, Protocol
+
+from actorstream.runtime.framing import Framing
+from actorstream.transports.base import Frame, FrameKind, SendChannel
+
+if TYPE_CHECKING:
+    from actorstream.events.batch import Batch
+    from actorstream.native.arena import Arena
+    from actorstream.runtime.single_row import SendSingle
+    from actorstream.runtime.wire import Wire
+    from actorstream.transports.ways import EventSender, WholeSender
+
+RUN_ROWS = 1024
+"""Most rows of a run of jumbo tuples."""
+RUN_WAITS = 256
+"""Rows that are handed over before the turn that sends them has ended; what is less goes at its end."""
+BEYOND = 1 << 62
+"""Above every event time. Where lanes may be idle, a promise from here on says only what the end mark says too, and the last
+one before it is kept: it counts where others go on that are idle then."""
+POLL_EVERY = 8
+"""Frames between two looks at what the consumer has returned."""
+
+
+class Numbers(Protocol):
+    """Numbers the rows that are pushed now. Event time then goes in band, behind the rows of its number."""
+
+    number: int
+
+
+class SendingClock(Protocol):
+    """A clock whose time each hand-over bears, as of when it is handed over."""
+
+    now: int
+
+
+class Waiting(Enum):
+    """Which rows wait in a lane to be joined by others, while the consumer has something to do."""
+
+    ALL = 0
+    SELECTIONS = 1
+    """Rows that were picked out of a batch, and so are copied anyway."""
+    NONE = 2
+
+
+class _Rows:
+    """Rows of one key that wait on a lane."""
+
+    __slots__ = ("batches", "key", "rows")
+
+    def __init__(self, key: int) -> None:
+        self.key, self.rows = key, 0
+        self.batches: deque[Batch] = deque()
+
+
+class SendLane:
+    """The sending end of a channel: rows that wait for one replica of one consumer, in order, and the promises behind them.
+
+    Rows bear a key (a serial number, an implementation tag; 0 where nobody asks), which the frame's `serial` says. Rows of
+    two keys never share a jumbo tuple; those of one key stay in their order, and none overtakes a mark.
+
+    Args:
+        channel: the sending end.
+        arena: where jumbo tuples are built; None: the channel hands batches over as they are (inside a process).
+        batch_size: rows a jumbo tuple at most has.
+        on_blocked: called with this lane when the channel has no credit.
+        to_events: whether the consumer takes events rather than columns.
+        unfit: makes the error of rows that cannot be encoded; it names who emitted them.
+        single: sends a single event by itself, if it can; send_event: the same, of an event just made at a source.
+        waiting: which rows may wait for others of their key.
+        numbers: the key of what is pushed without one. clock: what hand-overs bear instead of a key.
+        idles: the frontier word that says whether rows are to be expected; None: nobody asks.
+    """
+
+    __slots__ = (
+        "_encoded",
+        "_idles",
+        "_open",
+        "_promises",
+        "_single",
+        "_waiting",
+        "batch_size",
+        "blocked",
+        "byte_limit",
+        "channel",
+        "clock",
+        "framing",
+        "jumbo_out",
+        "numbers",
+        "on_blocked",
+        "pending",
+        "producer",
+        "rows",
+        "runs",
+        "send_event",
+        "send_whole",
+        "sequence",
+        "transfer_ns",
+    )
+
+    def __init__(
+        self,
+        channel: SendChannel,
+        arena: Arena | None,
+        *,
+        wire: Wire,
+        plan: int,
+        producer: int,
+        batch_size: int,
+        on_blocked: Callable[[SendLane], None],
+        unfit: Callable[[Exception], Exception],
+        to_events: bool = False,
+        single: SendSingle | None = None,
+        send_event: EventSender | None = None,
+        waiting: Waiting = Waiting.ALL,
+        numbers: Numbers | None = None,
+        clock: SendingClock | None = None,
+        idles: int | None = None,
+    ) -> None:
+        self.channel, self.producer, self.batch_size = channel, producer, batch_size
+        self._waiting, self.numbers, self.clock, self._idles = waiting, numbers, clock, idles
+        self.byte_limit = max(channel.channel.budget // 4, 4096)
+        """Bytes up to which batches are put together."""
+        cut_bytes = self.byte_limit
+        if waiting is Waiting.SELECTIONS and arena is None:
+            cut_bytes = max(channel.channel.budget, self.byte_limit)  # a part of a batch would free no memory
+        self.framing = Framing(
+            arena,
+            wire=wire,
+            plan=plan,
+            producer=producer,
+            cut_bytes=cut_bytes,
+            to_events=to_events,
+            unfit=unfit,
+        )
+        self.on_blocked = on_blocked
+        self.pending: deque[_Rows | Frame] = deque()
+        self._open: dict[int, _Rows] = {}
+        """Key -> where its next rows wait: behind the last mark."""
+        self.rows = 0
+        self.blocked = False
+        self.runs = False
+        """Whether the consumer takes in what waits together: small jumbo tuples are then encoded together, and sent as a
+        run of hand-overs that share a block."""
+        self.sequence = 0
+        self.jumbo_out = 0
+        self.transfer_ns = 0
+        self._promises: dict[int, int] = {}
+        """Frontier word -> a promise that waits until the rows before it are sent."""
+        self._encoded: Frame | None = None
+        self._single, self.send_event = single, send_event
+        self.send_whole: WholeSender | None = None
+        """Sends a jumbo tuple that a batch is all of, if rows travel between processes and with nothing but their values."""
+        if arena is not None and wire.marked is None and waiting is Waiting.ALL and clock is None:
+            self.send_whole = channel.wholes(wire.plain.fingerprint, producer)
+
+    def push(self, batch: Batch, key: int = 0) -> None:
+        """Queues rows; sends at once when a jumbo tuple is full or the consumer has nothing to do, or, where they go in
+        runs, when there are enough for one: the unit sends the others at the end of its turn."""
+        if self.numbers is not None:
+            key = self.numbers.number
+        rows = batch.rows
+        waits = self._waiting is Waiting.ALL or (self._waiting is Waiting.SELECTIONS and batch.is_selection)
+        if not (self.pending or self.runs or self.blocked) and self._encoded is None:
+            if rows == 1 and self._single is not None and self._single(batch, self.sequence):
+                self.sequence += 1
+                self.jumbo_out += 1
+                return
+            if rows <= self.batch_size and (
+                not waits or rows + rows > self.batch_size or self.channel.is_empty()
+            ):
+                if self._send_whole(batch, rows):
+                    return
+                frame = self.framing.whole(batch)
+                if frame is not None:
+                    frame.serial = key
+                    self._send(frame)
+                    return
+        found = self._open.get(key)
+        if found is None:
+            found = self._open[key] = _Rows(key)
+            self.pending.append(found)
+        found.batches.append(batch)
+        found.rows += rows
+        self.rows += rows
+        if self.blocked:
+            return
+        if self.runs:
+            if self.rows >= RUN_WAITS:
+                self.flush()
+        elif not waits or found.rows >= self.batch_size or self.channel.is_empty():
+            self.flush()
+
+    def _send_whole(self, batch: Batch, rows: int) -> bool:
+        """The shortest way, for a batch that is a jumbo tuple in shared memory already; False: it has to go another."""
+        send, sequence, schema = self.send_whole, self.sequence, self.framing.wire.plain
+        jumbo = None if send is None else batch.whole_jumbo(schema)
+        if send is None or jumbo is None:
+            return False
+        if not sequence % POLL_EVERY:
+            self.channel.poll()
+        if send(jumbo, rows, sequence, batch.entry_min, batch.entry_max, batch.began):
+            self.sequence = sequence + 1
+            self.jumbo_out += 1
+        else:
+            self._encoded = self.framing.frame(batch, jumbo, 0, jumbo.nbytes, schema)
+            self.flush()
+        return True
+
+    def _send(self, frame: Frame) -> None:
+        """Sends a frame that has nothing before it."""
+        frame.sequence = sequence = self.sequence
+        if self.clock is not None:
+            frame.serial = self.clock.now
+        if not sequence % POLL_EVERY:
+            self.channel.poll()
+        if self.channel.send_nowait(frame):
+            self.sequence = sequence + 1
+            self.jumbo_out += 1
+        else:
+            self._encoded = frame
+            self.flush()
+
+    def control(self, kind: FrameKind, barrier: int) -> None:
+        """Queues a barrier or end mark behind everything pushed so far, and sends what can be sent."""
+        self._mark(Frame(kind, producer=self.producer, barrier=barrier))
+
+    def _mark(self, frame: Frame) -> None:
+        self._open.clear()
+        self.pending.append(frame)
+        if not self.blocked:
+            self.flush()
+
+    def advance(self, frontier: int) -> None:
+        """Promises event time to the consumer: in band where rows have numbers, so that it takes effect behind those of the
+        same number on every lane alike; else as soon as the rows before the promise are sent."""
+        if self.numbers is not None:
+            number = self.numbers.number
+            self._mark(Frame(FrameKind.HEARTBEAT, producer=self.producer, serial=number, max_time=frontier))
+        elif self._idles is None or frontier < BEYOND:
+            self.promise(0, frontier)
+
+    def promise(self, word: int, bound: int) -> None:
+        """Advances a frontier word, as soon as the rows before the promise are sent."""
+        if self.pending or self._encoded is not None:
+            self._promises[word] = bound
+        else:
+            self.channel.advance(word, bound)
+
+    def tell_idle(self, count: int) -> None:
+        """Idle (odd) behind the rows that wait; busy (even) at once, before the rows that follow."""
+        if self._idles is None:
+            return
+        if count & 1:
+            self.promise(self._idles, count)
+        else:
+            self._promises.pop(self._idles, None)
+            self.channel.advance(self._idles, count)
+
+    def clear(self) -> bool:
+        """Hands over all that waits; whether there was room for it."""
+        return self.flush() if self.pending or self._encoded is not None else True
+
+    def flush(self) -> bool:
+        """Sends all that waits. False: the channel has no credit; `on_blocked` was called and the rest still waits."""
+        started = monotonic_ns()
+        self.channel.poll()
+        while self._encoded is not None or self.pending:
+            frame = self._encoded or self._next_frame()
+            if frame is None or not self._hand_over(frame):
+                self._encoded = frame
+                self.blocked = True
+                self.transfer_ns += monotonic_ns() - started
+                self.on_blocked(self)
+                return False
+            self._encoded = None
+        self.blocked = False
+        self.transfer_ns += monotonic_ns() - started
+        if self._promises:
+            for word, bound in self._promises.items():
+                self.channel.advance(word, bound)
+            self._promises.clear()
+        return True
+
+    def _hand_over(self, frame: Frame) -> bool:
+        """Whether the channel has taken the frame; of a run, what it has not taken is left in it."""
+        frame.sequence = before = self.sequence
+        if self.clock is not None:
+            frame.serial = self.clock.now
+        if self.runs and frame.rows > self.batch_size:
+            self.channel.send_run_nowait(frame, self.batch_size)
+            self.sequence = frame.sequence
+            self.jumbo_out += frame.sequence - before
+            return not frame.rows
+        if not self.channel.send_nowait(frame):
+            return False
+        self.sequence = before + 1
+        self.jumbo_out += 1
+        return True
+
+    def _next_frame(self) -> Frame | None:
+        """Takes the next jumbo tuple or run of them, or mark, off the queue; None if the channel would not admit it, or
+        nothing of it."""
+        waiting = self.pending[0]
+        if isinstance(waiting, Frame):
+            self.pending.popleft()
+            return waiting
+        head = waiting.batches[0]
+        limit = max(self.batch_size, RUN_ROWS) if self.runs else self.batch_size
+        size = self.framing.size(head)
+        if size > self.framing.cut_bytes:
+            limit = max(1, min(limit, head.rows * self.framing.cut_bytes // size))
+        if head.rows >= limit:
+            parts, rows = [head], min(limit, head.rows)
+            nbytes = size * rows // head.rows if head.rows else size
+        else:
+            parts, rows, nbytes = self._gather(waiting, limit)
+        each = nbytes if not self.runs or rows <= self.batch_size else -(-nbytes * self.batch_size // rows)
+        if not self.channel.admits(each):
+            return None
+        if len(parts) == 1 and rows < head.rows:
+            parts, rest = [head.slice(0, rows)], head.slice(rows, head.rows - rows)
+            parts[0].began = rest.began = head.began
+            waiting.batches[0] = rest
+        else:
+            for _ in parts:
+                waiting.batches.popleft()
+        self.rows -= rows
+        waiting.rows -= rows
+        if not waiting.batches:
+            self.pending.popleft()
+            if self._open.get(waiting.key) is waiting:
+                del self._open[waiting.key]
+        frame = (
+            self.framing.joined(parts, nbytes)
+            if len(parts) > 1
+            else self.framing.whole(parts[0]) or self.framing.joined(parts, nbytes)
+        )
+        if self.runs and rows > self.batch_size:
+            frame.nbytes = -(-frame.nbytes * self.batch_size // rows)
+        frame.serial = waiting.key
+        return frame
+
+    def _gather(self, waiting: _Rows, limit: int) -> tuple[list[Batch], int, int]:
+        """The first batches that go as one jumbo tuple of at most `limit` rows, with their rows and bytes."""
+        parts: list[Batch] = []
+        rows = nbytes = 0
+        schema = self.framing.schema(waiting.batches[0])
+        for batch in waiting.batches:
+            size = self.framing.size(batch)
+            if (
+                self.framing.schema(batch) is not schema
+                or rows + batch.rows > limit
+                or (parts and nbytes + size > self.byte_limit)
+            ):
+                break
+            parts.append(batch)
+            rows += batch.rows
+            nbytes += size
+        return parts, rows, nbytes

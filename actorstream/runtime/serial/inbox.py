@@ -1,0 +1,210 @@
+"""Serial input: number by number, with the rows of one put together from all who had a share.
+
+It decides nothing about order (`ordering.serial` does); it takes in, merges, and promises what is behind it.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterator
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+
+from actorstream.events.batch import Batch
+from actorstream.ordering.serial import NO_BOUND, SerialGate, merge_order
+from actorstream.runtime.inbox import Inbox, Step
+from actorstream.runtime.lanes import InLane
+from actorstream.runtime.serial.numbering import END_HAND_OVER, SERIAL_WORD
+from actorstream.transports.base import FRONTIER_END, FRONTIER_MIN, Frame, FrameKind, ReceiveChannel
+
+if TYPE_CHECKING:
+    from actorstream.runtime.serial.numbering import Numbering
+
+
+class SerialInLane(InLane):
+    """A channel that brings numbered rows. `columns`: what places them within a number; `rank`: of its input."""
+
+    __slots__ = ("columns", "rank", "time")
+    serial = True
+
+    def __init__(
+        self,
+        index: int,
+        input_name: str,
+        channel: ReceiveChannel,
+        decode: Callable[[Frame], Batch],
+        columns: tuple[str, ...],
+        rank: int,
+    ) -> None:
+        super().__init__(index, input_name, channel, decode)
+        self.columns, self.rank = columns, rank
+        self.time = FRONTIER_MIN
+        """Event time that has come in band."""
+
+    def frontier(self) -> int:
+        """The serial number below which nothing will follow."""
+        return self.channel.frontier(SERIAL_WORD)
+
+
+class SideLane(InLane):
+    """A channel of a side input, in no order."""
+
+    __slots__ = ()
+    serial = False
+
+
+class SerialInbox(Inbox):
+    """The serial inputs of a unit as one sequence.
+
+    Args:
+        numbering: what the unit's members send under; its number follows the gate's.
+        merging: whether rows of one number come on several lanes, so that it must have come whole before hooks run.
+        follows: whether somebody listens to event time.
+    """
+
+    by_number: ClassVar[bool] = True
+
+    def __init__(
+        self, lanes: list[InLane], gate: SerialGate, numbering: Numbering, *, merging: bool, follows: bool
+    ) -> None:
+        super().__init__(lanes)
+        self.gate, self.numbering, self.merging, self.follows = gate, numbering, merging, follows
+        gate.stepwise, gate.phases = True, numbering.phases
+        gate.strict_from = END_HAND_OVER * numbering.phases
+        self._frontier = FRONTIER_MIN
+        self._pieces: list[tuple[SerialInLane, Batch]] = []
+        self._runs: deque[tuple[Batch, str]] = deque()
+
+    def next(self) -> Step:
+        if self._due:
+            return self._take_due()
+        if self._runs:
+            return self._next_run()
+        gate = self.gate
+        lane = gate.next()
+        if lane is not None:
+            return self._consume(lane)
+        if not gate.is_complete:
+            self._promise(gate.reached)
+            return Step.NOTHING
+        if self._pieces:
+            self._runs.extend(_merged(self._pieces))
+            self._pieces = []
+            return self._next_run()
+        if self._has_risen():
+            self.time = self._frontier
+            return Step.TIME
+        gate.close()
+        self.numbering.is_open = False
+        self._promise(gate.reached)
+        return Step.AGAIN
+
+    def look(self) -> None:
+        if not self._runs and self.gate.next() is None and not self.gate.is_complete:
+            self._promise(self.gate.reached)
+
+    def _next_run(self) -> Step:
+        self.batch, self.source = self._runs.popleft()
+        return Step.ROWS
+
+    def _consume(self, lane: Any) -> Step:
+        """Takes the head of a lane."""
+        gate, numbering = self.gate, self.numbering
+        frame = lane.channel.peek()
+        if lane.serial and frame.kind <= FrameKind.HEARTBEAT and gate.open_number is not None:
+            numbering.number = gate.open_number
+            numbering.is_open = True
+            self._promise(gate.open_number)
+        if frame.kind == FrameKind.DATA:
+            batch = lane.decode(frame)
+            lane.consume()
+            step = self._give(frame, batch, lane.input)
+            if not self.merging or not lane.serial:
+                return step
+            self._pieces.append((lane, batch))
+        elif frame.kind == FrameKind.HEARTBEAT:
+            lane.time = frame.max_time
+            lane.consume()
+        else:
+            return self._mark(lane, frame)
+        return Step.AGAIN
+
+    def _take_due(self) -> Step:
+        step = super()._take_due()
+        if step is not Step.END:
+            return step
+        self.numbering.number = END_HAND_OVER * self.numbering.phases
+        self.numbering.is_open = True
+        if not self._has_risen():
+            return step
+        self._due.appendleft((Step.END, 0))
+        self.time = self._frontier
+        return Step.TIME
+
+    def _has_risen(self) -> bool:
+        """Whether event time has risen on all lanes, as of the number that is complete; then notes how far."""
+        if not self.follows:
+            return False
+        found = min(self._time_of(lane) for lane in self.lanes)
+        if found <= self._frontier:
+            return False
+        self._frontier = found
+        return True
+
+    @staticmethod
+    def _time_of(lane: Any) -> int:
+        if lane.ended:
+            return FRONTIER_END
+        if lane.serial:
+            return int(lane.time)
+        frontier = lane.frontier()
+        return FRONTIER_MIN if lane.channel.waiting() else int(frontier)
+
+    def _promise(self, number: int) -> None:
+        if number < NO_BOUND:
+            self.numbering.promise(number)
+
+    def statistics(self) -> dict[str, int]:
+        return self.gate.statistics()
+
+
+def _merged(pieces: list[tuple[SerialInLane, Batch]]) -> Iterator[tuple[Batch, str]]:
+    """The rows of one number in their order, as runs of rows of one input."""
+    pieces.sort(key=lambda piece: piece[0].index)  # stable: a lane's own pieces stay as they came
+    places = []
+    if len(pieces) > 1:
+        places = [[batch.system[name].data for name in lane.columns] for lane, batch in pieces]
+    ranks = [lane.rank for lane, _ in pieces]
+    order = merge_order(places, ranks) if places and all(places) else None
+    if order is None:
+        for lane, batch in pieces:
+            yield batch, lane.input
+        return
+    sources, starts, start = {}, [], 0
+    for rank in sorted(set(ranks)):
+        sources[rank] = _joined([batch for lane, batch in pieces if lane.rank == rank])
+    counts = dict.fromkeys(sources, 0)
+    for (_, batch), rank in zip(pieces, ranks):
+        starts.append(counts[rank] - start)
+        counts[rank] += batch.rows
+        start += batch.rows
+    lengths = [batch.rows for _, batch in pieces]
+    rows = (order + np.repeat(starts, lengths)[order]).astype(
+        np.uint32
+    )  # row numbers within the input's rows
+    owner = np.repeat(ranks, lengths)[order]
+    names = {lane.rank: lane.input for lane, _ in pieces}
+    cuts = [0, *(np.flatnonzero(owner[1:] != owner[:-1]) + 1).tolist(), len(owner)]
+    for first, last in pairwise(cuts):
+        rank = int(owner[first])
+        run = sources[rank].selection(rows[first:last])
+        run.began = sources[rank].began
+        yield run, names[rank]
+
+
+def _joined(batches: list[Batch]) -> Batch:
+    joined = Batch.concat(batches)
+    joined.began = min((batch.began for batch in batches if batch.began), default=0)
+    return joined

@@ -1,0 +1,102 @@
+"""The sequence of a ScaleGate as one of its readers sees it (viper-scalegate section 3.3)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from actorstream.native.scalegate import Stretches
+from actorstream.runtime.inbox import Step
+from actorstream.runtime.timestamp.inbox import Found, Merging
+from actorstream.runtime.timestamp.kept import tied_bytes
+from actorstream.transports.base import FRONTIER_END, FRONTIER_MIN, Frame, FrameKind
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from actorstream.events.schema import Schema
+    from actorstream.runtime.timestamp.gate_input import GateInput
+
+
+class ReaderLane:
+    """The only lane of a reader, as alignment and counters see it: what it brings are marks."""
+
+    def __init__(self, gate: GateInput, number: int) -> None:
+        self.gate, self.number = gate, number
+        self.index = 0
+        self.input = gate.lanes[0].input
+        self.channel = self
+        self.ended = self.held = self.over = False
+
+    def head(self) -> Frame | None:
+        """The mark that is due, behind all rows before it."""
+        gate = self.gate
+        at = gate.at
+        if at is not None and at == gate.positions[self.number] and self.number in gate.passing:
+            return Frame(FrameKind.BARRIER, barrier=gate.barrier or 0)
+        over = gate.is_over and not gate.passing and gate.seen[0] == gate.positions[self.number]
+        return Frame(FrameKind.END) if over else None
+
+    def consume(self) -> None:
+        """A mark is taken: it is due no more once the unit has passed it."""
+
+    def waiting(self) -> int:
+        """Whether something waits: 1, or 0."""
+        return int(self.gate.seen[0] > self.gate.positions[self.number])
+
+    def statistics(self) -> dict[str, int]:
+        """As of a channel: it lends nothing."""
+        return {"received": 0, "waiting": self.waiting(), "kept": 0}
+
+
+class GateMerging(Merging):
+    """What one reader of a gate gets. `number`: of the reader, from 0."""
+
+    def __init__(self, gate: GateInput, number: int) -> None:
+        self.gate, self.number = gate, number
+        self.lane = ReaderLane(gate, number)
+        super().__init__([self.lane])
+        self._stretches = Stretches(gate.room)
+
+    def next(self) -> Found:
+        lane = self.lane
+        if not lane.held and not lane.ended:
+            self.runs.extend(self.gate.read(self.number, self._stretches))
+            if self.runs:
+                return Step.ROWS
+            mark = lane.head()
+            if mark is not None:
+                return lane, mark
+        return Step.AGAIN if self._look() else Step.NOTHING
+
+    def _look(self) -> bool:
+        """Puts what waits into the gate; whether there is something to take now."""
+        self.gate.intake(self.number)
+        lane = self.lane
+        return bool(lane.waiting()) or (not lane.held and not lane.ended and lane.head() is not None)
+
+    def look(self) -> None:
+        self._look()
+
+    def passed(self) -> None:
+        self.gate.passed(self.number)
+
+    def reached(self) -> int:
+        logged, reached = self.gate.seen  # first: what is given since is not below it
+        time = self.gate.gate.next_time(self.number)
+        if time is not None:
+            return time
+        if self.gate.positions[self.number] < logged or (reached == FRONTIER_END and not self.lane.ended):
+            return FRONTIER_MIN  # not known now
+        return reached
+
+    def is_through(self) -> bool:
+        return True
+
+    def kept(self) -> dict[str, Any]:
+        return {"lanes": self.gate.saved(), "tied": None}
+
+    def take_back(self, kept: Any, schemas: Mapping[str, Schema]) -> None:
+        self.gate.take_back(kept["lanes"], schemas)
+
+    def statistics(self) -> dict[str, int]:
+        return self.gate.statistics() | tied_bytes(self.gate.lanes)  # type: ignore[arg-type]

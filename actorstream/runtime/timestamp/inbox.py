@@ -1,0 +1,197 @@
+"""Timestamp input: one sequence of ready rows (viper-scalegate section 3), and side inputs, in no order, beside it. It decides
+nothing about order; a `Merging` brings the sequence."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections import deque
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from actorstream.runtime.inbox import Inbox, Step
+from actorstream.runtime.timestamp.lane import times_of
+from actorstream.transports.base import FRONTIER_END, FRONTIER_MIN, Frame, FrameKind
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from actorstream.events.batch import Batch
+    from actorstream.events.schema import Schema
+    from actorstream.ordering.base import Gate
+    from actorstream.runtime.lanes import InLane
+
+Found = Step | tuple[Any, Frame]
+"""A step, or a lane and the mark that it brings."""
+
+
+class Merging(ABC):
+    """A way to one sequence: `runs` has the rows that are ready, oldest first, each with the name of its input.
+
+    Attributes:
+        lanes: what brings the sequence, as alignment sees it.
+        frontier: what has been promised behind it.
+        last: time of the last row that went, as far as it is known.
+    """
+
+    def __init__(self, lanes: list[Any]) -> None:
+        self.lanes = lanes
+        self.runs: deque[tuple[Batch, str]] = deque()
+        self.frontier = self.last = FRONTIER_MIN
+
+    @abstractmethod
+    def next(self) -> Found:
+        """Has no runs: ROWS if there are some now, AGAIN if there may be, NOTHING, or a mark that is due."""
+
+    @abstractmethod
+    def reached(self) -> int:
+        """No row below it will be given any more, but for those in `runs`."""
+
+    @abstractmethod
+    def is_through(self) -> bool:
+        """All lanes have ended: whether no rows are left beside `runs`."""
+
+    def marked(self, lane: Any, barrier: int) -> None:
+        """The mark of a lane was taken: a barrier, or its end (-1)."""
+
+    def latest(self) -> int:
+        """Event time where lanes promise nothing, because they are idle or their ends wait: what has gone."""
+        return self.last
+
+    def look(self) -> None:
+        """Takes in what lanes have, since what it promises may be waited for; gives nothing."""
+
+    def rest(self) -> None:
+        """Nothing is in work."""
+
+    def done(self) -> None:
+        """The rows that were given last are worked on."""
+
+    def passed(self) -> None:
+        """A barrier has been passed on."""
+
+    @abstractmethod
+    def kept(self) -> dict[str, Any]:
+        """The rows that wait."""
+
+    @abstractmethod
+    def take_back(self, kept: Any, schemas: Mapping[str, Schema]) -> None:
+        """Puts them where they were. schemas: of the inputs, by name."""
+
+    def statistics(self) -> dict[str, int]:
+        return {}
+
+
+class TimestampInbox(Inbox):
+    """Inputs in timestamp order as one sequence, and side inputs, which take turns with it.
+
+    Args:
+        merging: brings the sequence.
+        sides: lanes of side inputs.
+        schemas: of the inputs, by name.
+    """
+
+    follows_while_blocked: ClassVar[bool] = True
+
+    def __init__(
+        self, merging: Merging, sides: list[InLane], side_gate: Gate, schemas: Mapping[str, Schema]
+    ) -> None:
+        super().__init__([*merging.lanes, *sides])
+        self.merging, self.sides, self.side_gate, self.schemas = merging, sides, side_gate, schemas
+        self._side_due = False
+        self._floor = FRONTIER_MIN
+        """What was promised behind this inbox when the checkpoint was made that this run goes on from."""
+
+    def next(self) -> Step:
+        if self._due:
+            return self._take_due()
+        if self.merging.runs:
+            return self._next_run()
+        if self._side_due and (side := self.side_gate.next()) is not None:
+            self._side_due = False
+            return self._take_side(side)
+        self._side_due = bool(self.sides)
+        found = self.merging.next()
+        if found is Step.ROWS:
+            return self._next_run()
+        if found is Step.AGAIN:
+            return found
+        if found is not Step.NOTHING:
+            return self._mark(*found)  # type: ignore[misc] # it is a lane with its mark
+        if self._side_due and self.side_gate.next() is not None:
+            return Step.AGAIN
+        return Step.END if self._has_ended() else Step.NOTHING
+
+    def done(self) -> None:
+        self.merging.done()
+
+    def passed(self) -> None:
+        self.merging.passed()
+
+    def look(self) -> None:
+        self.merging.look()
+
+    def _next_run(self) -> Step:
+        self.batch, self.source = self.merging.runs.popleft()
+        return Step.ROWS
+
+    def _take_side(self, lane: InLane) -> Step:
+        """Takes the head of a side input."""
+        frame: Any = lane.channel.peek()
+        if frame.kind != FrameKind.DATA:
+            return self._mark(lane, frame)
+        batch = lane.decode(frame)
+        lane.consume()
+        return self._give(frame, batch, lane.input)
+
+    def _mark(self, lane: Any, frame: Frame) -> Step:
+        """Takes a barrier or end mark; the end of all input comes once all rows have gone."""
+        lane.consume()
+        if lane not in self.sides:
+            self.merging.marked(lane, frame.barrier if frame.kind == FrameKind.BARRIER else -1)
+        if frame.kind == FrameKind.BARRIER:
+            for each in self.lanes:
+                if each.over and not each.ended and not each.held:  # it brings nothing more, also no barrier
+                    self.alignment.deliver(each, frame.barrier)
+            self._complete(self.alignment.deliver(lane, frame.barrier))
+        elif lane.over and not lane.ended:
+            if self.alignment.barrier is not None:
+                self._complete(self.alignment.deliver(lane, self.alignment.barrier))
+        else:
+            lane.ended = True
+            self._complete(self.alignment.ended(lane))
+            if self._has_ended():
+                self._due.append((Step.END, 0))
+        return self._take_due()
+
+    def _has_ended(self) -> bool:
+        return all(lane.ended for lane in self.lanes) and not self.merging.runs and self.merging.is_through()
+
+    def follow(self, rest: tuple[Batch, int] | None, *, resting: bool) -> int | None:
+        merging = self.merging
+        found = merging.reached()
+        if merging.runs:
+            found = min(found, int(times_of(merging.runs[0][0])[0]))
+        if rest is not None:
+            times = times_of(rest[0])
+            found = min(found, int(times[min(rest[1], len(times) - 1)]))
+        if found == FRONTIER_END and not all(lane.ended for lane in merging.lanes):
+            found = merging.latest()
+        found = max(found, self._floor)
+        if found > merging.frontier:
+            merging.frontier = found
+            return found
+        if resting:
+            merging.rest()
+        return None
+
+    def kept(self) -> Any:
+        """The rows that came in before the barrier and have not gone, and how far the sequence has got."""
+        merging = self.merging
+        place = {"promised": merging.frontier, "last": max(merging.last, merging.frontier)}
+        return merging.kept() | place
+
+    def take_back(self, kept: Any) -> None:
+        self.merging.take_back(kept, self.schemas)
+        self._floor, self.merging.last = kept["promised"], kept["last"]
+
+    def statistics(self) -> dict[str, int]:
+        return self.merging.statistics()

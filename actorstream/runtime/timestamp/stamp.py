@@ -1,0 +1,211 @@
+"""Puts the rows of a replica in timestamp order before they are sent, with what tells tied rows apart."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from actorstream.errors import DataError, OperatorError, SchemaError
+from actorstream.runtime.replica import FRONTIER_MIN
+from actorstream.runtime.serial.numbering import REPLICA_SHIFT
+from actorstream.runtime.stamp import Stamp
+from actorstream.runtime.timestamp.lane import times_of, zeros
+from actorstream.runtime.timestamp.sequence import Ascending, Sorted, Unsorted
+from actorstream.runtime.timestamp.ties import by_value
+from actorstream.runtime.wire import TIME
+from actorstream.topology.serial import POSITION
+from actorstream.topology.timestamp import ORIGIN
+from actorstream.windows.watermark import AT_END
+
+if TYPE_CHECKING:
+    from actorstream.events.batch import Batch
+    from actorstream.runtime.replica import Replica
+    from actorstream.topology.timestamp import Sequenced
+
+FRONTIER_END = 2**63 - 1
+
+
+class TimestampStamp(Stamp):
+    """Puts what a replica emits in order.
+
+    Args:
+        described: how. sorts: whether a source's rows come out of order."""
+
+    def __init__(self, replica: Replica, described: Sequenced, *, sorts: bool) -> None:
+        super().__init__(replica)
+        self.described, self.sorts = described, sorts
+        kind = Sorted if sorts or described.fires else Ascending
+        self._sequences = {output: kind() for output in sorted(described.outputs)}
+        self._is_source = type(replica.actor).role == "source"
+        self._counts = dict.fromkeys(described.outputs, 0)
+        self._base = replica.replica << REPLICA_SHIFT
+        self._hook = ""
+        self._floor = FRONTIER_MIN
+
+    def forward(self, batch: Batch, output: str) -> None:
+        sequence = self._sequences.get(output)
+        if sequence is None or not batch.rows:
+            self.replica.send(batch, output)
+            return
+        batch = batch.sealed()  # type: ignore[assignment]
+        if self._is_source:
+            batch = self._of_source(batch)
+            if not batch.rows:
+                return
+        elif self.described.columns and not self.described.places:
+            batch = self._descended(batch, output)
+        times = batch.event_times()
+        if times is None or (self._hook == "on_end" and not self._keeps_time(batch)):
+            batch, times = self._timed(batch)
+        try:
+            out = sequence.take(batch, times)
+        except Unsorted as error:
+            raise self._refused(error, batch, output) from None
+        if out is not None:
+            self._go(out, output)
+
+    def _go(self, batch: Batch, output: str) -> None:
+        if self.described.places and not self._is_source and self.described.columns:
+            batch = batch.with_system(
+                **{ORIGIN: np.zeros(batch.rows, np.int64), POSITION: self._running(output, batch.rows)}
+            )
+        self.replica.send(batch, output)
+
+    def _of_source(self, batch: Batch) -> Batch:
+        """Rows of a source with their places; late ones go where late rows go."""
+        columns = self.described.columns
+        if columns and ORIGIN not in batch.system:
+            source: Any = self.replica.actor
+            first = source.row
+            system = {
+                ORIGIN: np.full(batch.rows, source.origin, np.int64),
+                POSITION: np.arange(first, first + batch.rows),
+            }
+            batch = batch.with_system(**system)
+        if self.sorts and batch.marked:
+            marks = batch.system["_watermark"].data
+            late = marks > FRONTIER_MIN
+            rows = batch.take(late)
+            self.replica.count_late(rows.rows)
+            self.replica.send(rows, "late")
+            batch = batch.take(~late)
+        return batch
+
+    def _descended(self, batch: Batch, output: str) -> Batch:
+        """Rows of an operator with the places of the rows that they come from."""
+        described = self.described
+        system: dict[str, Any] = {}
+        if described.ordinal:
+            system[described.ordinal] = self._base + self._running(output, batch.rows)
+        missing = [
+            name for name in described.columns if name != described.ordinal and name not in batch.system
+        ]
+        if missing and ORIGIN not in missing and POSITION not in missing:  # ordinals of other inputs
+            system.update({name: zeros(batch.rows) for name in missing})
+            missing = []
+        if missing and self._hook:
+            system.update({name: np.full(batch.rows, -1, np.int64) for name in missing})
+        elif missing:
+            raise self.replica.unfit(
+                SchemaError(
+                    f"rows of {batch.schema.name} carry no {missing[0]}: on_batch dropped their lineage, which an input "
+                    "in timestamp order downstream needs; use batch.take(...), batch.with_columns(...) or "
+                    "Batch.of(..., origin=rows)"
+                )
+            )
+        return batch.with_system(**system) if system else batch
+
+    def _running(self, output: str, rows: int) -> np.ndarray:
+        first = self._counts[output]
+        self._counts[output] = first + rows
+        return np.arange(first, first + rows)
+
+    def _keeps_time(self, batch: Batch) -> bool:
+        """Whether rows of the end have a time that was not passed yet: a field of theirs, or that of rows that were held
+        back. Others have one that may have been promised already, or not, as it happens."""
+        return self.replica.promises or batch.schema.user.event_time is not None
+
+    def _timed(self, batch: Batch) -> tuple[Batch, np.ndarray]:
+        """Rows that descend from none: what a heartbeat fires comes just below it, what the end brings comes last."""
+        if not self._hook:
+            raise self.replica.unfit(
+                SchemaError(
+                    f"rows of {batch.schema.name} carry no event time: on_batch dropped their lineage, which an input "
+                    "in timestamp order downstream needs; use batch.take(...), batch.with_columns(...) or "
+                    "Batch.of(..., origin=rows)"
+                )
+            )
+        time = (
+            max(self.replica.frontier - 1, FRONTIER_MIN + 1)
+            if self._hook == "on_heartbeat"
+            else self.replica.frontier
+        )
+        time = max(time, self._floor)
+        if self._hook == "on_end":
+            time = AT_END
+        times = np.full(batch.rows, min(time, AT_END), np.int64)
+        return batch.with_system(**{TIME: times}), times
+
+    def _refused(self, error: Unsorted, batch: Batch, output: str) -> Exception:
+        at = max(error.row, 0)
+        row = batch.slice(at, 1).events()[0]
+        before = f"event time {error.before}"
+        if error.row > 0 and not self.sorts:
+            before = f"row {batch.slice(at - 1, 1).events()[0]!r} of {before}"
+        if self._is_source:
+            source: Any = self.replica.actor
+            names = source.partitions()
+            where = names[source.origin] if source.origin < len(names) else ""
+            return DataError(
+                f"source {self.replica.name!r}: row {source.row + at} ({row!r}) has event time {error.time}, but comes after "
+                f"{before}; allowed: event times that do not descend, since {self.replica.name!r} has a consumer in timestamp "
+                'order (say max_out_of_orderness = "10s", or how far rows may be out of order, to have them sorted)',
+                file=where,
+            )
+        return OperatorError(
+            self.replica.name,
+            self.replica.replica,
+            f"emitted {row!r} of event time {error.time} to output {output!r} after {before}; allowed: event times that "
+            "do not descend, since it has a consumer in timestamp order (keep the event time of the input row, or "
+            "override promise)",
+        )
+
+    def promise(self, frontier: int) -> None:
+        if frontier > AT_END:
+            return  # its last rows are still to come: the end is promised behind them
+        promised = self.replica.promised(frontier)
+        self._let_go(promised)
+        self.replica.advance_edges(promised)
+
+    def _let_go(self, frontier: int) -> None:
+        for output, sequence in self._sequences.items():
+            out = sequence.release(frontier)
+            if out is not None:
+                if self.described.sorts_ties:
+                    out = by_value(out, times_of(out), self.described.tie_fields)
+                self._go(out, output)
+
+    def begins(self, hook: str) -> None:
+        self._hook = hook
+
+    def ends(self, hook: str) -> None:
+        self._hook = ""
+        if hook == "on_end":
+            self._let_go(FRONTIER_END)
+            self.replica.advance_edges(FRONTIER_END)
+
+    # -- checkpoints
+
+    def kept(self) -> Any:
+        """The rows that wait for their place, how far each output has got, and how many rows were counted."""
+        return {
+            "sequences": {output: sequence.kept() for output, sequence in self._sequences.items()},
+            "counts": self._counts,
+        }
+
+    def take_back(self, kept: Any) -> None:
+        for output, each in kept["sequences"].items():
+            self._sequences[output].take_back(each, self.replica.schemas[output])
+        self._counts.update(kept["counts"])
+        self._floor = max((each[0] for each in kept["sequences"].values()), default=FRONTIER_MIN)

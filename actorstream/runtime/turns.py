@@ -1,0 +1,234 @@
+"""The turns of a worker's units on its event loop: which one is next, how long it looks for more, and when it sleeps."""
+
+from __future__ import annotations
+
+from collections import deque
+from time import monotonic_ns
+from typing import TYPE_CHECKING
+
+from actorstream.runtime.delays import Delays
+from actorstream.runtime.schedule.schedule import Schedule
+from actorstream.runtime.source_unit import SourceUnit
+from actorstream.runtime.spin import Spin
+from actorstream.runtime.unit import Status, Unit
+
+if TYPE_CHECKING:
+    from actorstream.native.doorbell import Doorbell
+    from actorstream.runtime.alarms import Alarm
+    from actorstream.runtime.dependency.unit import ProgramUnit
+    from actorstream.runtime.operator_unit import OperatorUnit
+    from actorstream.runtime.worker import Worker
+
+LOOP_NS = 5_000_000
+"""Longest time between two looks at the event loop."""
+LONG_SPIN_NS = 1_000_000
+PUBLISH_S = 0.02
+
+
+class Turns:
+    """Runs the units of one worker in turns, between `open` and `close`."""
+
+    def __init__(self, worker: Worker, bell: Doorbell | None) -> None:
+        job = worker.job
+        self.worker, self.bell = worker, bell
+        self.by_bit: dict[int, Unit] = {}
+        self.schedule = None if job.deploy.schedule == "none" else Schedule(worker)
+        self.ready: deque[Unit] | Schedule = deque() if self.schedule is None else self.schedule
+        self.watched: OperatorUnit | ProgramUnit | None = None
+        """The unit that took an event or a message by itself last: a worker that waits takes its next one at once."""
+        self.delays = Delays(job.deploy, worker.process)
+        self.watches = not self.delays.longest_s and self.schedule is None
+        """Whether an event that comes by itself goes before all else."""
+        self._taken: OperatorUnit | ProgramUnit | None = None  # the watched unit, if it has: its turn is over
+        self._turning = self._scheduled = self._open = self._publishing = False
+        self._parked, self._parked_at = False, 0
+        self._spin = Spin(job.spins)
+        self._always_spins = job.always_spin
+
+    def open(self) -> None:
+        """Units may run from now on, and all get a turn."""
+        worker = self.worker
+        if self.bell is not None:
+            worker.loop.add_reader(self.bell.eventfd, self._woken)
+        if self.schedule is not None:
+            self.schedule.open(worker.units, self._woken)
+        self._open = True
+        for unit in worker.units:
+            self.mark(unit)
+        self._scheduled = True
+        worker.loop.call_soon(self._turns)
+
+    def end(self) -> None:
+        """No unit gets another turn."""
+        self._open = False
+
+    def close(self) -> None:
+        """Waits for what threads are at."""
+        if self.schedule is not None:
+            self.schedule.close()
+            self.schedule.publish(self.worker.units)
+        if self.bell is not None:
+            self.worker.loop.remove_reader(self.bell.eventfd)
+
+    def ring(self, bit: int) -> None:
+        """The doorbell of channels inside this process."""
+        if self.delays.longest_s:
+            self.mark_late(self.by_bit[bit])
+        else:
+            self.mark(self.by_bit[bit])
+
+    def mark_late(self, unit: Unit) -> None:
+        """A hand-over is delayed, as `[testing]` says."""
+        self.mark_later(unit, self.delays.draw_s())
+
+    def mark(self, unit: Unit) -> None:
+        """Puts a unit into the ready queue."""
+        if not unit.ready and not unit.done:
+            unit.ready = True
+            self.ready.append(unit)
+            if self._open and not self._turning and not self._scheduled:
+                self._scheduled = True
+                self.worker.loop.call_soon(self._turns)
+
+    def mark_later(self, unit: Unit, seconds: float) -> Alarm:
+        """Marks a unit after a while."""
+        return self.worker.alarms.call_later(seconds, self.mark, unit)
+
+    def _turns(self) -> None:
+        """Runs ready units until none is left or the loop must be looked at; then spins a little, and parks."""
+        self._scheduled = False
+        if not self._open:
+            return
+        if self.schedule is not None:
+            self.schedule.unpark()
+        self._turning = True
+        try:
+            bell, deadline = self.bell, monotonic_ns() + LOOP_NS
+            if bell is not None:
+                self._listen(bell, 0)  # first: the way of an event to a parked worker is cold as it is
+            ready = self.ready
+            woken, self._parked = self._parked, False
+            while True:
+                unit: Unit | None = self._taken
+                if unit is not None or ready:
+                    if unit is not None:
+                        status, self._taken, first = unit.status, None, False
+                    else:
+                        first = True
+                        unit = ready.popleft()
+                        unit.ready = False
+                        status = unit.step()
+                    if status is Status.READY and not unit.ready:
+                        if self.delays.longest_s:
+                            self.mark_late(unit)
+                        else:
+                            unit.ready = True
+                            ready.append(unit)
+                    if woken:  # only now: what woke the worker is dealt with first
+                        woken = False
+                        self._unpark(deadline - LOOP_NS)
+                    if monotonic_ns() > deadline or not self._open:
+                        break
+                elif woken:
+                    woken = first = False
+                    self._unpark(deadline - LOOP_NS)
+                else:
+                    first = False
+                    if not self._rest():
+                        return
+                if bell is not None and self._taken is None:
+                    self._listen(bell, 0, first=first)
+            self._scheduled = True
+            self.worker.loop.call_soon(self._turns)
+        except BaseException as error:
+            self.worker.fail(error)
+        finally:
+            self._turning = False
+
+    def _listen(self, bell: Doorbell, ns: int, *, first: bool = False) -> None:
+        """Marks the units that ring within `ns`, or notes the one that has taken an event that came by itself: one of that
+        goes before units that are ready if it is `first`, after one of these."""
+        watched = self.watched
+        if watched is not None and (first or not self.ready):
+            rung = watched.wait(bell, ns)
+        else:
+            rung = bell.wait(ns) if ns else bell.collect()
+        if rung is None:
+            self._taken = watched
+        elif rung:
+            self.mark_rung(rung)
+
+    def mark_rung(self, rung: list[int]) -> None:
+        """Marks the units of bits of the doorbell."""
+        for bit in rung:
+            self.ring(bit)
+
+    def _unpark(self, woken: int) -> None:
+        """Rings need not wake this worker any more. `woken`: when it was."""
+        self.bell.unpark()  # type: ignore[union-attr]
+        self._spin.slept(woken - self._parked_at)
+
+    def _rest(self) -> bool:
+        """Nothing is ready. Whether the worker is to look again; else it sleeps until told."""
+        self._publish_soon()
+        for unit in self.worker.units:
+            if unit.blocked:
+                unit.flush()  # what waits for other consumers than the one that is full
+        bell = self.bell
+        if self.ready or bell is None:
+            return bool(self.ready) or not self._kernels_park()
+        if self._always_spins:
+            # the loop is looked at about once a millisecond
+            self._listen(bell, min(LONG_SPIN_NS, self._alarm_ns()))
+            if self._taken is None and not self.ready:
+                self.worker.alarms.run_due()
+                if not self.ready:
+                    self._scheduled = True
+                    self.worker.loop.call_soon(self._turns)
+                    return False
+            return True
+        if self._spin.ns and self._hopes():
+            self._listen(bell, min(self._spin.ns, self._alarm_ns()))
+            if self._taken is None and not self.ready:
+                self.worker.alarms.run_due()
+        if self._taken is not None or self.ready or not bell.park():
+            return True
+        self._parked, self._parked_at = True, monotonic_ns()
+        return not self._kernels_park()
+
+    def _kernels_park(self) -> bool:
+        """Whether kernels on threads let the loop sleep, since they will tell."""
+        return self.schedule is None or self.schedule.park()
+
+    def _alarm_ns(self) -> int:
+        """How long until the next alarm is due."""
+        return max(0, self.worker.alarms.next_ns() - monotonic_ns())
+
+    def _hopes(self) -> bool:
+        """Whether another worker may soon have something for this one. One that only waits for time does not spin: the
+        kernel likes to wake a consumer on its producer's core, where it would have to wait for the end of it."""
+        if self.schedule is not None and self.schedule.is_waiting_for_kernels():
+            return False
+        return any(
+            unit.blocked or not isinstance(unit, SourceUnit) for unit in self.worker.units if not unit.done
+        )
+
+    def _publish_soon(self) -> None:
+        if not self._publishing:
+            self._publishing = True
+            self.worker.loop.call_later(PUBLISH_S, self._publish)
+
+    def _publish(self) -> None:
+        """Publishes what changed and was not published by a turn, so that a resting worker shows no old figures."""
+        self._publishing = False
+        if not self._open:
+            return
+        for unit in self.worker.units:
+            if unit.dirty and not unit.done:
+                unit.publish()
+        if self.schedule is not None:
+            self.schedule.publish(self.worker.units)
+
+    def _woken(self) -> None:
+        if not self._turning:
+            self._turns()
