@@ -15,7 +15,7 @@ from benchmarks.linear_road import COUNTS, LAYERS, SETTINGS, WORKERS, XWAY_REPOR
 from benchmarks.suite import Case, Curve, Probe, Settings, Suite, probe
 
 JUMBOS = (1, 1024)
-FEW = ((1, 1), (2, 2), (6, 6))
+FEW = ((2, 2),)
 """Settings under --quick."""
 OPERATORS = ("pos_rep", "new_seg")
 PACE = 0.8
@@ -37,7 +37,7 @@ def suite(settings: Settings) -> Suite:
         ]
         cases = tuple(case(name, measure) for name in names for measure in measures)
         probes.append(Probe(cases, partial(operators, operator, jumbo, seconds, deployments)))
-    whole = App(settings.scale(6_000_000, 2_000_000))
+    whole = App(settings.scale(6_000_000, 1_000_000))
     probes += [probe(f"app-{workers}", "reports/s", partial(whole.fast, workers)) for workers in (1, WORKERS)]
     at_rate = ("app-paced", "reports/s"), ("app-paced-p50", "µs"), ("app-paced-p99", "µs")
     probes.append(Probe(tuple(Case(*each) for each in at_rate), whole.paced))
