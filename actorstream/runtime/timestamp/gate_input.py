@@ -52,8 +52,8 @@ class Made(NamedTuple):
 class GateInput:
     """The channels, the gate, and what is known of both.
 
-    Who may touch what: `made` and what a reader is given belong to the readers' threads; all else to whoever holds `_entry`,
-    which nobody waits for: who finds it taken has the holder go round again.
+    `made` and what a reader is given belong to the readers' threads, all else to the thread that holds `_entry`. No thread
+    waits for `_entry`: if it is held, a thread sets `_asked`, and the holder repeats.
 
     Args:
         lanes: one for each replica that sends.
