@@ -102,7 +102,7 @@ class _Builder:
         return list(dict.fromkeys(self.units[planned.id] for planned in mine if planned.id in self.units))
 
     def _program(self, actor: str, incoming: dict[int, list[Link]]) -> None:
-        """The one unit of all workers of a plan that are here."""
+        """Builds the one unit of all workers of a plan that are in this process."""
         replicas: list[Any] = [each for each in self.replicas.values() if each.name == actor]
         builder = self.programs[actor] = ProgramBuilder(self.worker, actor, self.senders, self.receivers)
         if replicas:
@@ -146,7 +146,7 @@ class _Builder:
         return replica
 
     def _numbering(self, unit: Unit, point: str) -> Numbering:
-        """What a unit sends under that lies behind a numbering point, or is one."""
+        """The numbering of a unit that lies behind a numbering point, or is one."""
         found = self.numberings.get((unit, point))
         if found is None:
             found = self.numberings[unit, point] = Numbering(self.job.serial.phases)
@@ -180,7 +180,7 @@ class _Builder:
         return unit
 
     def _inbox(self, head: Replica, links: list[Link], ports: Ports) -> Inbox:
-        """What the order of the inputs makes of them."""
+        """The inbox of a unit, by the order of its inputs."""
         job = self.job
         ways = (self.gates.get(head.id), self.receivers, self._decoder, self._in_lane)
         timed = timed_inbox(job, head, ports, links, *ways)
@@ -380,8 +380,8 @@ class _Builder:
 
 
 def _connected(replica: Replica) -> None:
-    """All edges are known. Where no consumer takes events, event hooks give columns at once; where several neighbours
-    take the same ones, these are made once for all."""
+    """Decides how a replica's outputs are made, once all edges are known. If no consumer takes events, event hooks give
+    columns at once; if several neighbours take the same events, these are made once for all."""
     replica.shared = {output for output, edges in replica.edges.items() if sum(map(takes_events, edges)) > 1}
     schema = replica.schemas.get("default")
     calls = [call for call in replica.calls.values() if isinstance(call, EventCall)]
