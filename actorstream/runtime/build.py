@@ -103,7 +103,7 @@ class _Builder:
         return list(dict.fromkeys(self.units[planned.id] for planned in mine if planned.id in self.units))
 
     def _program(self, actor: str, incoming: dict[int, list[Link]]) -> None:
-        """The one unit of all workers of a plan that are here."""
+        """Builds the one unit of all workers of a plan that are in this process."""
         replicas: list[Any] = [each for each in self.replicas.values() if each.name == actor]
         builder = self.programs[actor] = ProgramBuilder(self.worker, actor, self.senders, self.receivers)
         if replicas:
@@ -147,7 +147,7 @@ class _Builder:
         return replica
 
     def _numbering(self, unit: Unit, point: str) -> Numbering:
-        """What a unit sends under that lies behind a numbering point, or is one."""
+        """The numbering of a unit that lies behind a numbering point, or is one."""
         found = self.numberings.get((unit, point))
         if found is None:
             found = self.numberings[unit, point] = Numbering(self.job.serial.phases)
@@ -181,7 +181,7 @@ class _Builder:
         return unit
 
     def _inbox(self, head: Replica, links: list[Link], ports: Ports) -> Inbox:
-        """What the order of the inputs makes of them."""
+        """The inbox of a unit, by the order of its inputs."""
         job = self.job
         ways = (self.gates.get(head.id), self.receivers, self._decoder, self._in_lane)
         timed = timed_inbox(job, head, ports, links, *ways)
@@ -274,14 +274,14 @@ class _Builder:
 
     def _decoder(self, link: Link, single: bool = True) -> Callable[[Frame], Batch]:
         """How what comes on a channel becomes rows: one function for all channels of an edge that are alike."""
-        known = (link.edge.index, link.remote, single)
+        rows = self._row_format(link) if single else None
+        known = (link.edge.index, link.remote, rows is not None)  # rows of one edge may travel singly on some channels only
         if known not in self._decoders:
-            self._decoders[known] = self._new_decoder(link, single)
+            self._decoders[known] = self._new_decoder(link, rows)
         return self._decoders[known]
 
-    def _new_decoder(self, link: Link, single: bool) -> Callable[[Frame], Batch]:
+    def _new_decoder(self, link: Link, rows: RowFormat | None) -> Callable[[Frame], Batch]:
         wire = self.job.wires[link.edge.index]
-        rows = self._row_format(link) if single else None
         if rows is not None:
             return single_decoder(wire.plain, rows)
         if link.remote:

@@ -1,4 +1,4 @@
-"""Builds what timestamp order needs in a worker: units that merge, replicas that put rows in order, sources in order."""
+"""Builds what timestamp order needs in a worker: inboxes with their ways to merge, gates, and sources in order."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def timed_inbox(
 ) -> TimestampInbox | None:
     """The inbox of a head with timestamp input; None: it has none.
 
-    gate: that it reads with others. decoder, side_lane: how other lanes are made."""
+    gate: the ScaleGate that the head reads, if it does. decoder, side_lane: they make lanes of other inputs."""
     own = [link for link in links if link.edge.index in job.timestamp.edges]
     if not own:
         return None
@@ -69,7 +69,7 @@ def _merging(
     receivers: dict[int, Any],
     decoder: Callable[[Link], Any],
 ) -> Merging:
-    """What makes one sequence of channels in timestamp order."""
+    """The merging of channels in timestamp order."""
     lanes = _lanes(job, head, own, receivers, decoder, TimestampInLane)
     if len(lanes) == 1:
         return OneLane(lanes[0], ports)
@@ -110,7 +110,7 @@ def _lanes(
     decoder: Callable[[Link], Any],
     kind: type[TimestampInLane],
 ) -> list[Any]:
-    """The lanes of links in timestamp order, each of one replica that sends."""
+    """The lanes of links in timestamp order, one for each replica that sends."""
     producers = job.timestamp.producers
     counts = Counter(link.edge.index for link in own)
     offsets = _offsets(job, head)
@@ -141,7 +141,7 @@ def _sides(job: Job, links: list[Link], first: int, side_lane: Callable[[int, Li
 
 
 class _Bell:
-    """The doorbell of the channels into a gate, which are there before it."""
+    """The doorbell of the channels into a gate; the channels are made before the gate."""
 
     gate: GateInput
 
@@ -157,8 +157,8 @@ def open_gates(
     receivers: dict[int, ReceiveChannel],
     decoder: Callable[[Link], Any],
 ) -> dict[int, GateInput]:
-    """The gates that this worker's replicas read. Who sends to one that several read uses the channels to the first of
-    these. `senders` and `receivers` have the channels from now on.
+    """The gates that this worker's replicas read. If several replicas read a gate, producers send on the channels to the first
+    of these. The channels are added to `senders` and `receivers`.
 
     incoming: by replica. decoder: how what comes on a channel becomes rows."""
     job, found = worker.job, dict[int, GateInput]()
@@ -194,7 +194,7 @@ def open_gates(
 
 
 def feeds(links: list[Link], gates: Mapping[int, GateInput]) -> list[Link]:
-    """Of the links of an edge from one producer those that it uses: into a gate for several readers that of the first.
+    """Of the links of an edge from one producer, those that it uses. Of a gate with several readers that is the first one's.
 
     gates: by replica."""
     return [
@@ -207,7 +207,7 @@ def feeds(links: list[Link], gates: Mapping[int, GateInput]) -> list[Link]:
 
 
 def _offsets(job: Job, head: Replica) -> tuple[int, ...]:
-    """What is added to the origins of each input, by rank; (): the head's rows carry none, or new ones."""
+    """The offsets that are added to the origins of each input, by rank; (): the head's rows carry none, or new ones."""
     described = job.timestamp.producers.get(head.name)
     if described is None or described.places or ORIGIN not in described.columns:
         return ()
