@@ -10,18 +10,33 @@ from actorstream.errors import ConfigurationError, Problem
 from actorstream.topology.dependency import DependencyPlan
 
 
+class StateFile(msgspec.Struct, frozen=True):
+    """A state that is too large for the checkpoint's own file, and lies beside it.
+
+    Attributes:
+        name, nbytes, digest: of the file. store: where it is; set when the checkpoint is read, for a folder may move.
+    """
+
+    name: str
+    nbytes: int
+    digest: bytes
+    store: str = ""
+
+
 class ReplicaState(msgspec.Struct, frozen=True):
     """What one replica keeps.
 
     Attributes:
         state: msgpack: `state` (the actor's snapshot), `positions` of a source, what its unit keeps beside.
         token: msgpack: what a sink has prepared; None: it is no sink.
+        file: where the state is, if `state` is empty.
     """
 
     actor: str
     index: int
     state: bytes
     token: bytes | None = None
+    file: StateFile | None = None
 
 
 class KeptProgram(msgspec.Struct, frozen=True):

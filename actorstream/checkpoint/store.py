@@ -4,14 +4,18 @@ say."""
 from __future__ import annotations
 
 import hashlib
+import mmap
 import os
 import re
+import struct
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Protocol
 
 import msgspec
+from msgspec.structs import replace
 
-from actorstream.checkpoint.checkpoint import Checkpoint
+from actorstream.checkpoint.checkpoint import Checkpoint, ReplicaState, StateFile
 from actorstream.errors import NotInstalledError, RunError
 
 KEPT = 2
@@ -19,14 +23,19 @@ KEPT = 2
 _MAGIC = b"actorstream checkpoint 1\n"
 _DIGEST = 16
 _NAME = re.compile(r"^checkpoint-(\d{12})$")
+_STATE = re.compile(r"^state-(\d{12})-\d+$")
+_LENGTH = struct.Struct("<Q")
+Bytes = bytes | memoryview
+LARGE = 1 << 16
+"""Bytes of a state from which on it has a file of its own."""
 
 
 class Folder(Protocol):
     """Where a store keeps its files. `write` leaves the whole file, safe from a power failure, or none of that name."""
 
     def names(self) -> list[str]: ...
-    def read(self, name: str) -> bytes: ...
-    def write(self, name: str, data: bytes) -> None: ...
+    def read(self, name: str) -> Bytes: ...
+    def write(self, name: str, pieces: Sequence[Bytes]) -> None: ...
     def remove(self, name: str) -> None: ...
 
 
@@ -49,9 +58,8 @@ class CheckpointStore:
         body = msgspec.msgpack.encode(checkpoint)
         digest = hashlib.blake2b(body, digest_size=_DIGEST).digest()
         try:
-            self._folder.write(f"checkpoint-{checkpoint.number:012d}", _MAGIC + digest + body)
-            for number in self._numbers()[:-KEPT]:
-                self._folder.remove(f"checkpoint-{number:012d}")
+            self._folder.write(f"checkpoint-{checkpoint.number:012d}", [_MAGIC, digest, body])
+            self._forget(checkpoint.number)
         except OSError as error:
             raise RunError(
                 f"checkpoint {checkpoint.number} cannot be written to {self.path!r}: {error.strerror or error}"
@@ -79,10 +87,84 @@ class CheckpointStore:
                 f"checkpoint {name!r} in {self.path!r} is damaged, or of another version; remove it to go on from the "
                 "one before it"
             )
-        return msgspec.msgpack.decode(memoryview(data)[start:], type=Checkpoint)
+        found = msgspec.msgpack.decode(memoryview(data)[start:], type=Checkpoint)
+        placed = [
+            each if each.file is None else replace(each, file=replace(each.file, store=self.path))
+            for each in found.replicas
+        ]
+        return replace(found, replicas=tuple(placed))
+
+    def write_state(self, number: int, replica: int, pieces: Sequence[Bytes]) -> StateFile:
+        """Keeps a large state of checkpoint `number`, which is to be written once all of them are safe. From any thread and
+        process. RunError: it cannot be written."""
+        name = f"state-{number:012d}-{replica}"
+        digest = hashlib.blake2b(digest_size=_DIGEST)
+        for piece in pieces:
+            digest.update(piece)
+        try:
+            self._folder.write(name, pieces)
+        except OSError as error:
+            raise RunError(f"checkpoint {number} cannot be written to {self.path!r}: {error}") from error
+        return StateFile(name, sum(len(piece) for piece in pieces), digest.digest())
+
+    def read_state(self, file: StateFile) -> Bytes:
+        """RunError: it is damaged, or cannot be read."""
+        try:
+            data = self._folder.read(file.name)
+        except OSError as error:
+            raise RunError(f"the state {file.name!r} in {self.path!r} cannot be read: {error}") from error
+        if len(data) != file.nbytes or hashlib.blake2b(data, digest_size=_DIGEST).digest() != file.digest:
+            raise RunError(
+                f"the state {file.name!r} in {self.path!r} is damaged; remove the last checkpoint to go on from the one before"
+            )
+        return data
+
+    def _forget(self, last: int) -> None:
+        """Removes checkpoints older than the last two, and states of none that is left."""
+        numbers = self._numbers()
+        kept = numbers[-KEPT:]
+        for number in numbers[:-KEPT]:
+            self._folder.remove(f"checkpoint-{number:012d}")
+        for name in self._folder.names():
+            matched = _STATE.match(name)
+            if matched and int(matched[1]) < last and int(matched[1]) not in kept:
+                self._folder.remove(name)
+
+    def last(self) -> int | None:
+        """The number of the latest checkpoint; None: there is none."""
+        return max(self._numbers(), default=None)
 
     def _numbers(self) -> list[int]:
         return sorted(int(matched[1]) for name in self._folder.names() if (matched := _NAME.match(name)))
+
+
+def pieces_of(values: dict[str, Any]) -> list[Bytes]:
+    """What a replica keeps, as the pieces of a file. An actor's state that is bytes already is a piece as it is, however
+    large: msgpack copies it, and takes 4 GiB at most."""
+    state = values["state"]
+    if isinstance(state, (bytes, bytearray, memoryview)) and len(state) >= LARGE:
+        first = msgspec.msgpack.encode({**values, "state": None})
+        return [
+            _LENGTH.pack(len(first)),
+            first,
+            bytes(state),
+        ]  # a copy of what may change until it is written
+    first = msgspec.msgpack.encode(values)
+    return [_LENGTH.pack(len(first)), first]
+
+
+def values_of(replica: ReplicaState) -> dict[str, Any]:
+    """What `pieces_of` was given, wherever it is kept. RunError: it is damaged."""
+    if replica.file is None:
+        found: dict[str, Any] = msgspec.msgpack.decode(replica.state, strict=False)
+        return found
+    data = memoryview(CheckpointStore(replica.file.store).read_state(replica.file))
+    (length,) = _LENGTH.unpack_from(data)
+    found = msgspec.msgpack.decode(data[_LENGTH.size : _LENGTH.size + length], strict=False)
+    rest = data[_LENGTH.size + length :]
+    if rest:
+        found["state"] = bytes(rest)
+    return found
 
 
 class _LocalFolder:
@@ -94,15 +176,20 @@ class _LocalFolder:
             return []
         return [path.name for path in self.path.iterdir() if not path.is_dir()]
 
-    def read(self, name: str) -> bytes:
-        return (self.path / name).read_bytes()
+    def read(self, name: str) -> Bytes:
+        with (self.path / name).open("rb") as file:
+            if not os.fstat(file.fileno()).st_size:
+                return b""
+            return memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))
 
-    def write(self, name: str, data: bytes) -> None:
+    def write(self, name: str, pieces: Sequence[Bytes]) -> None:
         self.path.mkdir(parents=True, exist_ok=True)
         partial = self.path / f".{name}.tmp"
-        with partial.open("wb") as file:
-            file.write(data)
-            file.flush()
+        with partial.open("wb", buffering=0) as file:
+            for piece in pieces:
+                rest = memoryview(piece)
+                while rest:
+                    rest = rest[file.write(rest) :]
             os.fsync(file.fileno())
         partial.replace(self.path / name)
         descriptor = os.open(self.path, os.O_RDONLY | os.O_DIRECTORY)
@@ -133,10 +220,12 @@ class _RemoteFolder:
         data: bytes = self.files.cat_file(f"{self.root}/{name}")
         return data
 
-    def write(self, name: str, data: bytes) -> None:
+    def write(self, name: str, pieces: Sequence[Bytes]) -> None:
         # object stores show a file only when it is whole; the digest tells where one does not
         self.files.makedirs(self.root, exist_ok=True)
-        self.files.pipe_file(f"{self.root}/{name}", data)
+        with self.files.open(f"{self.root}/{name}", "wb") as file:
+            for piece in pieces:
+                file.write(piece)
         self.files.invalidate_cache(self.root)
 
     def remove(self, name: str) -> None:

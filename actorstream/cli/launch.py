@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
 
+from actorstream.cli.main import DONE, INTERRUPTED, SUSPENDED
+
 if TYPE_CHECKING:
     from actorstream.launch.run import RunResult
 
@@ -31,8 +33,9 @@ def launch(
 ) -> int:
     """Run a topology to the end of its input.
 
-    The first Ctrl-C (or SIGTERM) ends the sources and commits what has been read; the second stops at once and commits
-    nothing. Exit status: 0 done, 1 the run failed, 2 the input is wrong, 130 interrupted.
+    The first Ctrl-C ends the sources and commits what has been read. SIGTERM does the same without [checkpoint]; with it,
+    the run makes a checkpoint and stops there, and --resume goes on. A second signal stops at once and commits nothing.
+    Exit status: 0 done, 1 the run failed, 2 the input is wrong, 75 suspended, 130 interrupted.
 
     Parameters
     ----------
@@ -62,14 +65,19 @@ def launch(
     from actorstream.launch.progress import Progress
     from actorstream.launch.resume import restore_job
     from actorstream.launch.run import run_job
+    from actorstream.launch.signals import COMMAND, Terminated
     from actorstream.runtime.compile import read_job
 
     started = time.monotonic() - since_process_start()
     if report is not None:
         check_output(report, "--report")
-    job = read_job(topology, deploy, set or [], plan, workers=workers, transport=transport)
-    if resume:
-        restore_job(job)
+    try:
+        with COMMAND.raising():
+            job = read_job(topology, deploy, set or [], plan, workers=workers, transport=transport)
+            if resume:
+                restore_job(job)
+    except Terminated:
+        raise _stopped_early(deploy, set or [], resume) from None
     shown: list[Progress] = []
 
     def on_start(launcher: Any, sampler: Any) -> Any:
@@ -79,7 +87,9 @@ def launch(
         return shown[0].tick
 
     try:
-        result = run_job(job, started=started, memory=report is not None or json_, on_start=on_start)
+        signals = COMMAND if COMMAND.is_installed else None
+        memory = report is not None or json_
+        result = run_job(job, started=started, memory=memory, on_start=on_start, signals=signals)
     finally:
         for progress in shown:
             progress.stop()
@@ -89,7 +99,22 @@ def launch(
         print(json.dumps(result.report, indent=2))
     if not quiet:
         summary(result, job.processes)
-    return 130 if result.interrupted is not None else 0
+    if result.suspended is not None:
+        return SUSPENDED
+    return INTERRUPTED if result.interrupted is not None else DONE
+
+
+def _stopped_early(deploy: Path | None, sets: list[str], resume: bool) -> Exception:
+    """What SIGTERM ends a command with that has not begun to run."""
+    from actorstream.errors import ActorstreamError
+    from actorstream.launch.resume import stopped_early
+    from actorstream.topology.load import load_deploy
+
+    try:
+        spec = load_deploy(deploy, [each for each in sets if each.startswith("deploy.")]).checkpoint
+    except ActorstreamError:
+        spec = None
+    return stopped_early(spec, resumes=resume)
 
 
 def summary(result: RunResult, processes: int) -> None:
@@ -97,6 +122,8 @@ def summary(result: RunResult, processes: int) -> None:
     report = result.report
     read = sum(rows[0] for rows in _sources(report))
     ending = "interrupted, committed what was read" if result.interrupted is not None else "done"
+    if result.suspended is not None:
+        ending = f"{result.suspended}; so far"
     dead = f", {report['dead']:,} dead letters" if report["dead"] else ""
     workers = f"{report['workers']} worker{'s' if report['workers'] > 1 else ''}"
     if processes < report["workers"]:

@@ -7,6 +7,8 @@ import traceback
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from actorstream.launch.signals import COMMAND
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -32,8 +34,8 @@ COMMANDS = {
 }
 """Name -> (where its function is, one line of help)."""
 
-DONE, FAILED, WRONG, INTERRUPTED = 0, 1, 2, 130
-"""Exit codes: done; the run failed; the input is wrong; interrupted."""
+DONE, FAILED, WRONG, SUSPENDED, INTERRUPTED = 0, 1, 2, 75, 130
+"""Exit codes: done; the run failed; the input is wrong; stopped at a checkpoint; interrupted."""
 
 
 def make_app(tokens: Sequence[str] = ()) -> App:
@@ -54,14 +56,29 @@ def make_app(tokens: Sequence[str] = ()) -> App:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Runs a command line and answers the exit code. Our own errors are a message on stderr, never a traceback."""
+    """Runs a command line and returns the exit code. Our own errors are a message on stderr, never a traceback.
+
+    arguments: None: those of this process, which ends with that code: signals do not change it any more."""
     if arguments is None:
         from actorstream.cli.streams import open_streams
 
         open_streams()
+    tokens = list(sys.argv[1:] if arguments is None else arguments)
+    if tokens[:1] != ["launch"]:
+        return _run(tokens)
+    COMMAND.install()
+    try:
+        return _run(tokens)
+    finally:
+        if arguments is None:
+            COMMAND.ignore()
+        else:
+            COMMAND.remove()
+
+
+def _run(tokens: list[str]) -> int:
     from cyclopts import CycloptsError
 
-    tokens = list(sys.argv[1:] if arguments is None else arguments)
     if tokens and not tokens[0].startswith("-") and tokens[0] not in COMMANDS:
         return _unknown(tokens[0])
     try:
@@ -102,8 +119,10 @@ def exit_code(error: BaseException) -> int | None:
     )
 
     if isinstance(error, RunError):
-        from actorstream.launch.launcher import Interrupted
+        from actorstream.launch.interrupted import Interrupted, Suspended
 
+        if isinstance(error, Suspended):
+            return SUSPENDED
         return INTERRUPTED if isinstance(error, Interrupted) else FAILED
     if isinstance(error, (ConfigurationError, ResourceError, NotInstalledError, SchemaError)):
         return WRONG

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from actorstream.checkpoint.checkpoint import Checkpoint, KeptProgram, ReplicaState
+from actorstream.checkpoint.checkpoint import Checkpoint, KeptProgram, ReplicaState, StateFile
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -15,6 +15,9 @@ if TYPE_CHECKING:
     from actorstream.checkpoint.store import CheckpointStore
     from actorstream.runtime.compile import Job
     from actorstream.runtime.control import Snapshot
+
+_Kept = tuple[bytes, bytes | None, StateFile | None]
+"""State, token and file of a replica."""
 
 
 class Checkpoints:
@@ -32,6 +35,7 @@ class Checkpoints:
         self.made = 0
         self._next: float | None = None
         self._under_way = False
+        self._last: int | None = None
         self._programs = {
             name: KeptProgram(program.planned, program.says()) for name, program in job.programs.items()
         }
@@ -41,11 +45,23 @@ class Checkpoints:
         """The barrier to start at `now` (seconds), if it is time; the first time counts from the first call."""
         if self._next is None:
             self._next = now + self.every
-        if self._under_way or now < self._next:
+        return self.start() if now >= self._next else None
+
+    def start(self) -> int | None:
+        """The barrier to start now, unless one is under way."""
+        if self._under_way:
             return None
         self._under_way = True
         self.number += 1
         return self.number
+
+    def stop(self) -> None:
+        """Sources are told to end early: the run is not to go on from behind that, should it fail before its end."""
+        self._last = self.number
+
+    def is_void(self, barrier: int) -> bool:
+        """Whether `barrier` was started behind the early end of sources, by a program."""
+        return self._last is not None and barrier > self._last
 
     def grant(self) -> int | None:
         """The barrier that a program may start when it wants a checkpoint; None: not now, or none would."""
@@ -61,7 +77,7 @@ class Checkpoints:
 
     def complete(self, barrier: int, taken: Mapping[int, Snapshot], now: float) -> None:
         """All replicas have passed `barrier`: writes the checkpoint. RunError: it cannot be written."""
-        states = {number: (each.state, each.token) for number, each in taken.items()}
+        states = {number: (each.state, each.token, each.file) for number, each in taken.items()}
         self._write(barrier, states, ended=False)
         self._under_way = False
         self._next = now + self.every
@@ -69,7 +85,7 @@ class Checkpoints:
     def end(self, tokens: Mapping[int, bytes]) -> None:
         """All input has ended and all sinks have prepared: what is left, should that fail, is to commit `tokens`."""
         self.number += 1
-        states = {each.id: (b"", tokens.get(each.id)) for each in self.job.plan.replicas}
+        states = {each.id: (b"", tokens.get(each.id), None) for each in self.job.plan.replicas}
         self._write(self.number, states, ended=True)
 
     def describe(self) -> str:
@@ -80,7 +96,7 @@ class Checkpoints:
             else "where this run went on from, or anew"
         )
 
-    def _write(self, number: int, states: Mapping[int, tuple[bytes, bytes | None]], *, ended: bool) -> None:
+    def _write(self, number: int, states: Mapping[int, _Kept], *, ended: bool) -> None:
         job = self.job
         replicas = tuple(ReplicaState(each.actor, each.index, *states[each.id]) for each in job.plan.replicas)
         graph = job.graph

@@ -16,8 +16,10 @@ from actorstream.checkpoint.store import CheckpointStore
 from actorstream.connectors.sink import END
 from actorstream.errors import RunError, WorkerDiedError
 from actorstream.launch.checkpoints import Checkpoints
+from actorstream.launch.interrupted import Interrupted, Suspended
 from actorstream.launch.process import WorkerProcess, fork_worker
-from actorstream.launch.resume import commit_ended
+from actorstream.launch.resume import commit_ended, stopped_early
+from actorstream.launch.signals import Signals
 from actorstream.runtime.control import (
     Abort,
     Barrier,
@@ -34,6 +36,7 @@ from actorstream.runtime.control import (
     Prepared,
     Snapshot,
     Started,
+    Suspend,
     reported_error,
 )
 from actorstream.runtime.fuse import takes_messages
@@ -51,21 +54,6 @@ SUSPECT_S = 0.5
 CONSEQUENCES = ("BrokenError", "ClosedError")
 
 
-class Interrupted(RunError):
-    """The user stopped the run. `drained`: everything read so far was committed; `committing`: sinks were committing
-    when it was stopped, so some may have and some not."""
-
-    def __init__(self, drained: bool, *, committing: bool = False) -> None:
-        if committing:
-            text = "stopped while sinks were committing: some may have committed, others not"
-        elif drained:
-            text = "interrupted: sources ended early, sinks committed"
-        else:
-            text = "aborted: nothing committed"
-        super().__init__(text)
-        self.drained = drained
-
-
 class Launcher:
     """Runs a job in forked worker processes.
 
@@ -73,14 +61,29 @@ class Launcher:
         job: the compiled topology.
         sampler: reads the counters from time to time, for the report and the progress display.
         on_tick: called about 20 times a second.
+        signals: who hears SIGINT and SIGTERM; None: the launcher while it runs.
     """
 
-    def __init__(self, job: Job, sampler: Sampler, on_tick: Callable[[], None] | None = None) -> None:
+    def __init__(
+        self,
+        job: Job,
+        sampler: Sampler,
+        on_tick: Callable[[], None] | None = None,
+        signals: Signals | None = None,
+    ) -> None:
         self.job, self.sampler, self.on_tick = job, sampler, on_tick
+        self._signals = signals
         self.workers: list[WorkerProcess] = []
         self.collected: dict[str, list[bytes]] = {}
         self.snapshots: dict[int, dict[int, Snapshot]] = {}
         self.interrupts = 0
+        """How often somebody has asked the run to stop."""
+        self._suspends = False
+        """Whether it is to stop at a checkpoint."""
+        self._suspended: Suspended | None = None
+        """It has: the workers are told to stop."""
+        self._drained = False
+        """Whether sources were told to end early."""
         self._fabric: Fabric | None = None
         self._selector = selectors.DefaultSelector()
         self._failure: BaseException | None = None
@@ -102,29 +105,39 @@ class Launcher:
         spec = self.job.deploy.checkpoint
         if spec is not None:
             self.checkpoints = Checkpoints(self.job, CheckpointStore(spec.path), spec.every.total_seconds())
-        handlers = self._install_signals()
+        signals = self._signals or Signals()
+        if self._signals is None:
+            signals.install()
         try:
-            if self.job.restored is not None and self.job.restored.ended:
-                commit_ended(self.job, self.job.restored)
-                return
-            self._fabric = self.job.make_fabric()
-            self.job.mesh = self._make_mesh()
-            self._import_once()
-            for process in range(self.job.processes):
-                self.workers.append(fork_worker(self.job, process, self._fabric, self.workers))
-            self.sampler.pids = [worker.pid for worker in self.workers]
-            self._watch()
+            signals.tell(self.signalled)
+            self._run()
         finally:
+            signals.settle()
             self._end()
-            for number, handler in handlers.items():
-                if (
-                    handler is not None
-                ):  # None: installed by other than Python, and cannot be put back from here
-                    signal.signal(number, handler)
+            if self._signals is None:
+                signals.remove()
         if self._failure is not None:
             raise self._failure
-        if self.interrupts:
+        if self._suspended is not None:
+            raise self._suspended
+        if self._drained:
             raise Interrupted(drained=True)
+
+    def _run(self) -> None:
+        if self.job.restored is not None and self.job.restored.ended:
+            commit_ended(self.job, self.job.restored)
+            return
+        self._fabric = self.job.make_fabric()
+        self.job.mesh = self._make_mesh()
+        self._import_once()
+        for process in range(self.job.processes):
+            if self.interrupts and not self.workers:
+                spec = self.job.deploy.checkpoint if self._suspends else None
+                self._fail(stopped_early(spec, resumes=self.job.restored is not None))
+                return
+            self.workers.append(fork_worker(self.job, process, self._fabric, self.workers))
+        self.sampler.pids = [worker.pid for worker in self.workers]
+        self._watch()
 
     # -- what others may ask, from any thread
 
@@ -132,6 +145,18 @@ class Launcher:
         """First: sources end and sinks commit. Second: everything stops and nothing is committed."""
         self.interrupts += 1
         self._wake()
+
+    def suspend(self) -> None:
+        """First, of a run with checkpoints: it makes one and stops there. Second: as `interrupt`."""
+        self._suspends = self.job.deploy.checkpoint is not None and not self.interrupts
+        self.interrupt()
+
+    def signalled(self, number: int) -> None:
+        """SIGINT interrupts, SIGTERM suspends. For signal handlers."""
+        if number == signal.SIGTERM:
+            self.suspend()
+        else:
+            self.interrupt()
 
     def abort(self) -> None:
         """Everything stops and nothing is committed, unless the commit has begun."""
@@ -149,14 +174,6 @@ class Launcher:
                 os.write(self._wake_write, b"x")
 
     # -- watching
-
-    def _install_signals(self) -> dict[int, Any]:
-        if threading.current_thread() is not threading.main_thread():
-            return {}
-        return {
-            number: signal.signal(number, lambda *_: self.interrupt())
-            for number in (signal.SIGINT, signal.SIGTERM)
-        }
 
     def _watch(self) -> None:
         selector = self._selector
@@ -185,13 +202,17 @@ class Launcher:
                     os.read(self._wake_read, 4096)
                 else:
                     self._heard(key.data, key.fd)
+            self._send_barriers()  # first: sources pass them before they end early
             if self.interrupts > handled:
                 handled = self._interrupted()
-            while self._barriers:
-                self._send_all(Barrier(self._barriers.pop(0)))
+                self._send_barriers()
         if self._suspect is not None:  # nobody is left who could name another cause
             self._fail(self._suspect[2])
         self.sampler.sample()
+
+    def _send_barriers(self) -> None:
+        while self._barriers:
+            self._send_all(Barrier(self._barriers.pop(0)))
 
     def _heard(self, worker: WorkerProcess, fd: int) -> None:
         for message in worker.control.receive():
@@ -200,7 +221,8 @@ class Launcher:
             self._selector.unregister(worker.pidfd)
             for message in worker.control.receive():
                 self._message(worker, message)
-            if not worker.finished and not worker.failed and self._failure is None:
+            over = worker.finished or worker.failed or self._suspended is not None
+            if not over and self._failure is None:
                 self._died(worker)
         elif worker.control.closed and fd != worker.pidfd:
             with contextlib.suppress(KeyError):
@@ -236,12 +258,12 @@ class Launcher:
                     self._fail(reported_error(message))
             case Ended():
                 worker.ended = True
-                if all(each.ended for each in self.workers) and self._failure is None:
+                if all(each.ended for each in self.workers) and self._goes_on():
                     self._send_all(Prepare())
             case Prepared(_, tokens):
                 worker.prepared = True
                 self._tokens |= tokens
-                if all(each.prepared for each in self.workers) and self._failure is None:
+                if all(each.prepared for each in self.workers) and self._goes_on():
                     self._commit_end()
             case Begun(_, barrier):
                 if self.checkpoints is not None and self.checkpoints.begun(barrier):
@@ -251,15 +273,18 @@ class Launcher:
                 self._check_over()
             case Collected(_, actor, data):
                 self.collected.setdefault(actor, []).append(data)
-            case Snapshot(_, replica, barrier, _, _):
+            case Snapshot(_, replica, barrier):
                 taken = self.snapshots.setdefault(barrier, {})
                 taken[replica] = message
-                if len(taken) == len(self.job.plan.replicas) and self._failure is None:
+                if len(taken) == len(self.job.plan.replicas) and self._goes_on():
                     self._commit(barrier, taken)
+
+    def _goes_on(self) -> bool:
+        return self._failure is None and self._suspended is None and not self._committing
 
     def _checkpoint(self, now: float) -> None:
         """Starts a barrier when a checkpoint is due."""
-        if self.checkpoints is None or not all(worker.started for worker in self.workers):
+        if self.checkpoints is None or self.interrupts or not all(worker.started for worker in self.workers):
             return
         barrier = self.checkpoints.due(now)
         if barrier is not None:
@@ -277,6 +302,8 @@ class Launcher:
     def _commit(self, barrier: int, taken: dict[int, Snapshot]) -> None:
         """Everybody has passed a barrier: what belongs to it is kept first, then it is committed."""
         if self.checkpoints is not None:
+            if self.checkpoints.is_void(barrier):
+                return
             try:
                 self.checkpoints.complete(barrier, taken, monotonic())
             except RunError as error:
@@ -285,7 +312,12 @@ class Launcher:
             for old in [each for each in self.snapshots if each <= barrier]:
                 del self.snapshots[old]
         self._send_all(Commit(barrier))
-        self._grant()
+        if self._suspends and self.checkpoints is not None:
+            self._suspended = Suspended(self.checkpoints.store.path, barrier)
+            self._deadline = monotonic() + GRACE_S
+            self._send_all(Suspend())
+        elif not self.interrupts:
+            self._grant()
 
     def _commit_end(self) -> None:
         if self.checkpoints is not None:
@@ -305,15 +337,30 @@ class Launcher:
             self._deadline = monotonic() + GRACE_S
 
     def _interrupted(self) -> int:
-        if self.interrupts == 1:
+        if self.interrupts == 1 and self._suspends:
+            self._suspend()
+        elif self.interrupts == 1:
+            if self.checkpoints is not None:
+                self.checkpoints.stop()
+            self._drained = not all(each.ended or each.prepared or each.finished for each in self.workers)
             self._send_all(Drain())
         elif self._failure is None:
             self._fail(Interrupted(drained=False, committing=self._committing))
             self._deadline = monotonic() + GRACE_S
         return self.interrupts
 
+    def _suspend(self) -> None:
+        """Asks for a checkpoint at which the run stops; one that is under way will do. If all input has ended, there is
+        nothing to go on with, and the run comes to its end."""
+        assert self.checkpoints is not None
+        barrier = self.checkpoints.start()
+        if barrier is not None:
+            self._barriers.append(barrier)
+
     def _fail(self, error: BaseException) -> None:
         self._suspect = None
+        if self._suspended is not None:
+            return  # what fails behind the checkpoint is not part of it
         if self._failure is None:
             self._failure = error
             if self._committing:  # nobody may be told otherwise any more

@@ -10,11 +10,13 @@ import msgspec
 from actorstream.checkpoint.checkpoint import Checkpoint, check_fits
 from actorstream.checkpoint.store import CheckpointStore
 from actorstream.dgs.kept import changes
-from actorstream.errors import ConfigurationError, Problem
+from actorstream.errors import ActorstreamError, ConfigurationError, Problem, RunError
+from actorstream.launch.interrupted import Interrupted, Suspended
 from actorstream.runtime.timestamp.gates import gates
 
 if TYPE_CHECKING:
     from actorstream.runtime.compile import Job
+    from actorstream.topology.deploy import CheckpointSpec
 
 
 def restore_job(job: Job) -> None:
@@ -48,6 +50,20 @@ def restore_job(job: Job) -> None:
     job.gates = gates(job)
 
 
+def check_latest(job: Job) -> None:
+    """Raises RunError if the checkpoint that `job` goes on from is the last one no more. To be called under the lock of the
+    store."""
+    spec = job.deploy.checkpoint
+    if spec is None or job.restored is None:
+        return
+    last = CheckpointStore(spec.path).last()
+    if last != job.restored.number:
+        raise RunError(
+            f"this run was to go on from checkpoint {job.restored.number} in {spec.path!r}, but another run has made "
+            f"{last} since; launch again with --resume"
+        )
+
+
 def commit_ended(job: Job, checkpoint: Checkpoint) -> None:
     """Commits what the sinks of a run had prepared at the end of its input; again, where it was done already."""
     for each in checkpoint.replicas:
@@ -56,3 +72,20 @@ def commit_ended(job: Job, checkpoint: Checkpoint) -> None:
             token = msgspec.msgpack.decode(each.token)
             if token is not None:
                 sink.commit(token)
+
+
+def stopped_early(spec: CheckpointSpec | None, *, resumes: bool) -> Interrupted | Suspended:
+    """How a run ends that was told to stop before it had workers.
+
+    Args:
+        spec: where its checkpoints are; None: it has none, or was not to be suspended.
+        resumes: whether it went on from one. If not, and there are some of an earlier run, `--resume` would go on with that
+            one: then this one is not suspended.
+    """
+    if spec is not None:
+        try:
+            if resumes or CheckpointStore(spec.path).last() is None:
+                return Suspended(spec.path, None)
+        except (ActorstreamError, OSError):
+            """What is wrong with the store, the next run says."""
+    return Interrupted(drained=False)

@@ -11,13 +11,17 @@ from dataclasses import dataclass, field
 from time import monotonic
 from typing import TYPE_CHECKING, Any
 
-from actorstream.launch.launcher import Interrupted, Launcher
+from actorstream.launch.interrupted import Interrupted, Suspended
+from actorstream.launch.launcher import Launcher
+from actorstream.launch.locks import locked
 from actorstream.launch.process import new_event_loop, run_worker
+from actorstream.launch.resume import check_latest
 from actorstream.runtime.compile import Job, compile_job
 from actorstream.runtime.report import Sampler, build_report
 
 if TYPE_CHECKING:
     from actorstream.events.event import Event
+    from actorstream.launch.signals import Signals
     from actorstream.topology.builder import Topology
     from actorstream.topology.deploy import DeploySpec
     from actorstream.topology.spec import TopologySpec
@@ -25,11 +29,15 @@ if TYPE_CHECKING:
 
 @dataclass
 class RunResult:
-    """What a run leaves behind: the report, and the events of the in-memory sinks by actor name."""
+    """What a run leaves behind: the report, and the events of the in-memory sinks by actor name.
+
+    `interrupted`: its sources ended early, and everything read was committed. `suspended`: it stopped at a checkpoint, from
+    which another run can go on."""
 
     report: dict[str, Any]
     collected: dict[str, list[Event]] = field(default_factory=dict)
     interrupted: Interrupted | None = None
+    suspended: Suspended | None = None
 
     def __getitem__(self, sink: str) -> list[Event]:
         return self.collected[sink]
@@ -41,20 +49,26 @@ def run_job(
     started: float | None = None,
     memory: bool = False,
     on_start: Callable[[Launcher, Sampler], Callable[[], None] | None] | None = None,
+    signals: Signals | None = None,
 ) -> RunResult:
-    """Runs a compiled job in forked workers. `on_start` may answer a function to be called at every tick."""
+    """Runs a compiled job in forked workers. `on_start` may return a function to be called at every tick; `signals` hear
+    SIGINT and SIGTERM for it."""
     started = monotonic() if started is None else started
     sampler = Sampler(job, started, memory=memory)
-    launcher = Launcher(job, sampler)
+    launcher = Launcher(job, sampler, signals=signals)
     if on_start is not None:
         launcher.on_tick = on_start(launcher, sampler)
-    interrupted = None
+    interrupted = suspended = None
     try:
-        launcher.run()
+        with locked(job):
+            check_latest(job)
+            launcher.run()
     except Interrupted as error:
         if not error.drained:
             raise
         interrupted = error
+    except Suspended as error:
+        suspended = error
     own = resource.getrusage(resource.RUSAGE_SELF)
     cpu_s = own.ru_utime + own.ru_stime + sum(worker.cpu_s for worker in launcher.workers)
     report = build_report(job, sampler, elapsed_s=monotonic() - started, cpu_s=cpu_s)
@@ -62,7 +76,7 @@ def run_job(
     collected = {
         name: job.decode_collected(name, launcher.collected.get(name, [])) for name in job.collecting()
     }
-    return RunResult(report, collected, interrupted)
+    return RunResult(report, collected, interrupted, suspended)
 
 
 async def run_embedded(job: Job, *, started: float | None = None) -> RunResult:
@@ -71,7 +85,8 @@ async def run_embedded(job: Job, *, started: float | None = None) -> RunResult:
     sampler = Sampler(job, started)
     sampler.sample()
     before = os.times()
-    worker = await run_worker(job, 0, job.make_fabric(), None)
+    with locked(job):
+        worker = await run_worker(job, 0, job.make_fabric(), None)
     sampler.sample()
     after = os.times()
     cpu_s = (after.user - before.user) + (after.system - before.system)

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from actorstream.checkpoint.store import LARGE, pieces_of
 from actorstream.runtime.control import Begun, ControlPipe, Snapshot
 from actorstream.runtime.hooks import operator_error
 from actorstream.runtime.timestamp.replica import TimedReplica
 
 if TYPE_CHECKING:
+    from actorstream.checkpoint.checkpoint import StateFile
     from actorstream.runtime.replica import Replica
+    from actorstream.runtime.state_writer import StateWriter
     from actorstream.runtime.two_phase import TwoPhase
     from actorstream.runtime.unit import Unit
 
@@ -21,10 +25,12 @@ class Barriers:
 
     Args:
         process: which worker. control: pipe to the launcher; None when embedded, where nobody collects.
-        sinks: what the worker's sinks have prepared."""
+        sinks: what the worker's sinks have prepared. writer: keeps large states; None: there is no store."""
 
-    def __init__(self, process: int, control: ControlPipe | None, sinks: TwoPhase) -> None:
-        self.process, self.control, self.sinks = process, control, sinks
+    def __init__(
+        self, process: int, control: ControlPipe | None, sinks: TwoPhase, writer: StateWriter | None = None
+    ) -> None:
+        self.process, self.control, self.sinks, self.writer = process, control, sinks, writer
         self.granted = 0
         """The barrier that a program may start when it wants a checkpoint (`Program.checkpoint`)."""
         self._asked: list[int] = []
@@ -80,9 +86,24 @@ class Barriers:
                 state["unit"] = replica.unit.kept_of(replica)
             if isinstance(replica, TimedReplica):
                 state["sent"] = replica.kept()
-            data = msgspec.msgpack.encode(state)
+            pieces = [b"", msgspec.msgpack.encode(state)] if self.writer is None else pieces_of(state)
             encoded = msgspec.msgpack.encode(token) if replica.is_sink else None
         except Exception as error:
             raise operator_error(replica.name, replica.replica, None, error) from error
+        if self.control is None:
+            return
+        if self.writer is None or sum(map(len, pieces)) < LARGE:
+            self.control.send(Snapshot(self.process, replica.id, barrier, bytes(pieces[1]), encoded))
+        else:
+            self.writer.write(
+                barrier, replica.id, pieces, partial(self._written, replica.id, barrier, encoded)
+            )
+
+    def _written(self, replica: int, barrier: int, token: bytes | None, file: StateFile) -> None:
         if self.control is not None:
-            self.control.send(Snapshot(self.process, replica.id, barrier, data, encoded))
+            self.control.send(Snapshot(self.process, replica, barrier, b"", token, file))
+
+    async def wait_written(self) -> None:
+        """Until the launcher has been told of every state that was taken."""
+        if self.writer is not None:
+            await self.writer.wait_idle()

@@ -6,14 +6,19 @@ import select
 import socket
 import struct
 import traceback
-from typing import Any, Protocol
+from collections import deque
+from typing import TYPE_CHECKING, Any, Protocol
 
 import msgspec
 
+from actorstream.checkpoint.checkpoint import StateFile
 from actorstream.errors import ActorstreamError, BrokenError, OperatorError, RunError
 
-MAX_MESSAGE = 1 << 30
-_LENGTH = struct.Struct("<I")
+if TYPE_CHECKING:
+    import asyncio
+    from collections.abc import Callable
+
+_LENGTH = struct.Struct("<Q")
 
 
 class Message(msgspec.Struct, tag=True):
@@ -37,13 +42,15 @@ class Failed(Message):
 
 
 class Snapshot(Message):
-    """Worker: a replica passed a barrier; `state` is what it wants kept, `token` what its sink prepared."""
+    """Worker: a replica passed a barrier; `state` is what it wants kept, `token` what its sink prepared. `file`: where
+    its state is, if it was too large for a message."""
 
     worker: int
     replica: int
     barrier: int
     state: bytes
     token: bytes | None
+    file: StateFile | None = None
 
 
 class Begun(Message):
@@ -100,6 +107,10 @@ class Drain(Message):
     """Launcher: sources end now; the rest runs to the orderly end."""
 
 
+class Suspend(Message):
+    """Launcher: the run stops where its last checkpoint is, to be resumed: sinks neither commit nor abort."""
+
+
 class Commit(Message):
     """Launcher: every worker has prepared `barrier`."""
 
@@ -123,6 +134,7 @@ AnyMessage = (
     | Prepare
     | Grant
     | Drain
+    | Suspend
     | Commit
     | Abort
 )
@@ -154,11 +166,14 @@ def reported_error(message: Failed) -> RunError:
 
 
 class ControlPipe:
-    """One end of a stream socket that carries control messages; non-blocking to read, blocking to write."""
+    """One end of a stream socket that carries control messages. Reading never blocks; writing does not in a loop that
+    listens: what there is no room for waits here."""
 
     def __init__(self, sock: socket.socket) -> None:
         self.sock = sock
         self._received = bytearray()
+        self._unsent: deque[memoryview] = deque()
+        self._loop: asyncio.AbstractEventLoop | None = None
         self.closed = False
 
     @staticmethod
@@ -169,17 +184,46 @@ class ControlPipe:
     def fileno(self) -> int:
         return self.sock.fileno()
 
+    def listen(self, loop: asyncio.AbstractEventLoop, heard: Callable[[], None]) -> None:
+        """From now on `heard` is called when something has come, and `send` leaves the waiting to the loop."""
+        self._loop = loop
+        loop.add_reader(self.fileno(), heard)
+
+    def leave(self) -> None:
+        """The loop listens no more; what waited is written."""
+        if self._loop is not None:
+            self._loop.remove_reader(self.fileno())
+            self._loop.remove_writer(self.fileno())
+            self._loop = None
+        self._write()
+
     def send(self, message: Message) -> None:
         """Writes one message; a peer that is gone is not an error here, its end is seen elsewhere."""
         data = _encoder.encode(message)
-        left = memoryview(_LENGTH.pack(len(data)) + data)
-        while left:
+        waited = bool(self._unsent)
+        self._unsent += (memoryview(_LENGTH.pack(len(data))), memoryview(data))
+        if not waited or self._loop is None:
+            self._write()
+
+    def _write(self) -> None:
+        unsent = self._unsent
+        while unsent:
             try:
-                left = left[self.sock.send(left) :]
-            except BlockingIOError:  # an event loop that watches the socket has made it non-blocking
+                sent = self.sock.send(unsent[0], socket.MSG_DONTWAIT)
+            except BlockingIOError:
+                if self._loop is not None:
+                    self._loop.add_writer(self.fileno(), self._write)
+                    return
                 self._wait_for_room()
+                continue
             except OSError:
-                return  # what the peer sent before it went can still be received
+                unsent.clear()  # what the peer sent before it went can still be received
+                break
+            unsent[0] = unsent[0][sent:]
+            if not unsent[0]:
+                unsent.popleft()
+        if self._loop is not None:
+            self._loop.remove_writer(self.fileno())
 
     def _wait_for_room(self) -> None:
         poll = select.poll()
@@ -205,11 +249,10 @@ class ControlPipe:
         buffer = self._received
         while len(buffer) >= _LENGTH.size:
             (length,) = _LENGTH.unpack_from(buffer)
-            if length > MAX_MESSAGE:
-                raise BrokenError(f"a control message of {length} bytes; at most {MAX_MESSAGE} are allowed")
             if len(buffer) < _LENGTH.size + length:
                 return
-            data = bytes(buffer[_LENGTH.size : _LENGTH.size + length])
+            with memoryview(buffer) as view:
+                data = bytes(view[_LENGTH.size : _LENGTH.size + length])
             del buffer[: _LENGTH.size + length]
             try:
                 yield _decoder.decode(data)
@@ -236,6 +279,7 @@ class Controlled(Protocol):
     def barrier(self, barrier: int) -> None: ...
     def prepare(self) -> None: ...
     def commit(self, barrier: int) -> None: ...
+    def suspend(self) -> None: ...
     def abort(self, why: str) -> None: ...
 
 
@@ -252,5 +296,7 @@ def obey(worker: Controlled, message: Any) -> None:
             worker.prepare()
         case Commit(barrier):
             worker.commit(barrier)
+        case Suspend():
+            worker.suspend()
         case Abort():
             worker.abort("stopped by the launcher")

@@ -11,6 +11,7 @@ from actorstream.runtime.control import Collected, ControlPipe, Ended, Prepared
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from actorstream.runtime.barriers import Barriers
     from actorstream.runtime.replica import Replica
     from actorstream.runtime.two_phase import TwoPhase
 
@@ -21,14 +22,18 @@ class Ending:
     Args:
         process: which of the plan's processes the worker is.
         control: pipe to the launcher; None when embedded (then nobody else has to prepare).
-        sinks: what prepares and commits.
+        sinks: what prepares and commits. barriers: whose snapshots are to be told before the end.
         keeps: whether there are checkpoints, so that all workers' units must have ended before anybody prepares.
     """
 
-    def __init__(self, process: int, control: ControlPipe | None, sinks: TwoPhase, *, keeps: bool) -> None:
+    def __init__(
+        self, process: int, control: ControlPipe | None, sinks: TwoPhase, barriers: Barriers, *, keeps: bool
+    ) -> None:
         self.process, self.control, self.sinks, self.keeps = process, control, sinks, keeps
+        self.barriers = barriers
         self._preparing = asyncio.Event()
         self._committed = asyncio.Event()
+        self._suspended = False
 
     @property
     def prepares(self) -> bool:
@@ -48,19 +53,26 @@ class Ending:
         """All workers have prepared the end, or the run is given up."""
         self._committed.set()
 
+    def suspend(self) -> None:
+        """The run stops where its last checkpoint is: nothing is prepared or committed any more."""
+        self._suspended = True
+        self.prepare()
+        self.decide()
+
     async def run(self, replicas: list[Replica], failed: Callable[[], bool]) -> None:
         """The units of this worker have ended: its sinks prepare and, unless the run has `failed` meanwhile, commit."""
-        if self.keeps and self.control is not None:
+        await self.barriers.wait_written()
+        if self.keeps and self.control is not None and not (failed() or self._suspended):
             self.control.send(Ended(self.process))
             await self._preparing.wait()
-            if failed():
-                return
+        if failed() or self._suspended:
+            return
         self._preparing.set()
         tokens = self.sinks.prepare_end(replicas, kept=self.keeps)
         if self.control is not None:
             self.control.send(Prepared(self.process, tokens))
             await self._committed.wait()
-            if failed():
+            if failed() or self._suspended:
                 return
         self.sinks.commit(END)
         for replica in replicas:

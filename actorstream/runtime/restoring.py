@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from actorstream.checkpoint.store import values_of
 from actorstream.runtime.hooks import operator_error
 from actorstream.runtime.timestamp.replica import TimedReplica
 
@@ -28,8 +29,9 @@ def restore_replicas(checkpoint: Checkpoint, replicas: Iterable[Replica]) -> Non
         if replica.name in checkpoint.programs:
             continue  # as a whole: runtime/dependency/restored.py
         mine = kept[replica.name, replica.replica]
+        values = values_of(mine)
         try:
-            _restore(replica, msgspec.msgpack.decode(mine.state, strict=False))
+            _restore(replica, values)
             if mine.token is not None and (token := msgspec.msgpack.decode(mine.token)) is not None:
                 replica.actor.commit(token)  # type: ignore[attr-defined]
         except Exception as error:

@@ -23,6 +23,7 @@ from actorstream.runtime.ending import Ending
 from actorstream.runtime.fuse import takes_messages
 from actorstream.runtime.source_unit import SourceUnit
 from actorstream.runtime.spin import Spin
+from actorstream.runtime.state_writer import StateWriter
 from actorstream.runtime.two_phase import TwoPhase
 from actorstream.runtime.unit import Status, Unit
 
@@ -64,21 +65,20 @@ class Worker:
         self.watched: OperatorUnit | ProgramUnit | None = None
         """The unit that took an event or a message by itself last: a worker that waits takes its next one at once."""
         self._taken: OperatorUnit | ProgramUnit | None = None  # that unit, if it has: its turn is over
-        self._turning = False
-        self._scheduled = False
+        self._turning = self._scheduled = False
         self._parked, self._parked_at = False, 0
         self.messages: Messages | None = None
-        self._publishing = False
+        self._publishing = self._drained = False
         self._running = 0
         self._ended = asyncio.Event()
-        self._open = False
-        """Whether units may run: after every on_start, before the first on_stop."""
+        self._open = False  # whether units may run: after every on_start, before the first on_stop
         self._starting: asyncio.Task[None] | None = None
         self._error: BaseException | None = None
         self._sinks = TwoPhase()
-        self._ending = Ending(process, control, self._sinks, keeps=job.deploy.checkpoint is not None)
-        self._drained = False
-        self.barriers = Barriers(process, control, self._sinks)
+        spec = job.deploy.checkpoint
+        writer = None if spec is None else StateWriter(spec.path, self.fail)
+        self.barriers = Barriers(process, control, self._sinks, writer)
+        self._ending = Ending(process, control, self._sinks, self.barriers, keeps=spec is not None)
         self._spin = Spin(job.spins)
         self.turn_ns = round(job.deploy.slice.total_seconds() * 1e9)
         """How long a unit may run before another one gets the loop."""
@@ -296,7 +296,7 @@ class Worker:
         self.alarms = Alarms(self._loop)
         control = self.control
         if control is not None:
-            self._loop.add_reader(control.fileno(), self._on_control)
+            control.listen(self._loop, self._on_control)
         try:
             self._starting = self._loop.create_task(self._start())
             await self._starting
@@ -311,7 +311,7 @@ class Worker:
             self._open = False
             await self._stop()
             if control is not None:
-                self._loop.remove_reader(control.fileno())
+                control.leave()
         if self._error is not None:
             raise self._error
         if control is not None:
@@ -398,6 +398,12 @@ class Worker:
                 self._sinks.commit(barrier)
             except Exception as error:
                 self.fail(error)
+
+    def suspend(self) -> None:
+        """Stops where the last checkpoint is; sinks leave what they have prepared to the run that goes on from there."""
+        self._open = False
+        self._ended.set()
+        self._ending.suspend()
 
     def abort(self, why: str) -> None:
         """Stops without a commit, unless it was decided already."""

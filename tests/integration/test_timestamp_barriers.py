@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
+import threading
+from typing import Any, ClassVar
 
 import pytest
 
+from actorstream.actors.actor import Actor
+from actorstream.events.batch import Batch
 from actorstream.topology.builder import Topology
-from tests.integration.parts import Collect, Numbers, Pass
+from tests.integration.parts import Collect, Number, Numbers, Pass
 from tests.integration.test_recovery_hooks import ENDLESS, barriers_then_drain, job_of, run_with, states
 
 
@@ -42,3 +45,45 @@ def test_the_sequence_is_whole_and_in_order_with_barriers_between_its_rows(deplo
         assert values[-1] >= read - 1 or name == "slow"
     assert all(count == 2 for count in counts)
     assert sorted(set(values)) == list(range(values[-1] + 1))
+
+
+class Lingers(Actor):
+    """Stays in its hook for a while after each barrier, so that a second thread would find the first one there."""
+
+    outputs: ClassVar[dict[str, Any]] = {"default": Number}
+
+    def __init__(self) -> None:
+        self.alone, self.came, self.is_cut = threading.Lock(), threading.Event(), False
+
+    @classmethod
+    def pool_limit(cls, keys: dict[str, Any]) -> float:
+        return 1
+
+    def snapshot(self) -> None:
+        self.is_cut = True
+
+    def on_batch(self, batch: Batch) -> Batch:
+        if not self.alone.acquire(blocking=False):
+            self.came.set()
+            raise RuntimeError("two threads are in one replica")
+        try:
+            if self.is_cut:
+                self.is_cut = False
+                self.came.wait(0.02)
+            return batch
+        finally:
+            self.alone.release()
+
+
+def test_no_second_thread_comes_into_a_replica_behind_a_barrier() -> None:
+    topology = Topology("pooled-barriers")
+    first, second = (
+        topology.source(Numbers, name=name, count=ENDLESS, rate=5_000) for name in ("first", "second")
+    )
+    merged = first.by("group").ordered("timestamp")
+    merged = merged.through(Lingers, second.by("group").ordered("timestamp"), name="merged", replicas=2)
+    merged.to_one().ordered("timestamp").into(Collect, name="sink")
+    job = job_of(topology, schedule="lp", threads=2, merge="gate", batch_size=16)
+    result, _ = run_with(job, barriers_then_drain(4))
+    values = [row[0] for row in result.collected["sink"]]
+    assert values == sorted(values)

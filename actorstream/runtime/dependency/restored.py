@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 import numpy as np
 
+from actorstream.checkpoint.store import values_of
 from actorstream.dgs.deployment import Deployment
 from actorstream.dgs.kept import KeptRows, KeptWorker, joined_state
 from actorstream.dgs.state_bytes import unpacked
@@ -20,7 +21,7 @@ from actorstream.runtime.dependency.unit import ticks_of
 from actorstream.topology.serial import POSITION
 
 if TYPE_CHECKING:
-    from actorstream.checkpoint.checkpoint import Checkpoint
+    from actorstream.checkpoint.checkpoint import Checkpoint, ReplicaState
     from actorstream.dgs.tags import ImplementationTag
     from actorstream.events.schema import Schema
     from actorstream.runtime.dependency.tree_worker import TreeWorker
@@ -37,7 +38,7 @@ class RestoredProgram:
         self.deployment = deployment
         self.kept_plan = checkpoint.programs[actor].plan
         workers = [
-            _worker_of(each.state)
+            _worker_of(each)
             for each in sorted(checkpoint.replicas, key=lambda each: each.index)
             if each.actor == actor
         ]
@@ -69,5 +70,5 @@ class RestoredProgram:
             each.protocol.promise(number, bound)
 
 
-def _worker_of(data: bytes) -> KeptWorker:
-    return msgspec.convert(msgspec.msgpack.decode(data, strict=False)["unit"], KeptWorker)
+def _worker_of(replica: ReplicaState) -> KeptWorker:
+    return msgspec.convert(values_of(replica)["unit"], KeptWorker)

@@ -186,9 +186,13 @@ class PooledUnit(OperatorUnit):
 
     # -- the loop's part
 
+    def is_the_loops(self) -> bool:
+        """Whether the loop's thread may run it: it has been handed over, and the last worker has left."""
+        return self.on_loop and not self.workers
+
     def flush(self) -> None:
         """The loop flushes only what it runs itself."""
-        if self.on_loop and not self.workers:
+        if self.is_the_loops():
             super().flush()
 
     def publish(self) -> None:

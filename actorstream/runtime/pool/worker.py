@@ -137,7 +137,7 @@ class ScheduledWorker(Worker):
             self.mark_on_loop(unit)
         elif not unit.on_loop:
             self.pool.offer(unit)
-        elif not unit.workers:  # else the last worker to leave hands it over
+        elif unit.is_the_loops():  # else the last worker to leave hands it over
             self.mark_on_loop(unit)
 
     def mark_on_loop(self, unit: Unit) -> None:
@@ -240,9 +240,7 @@ class ReadyQueue:
             self._early.append(unit)
             return
         if isinstance(unit, PooledUnit):
-            if (
-                unit.on_loop and not unit.workers
-            ):  # a barrier, an end, a table: short, not a heuristic's business
+            if unit.is_the_loops():  # a barrier, an end, a table: short, not a heuristic's business
                 self._early.append(unit)
             else:
                 unit.ready = False
@@ -316,15 +314,20 @@ class ReadyQueue:
     def popleft(self) -> Any:
         """The next turn, as something that steps like a unit."""
         if self._early:
-            return self._early.popleft()
+            unit = self._early.popleft()
+            if isinstance(unit, PooledUnit) and not unit.is_the_loops():
+                # it was marked during its last turn on the loop, at whose end it became the threads': one may be inside
+                unit.ready = False
+                return Step(partial(self._worker.mark, unit))
+            return unit
         if self._helps:
             self._helps = False
             assert self._worker.kernels is not None
             return Step(self._worker.kernels.help)
         assert self._due is not None
-        (allotted, unit), self._due = self._due, None
-        if unit is not None:
-            return Step(partial(self._pool.run_turn, allotted, unit))
+        (allotted, pooled), self._due = self._due, None
+        if pooled is not None:
+            return Step(partial(self._pool.run_turn, allotted, pooled))
         return Step(partial(self._run, self._waiting[allotted.operator.index].popleft(), allotted))
 
     def _run(self, unit: Unit, allotted: Allotment) -> None:

@@ -7,8 +7,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
-import msgspec
-
+from actorstream.checkpoint.store import values_of
 from actorstream.native.merge import MOST_TIES
 from actorstream.runtime.idleness import behind_idle_sources
 from actorstream.runtime.pool.pooling import has_pool
@@ -138,10 +137,6 @@ def _why_not(job: Job, actor: GraphActor, timed: list[Edge], links: list[Link]) 
 
 def _agree(checkpoint: Checkpoint, actor: str) -> bool:
     """Whether the same rows waited for all replicas of an actor."""
-    states = [
-        msgspec.msgpack.decode(each.state, strict=False)
-        for each in checkpoint.replicas
-        if each.actor == actor
-    ]
+    states = [values_of(each) for each in checkpoint.replicas if each.actor == actor]
     waiting = [(state.get("unit") or {}).get("lanes") for state in states]
     return all(each == waiting[0] for each in waiting)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from actorstream.checkpoint.checkpoint import Checkpoint, ReplicaState
-from actorstream.checkpoint.store import KEPT, CheckpointStore
+from actorstream.checkpoint.store import KEPT, LARGE, CheckpointStore, pieces_of, values_of
 from actorstream.errors import RunError
 
 
@@ -83,3 +84,26 @@ def test_checkpoints_that_cannot_be_read_are_told_with_their_name(tmp_path: Path
         RunError, match=r"checkpoint 'checkpoint-000000000001' in .* cannot be read: Input/output"
     ):
         CheckpointStore(str(tmp_path)).latest()
+
+
+VALUES = [
+    pytest.param({"state": b"x" * LARGE, "ended": True}, id="bytes"),
+    pytest.param({"state": bytearray(b"y" * LARGE), "ended": False}, id="what may change"),
+    pytest.param({"state": {str(n): n for n in range(LARGE // 4)}, "unit": None}, id="values"),
+]
+
+
+@pytest.mark.parametrize("values", VALUES)
+def test_a_large_state_lies_beside_the_checkpoint_and_goes_with_it(
+    where: str, tmp_path: Path, values: Any
+) -> None:
+    store = CheckpointStore(where)
+    for number in (1, 2, 3, 4):
+        file = store.write_state(number, 7, pieces_of(values))
+        whole = Checkpoint("wc", 1, number, False, (ReplicaState("count", 0, b"", None, file),))
+        store.write(whole)
+    names = sorted(path.name for path in (tmp_path / "a" / "b").iterdir() if path.name.startswith("state-"))
+    assert names == [f"state-{number:012d}-7" for number in (3, 4)]
+    latest = store.latest()
+    assert latest is not None
+    assert values_of(latest.replicas[0]) == values

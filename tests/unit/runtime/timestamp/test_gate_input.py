@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from random import Random
-from typing import Any
+from threading import get_ident
+from typing import Any, ClassVar
 
 import pytest
 
+from actorstream.actors.actor import Actor
+from actorstream.events.batch import Batch
 from actorstream.runtime.pool.timestamp_unit import PooledGateUnit
 from actorstream.runtime.timestamp.gate_input import RUNS
 from actorstream.runtime.unit import Status
@@ -28,11 +31,11 @@ HOW_MANY = pytest.mark.parametrize("readers", [ALONE, READERS])
 class Gated(TimedWorker):
     """first, second -> readers, which all get all rows -> out, a replica each."""
 
-    def __init__(self, readers: int = READERS, **deploy: Any) -> None:
+    def __init__(self, readers: int = READERS, kind: type[Actor] = PooledTicks, **deploy: Any) -> None:
         topology = Topology("gated")
         first, second = (topology.source(Ticks, name=name, count=0) for name in ("first", "second"))
         read, other = (each.broadcast().ordered("timestamp") for each in (first, second))
-        merged = read.through(PooledTicks, other, name="reader", replicas=readers)
+        merged = read.through(kind, other, name="reader", replicas=readers)
         merged.forward().into(Collect, name="out", replicas=readers)
         super().__init__(topology, **{"merge": "gate", **deploy})
         self.readers = [self.unit("reader", number) for number in range(readers)]
@@ -201,3 +204,84 @@ def test_a_barrier_lets_nothing_in_until_all_readers_have_passed_it() -> None:
     for number in range(READERS):
         worker.run("reader", number)
         assert worker.got(number) == [(4, 1), (6, 2), (6, 2)]
+
+
+class Interrupted(PooledTicks):
+    """The loop's thread takes its turns while another thread is in the hook, or in one that the loop runs meanwhile."""
+
+    meanwhile: ClassVar[Callable[[], None]]
+
+    def __init__(self) -> None:
+        self.inside = False
+
+    def on_batch(self, batch: Batch) -> Batch:
+        assert not self.inside, "two threads are in one replica"
+        self.inside = True
+        Interrupted.meanwhile()
+        self.inside = False
+        return batch
+
+
+SCRIPT: list[tuple[str, list[Sent]]] = [
+    ("first", [(1, 0), (3, 1)]),
+    ("second", [(2, 2), (3, 3)]),
+    ("second", [(3, 4), (5, 5)]),
+    ("first", [(3, 6), (4, 7), (9, 8)]),
+    ("second", [(9, 9)]),
+    ("first", [(9, 10), (12, 11)]),
+    ("second", [(11, 12)]),
+]
+
+
+@HOW_MANY
+@pytest.mark.parametrize("cut", range(len(SCRIPT) + 1))
+def test_a_barrier_at_any_step_leaves_every_replica_to_one_thread_and_the_sequence_as_it_is(
+    cut: int, readers: int
+) -> None:
+    """A thread of the pool takes what it can get; between its turns, and in the middle of each, the loop's thread does."""
+    worker = Gated(readers, Interrupted)
+    queue, pool, worker.worker._thread = worker.worker.queue, worker.worker.pool, get_ident()
+
+    def of_the_loop() -> bool:
+        if not queue:
+            return False
+        turn = queue.popleft()
+        turn.ready = False
+        turn.step()
+        return True
+
+    def of_a_thread() -> bool:
+        with pool.lock:
+            pool.refresh()
+            found = pool.decide(pooled_only=True)
+        if found is not None:
+            pool.run_turn(*found, by_pool=True)
+        return found is not None
+
+    def loop() -> None:
+        while of_the_loop():
+            """Until it would sleep."""
+
+    def turns() -> None:
+        while of_a_thread() or of_the_loop():
+            """Until both would sleep."""
+
+    Interrupted.meanwhile = loop
+    for step, (source, rows) in enumerate([*SCRIPT, ("second", [(50, 13)])]):
+        if step == cut:
+            for name in ("second", "first"):
+                worker.mark(FrameKind.BARRIER, 1, name)
+            while any(unit.barrier == 0 for unit in worker.readers):
+                assert of_a_thread() or of_the_loop()
+            for name in ("first", "second"):  # what is behind the barrier comes before anybody else's turn
+                worker.promise(rows[0][0], name)
+        worker.give(source, *rows)
+        turns()
+    for name in ("first", "second"):
+        worker.promise(100, name)
+    turns()
+    given = [(t, name, n) for name, rows in SCRIPT for t, n in rows]
+    expected = [(t, n) for t, _, n in sorted(given)] + [(50, 13)]
+    outs = [worker.unit("out", number) for number in range(readers)]
+    assert [out.barrier for out in outs] == [1] * readers
+    assert [[(row[0], row[3]) for row in out.head.actor.rows] for out in outs] == [expected] * readers
