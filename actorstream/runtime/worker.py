@@ -210,10 +210,7 @@ class Worker:
         if barrier == END:
             self._ending.decide()
         elif self._error is None:
-            try:
-                self._sinks.commit(barrier)
-            except Exception as error:
-                self.fail(error)
+            self._sinks.commit(barrier)
 
     def suspend(self) -> None:
         """Stops at the last checkpoint. The run that resumes from it commits what sinks have prepared."""
@@ -230,7 +227,10 @@ class Worker:
     def _on_control(self) -> None:
         assert self.control is not None
         for message in self.control.receive():
-            obey(self, message)
+            try:
+                obey(self, message)
+            except Exception as error:  # of a sink that prepares or commits, of a state
+                self.fail(error)
         if self.control.closed:
             self._loop.remove_reader(self.control.fileno())
             self.abort("the launcher is gone")
