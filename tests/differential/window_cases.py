@@ -161,6 +161,22 @@ PLAIN: dict[str, Callable[[Rows], Any]] = {
 }
 
 
+def sorted_out(parts: Mapping[str, Rows], slack: int) -> tuple[dict[str, Rows], list[int]]:
+    """The rows that are not below their partition's watermark, and which are."""
+    kept: dict[str, Rows] = {}
+    late = []
+    for part, rows in parts.items():
+        greatest = -1
+        own = kept.setdefault(part, [])
+        for row in rows:
+            if row.ts < greatest - slack:
+                late.append(row.row)
+            else:
+                own.append(row)
+            greatest = max(greatest, row.ts)
+    return kept, sorted(late)
+
+
 class Plain:
     """The windows of the rows of partitions, by their definition.
 
@@ -215,6 +231,11 @@ class Plain:
                 part = sorted(of_key[at : at + size], key=lambda row: row.ts)
                 found += self._made({(part[0].ts, part[-1].ts + 1, *own): part}, aggregates)
         return found
+
+    def running(self, aggregates: Sequence[str], *, in_order: bool) -> list[Row]:
+        """The aggregates after each row."""
+        rows = [row for _, row, _ in self._in_order()] if in_order else next(iter(self.parts.values()))
+        return [tuple(PLAIN[text](rows[: at + 1]) for text in aggregates) for at in range(len(rows))]
 
     def whole(self, key: Sequence[str], aggregates: Sequence[str]) -> list[Row]:
         taken: dict[tuple[Any, ...], Rows] = {}
