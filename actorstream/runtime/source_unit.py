@@ -243,6 +243,7 @@ class SourceUnit(Unit):
             self.worker.mark(self)
 
     def _end_of_input(self) -> Status:
+        self._send_dead()
         if self.promises:
             if self.worker.job.idles and self.one_partition and self.watermarks is not None:
                 self.head.advance(
@@ -268,13 +269,14 @@ class SourceUnit(Unit):
         self._send_dead()
 
     def _send_dead(self) -> None:
-        """Sends rows that did not parse, if there were any since the last read."""
-        if self.source.bad_rows == self._bad_rows:
+        """Counts rows that did not parse, if there were any since the last read, and sends dead letters of them."""
+        bad = self.source.bad_rows - self._bad_rows
+        if bad == 0:
             return
-        self._bad_rows = self.source.bad_rows
+        self._bad_rows += bad
         dead, head = self.source.take_dead(), self.head
+        head.failures.dead += bad
         if dead is not None:
-            head.failures.dead += dead.rows
             head.outbox.emit(dead, "dead")
             head.dispatch()
 

@@ -233,8 +233,9 @@ def as_parquet(event: Line) -> tuple[Any, ...]:
 # -- files of others
 
 
-def write_csv(dice: random.Random, path: Path, rows: Rows, header: bool, delimiter: str) -> None:
-    """Columns in any order and with others beside them where a header names them; quotes by one of three rules."""
+def write_csv(dice: random.Random, path: Path, rows: Rows, bad: int, header: bool, delimiter: str) -> None:
+    """Columns in any order and with others beside them where a header names them; quotes by one of three rules; and so
+    many lines that do not parse."""
     names = [*NAMES]
     if header:
         names += ["further"] * (dice.random() < 0.3)
@@ -252,8 +253,24 @@ def write_csv(dice: random.Random, path: Path, rows: Rows, header: bool, delimit
             return '"' + text.replace('"', '""') + '"'
         return text
 
-    lines = [delimiter.join(names)] if header else []
-    lines += [delimiter.join(field(event, name) for name in names) for event in rows]
+    lines = [delimiter.join(field(event, name) for name in names) for event in rows]
+    for _ in range(bad):
+        own = {name: field(rows[0], name) for name in names}
+        wrong = [
+            ("small", "128"),
+            ("row", ""),
+            ("ok", "True"),
+            ("kind", "click"),
+            ("x", "1,5" if delimiter != "," else "1_5"),
+        ]
+        name, text = dice.choice([*wrong, ("at", "2024-02-30"), ("large", "-1"), ("tags", "[1")])
+        fields = list((own | {name: text}).values())
+        lines.insert(
+            dice.randint(1, len(lines)),
+            delimiter.join(dice.choice([fields, fields, fields[:-1], [*fields, "x"]])),
+        )
+    if header:
+        lines.insert(0, delimiter.join(names))
     last = end if lines and dice.random() < 0.7 else ""
     write_bytes(path, (end.join(lines) + last).encode())
 
@@ -271,8 +288,9 @@ def foreign_time(dice: random.Random, value: datetime) -> str:
     )
 
 
-def write_jsonl(dice: random.Random, path: Path, rows: Rows) -> None:
-    """Keys in any order, some fields left out that are null, escapes or none, blanks and empty lines."""
+def write_jsonl(dice: random.Random, path: Path, rows: Rows, bad: int) -> None:
+    """Keys in any order, some fields left out that are null, escapes or none, blanks and empty lines; and so many lines
+    that do not parse."""
     lines = []
     for event in rows:
         own = [
@@ -287,6 +305,20 @@ def write_jsonl(dice: random.Random, path: Path, rows: Rows) -> None:
         lines.append(json.dumps(dict(own), ensure_ascii=dice.random() < 0.5, separators=separators))
         if dice.random() < 0.05:
             lines.append(dice.choice(["", "  "]))
+    for _ in range(bad):
+        own_json = as_json(rows[0])
+        wrong: list[dict[str, Any]] = [
+            {"row": 1.5},
+            {"small": 128},
+            {"text": None},
+            {"at": "yesterday"},
+            {"ok": 1},
+        ]
+        text = json.dumps(
+            own_json | dice.choice([*wrong, {"raw": "*"}, {"kind": "click"}, {"tags": [1.5]}, {"large": -1}])
+        )
+        broken = [text, text, text[:-1], "[1]", "7", text + "}", "null", text.replace(":", "=", 1)]
+        lines.insert(dice.randint(0, len(lines)), dice.choice(broken))
     end = dice.choice(["\n", "\r\n"])
     write_bytes(path, (end.join(lines) + end * (dice.random() < 0.7 and len(lines) > 0)).encode())
 

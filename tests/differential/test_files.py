@@ -47,11 +47,11 @@ class Case:
             ]
         return files.read_parquet(path), [files.as_parquet(row) for row in rows]
 
-    def others_write(self, rows: Rows, path: Path) -> None:
+    def others_write(self, rows: Rows, bad: int, path: Path) -> None:
         if self.format == "csv":
-            files.write_csv(self.dice, path, rows, self.keys["header"], self.keys["delimiter"])
+            files.write_csv(self.dice, path, rows, bad, self.keys["header"], self.keys["delimiter"])
         elif self.format == "jsonl":
-            files.write_jsonl(self.dice, path, rows)
+            files.write_jsonl(self.dice, path, rows, bad)
         else:
             files.write_parquet(self.dice, path, rows)
 
@@ -86,15 +86,21 @@ def _read(case: Case, rows: Rows, deploy: dict[str, Any]) -> tuple[list[Any], li
     parts = case.dice.choice([1, 1, 2, 3])
     at = sorted(case.dice.randint(0, len(rows)) for _ in range(parts - 1))
     cuts = [0, *at, len(rows)]
+    bad = 0
     for number in range(parts):
-        case.others_write(rows[cuts[number] : cuts[number + 1]], case.path(f"others-{number}"))
+        own = rows[cuts[number] : cuts[number + 1]]
+        bad_here = case.dice.choice([0, 0, 0, 1, 3]) if own and case.format != "parquet" else 0
+        case.others_write(own, bad_here, case.path(f"others-{number}"))
+        bad += bad_here
     path = case.folder / f"{case.number}-others-*{case.end}"
     replicas = case.dice.randint(1, parts)
     topology = Topology("read")
-    out = topology.source(
-        f"{case.format}-source", path=path, event=Line, replicas=replicas, **case.keys
-    ).collect()
+    keys = {"event": Line, "replicas": replicas, "on_error": "dead-letter"} | case.keys
+    source = topology.source(f"{case.format}-source", path=path, **keys)
+    out, dead = source.collect(), source.dead.collect()
     topology.run(**deploy)
+    if len(dead) != bad:
+        return [(f"rows that do not parse: {[each.error for each in dead]}",)], [(f"{bad} of them",)]
     found = [*out] if replicas == 1 else sorted(out, key=lambda event: event.row)
     return [files.shown(event) for event in found], [files.shown(row) for row in rows]
 

@@ -184,7 +184,8 @@ def _quantiles_differ(query: Query, found: list[tuple[Any, ...]], wanted: list[t
 
     def place(row: tuple[Any, ...]) -> tuple[str, list[float]]:
         own = [
-            -math.inf if value is None or value != value else float(value) for value in _apart(query, row)[1]
+            -math.inf if value is None or normal(value) == "nan" else float(value)
+            for value in _apart(query, row)[1]
         ]
         return _shown(query, row), own
 
