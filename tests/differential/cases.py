@@ -43,7 +43,7 @@ class Difference(AssertionError):
 def difference(subject: str, seed: int, case: Any, **said: Any) -> Difference:
     lines = [f"{subject}, seed {seed}: {case}"]
     lines += [f"  {name}: {value}" for name, value in said.items()]
-    lines.append(f"  repeat: python -m tests.differential {subject} {seed}")
+    lines.append(f"  repeat: .venv/bin/python -m tests.differential {subject} {seed}")
     return Difference("\n".join(lines))
 
 

@@ -37,7 +37,7 @@ def test_a_wrong_result_is_a_difference_that_says_how_to_repeat_it(
     monkeypatch.setitem(window_cases.PLAIN, "count()", lambda rows: len(rows) + 1)
     seed, text = next(found for number in range(100) if (found := (number, difference_of(number)))[1])
     assert "missing:" in text and "deployment:" in text
-    repeated = re.search(r"repeat: python -m tests\.differential (\w+) (\d+)", text)
+    repeated = re.search(r"repeat: \.venv/bin/python -m tests\.differential (\w+) (\d+)", text)
     assert repeated and repeated.groups() == ("windows", str(seed))
     assert command.main([repeated[1], repeated[2]]) == 1
     shown = capsys.readouterr().out
