@@ -275,7 +275,11 @@ class _Builder:
     def _decoder(self, link: Link, single: bool = True) -> Callable[[Frame], Batch]:
         """How what comes on a channel becomes rows: one function for all channels of an edge that are alike."""
         rows = self._row_format(link) if single else None
-        known = (link.edge.index, link.remote, rows is not None)  # rows of one edge may travel singly on some channels only
+        known = (
+            link.edge.index,
+            link.remote,
+            rows is not None,
+        )  # rows of one edge may travel singly on some channels only
         if known not in self._decoders:
             self._decoders[known] = self._new_decoder(link, rows)
         return self._decoders[known]

@@ -274,13 +274,14 @@ class SourceUnit(Unit):
             head.forward(late, "late")
 
     def _send_dead(self) -> None:
-        """Sends rows that did not parse, if the last read brought any."""
-        if self.source.bad_rows == self._bad_rows:
+        """Counts rows that did not parse, if there were any since the last read, and sends dead letters of them."""
+        bad = self.source.bad_rows - self._bad_rows
+        if bad == 0:
             return
-        self._bad_rows = self.source.bad_rows
+        self._bad_rows += bad
         dead, head = self.source.take_dead(), self.head
+        head.failures.dead += bad
         if dead is not None:
-            head.failures.dead += dead.rows
             head.outbox.emit(dead, "dead")
             head.dispatch()
 
