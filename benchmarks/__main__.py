@@ -87,7 +87,7 @@ def parser() -> argparse.ArgumentParser:
     made = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
     made.add_argument("suites", nargs="+", metavar="SUITE", help=f"one of {', '.join(registry.SUITES)}")
     made.add_argument("--peers", default="", metavar="NAME,...", help=f"of {', '.join(environments.PEERS)}")
-    made.add_argument("--quick", action="store_true", help="at most about 30 s a suite")
+    made.add_argument("--quick", action="store_true", help="three short rounds: about a minute a suite")
     made.add_argument(
         "--only",
         default="",

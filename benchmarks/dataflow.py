@@ -77,6 +77,10 @@ def launch_file(
         code, said = run_limited(command, seconds)
         if code not in ((0,) if seconds is None else (0, INTERRUPTED)):
             raise JobError(f"{topology.stem} failed with exit code {code}; it said:\n{tail(said)}")
+        if not report.exists():
+            raise JobError(
+                f"{topology.stem} was stopped after {seconds} s, before its actors ran: the machine is busy"
+            )
         return Ran(json.loads(report.read_text()), [])
 
 

@@ -11,9 +11,11 @@ from benchmarks.record import Record
 from benchmarks.suite import Case, Probe, Settings, Suite
 
 MOST_ROUNDS = 7
+"""Of a full run."""
 FEWEST_ROUNDS = 3
-PEER_ROUNDS = 3
-QUICK_PEER_ROUNDS = 1
+"""Also of a quick run, and of peers: the median of three leaves out one bad round, that of one or two does not."""
+FULL_SECONDS = 150.0
+"""Rounds of a full run beyond FEWEST_ROUNDS must fit into this time."""
 TIMES = "times"
 """The unit of what was compared round by round."""
 
@@ -31,21 +33,19 @@ def run_suite(
 ) -> list[Record]:
     """Runs rounds A B C, A B C, ... so that drift of the machine meets every case, until the time is spent.
 
-    A round is only begun if one like the longest so far still fits, but at least FEWEST_ROUNDS are run (one
-    under --quick). The time of peers is not counted, and they take part in the first rounds only, as does a probe that
-    says so.
+    FEWEST_ROUNDS are run in any case, and no more under --quick. A further round is only begun if one like the longest
+    so far still fits. The time of peers is not counted, and they take part in the first FEWEST_ROUNDS only; a probe may
+    take part in fewer (`Probe.rounds`).
     """
     check(suite)
     values: dict[str, list[float]] = {case.name: [] for case in cases(suite)}
     spent = longest = 0.0
-    fewest = 1 if settings.quick else FEWEST_ROUNDS
     most = FEWEST_ROUNDS if settings.quick else MOST_ROUNDS
-    peer_rounds = QUICK_PEER_ROUNDS if settings.quick else PEER_ROUNDS
     done = 0
-    while done < most and (done < fewest or spent + longest <= settings.seconds):
+    while done < most and (done < FEWEST_ROUNDS or spent + longest <= FULL_SECONDS):
         of_round = 0.0
         for probe in suite.probes:
-            if probe.peer is not None and done >= peer_rounds:
+            if probe.peer is not None and done >= FEWEST_ROUNDS:
                 continue
             if probe.rounds is not None and done >= probe.rounds:
                 continue

@@ -39,6 +39,8 @@ WORKERS = 2
 BENCH = ROOT / "apps" / "linear_road" / "bench.toml"
 SHARDS = 2
 """Of its source."""
+XWAYS = 32
+"""Expressways whose traffic its source makes."""
 LARGE: dict[str, Any] = {"batch_size": 65_536, "edge_bytes": "32MiB"}
 """As in the app's deploy.toml."""
 WARM_UP = 0.05
@@ -292,7 +294,7 @@ def cpu_of(notes: Sequence[Mapping[str, Any]]) -> float:
 
 def app(workers: int, reports: int, rate: float | None = None) -> Ran:
     """The whole app on so many reports, as fast as it can or at `rate` reports a second."""
-    sets: dict[str, Any] = {"actors.reports.count": reports // SHARDS}
+    sets: dict[str, Any] = {"actors.reports.count": reports // SHARDS, "actors.reports.xways": XWAYS}
     if rate is not None:
         sets["actors.reports.rate"] = rate
     return launch_file(BENCH, sets=sets, workers=workers, **LARGE)

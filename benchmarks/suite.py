@@ -14,11 +14,6 @@ class Settings:
     quick: bool = False
     peers: tuple[str, ...] = ()
 
-    @property
-    def seconds(self) -> float:
-        """The time a suite may take without its peers."""
-        return 25.0 if self.quick else 150.0
-
     def scale(self, full: int, quick: int) -> int:
         """The size of a run: `full`, or `quick` under --quick."""
         return quick if self.quick else full

@@ -3,7 +3,6 @@ here. Measures one run itself, with smaller jumbo tuples."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from functools import cache
 from typing import Any
 
@@ -110,9 +109,8 @@ class Models:
         """How many times what they cost one worker operators cost each of two."""
         return tpcx_bb_stages.contention(query, self.middle(query, schedule), self.reports[query])
 
-    def curves(self, schedules: Sequence[str]) -> list[Curve]:
-        """Throughput of each query by workers under the first heuristic, simulated."""
-        schedule = "ct" if "ct" in schedules else schedules[0]
+    def curves(self, schedule: str) -> list[Curve]:
+        """Throughput of each query by workers under a heuristic, simulated."""
         return [
             Curve(
                 f"{query} {schedule}",

@@ -39,11 +39,8 @@ class Setting:
 
 
 USUAL = Setting()
-
-
-def settings_of(quick: bool) -> list[tuple[str, Setting]]:
-    """Heuristics and settings: each slice under each heuristic, each window under CT; three of them if `quick`."""
-    if quick:
-        return [("lp", Setting(SLICES_MS[0])), ("lp", Setting(SLICES_MS[-1])), ("ct", Setting())]
-    slices = [(each, Setting(slice_ms)) for slice_ms in SLICES_MS for each in HEURISTICS]
-    return slices + [("ct", Setting(window_ms=window_ms)) for window_ms in WINDOWS_MS]
+TRIED = (
+    *((each, Setting(slice_ms)) for slice_ms in SLICES_MS for each in HEURISTICS),
+    *(("ct", Setting(window_ms=window_ms)) for window_ms in WINDOWS_MS),
+)
+"""Heuristics and settings: each slice under each heuristic, each window under CT."""

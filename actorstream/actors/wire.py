@@ -28,7 +28,7 @@ HANDSHAKE_FRAME = 64 << 10
 
 
 class Kind(IntEnum):
-    """What a frame is."""
+    """The kind of a frame."""
 
     CONTROL = 0
     TELL = 1

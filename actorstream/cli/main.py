@@ -64,10 +64,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
         open_streams()
     tokens = list(sys.argv[1:] if arguments is None else arguments)
-    if tokens[:1] != ["launch"]:
-        return _run(tokens)
-    COMMAND.install()
+    if tokens[:1] == ["launch"]:
+        COMMAND.install()
     try:
+        if arguments is None:
+            from actorstream.cli.streams import open_streams
+
+            open_streams()
         return _run(tokens)
     finally:
         if arguments is None:

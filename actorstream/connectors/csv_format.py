@@ -111,7 +111,8 @@ class CsvFormat:
         """Field -> Arrow array. ArrowInvalid if any record does not parse."""
         import pyarrow as pa
 
-        types = dict(self._types)
+        began = self._types  # another thread that parses the next block may replace it meanwhile
+        types = dict(began)
         for _ in range(2 * len(self._times) + 2):
             try:
                 arrays = self._read_arrays(data, types)
@@ -122,7 +123,7 @@ class CsvFormat:
                     continue
                 # Arrow wants to know beforehand whether times name their zone; those that do not are UTC
                 name = self._column_of(str(error)) if "zone offset" in str(error) else None
-                if name is None or types[name] != self._types[name]:
+                if name is None or types[name] != began[name]:
                     raise
                 naive = types[name] == self._naive
                 types[name] = wire_type(self._schema.field(name)) if naive else self._naive

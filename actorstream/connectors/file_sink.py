@@ -172,6 +172,7 @@ class FileSink(Sink):
         assert self._staged is not None
         if barrier == END:
             self.finish()
+            self._end_stream()
         token = {
             **self._staged.secure(),
             "end": barrier == END,
@@ -186,6 +187,13 @@ class FileSink(Sink):
 
     def finish(self) -> None:
         """Writes what comes after the last row."""
+
+    def _end_stream(self) -> None:
+        """Makes a compressed file to which nothing was written a stream of no bytes, which no bytes are not."""
+        assert self._staged is not None
+        compress = COMPRESS.get(self._staged.final.suffix)
+        if compress is not None and isinstance(self._staged, StagedFile) and self._staged.size() == 0:
+            self._staged.write(compress(b""))
 
     def commit(self, token: dict[str, Any] | None) -> None:
         if token is None or not token["end"] or "direct" in token:

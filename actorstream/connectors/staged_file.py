@@ -71,7 +71,11 @@ class StagedFile:
     def secure(self) -> dict[str, Any]:
         """Forces what was written onto the disk; a token for `publish`, `discard` and `reopen`."""
         os.fsync(self.file.fileno())
-        return {"final": str(self.final), "key": self.key, "bytes": os.fstat(self.file.fileno()).st_size}
+        return {"final": str(self.final), "key": self.key, "bytes": self.size()}
+
+    def size(self) -> int:
+        """Bytes written so far."""
+        return os.fstat(self.file.fileno()).st_size
 
     def close(self) -> None:
         if self.file is not None:

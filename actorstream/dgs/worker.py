@@ -350,10 +350,9 @@ class WorkerProtocol:
         return False
 
     def states(self) -> Iterator[tuple[int, Any]]:
-        """The states that are in its hands: (-1, that of all it handles), or (which child, that of all the child does).
+        """The states that this worker holds: (-1, the state of all its tags), or (a child's number, that of the child's tags).
 
-        Of any worker at any moment some ancestor, itself or all workers below it have the state of what it handles, or a
-        message does that is on its way between them."""
+        Each state exists exactly once: at an ancestor, here, in all descendants, or in a message between them."""
         if self._phase is HAS and not self.to_children:
             yield -1, self._state
         yield from ((-1, message.state) for message in self.to_parent)

@@ -72,7 +72,7 @@ class Signals:
         self._raises = True
         try:
             if self._kept:
-                raise _error_of(self._kept[0])
+                raise _error_of(self._kept)
             yield
         finally:
             self._raises = False
@@ -87,11 +87,12 @@ class Signals:
             number
         )  # also what raises: where nobody can catch it, in a __del__, Python drops it
         if self._raises:
-            raise _error_of(number)
+            raise _error_of(self._kept)
 
 
-def _error_of(number: int) -> BaseException:
-    return KeyboardInterrupt() if number == signal.SIGINT else Terminated()
+def _error_of(numbers: list[int]) -> BaseException:
+    """A Ctrl-C interrupts, and so does a second signal."""
+    return Terminated() if numbers == [signal.SIGTERM] else KeyboardInterrupt()
 
 
 COMMAND = Signals()

@@ -3,6 +3,7 @@ columns, ignores nulls, and gives the same whatever the batches were."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -269,7 +270,7 @@ class CountDistinct(Fold):
 
 
 class Quantile(Fold):
-    """Between the two nearest values where no value is at the place, as NumPy and SQL's percentile_cont."""
+    """Between the two nearest values where no value is at the place, as SQL's percentile_cont; NaN above all numbers."""
 
     def __init__(self, kind: Type, at: float) -> None:
         super().__init__(kind)
@@ -282,13 +283,29 @@ class Quantile(Fold):
 
     def value(self) -> Any:
         numbers = np.concatenate([np.empty(0), *self.parts])
-        return float(np.quantile(numbers, self.at)) if len(numbers) else None
+        return _quantile(numbers, self.at) if len(numbers) else None
 
     def snapshot(self) -> Any:
         return np.concatenate([np.empty(0), *self.parts]).tobytes()
 
     def restore(self, snapshot: Any) -> None:
         self.parts = [np.frombuffer(snapshot, np.float64)]
+
+
+def _quantile(numbers: np.ndarray, q: float) -> float:
+    """As `aggregate` has it (native/src/quantile.c). NumPy's is NaN wherever there is a NaN or an infinity beside it."""
+    position = q * (len(numbers) - 1)
+    at = int(position)
+    share = position - at
+    following = min(at + 1, len(numbers) - 1)
+    ordered = np.partition(numbers, (at, following))  # NaN comes last
+    below, above = float(ordered[at]), float(ordered[following])
+    if share == 0 or below == above:
+        return below
+    apart = above - below
+    if math.isinf(apart):
+        return below * (1 - share) + above * share
+    return below + apart * share if share < 0.5 else above - apart * (1 - share)
 
 
 def fold_of(call: AggregateCall) -> Fold:

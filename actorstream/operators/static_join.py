@@ -3,7 +3,6 @@ time: the table is complete before the first row."""
 
 from __future__ import annotations
 
-import copy
 import math
 from collections.abc import Iterable
 from pathlib import Path
@@ -126,14 +125,6 @@ class StaticJoin(Actor):
         if self._join is None:
             self._join = self._made(self._whole_table())
         return self._join.link(chain, rows)
-
-    def twin(self) -> StaticJoin:
-        """An instance for one more thread, once the table is known: of the same table and lookup."""
-        if self._join is None:
-            self._join = self._made(self._whole_table())
-        made = copy.copy(self)
-        made._join = self._join.twin()
-        return made
 
     @property
     def state_bytes(self) -> int:

@@ -206,14 +206,18 @@ class _Builder:
 
     def _decoder(self, link: Link, single: bool = True) -> Callable[[Frame], Batch]:
         """How what comes on a channel becomes rows: one function for all channels of an edge that are alike."""
-        known = (link.edge.index, link.remote, single)
+        rows = self._row_format(link) if single else None
+        known = (
+            link.edge.index,
+            link.remote,
+            rows is not None,
+        )  # rows of one edge may travel singly on some channels only
         if known not in self._decoders:
-            self._decoders[known] = self._new_decoder(link, single)
+            self._decoders[known] = self._new_decoder(link, rows)
         return self._decoders[known]
 
-    def _new_decoder(self, link: Link, single: bool) -> Callable[[Frame], Batch]:
+    def _new_decoder(self, link: Link, rows: RowFormat | None) -> Callable[[Frame], Batch]:
         wire = self.job.wires[link.edge.index]
-        rows = self._row_format(link) if single else None
         if rows is not None:
             return single_decoder(wire.plain, rows)
         if link.remote:

@@ -1,4 +1,4 @@
-"""Hand-overs that are held up at random, as `[testing]` of a deployment says, so that races show."""
+"""Draws random delays of hand-overs, as `[testing]` of a deployment says, so that races show."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""Jumbo tuples of the rows that wait in a lane: encoded at most once, straight into the arena, or by reference. Decides
-nothing about when, and knows no channel."""
+"""Makes jumbo tuples of the rows that wait in a lane. Rows are encoded at most once, straight into the arena, or go by
+reference. It does not decide when rows are sent, and knows no channel."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Framing:
 
     Args:
         arena: where jumbo tuples are built; None: the channel hands batches over as they are (inside a process).
-        cut_bytes: from which on a batch is cut.
+        cut_bytes: a batch of more bytes is cut into several.
         to_events: whether the consumer takes events rather than columns.
         unfit: makes the error of rows that cannot be encoded; it names who emitted them.
     """
@@ -47,17 +47,17 @@ class Framing:
         self._spare = None if arena is None else Frame.data(None, 0, 0, 0, 0, producer, 0, 0)
 
     def size(self, batch: Batch) -> int:
-        """Bytes of a batch on its way, as far as they are known without making its columns."""
+        """Bytes that a batch takes on a channel, as far as they are known without making its columns."""
         schema = self.schema(batch)
         return schema.row_bytes * batch.rows if schema.fixed else batch.nbytes
 
     def schema(self, batch: Batch) -> Schema:
-        """The schema a batch travels in: with its rows' watermarks if some are behind theirs."""
+        """The schema that a batch travels in; it has the watermarks of the rows if some rows are behind theirs."""
         wire = self.wire
         return wire.plain if wire.marked is None or not batch.marked else wire.marked
 
     def whole(self, batch: Batch) -> Frame | None:
-        """A jumbo tuple of just this batch, by reference where it can be; None if it is too large and must be cut."""
+        """A jumbo tuple of this batch alone, by reference if possible; None if the batch is too large and must be cut."""
         schema = self.schema(batch)
         whole = batch.whole_jumbo(schema) if self.arena is not None else None
         if whole is not None:
@@ -79,7 +79,7 @@ class Framing:
         return self.frame(batch, jumbo, 0, jumbo.nbytes, schema)
 
     def joined(self, parts: list[Batch], nbytes: int) -> Frame:
-        """A jumbo tuple of several batches, of which all or none have rows behind their watermark."""
+        """A jumbo tuple of several batches; all of them have rows behind their watermark, or none has."""
         made: Any
         schema = self.schema(parts[0])
         if self.arena is None:
@@ -118,7 +118,7 @@ class Framing:
         return made
 
     def _one_batch(self, parts: list[Batch], schema: Schema) -> Batch:
-        """One batch of several for a consumer in this process: events stay events if it takes events, the rest is
+        """Makes one batch of several for a consumer in this process. Events stay events if it takes events; all else is
         copied once, in C."""
         if len(parts) == 1:
             return parts[0]

@@ -1,6 +1,6 @@
-"""What an order does with what comes: which rows the head of a unit gets next, when a barrier is passed, how far event time
-has got, and what a checkpoint keeps of what waits. An order's only part on the receiver's side; it reads no clock, runs no
-hook and never waits."""
+"""The receiver's side of an order. An inbox decides which rows the head of a unit gets next, when a barrier is passed and how
+far event time has got, and it says what a checkpoint keeps of the rows that wait. It reads no clock, runs no hook and never
+waits."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ class Step(IntEnum):
     """What an inbox has for its unit."""
 
     NOTHING = 0
-    """Nothing until something comes."""
+    """Nothing to give until a lane brings something."""
     AGAIN = 1
-    """Something was taken in, and there may be more: ask again."""
+    """The inbox took something in and may have more: call `next` again."""
     ROWS = 2
     """Rows for the head: `batch`, of the input `source`."""
     TIME = 3
-    """Event time has got to `time`, behind the rows so far."""
+    """Event time has reached `time`, behind the rows given so far."""
     BARRIER = 4
     """All rows before `barrier` have been given."""
     END = 5
@@ -41,28 +41,28 @@ class Ports(Protocol):
     """What an inbox tells its unit."""
 
     def tell_idle(self, count: int) -> None:
-        """No rows are to be expected (odd), or some are again (even)."""
+        """The input has become idle (odd `count`), or busy again (even)."""
 
     def late(self, batch: Batch) -> None:
-        """Rows that came too late to have their place."""
+        """Passes on rows that came too late to get their place."""
 
 
 class Inbox(ABC):
     """The input of one unit.
 
     Attributes:
-        lanes: of all inputs.
-        batch, source, time, barrier: what the last step gave.
+        lanes: the lanes of all inputs.
+        batch, source, time, barrier: what the last step gave; `source` is the name of the input.
     """
 
     by_time: ClassVar[bool] = False
     """Whether event time matters whoever listens, since it decides the order."""
     by_number: ClassVar[bool] = False
-    """Whether all that comes of some rows must be sent before the next are given."""
+    """Whether the outputs of some rows must be sent before the next rows are given."""
     passes_singles = False
-    """Whether an event that came by itself may go to the hook at once, since nothing has a place before it."""
+    """Whether a single event may go to the hook at once, because no other row can have a place before it."""
     follows_while_blocked: ClassVar[bool] = False
-    """Whether promises go on while an output is full."""
+    """Whether the unit goes on promising event time while an output is full."""
 
     batch: Batch
     source: str
@@ -73,39 +73,39 @@ class Inbox(ABC):
         self.lanes: list[Any] = lanes
         self.alignment = Alignment(lanes)
         self._due: deque[tuple[Step, int]] = deque()
-        """Times and marks that are given before anything else, in order."""
+        """Steps with their times or barriers, which are given before anything else, in this order."""
 
     @abstractmethod
     def next(self) -> Step:
-        """Gives the next rows, time or mark."""
+        """Returns the next step; `batch` and `source`, `time` or `barrier` say what it gives."""
 
     def done(self) -> None:
-        """The rows that were given last are worked on, or somebody else keeps them: their room may go back."""
+        """The unit no longer needs the room of the rows that were given last; it may go back to their sender."""
 
     def passed(self) -> None:
-        """The barrier that was given last has been passed on."""
+        """The unit has passed on the barrier that was given last."""
 
     def look(self) -> None:
-        """An output is full: what comes is looked at nevertheless, so that others hear what it promises."""
+        """Looks at what has come although an output is full, so that consumers still hear what it promises."""
 
     def follow(self, rest: tuple[Batch, int] | None, *, resting: bool) -> int | None:
-        """How far event time has got, if that is further than before.
+        """Returns how far event time has got, or None if it has got no further.
 
         Args:
-            rest: the batch whose events are being run, and how many have been; None: all have.
-            resting: whether `next` has just given nothing.
+            rest: the batch whose events are being run, and how many of them have been; None: no batch is half done.
+            resting: whether `next` has just returned NOTHING.
         """
         return None
 
     def kept(self) -> Any:
-        """What a checkpoint keeps of what waits here: plain values; None: nothing."""
+        """What a checkpoint keeps of the rows that wait here, as plain values; None: nothing."""
         return None
 
     def take_back(self, kept: Any) -> None:
-        """Goes on behind a checkpoint, with what `kept` has returned."""
+        """Restores what `kept` returned when the checkpoint was made."""
 
     def statistics(self) -> dict[str, int]:
-        """Rows or frames that wait in here, by name."""
+        """Counts of the rows or frames that wait in the inbox, by name."""
         return {}
 
     # -- for orders
@@ -116,7 +116,7 @@ class Inbox(ABC):
         return Step.ROWS
 
     def _take_due(self) -> Step:
-        """The first of what is due."""
+        """Returns the first step that is due; AGAIN if there is none."""
         if not self._due:
             return Step.AGAIN
         step, value = self._due.popleft()
@@ -127,12 +127,12 @@ class Inbox(ABC):
         return step
 
     def _complete(self, barrier: int | None) -> None:
-        """A lane has brought a barrier or its end; `barrier`: which all have now, if that is so."""
+        """Gives `barrier` next: all lanes have brought it. None: some lane has not."""
         if barrier is not None:
             self._due.append((Step.BARRIER, barrier))
 
     def _mark(self, lane: Any, frame: Frame) -> Step:
-        """Takes a barrier or end mark off a lane."""
+        """Takes a barrier or end mark off a lane, and returns the step that follows from it."""
         lane.consume()
         if frame.kind == FrameKind.BARRIER:
             self._complete(self.alignment.deliver(lane, frame.barrier))
@@ -145,7 +145,7 @@ class Inbox(ABC):
 
 
 class FifoInbox(Inbox):
-    """Order `none`: rows as they come, first in first out on each channel. The gate says which lane is next."""
+    """Order `none`: first in, first out on each channel. The gate says which lane is next."""
 
     def __init__(self, lanes: list[InLane], gate: Gate, ports: Ports) -> None:
         super().__init__(lanes)
@@ -153,10 +153,10 @@ class FifoInbox(Inbox):
         self.passes_singles = gate.name == "none"
         self._frontier = FRONTIER_MIN
         self._promised: int | None = None
-        """A frontier that was read; it waits until what it covers is taken: `_marks` frames of each lane."""
+        """A frontier that was read. It is given once the frames that it covers, `_marks` of each lane, have been taken."""
         self._marks: list[int] = []
         self._taken: InLane | None = None
-        """The lane whose head the rows are that were given last."""
+        """The lane that brought the rows that were given last."""
         idle = [lane for lane in lanes if lane.idles]
         self.idleness = Idleness(idle, ports) if idle and len(idle) == len(lanes) else None
 
@@ -197,7 +197,7 @@ class FifoInbox(Inbox):
                 frontier = self.idleness.frontier(self._frontier)
             if frontier <= self._frontier:
                 return None
-            # the frontier is read first: what it covers is among what waits now
+            # the frontier was read before this: the frames that it covers are among those that wait now
             self._marks = [lane.taken + lane.channel.waiting() for lane in self.lanes]
             self._promised = frontier
         if any(lane.taken < mark for lane, mark in zip(self.lanes, self._marks)):

@@ -47,14 +47,14 @@ class InLane:
         *,
         idles: bool = False,
     ) -> None:
-        """`single`: takes the head if it is an event that came by itself; `watch`: waits for one. `idles`: whether the
-        channel says when no rows are to be expected."""
+        """`single`: takes the head if it is a single event. `watch`: waits for one. `idles`: whether the channel says when its
+        producer is idle."""
         self.index, self.input, self.channel, self.decode = index, input_name, channel, decode
         self.single, self.watch, self.idles = single, watch, idles
         self.ended = False
         self.held = False
         self.over = False
-        """Whether the channel has ended, and rows that came by it still wait; `ended` comes behind them."""
+        """Whether the channel has ended while rows of it still wait; `ended` becomes true behind them."""
         self.taken = 0
         """Frames consumed."""
         self.bound = self.floor = FRONTIER_MIN

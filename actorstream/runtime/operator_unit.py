@@ -1,4 +1,4 @@
-"""A unit whose head takes input by channels: its inbox says what comes next, whatever the order."""
+"""A unit whose head takes input by channels. Its inbox says what comes next, whatever the order of the input."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ CHUNK_NS = 1_000_000
 
 
 class OperatorUnit(Unit):
-    """Gives its head what the inbox has, and passes on promises, barriers and the end."""
+    """Gives its head the rows that its inbox has, and passes on promises, barriers and the end."""
 
     def __init__(self, worker: Worker, head: Replica, make_inbox: Callable[[Ports], Inbox]) -> None:
         super().__init__(worker, head)
@@ -35,19 +35,19 @@ class OperatorUnit(Unit):
         self.in_lanes = self.inbox.lanes
         self.follow_frontier = False
         self.at_head: KernelEdge | None = None
-        """Before the head, if threads run its kernels; it is one of `kernels`."""
-        self._events: list[Any] | Feed = []  # events of a batch that one turn did not finish
+        """The edge that starts kernels of the head on threads; it is one of `kernels`. None: the loop runs the head."""
+        self._events: list[Any] | Feed = []  # events of a batch that the last turn did not finish
         self._at = 0
         self._working: Batch | None = None
-        """The batch that these are of."""
+        """The batch of `_events`."""
         self._chunk = 256
         self._portion: Portion | None = None
         self._singles = self._can_take_singles()
         self._watched: InLane | None = None
-        """The lane that brought the last event by itself, if it can be waited for."""
+        """The lane that brought the last single event, if the worker can wait for its next one."""
 
     def _can_take_singles(self) -> bool:
-        """Whether a single event can go from its lane to the hook directly: no order, and a plain hook."""
+        """Whether a single event can go from its lane to the hook directly: the input has no order, and the hook is plain."""
         head = self.head
         calls = [head.calls[lane.input] for lane in self.in_lanes]
         return (
@@ -71,7 +71,7 @@ class OperatorUnit(Unit):
         )
 
     def step(self) -> Status:
-        """A turn that only runs the hook on an event that came by itself, if that is all there is to do."""
+        """One turn. If single events are all that waits, the turn only runs the hook on them."""
         if self._singles and self._only_input():
             status = self._take_singles()
             if status is not None:
@@ -79,7 +79,7 @@ class OperatorUnit(Unit):
         return super().step()
 
     def _take_singles(self) -> Status | None:
-        """Runs the hook on what came by itself at the head of a lane. None: nothing did; READY: more waits."""
+        """Runs the hook on single events at the heads of lanes. None: there is none; READY: more waits."""
         found = False
         for lane in self.in_lanes:
             if lane.single is None or lane.held or lane.ended:
@@ -95,8 +95,8 @@ class OperatorUnit(Unit):
         return self._after_singles() if found else None
 
     def wait(self, bell: Doorbell, ns: int) -> list[int] | None:
-        """What rings `bell` within `ns`. None: the lane that brought the last event by itself did, with another one: the
-        hook has run on it, and `status` is that of the turn. The way to the hook is short; all else follows it."""
+        """Returns what rings `bell` within `ns`. None: the lane that brought the last single event has brought another one;
+        the hook has run on it before anything else was done, and `status` is that of the turn."""
         lane = self._watched
         if lane is None or lane.held or lane.ended or self.done or self.ready or not self._only_input():
             return bell.wait(ns) if ns else bell.collect()
@@ -113,7 +113,7 @@ class OperatorUnit(Unit):
         return None
 
     def _count_single(self, lane: InLane, started: int, entered: int, began: int) -> None:
-        """Notes an event that was run, and sends on what the hook answered. `began`: 0: only now."""
+        """Counts an event that was run, and sends on what the hook returned. `began` 0: its processing began only now."""
         head = self.head
         ended = monotonic_ns()
         head.entry_min = head.entry_max = entered
@@ -177,7 +177,7 @@ class OperatorUnit(Unit):
         return Status.READY
 
     def _run(self, batch: Batch, source: str) -> bool:
-        """Runs the hook on a batch of an input, or begins to; whether it awaits: what it worked on is done then."""
+        """Runs the hook on a batch of an input, or begins to. Returns whether the hook awaits; `done` is called at its end."""
         head = self.head
         call = head.calls[source]
         if call.is_async:
@@ -194,7 +194,7 @@ class OperatorUnit(Unit):
         return False
 
     def _run_events(self, deadline: int) -> bool:
-        """Goes on with the events of the current batch, in chunks that keep a turn short; whether all are through."""
+        """Runs more events of the current batch, in chunks that keep a turn short; returns whether none is left."""
         head, events, at = self.head, self._events, self._at
         call = head.calls[head.input]
         portion = self._portion = self._portion or Portion(self.members)
@@ -216,7 +216,7 @@ class OperatorUnit(Unit):
         return True
 
     async def _run_async(self, batch: Batch, source: str) -> None:
-        """Runs a hook that awaits; what it answered goes on at the latest when it has taken a millisecond."""
+        """Runs a hook that awaits. What it has returned is sent on a millisecond later at the latest."""
         head = self.head
         call = head.calls[source]
         head.begin(batch, source)
@@ -259,7 +259,7 @@ class OperatorUnit(Unit):
         return took
 
     def _send_meanwhile(self, failed: list[Exception]) -> None:
-        """Sends what the hook has answered so far, since it awaits: nobody parks with unsent rows."""
+        """Sends what the hook has returned so far while it awaits, so that no row waits for its end."""
         try:
             if self.head.descent is None:
                 self.head.dispatch()
@@ -272,7 +272,7 @@ class OperatorUnit(Unit):
         self.head.row[Counter.KEPT_BLOCKS] = sum(lane.channel.statistics()["kept"] for lane in self.in_lanes)
 
     def _follow(self, *, resting: bool) -> None:
-        """Acts on what the inbox says of event time."""
+        """Advances event time as far as the inbox says."""
         if not self.follow_frontier:
             return
         rest = None if self._working is None else (self._working, self._at)
@@ -280,14 +280,14 @@ class OperatorUnit(Unit):
             self.advance(frontier)
 
     def advance(self, frontier: int) -> None:
-        """The input has got to `frontier`: behind everything that the head was given."""
+        """The input has reached `frontier`, behind all rows that the head was given."""
         if self.at_head is None:
             self.head.advance(frontier)
         else:
             self.at_head.advance(frontier)
 
     def late(self, batch: Batch) -> None:
-        """Rows that came too late to have their place go where late rows go."""
+        """Sends rows that came too late to get their place to the output `late`."""
         self.head.count_late(batch.rows)
         self.head.forward(batch.cast(self.head.schemas["late"]), "late")
 

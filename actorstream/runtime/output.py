@@ -1,4 +1,4 @@
-"""Edges: where one output of one replica leads."""
+"""Edges. An edge leads from one output of one replica to a consumer."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 class Edge(Protocol):
-    """Where one output of one replica leads: to a consumer's replicas by channels, or directly to its neighbour."""
+    """Leads from one output of one replica to a consumer: to its replicas by channels, or to a neighbour by a call."""
 
     def push(self, batch: Batch) -> None: ...
     def flush(self) -> None: ...
@@ -21,7 +21,7 @@ class Edge(Protocol):
 
 
 class ChannelEdge:
-    """An edge whose consumer's replicas are reached by channels."""
+    """An edge that reaches the consumer's replicas by channels; the router chooses among them."""
 
     __slots__ = ("lanes", "router")
 

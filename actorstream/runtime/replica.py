@@ -82,7 +82,7 @@ class Replica:
         self.row = row
         self.descent = Descent(self.outbox) if inherits else None
         self.stamp: Stamp | None = None
-        """How what it emits gets its place in an order; None: nobody asks for one."""
+        """Gives emitted rows their place in an order; None: no consumer asks for an order."""
         self.unit: Unit | None = None
         self.started = False
         """Whether on_start was called, so that on_stop is due."""
@@ -91,12 +91,12 @@ class Replica:
         self.busy = 0
         """How many of its hooks await something, or are due to."""
         self.ended = False
-        """Whether on_end was called, in this run or in the one that this goes on from, so that it emits no more."""
+        """Whether on_end was called, in this run or before the checkpoint that it resumes from; it emits no more."""
         self.arena: Arena | None = None
-        """Where batches that are written in place lie; None: on the heap, since none of them leaves the process."""
+        """Holds batches that are written in place; None: they lie on the heap, because none of them leaves the process."""
         self._allocations = Allocations(outputs)
         self._fits: dict[str, Schema] = {}
-        """Output name -> another object than its schema, and equal to it."""
+        """Output name -> a schema that equals the output's but is another object."""
         self.is_sink = type(actor).role == "sink"
         self.hands_on = not self.is_sink and self.descent is None
         self.wants_frontier = type(actor).on_heartbeat is not Actor.on_heartbeat
@@ -122,7 +122,7 @@ class Replica:
 
     @property
     def settles(self) -> bool:
-        """Whether all that comes of a batch must be emitted before its hook returns, to have its place in an order."""
+        """Whether a hook must emit all outputs of a batch before it returns, so that they get their place in an order."""
         return self.stamp is not None and self.stamp.settles
 
     @property
@@ -212,7 +212,7 @@ class Replica:
                 self.forward(batch, output)
 
     def forward(self, batch: Batch, output: str = "default") -> None:
-        """Sends a batch that was emitted to an output, as of the entry times of the current input."""
+        """Sends a batch that was emitted to an output, with the entry times of the current input."""
         if self.stamp is None:
             self.send(batch, output)
         else:
@@ -234,7 +234,7 @@ class Replica:
         self._push(batch, output)
 
     def _push(self, batch: Batch, output: str) -> None:
-        """Along the edges of an output."""
+        """Pushes a batch that fits its output along the edges."""
         try:
             for edge in self.edges[output]:
                 edge.push(batch)
@@ -261,7 +261,7 @@ class Replica:
             ) from None
 
     def unfit(self, error: Exception) -> OperatorError:
-        """The error of emitted rows that do not fit their output, or that their route cannot take."""
+        """The error for emitted rows that do not fit their output, or that the route cannot take."""
         return operator_error(self.name, self.replica, None, error)
 
     def _conforming(self, batch: Batch, schema: Schema, output: str) -> Batch:
@@ -302,11 +302,11 @@ class Replica:
             self.stamp.promise(frontier)
 
     def send_promise(self, frontier: int) -> None:
-        """Promises on every output what the actor can promise where its input is at `frontier`."""
+        """Promises on every output what the actor can promise when its input is at `frontier`."""
         self.advance_edges(self.promised(frontier))
 
     def promised(self, frontier: int) -> int:
-        """What the actor can promise where its input is at `frontier`."""
+        """What the actor can promise when its input is at `frontier`."""
         return self.actor.promise(frontier) if self.promises else frontier
 
     def advance_edges(self, frontier: int) -> None:
@@ -317,7 +317,7 @@ class Replica:
     # -- other hooks
 
     def call(self, hook: str, *arguments: Any) -> Any:
-        """Calls a hook that may return or yield events; answers a coroutine that does if the hook is async."""
+        """Calls a hook that may return or yield events. Returns a coroutine that does the same if the hook is async."""
         method = getattr(self.actor, hook)
         if is_async(method):
             self.busy += 1
@@ -352,7 +352,7 @@ class Replica:
         self.stamp.ends(hook)
 
     def _pass_on(self, results: Iterator[Any]) -> None:
-        """Pushes what a generator yields one after the other: of a large window, all rows are never there at once."""
+        """Pushes what a generator yields one after the other, so that the rows of a large window never exist all at once."""
         while True:
             try:
                 item = next(results)
@@ -365,7 +365,7 @@ class Replica:
                 self.dispatch()
 
     async def _await(self, answer: Callable[[], Any], hook: str) -> None:
-        """Takes what an async hook answers or yields; `answer` calls it."""
+        """Takes what an async hook returns or yields; `answer` calls the hook."""
         self._begins(hook)
         try:
             result = answer()

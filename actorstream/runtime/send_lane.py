@@ -1,6 +1,6 @@
-"""The sending end of a channel: per consumer the rows that wait to be sent (natural batching), and promises behind them.
+"""The sending end of a channel: rows wait here until they are worth sending (natural batching), and promises behind them.
 
-Control marks (barrier, end) queue behind the rows before them, so nothing overtakes anything on a channel.
+Marks (barrier, end) queue behind the rows before them, so nothing overtakes anything on a channel.
 """
 
 from __future__ import annotations
@@ -21,34 +21,34 @@ if TYPE_CHECKING:
     from actorstream.transports.ways import EventSender, WholeSender
 
 RUN_ROWS = 1024
-"""Most rows of a run of jumbo tuples."""
+"""The most rows of a run of jumbo tuples."""
 RUN_WAITS = 256
-"""Rows that are handed over before the turn that sends them has ended; what is less goes at its end."""
+"""A run of so many rows is sent at once; fewer rows are sent at the end of the turn."""
 BEYOND = 1 << 62
-"""Above every event time. Where lanes may be idle, a promise from here on says only what the end mark says too, and the last
-one before it is kept: it counts where others go on that are idle then."""
+"""Above every event time. A promise from here on says no more than the end mark. Where lanes may be idle it is not sent, so
+that the channel keeps the last promise before it, which counts while all other lanes are idle."""
 POLL_EVERY = 8
 """Frames between two looks at what the consumer has returned."""
 
 
 class Numbers(Protocol):
-    """Numbers the rows that are pushed now. Event time then goes in band, behind the rows of its number."""
+    """Says the number of the rows that are pushed now. Event time then travels in band, behind the rows of its number."""
 
     number: int
 
 
 class SendingClock(Protocol):
-    """A clock whose time each hand-over bears, as of when it is handed over."""
+    """A clock whose time each frame carries, as of when it is sent."""
 
     now: int
 
 
 class Waiting(Enum):
-    """Which rows wait in a lane to be joined by others, while the consumer has something to do."""
+    """Which rows wait in a lane for others to join them while the consumer has something to do."""
 
     ALL = 0
     SELECTIONS = 1
-    """Rows that were picked out of a batch, and so are copied anyway."""
+    """Rows that were picked out of a batch; they are copied anyway."""
     NONE = 2
 
 
@@ -63,10 +63,10 @@ class _Rows:
 
 
 class SendLane:
-    """The sending end of a channel: rows that wait for one replica of one consumer, in order, and the promises behind them.
+    """The rows that wait for one replica of one consumer, in order, and the promises behind them.
 
-    Rows bear a key (a serial number, an implementation tag; 0 where nobody asks), which the frame's `serial` says. Rows of
-    two keys never share a jumbo tuple; those of one key stay in their order, and none overtakes a mark.
+    Rows carry a key: a serial number, an implementation tag, or 0. The frame's `serial` says it. Rows of two keys never
+    share a jumbo tuple; rows of one key keep their order, and no row overtakes a mark.
 
     Args:
         channel: the sending end.
@@ -149,8 +149,8 @@ class SendLane:
         self.rows = 0
         self.blocked = False
         self.runs = False
-        """Whether the consumer takes in what waits together: small jumbo tuples are then encoded together, and sent as a
-        run of hand-overs that share a block."""
+        """Whether the consumer takes in all rows that wait at once. Small jumbo tuples are then encoded together and sent as
+        a run: several ring entries that share a block."""
         self.sequence = 0
         self.jumbo_out = 0
         self.transfer_ns = 0
@@ -159,13 +159,13 @@ class SendLane:
         self._encoded: Frame | None = None
         self._single, self.send_event = single, send_event
         self.send_whole: WholeSender | None = None
-        """Sends a jumbo tuple that a batch is all of, if rows travel between processes and with nothing but their values."""
+        """Sends a batch that is a whole jumbo tuple already, where rows travel between processes with their values only."""
         if arena is not None and wire.marked is None and waiting is Waiting.ALL and clock is None:
             self.send_whole = channel.wholes(wire.plain.fingerprint, producer)
 
     def push(self, batch: Batch, key: int = 0) -> None:
-        """Queues rows; sends at once when a jumbo tuple is full or the consumer has nothing to do, or, where they go in
-        runs, when there are enough for one: the unit sends the others at the end of its turn."""
+        """Queues rows. They are sent at once when a jumbo tuple is full or the consumer has nothing to do; where they go in
+        runs, when there are enough of them for a run. The unit sends the others at the end of its turn."""
         if self.numbers is not None:
             key = self.numbers.number
         rows = batch.rows
@@ -201,7 +201,7 @@ class SendLane:
             self.flush()
 
     def _send_whole(self, batch: Batch, rows: int) -> bool:
-        """The shortest way, for a batch that is a jumbo tuple in shared memory already; False: it has to go another."""
+        """Sends a batch that is a jumbo tuple in shared memory already, by one call of C; False: it is no such batch."""
         send, sequence, schema = self.send_whole, self.sequence, self.framing.wire.plain
         jumbo = None if send is None else batch.whole_jumbo(schema)
         if send is None or jumbo is None:
@@ -217,7 +217,7 @@ class SendLane:
         return True
 
     def _send(self, frame: Frame) -> None:
-        """Sends a frame that has nothing before it."""
+        """Sends a frame before which nothing waits."""
         frame.sequence = sequence = self.sequence
         if self.clock is not None:
             frame.serial = self.clock.now
@@ -241,8 +241,8 @@ class SendLane:
             self.flush()
 
     def advance(self, frontier: int) -> None:
-        """Promises event time to the consumer: in band where rows have numbers, so that it takes effect behind those of the
-        same number on every lane alike; else as soon as the rows before the promise are sent."""
+        """Promises event time to the consumer. Where rows have numbers the promise travels in band, so that it takes effect
+        behind the rows of the same number on every lane; else it is made once the rows before it are sent."""
         if self.numbers is not None:
             number = self.numbers.number
             self._mark(Frame(FrameKind.HEARTBEAT, producer=self.producer, serial=number, max_time=frontier))
@@ -250,14 +250,14 @@ class SendLane:
             self.promise(0, frontier)
 
     def promise(self, word: int, bound: int) -> None:
-        """Advances a frontier word, as soon as the rows before the promise are sent."""
+        """Advances a frontier word once the rows before the promise are sent."""
         if self.pending or self._encoded is not None:
             self._promises[word] = bound
         else:
             self.channel.advance(word, bound)
 
     def tell_idle(self, count: int) -> None:
-        """Idle (odd) behind the rows that wait; busy (even) at once, before the rows that follow."""
+        """Tells the consumer that the sender is idle (odd), behind the rows that wait, or busy (even), before rows follow."""
         if self._idles is None:
             return
         if count & 1:
@@ -267,11 +267,11 @@ class SendLane:
             self.channel.advance(self._idles, count)
 
     def clear(self) -> bool:
-        """Hands over all that waits; whether there was room for it."""
+        """Sends all rows that wait; returns whether the channel had room for them."""
         return self.flush() if self.pending or self._encoded is not None else True
 
     def flush(self) -> bool:
-        """Sends all that waits. False: the channel has no credit; `on_blocked` was called and the rest still waits."""
+        """Sends all rows and marks that wait. False: the channel has no credit; `on_blocked` was called, and the rest waits."""
         started = monotonic_ns()
         self.channel.poll()
         while self._encoded is not None or self.pending:
@@ -292,7 +292,7 @@ class SendLane:
         return True
 
     def _hand_over(self, frame: Frame) -> bool:
-        """Whether the channel has taken the frame; of a run, what it has not taken is left in it."""
+        """Sends a frame; returns whether the channel has taken it. What it has not taken of a run is left in the frame."""
         frame.sequence = before = self.sequence
         if self.clock is not None:
             frame.serial = self.clock.now
@@ -308,8 +308,7 @@ class SendLane:
         return True
 
     def _next_frame(self) -> Frame | None:
-        """Takes the next jumbo tuple or run of them, or mark, off the queue; None if the channel would not admit it, or
-        nothing of it."""
+        """Takes the next jumbo tuple, run of them, or mark off the queue; None if the channel would admit no part of it."""
         waiting = self.pending[0]
         if isinstance(waiting, Frame):
             del self.pending[0]
@@ -350,7 +349,7 @@ class SendLane:
         return frame
 
     def _gather(self, waiting: _Rows, limit: int) -> tuple[list[Batch], int, int]:
-        """The first batches that go as one jumbo tuple of at most `limit` rows, with their rows and bytes."""
+        """The first batches that make one jumbo tuple of at most `limit` rows, with the number of their rows and bytes."""
         parts: list[Batch] = []
         rows = nbytes = 0
         schema = self.framing.schema(waiting.batches[0])

@@ -1,4 +1,4 @@
-"""A unit whose head is a source: it reads, paces, stamps entry times, promises frontiers and starts barriers."""
+"""A unit whose head is a source. It reads, paces, notes entry times, promises frontiers and starts barriers."""
 
 from __future__ import annotations
 
@@ -108,17 +108,17 @@ class SourceUnit(Unit):
         self.clock = time_ns
         """What time it is for `lower_bound`."""
         self._promised = NOTHING
-        """The greatest that it has answered."""
+        """The greatest value that `lower_bound` has returned."""
         self._portion: Portion | None = None
         self._is_async = inspect.iscoroutinefunction(source.read)
         self._reading: asyncio.Task[Any] | None = None
         self._outlet: Callable[[Any, int], int] | None = None
         self._yields = False
-        """Whether a turn ends with an event that took the outlet, since who works on it is in this process."""
+        """Whether a turn ends with an event that took the outlet, because its program is in this process."""
         self._programs: list[ProgramUnit] = []
-        """Those in this process, which may have been left an event."""
+        """Programs in this process, which may have been given an event."""
         self._found = False
-        """Whether it is known if there is an outlet."""
+        """Whether `_outlet` has been looked for."""
         self._later: Alarm | None = None
 
     def drain(self) -> None:
@@ -154,7 +154,7 @@ class SourceUnit(Unit):
         sent = self.pace.sent if self.pace is not None else 0
         status = self._read()
         if self._yields and status is Status.READY and self.pace is not None and self.pace.sent > sent:
-            return status  # what else there is to do comes after the one who works on what was sent
+            return status  # the program works on what was sent before anything else is done here
         if self._silence is not None and not self._silence.idle and self.task is None:
             self._listen(self._silence, status)
         if self.promises and self.task is None:
@@ -227,7 +227,7 @@ class SourceUnit(Unit):
         return Status.READY
 
     def _listen(self, silence: Silence, status: Status) -> None:
-        """The source is idle if it has nothing now and had nothing for long; else looks again when that may be."""
+        """Tells consumers that the source is idle if it has had no row for `idle_timeout`; else looks again at that time."""
         now = monotonic_ns()
         if status is Status.BLOCKED:
             silence.heard(now)
@@ -274,19 +274,20 @@ class SourceUnit(Unit):
             head.forward(late, "late")
 
     def _send_dead(self) -> None:
-        """Sends rows that did not parse, if there were any since the last read."""
-        if self.source.bad_rows == self._bad_rows:
+        """Counts rows that did not parse, if there were any since the last read, and sends dead letters of them."""
+        bad = self.source.bad_rows - self._bad_rows
+        if bad == 0:
             return
-        self._bad_rows = self.source.bad_rows
+        self._bad_rows += bad
         dead, head = self.source.take_dead(), self.head
+        head.failures.dead += bad
         if dead is not None:
-            head.failures.dead += dead.rows
             head.outbox.emit(dead, "dead")
             head.dispatch()
 
     def _find_outlet(self) -> Callable[[Any, int], int] | None:
-        """The way past what batches in general need; None: event time, idleness or who is downstream needs more. Known
-        once there are edges."""
+        """Returns the outlet, which skips what batches in general need. None: event time, idleness or the consumers need it.
+        It is known once there are edges."""
         if not self.in_order and self.watermarks is None and self._timeout is None:
             self._outlet = outlet(self.head)
             edges = list(self._to_programs())
@@ -296,7 +297,7 @@ class SourceUnit(Unit):
         return self._outlet
 
     def _sent(self, rows: int, entered: int, spent: int) -> None:
-        """Notes rows that went by the outlet: what `_send` and `Replica.forward` would. `spent`: ns of reading and sending."""
+        """Counts rows that took the outlet, as `_send` and `Replica.forward` do. `spent`: ns of reading and sending."""
         head = self.head
         head.execute_ns += spent
         head.events_out += rows
@@ -306,7 +307,7 @@ class SourceUnit(Unit):
         self._send_dead()
 
     def _observed(self, batch: Batch) -> Batch:
-        """The batch, with their watermarks where rows are behind their partition's."""
+        """The batch; rows that are behind their partition's watermark get it as a system column."""
         assert self.watermarks is not None
         times = batch.event_times()
         if times is None:
@@ -329,14 +330,14 @@ class SourceUnit(Unit):
             self.head.advance(self.watermarks.watermark(self.source.origin))
 
     def hurry(self) -> None:
-        """Somebody waits for what this source can promise: it says at once what time alone lets it say. Not before its
-        first turn, nor before rows that it has read, and only where there are heartbeats, too."""
+        """A worker of a program waits for this source's promise: the source promises at once what the clock alone allows.
+        It does so only where it has heartbeats, after its first turn, and not before rows that it has read."""
         read = self._reading is not None and self._reading.done()
         if self._heartbeat is not None and self.task is None and not (self.ending or read):
             self.promise()
 
     def _beat(self) -> None:
-        """A heartbeat: time alone may let a paced or live source promise more, at its next turn."""
+        """A heartbeat: at its next turn a paced or live source may promise more because time has passed."""
         if not self.done:
             self.worker.mark(self)
             self._heartbeat = self.worker.alarms.call_later(self.heartbeat_s, self._beat)
@@ -347,7 +348,7 @@ class SourceUnit(Unit):
         self._later = self.worker.mark_later(self, seconds)
 
     def _take_read(self, reading: asyncio.Task[Any]) -> Status:
-        """Sends what an async read has answered."""
+        """Sends what an async read has returned."""
         self._reading = None
         self.source.hold_position(held=False)
         try:

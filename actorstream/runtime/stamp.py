@@ -1,5 +1,5 @@
-"""What an order does to the rows that a replica emits, and to its promises, before they go along its edges. A replica none
-of whose consumers asks for an order has no stamp."""
+"""The sender's side of an order. A stamp gives the rows and promises of a replica their place in the order before they go
+along its edges. A replica has no stamp if none of its consumers asks for an order."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ if TYPE_CHECKING:
 
 
 class Stamp(ABC):
-    """The sender's side of an order, for one replica. It sends by `Replica.send` and `Replica.send_promise`.
+    """The sender's side of an order, for one replica. It sends with `Replica.send` and `Replica.send_promise`.
 
     Attributes:
         in_band: whether event time travels among the rows, so that it must rise at the same rows in every run.
         by_time: whether rows leave the replica in the order of their time.
-        settles: whether all that comes of a batch must be emitted before its hook returns, to have its place.
+        settles: whether a hook must emit all outputs of a batch before it returns, so that they get their place.
     """
 
     in_band: ClassVar[bool] = False
@@ -29,27 +29,27 @@ class Stamp(ABC):
 
     @abstractmethod
     def forward(self, batch: Batch, output: str) -> None:
-        """Sends the rows that were emitted to an output, as they go in this order; some may wait here."""
+        """Sends rows that were emitted to an output, in their place in the order; some may wait here."""
 
     def begins(self, hook: str) -> None:
-        """What is emitted from now on is that of a hook that gets no rows of the input."""
+        """A hook begins that gets no rows of the input (a timer, say): rows emitted from now on are its rows."""
 
     def ends(self, hook: str) -> None:
-        """All that such a hook has emitted was forwarded."""
+        """All rows that such a hook has emitted were forwarded."""
 
     def rises(self) -> None:
-        """A higher promise is about to be given to the actor, and then sent."""
+        """The actor is about to hear of a higher promise, which is sent after that."""
 
     def promise(self, frontier: int) -> None:
-        """Sends the promise that no row below `frontier` will be emitted."""
+        """Sends the promise that the actor makes now that its input has reached `frontier`."""
         self.replica.send_promise(frontier)
 
     def end(self) -> None:
-        """The input has ended: what the actor emits now is its last."""
+        """The input has ended: rows emitted from now on are the actor's last."""
 
     def kept(self) -> Any:
-        """What a checkpoint keeps of it: plain values; None: nothing."""
+        """What a checkpoint keeps of the stamp, as plain values; None: nothing."""
         return None
 
     def take_back(self, kept: Any) -> None:
-        """Goes on behind a checkpoint, with what `kept` has returned."""
+        """Restores what `kept` returned when the checkpoint was made."""

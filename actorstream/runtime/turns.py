@@ -1,4 +1,5 @@
-"""The turns of a worker's units on its event loop: which one is next, how long it looks for more, and when it sleeps."""
+"""Runs a worker's units in turns on its event loop. Decides which unit is next, how long the worker looks for more work, and
+when it sleeps."""
 
 from __future__ import annotations
 
@@ -35,18 +36,19 @@ class Turns:
         self.schedule = None if job.deploy.schedule == "none" else Schedule(worker)
         self.ready: deque[Unit] | Schedule = deque() if self.schedule is None else self.schedule
         self.watched: OperatorUnit | ProgramUnit | None = None
-        """The unit that took an event or a message by itself last: a worker that waits takes its next one at once."""
+        """The unit that last took a single event or message. While the worker waits, it takes the unit's next one at once."""
         self.delays = Delays(job.deploy, worker.process)
         self.watches = not self.delays.longest_s and self.schedule is None
-        """Whether an event that comes by itself goes before all else."""
-        self._taken: OperatorUnit | ProgramUnit | None = None  # the watched unit, if it has: its turn is over
+        """Whether a single event goes before everything else."""
+        self._taken: OperatorUnit | ProgramUnit | None = None
+        """The watched unit, if it has just had such a turn."""
         self._turning = self._scheduled = self._open = self._publishing = False
         self._parked, self._parked_at = False, 0
         self._spin = Spin(job.spins)
         self._always_spins = job.always_spin
 
     def open(self) -> None:
-        """Units may run from now on, and all get a turn."""
+        """Units may run from now on, and each gets a first turn."""
         worker = self.worker
         if self.bell is not None:
             worker.loop.add_reader(self.bell.eventfd, self._woken)
@@ -63,7 +65,7 @@ class Turns:
         self._open = False
 
     def close(self) -> None:
-        """Waits for what threads are at."""
+        """Waits for the kernels that threads still run."""
         if self.schedule is not None:
             self.schedule.close()
             self.schedule.publish(self.worker.units)
@@ -78,7 +80,7 @@ class Turns:
             self.mark(self.by_bit[bit])
 
     def mark_late(self, unit: Unit) -> None:
-        """A hand-over is delayed, as `[testing]` says."""
+        """Marks a unit after a random delay, as `[testing]` says."""
         self.mark_later(unit, self.delays.draw_s())
 
     def mark(self, unit: Unit) -> None:
@@ -95,7 +97,7 @@ class Turns:
         return self.worker.alarms.call_later(seconds, self.mark, unit)
 
     def _turns(self) -> None:
-        """Runs ready units until none is left or the loop must be looked at; then spins a little, and parks."""
+        """Runs ready units until none is left or the event loop must run; then spins a little, and parks."""
         self._scheduled = False
         if not self._open:
             return
@@ -105,7 +107,7 @@ class Turns:
         try:
             bell, deadline = self.bell, monotonic_ns() + LOOP_NS
             if bell is not None:
-                self._listen(bell, 0)  # first: the way of an event to a parked worker is cold as it is
+                self._listen(bell, 0)  # first, so that an event reaches a parked worker soon
             ready = self.ready
             woken, self._parked = self._parked, False
             while True:
@@ -146,8 +148,8 @@ class Turns:
             self._turning = False
 
     def _listen(self, bell: Doorbell, ns: int, *, first: bool = False) -> None:
-        """Marks the units that ring within `ns`, or notes the one that has taken an event that came by itself: one of that
-        goes before units that are ready if it is `first`, after one of these."""
+        """Marks the units whose bits ring within `ns`, or notes in `_taken` that the watched unit has taken a single event.
+        With `first` that event goes before units that are ready; else only if none is."""
         watched = self.watched
         if watched is not None and (first or not self.ready):
             rung = watched.wait(bell, ns)
@@ -169,11 +171,11 @@ class Turns:
         self._spin.slept(woken - self._parked_at)
 
     def _rest(self) -> bool:
-        """Nothing is ready. Whether the worker is to look again; else it sleeps until told."""
+        """No unit is ready. Returns whether to look again; False: the worker sleeps until it is woken."""
         self._publish_soon()
         for unit in self.worker.units:
             if unit.blocked:
-                unit.flush()  # what waits for other consumers than the one that is full
+                unit.flush()  # rows for consumers other than the one whose channel is full
         bell = self.bell
         if self.ready or bell is None:
             return bool(self.ready) or not self._kernels_park()
@@ -197,7 +199,7 @@ class Turns:
         return not self._kernels_park()
 
     def _kernels_park(self) -> bool:
-        """Whether kernels on threads let the loop sleep, since they will tell."""
+        """Whether the loop may sleep: threads will wake it when kernels are done."""
         return self.schedule is None or self.schedule.park()
 
     def _alarm_ns(self) -> int:
@@ -205,8 +207,8 @@ class Turns:
         return max(0, self.worker.alarms.next_ns() - monotonic_ns())
 
     def _hopes(self) -> bool:
-        """Whether another worker may soon have something for this one. One that only waits for time does not spin: the
-        kernel likes to wake a consumer on its producer's core, where it would have to wait for the end of it."""
+        """Whether another worker may soon have something for this one. A worker that only waits for time does not spin: the
+        kernel often wakes a consumer on its producer's core, where a spinning producer would keep it from running."""
         if self.schedule is not None and self.schedule.is_waiting_for_kernels():
             return False
         return any(
@@ -219,7 +221,7 @@ class Turns:
             self.worker.loop.call_later(PUBLISH_S, self._publish)
 
     def _publish(self) -> None:
-        """Publishes what changed and was not published by a turn, so that a resting worker shows no old figures."""
+        """Publishes counters that changed since the last turn published them, so that a resting worker shows no old figures."""
         self._publishing = False
         if not self._open:
             return

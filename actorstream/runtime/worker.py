@@ -1,7 +1,8 @@
-"""A worker process: builds its replicas from the plan, runs them in turns on one loop, ends orderly or says why not.
+"""The life of a worker process: it builds its replicas from the plan, runs them on one event loop, and ends orderly or says
+why it did not.
 
-No worker is special and none asks anybody on the data path (AIR section 3.3). The launcher only starts workers,
-hears of failures, and relays that all have prepared.
+No worker is special, and none asks another one on the data path (AIR section 3.3). The launcher only starts workers, hears
+of failures, and relays that all have prepared.
 """
 
 from __future__ import annotations
@@ -90,7 +91,7 @@ class Worker:
         return self.messages.ref(name)
 
     def fail(self, error: BaseException) -> None:
-        """Ends the run with `error`. The launcher hears of it at once, whatever the hooks of the end will take."""
+        """Ends the run with `error`. The launcher hears of it at once, however long the hooks of the end take."""
         if self._error is None:
             self._error = error
             if self.control is not None and not isinstance(error, Aborted):
@@ -139,7 +140,7 @@ class Worker:
     async def _start(self) -> None:
         if self.control is not None:
             gc.collect()
-            gc.disable()  # it would look at all that is built again and again
+            gc.disable()  # it would look at everything that is built again and again
         if self.transport is not None:
             await self.transport.start()
         self.units = build_units(self)
@@ -153,7 +154,7 @@ class Worker:
             for replica in unit.members:
                 await replica.start()
         if self.control is not None:
-            gc.freeze()  # what was built stays; only what flows is looked at
+            gc.freeze()  # the collector looks only at what is made from now on
             gc.enable()
             self.control.send(Started(self.process))
         if not self.units:
@@ -209,13 +210,10 @@ class Worker:
         if barrier == END:
             self._ending.decide()
         elif self._error is None:
-            try:
-                self._sinks.commit(barrier)
-            except Exception as error:
-                self.fail(error)
+            self._sinks.commit(barrier)
 
     def suspend(self) -> None:
-        """Stops where the last checkpoint is; sinks leave what they have prepared to the run that goes on from there."""
+        """Stops at the last checkpoint. The run that resumes from it commits what sinks have prepared."""
         self.turns.end()
         self._ended.set()
         self._ending.suspend()
@@ -229,7 +227,10 @@ class Worker:
     def _on_control(self) -> None:
         assert self.control is not None
         for message in self.control.receive():
-            obey(self, message)
+            try:
+                obey(self, message)
+            except Exception as error:  # of a sink that prepares or commits, of a state
+                self.fail(error)
         if self.control.closed:
             self._loop.remove_reader(self.control.fileno())
             self.abort("the launcher is gone")

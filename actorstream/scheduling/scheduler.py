@@ -46,8 +46,8 @@ class Scheduler:
     def decide(self, now: int, *, pooled_only: bool = False, own_first: bool = False) -> Allotment | None:
         """Allots a worker, which is counted as in its operator until `finish`; None: nothing is schedulable.
 
-        pooled_only: the worker is a thread of the pool. own_first: it is the loop's thread beside a pool, which takes
-        what the pool takes only while nothing waits that nobody else does."""
+        pooled_only: the worker is a thread of the pool. own_first: the worker is the loop's thread beside a pool,
+        which prefers work that only the loop can do."""
         schedulable = [
             each
             for each in self.operators

@@ -185,8 +185,8 @@ def choose(
 ) -> list[Deployment]:
     """The deployments of `runs` runs, numbered from 1, the same for the same seed.
 
-    The first is the deployment as it stands, with the most workers and the first transport; the others are drawn so that
-    soon every choice has met every other one. Fewer come back where hardly any combination is `possible`.
+    The first is the deployment as it is, with the most workers and the first transport; the others are drawn so that all
+    pairs of settings are covered quickly. It returns fewer if hardly any combination is `possible`.
 
     rows: of the busiest actor, about; it decides how long a hand-over may be delayed.
     """

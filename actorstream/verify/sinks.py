@@ -80,7 +80,7 @@ def outputs(
             problems.append(
                 Problem(
                     f"actors.{sink.name}",
-                    f"{sink.type_name!r} has no key path, so what it does cannot be led elsewhere",
+                    f"{sink.type_name!r} has no key path, so verify cannot redirect its output",
                     "sinks that write a file, console-sink, null-sink",
                     f"with --skip {sink.name} it takes part in every run and is not compared",
                 )

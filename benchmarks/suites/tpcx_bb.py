@@ -16,12 +16,14 @@ from benchmarks.suite import Case, Probe, Settings, Suite, probe
 from benchmarks.tpcx_bb import PARTITIONS, QUERIES
 from benchmarks.tpcx_bb_figures import QUEUES, Point, Points, by_setting, by_workers, measured_points
 from benchmarks.tpcx_bb_models import TUPLES, WORKERS, Models, point_of_simulated
-from benchmarks.tpcx_bb_study import settings_of
+from benchmarks.tpcx_bb_study import TRIED
 
+BEST = "ct"
+"""The heuristic under which queues and reordering buffers are compared."""
 BEYOND = (4, 8, 16)
 """Workers that are simulated."""
-SIMULATED_TUPLES = (8_000_000, 4_000_000)
-"""In full and under --quick: many more than wait in all queues together."""
+SIMULATED_TUPLES = 8_000_000
+"""Many more than wait in all queues together."""
 SCHEMES = ("lock-based", "non-blocking")
 """Of reordering."""
 UNIT_ROWS = 64
@@ -29,19 +31,59 @@ UNIT_ROWS = 64
 KINDS = ("hybrid", "partitioned")
 """Of queues before a keyed operator."""
 PROCESSES = ("q1", "q15")
-"""Queries that are run on two processes too, in serial order, and whose time slice and window are studied."""
+"""Queries that are run on two processes too, in serial order, and whose time slice and window are studied. A quick run
+has no others."""
 STUDIED_WORKERS = 8
 """Simulated, in the study of the time slice and the window."""
 
 
+NOTES = (
+    "turns: one process without a schedule; ct, lp, et, qst: one process, the event loop and one thread; "
+    "serial: two processes",
+    "every actor has one replica, so that rows stay in the order of the input; serial: two replicas, order = serial",
+    "mean, p99: latency from a tuple's entry until the last stateful operator has taken what came of it, under full load",
+    "half-load: at half of the rate that q-lp-2 has just reached",
+)
+NOTES_OF_MODELS = (
+    "lock-based, non-blocking: two operators that multiply matrices for as long as the query's take for 64 rows, "
+    "on two C threads with that reordering buffer; not the query itself",
+    "simulated, not measured: the real heuristics on simulated workers that share no lock and get their tuples for "
+    "nothing, with the operators' costs measured on one worker here",
+    f"keyed operators have {PARTITIONS} partitions there (the hybrid queue); 'partitioned': as many as workers, which "
+    "wait for the largest",
+    "slice-S, window-W: with that time slice (CT's window 100 ms), with that window of CT (slice 2 ms), on two workers",
+    f"lock-based-1, -2 after a heuristic: the query itself with that reordering buffer; {', '.join(KINDS)} queues: "
+    "the two operators on C threads, mean and p99 from the start of the second on a tuple to its exit",
+)
+
+
 def suite(settings: Settings) -> Suite:
+    """A quick run measures two queries under one heuristic. It simulates nothing and draws no figures of the paper."""
     seconds = 0.5 if settings.quick else 0.8
+    queries = PROCESSES if settings.quick else tuple(QUERIES)
     schedules = ("lp",) if settings.quick else tuple(SCHEDULES)
-    found: dict[str, list[tuple[float, float, float]]] = {}
+    models = Models(seconds, SIMULATED_TUPLES)
+    probes = measured_probes(queries, schedules, seconds, models)
+    if settings.quick:
+        return Suite("tpcx-bb", tuple(probes), NOTES)
+    probes += modelled_probes(schedules, seconds, models)
+    return Suite(
+        "tpcx-bb",
+        tuple(probes),
+        NOTES + NOTES_OF_MODELS,
+        partial(models.curves, BEST),
+        partial(summary, schedules, models),
+        partial(pictures, schedules, models),
+    )
 
-    models = Models(seconds, settings.scale(*SIMULATED_TUPLES))
 
-    def measure(case: str, query: str, **deploy: Any) -> tuple[float, float, float]:
+def measured_probes(
+    queries: Sequence[str], schedules: Sequence[str], seconds: float, models: Models
+) -> list[Probe]:
+    """The queries without a schedule and under each, at half load, and on two processes."""
+    found: dict[str, list[Point]] = {}
+
+    def measure(case: str, query: str, **deploy: Any) -> Point:
         ran = tpcx_bb.run(query, seconds, **deploy)
         if not deploy:
             models.remember(query, ran.report)
@@ -51,52 +93,54 @@ def suite(settings: Settings) -> Suite:
         return found[case][-1]
 
     probes = []
-    for query in QUERIES:
+    for query in queries:
         probes.append(three(f"{query}-turns-1", None, partial(measure, f"{query}-turns-1", query)))
         for schedule in schedules:
             case = f"{query}-{schedule}-2"
             measured = partial(measure, case, query, schedule=schedule, threads=1)
             probes.append(three(case, f"{query}-turns-1", measured))
-    for query in PROCESSES[: 1 if settings.quick else None]:
+    for query in PROCESSES:
         at_half = partial(half_load, query, seconds, found)
         cases = (Case(f"{query}-lp-half-load-mean", "µs"), Case(f"{query}-lp-half-load-p99", "µs"))
         probes.append(Probe(cases, at_half))
         case = f"{query}-serial-2"
         measured = partial(measure, case, query, replicas=2, ordered=True, transport="shm", workers=2)
         probes.append(three(case, f"{query}-turns-1", measured))
+    return probes
+
+
+def modelled_probes(schedules: Sequence[str], seconds: float, models: Models) -> list[Probe]:
+    """What is simulated with the costs that were measured, and what is measured beside it: C threads, one worker under a
+    schedule, queues, and the study of the time slice and the window."""
+    probes = []
     for query in QUERIES:
         for schedule in schedules:
             for workers in BEYOND:
                 name = f"{query}-{schedule}-{workers}-simulated"
                 simulated = partial(models.point, query, schedule, workers)
                 probes.append(three(name, f"{query}-turns-1", simulated))
-    for query in () if settings.quick else QUERIES:
+    for query in QUERIES:
         for scheme in SCHEMES:
             against = None if scheme == SCHEMES[0] else f"{query}-{SCHEMES[0]}-2"
-            probes.append(
-                probe(
-                    f"{query}-{scheme}-2", TUPLES, partial(reordered, models, query, scheme), against=against
-                )
-            )
-    few = PROCESSES[:1] if settings.quick else tuple(QUERIES)
-    best = "ct" if "ct" in schedules else schedules[0]
-    for query in few:
+            run_scheme = partial(reordered, models, query, scheme)
+            probes.append(probe(f"{query}-{scheme}-2", TUPLES, run_scheme, against=against))
+    for query in QUERIES:
         for schedule in schedules:
-            case = f"{query}-{schedule}-1"
-            measured = partial(measure, case, query, schedule=schedule, threads=0)
-            probes.append(replace(three(case, f"{query}-turns-1", measured), rounds=1))
-        for workers in (2,) if settings.quick else (1, 2):
-            case = f"{query}-{best}-lock-based-{workers}"
-            deploy = {"schedule": best, "threads": workers - 1, "reordering": "lock-based"}
+            deploy: dict[str, Any] = {"schedule": schedule, "threads": 0}
             measured = partial(once, query, seconds, deploy)
-            probes.append(replace(three(case, f"{query}-{best}-{workers}", measured), rounds=1))
+            probes.append(replace(three(f"{query}-{schedule}-1", f"{query}-turns-1", measured), rounds=1))
+        for workers in (1, 2):
+            case = f"{query}-{BEST}-lock-based-{workers}"
+            deploy = {"schedule": BEST, "threads": workers - 1, "reordering": "lock-based"}
+            measured = partial(once, query, seconds, deploy)
+            probes.append(replace(three(case, f"{query}-{BEST}-{workers}", measured), rounds=1))
             for kind in KINDS:
                 case = f"{query}-{kind}-queues-{workers}"
                 against = None if kind == KINDS[-1] else f"{query}-{KINDS[-1]}-queues-{workers}"
                 queued = partial(partitioned, models, query, kind, workers)
                 probes.append(replace(three(case, against, queued), rounds=1))
-    for query in PROCESSES[: 1 if settings.quick else None]:
-        for schedule, setting in settings_of(settings.quick):
+    for query in PROCESSES:
+        for schedule, setting in TRIED:
             case = f"{query}-{schedule}-{setting.name}"
             deploy = {"schedule": schedule, "threads": 1, **setting.keys}
             measured = partial(once, query, seconds, deploy)
@@ -104,30 +148,7 @@ def suite(settings: Settings) -> Suite:
             case += f"-{STUDIED_WORKERS}-simulated"
             simulated = partial(models.studied, query, schedule, STUDIED_WORKERS, setting)
             probes.append(three(case, None, simulated))
-    notes = (
-        "turns: one process without a schedule; ct, lp, et, qst: one process, the event loop and one thread; "
-        "serial: two processes",
-        "every actor has one replica, so that rows stay in the order of the input; serial: two replicas, order = serial",
-        "lock-based, non-blocking: two operators that multiply matrices for as long as the query's take for 64 rows, "
-        "on two C threads with that reordering buffer; not the query itself",
-        "mean, p99: latency from a tuple's entry until the last stateful operator has taken what came of it, under full load",
-        "half-load: at half of the rate that q-lp-2 has just reached",
-        "simulated, not measured: the real heuristics on simulated workers that share no lock and get their tuples for "
-        "nothing, with the operators' costs measured on one worker here",
-        f"keyed operators have {PARTITIONS} partitions there (the hybrid queue); 'partitioned': as many as workers, which "
-        "wait for the largest",
-        "slice-S, window-W: with that time slice (CT's window 100 ms), with that window of CT (slice 2 ms), on two workers",
-        f"lock-based-1, -2 after a heuristic: the query itself with that reordering buffer; {', '.join(KINDS)} queues: "
-        "the two operators on C threads, mean and p99 from the start of the second on a tuple to its exit",
-    )
-    return Suite(
-        "tpcx-bb",
-        tuple(probes),
-        notes,
-        partial(models.curves, schedules),
-        partial(summary, schedules, models),
-        partial(pictures, settings.quick, schedules, models),
-    )
+    return probes
 
 
 def three(case: str, against: str | None, run: Callable[[], Sequence[float]]) -> Probe:
@@ -141,9 +162,7 @@ def once(query: str, seconds: float, deploy: Mapping[str, Any]) -> Point:
     return tpcx_bb.figures(tpcx_bb.run(query, seconds, **deploy))
 
 
-def half_load(
-    query: str, seconds: float, found: Mapping[str, Sequence[tuple[float, float, float]]]
-) -> tuple[float, float]:
+def half_load(query: str, seconds: float, found: Mapping[str, Sequence[Point]]) -> tuple[float, float]:
     """Mean and 99th percentile of latency under LP, at half of the rate that was just found."""
     rate = found[f"{query}-lp-2"][-1][0] / 2
     _, mean, p99 = tpcx_bb.figures(tpcx_bb.run(query, 2 * seconds, rate=rate, schedule="lp", threads=1))
@@ -165,11 +184,8 @@ def partitioned(models: Models, query: str, kind: str, threads: int) -> Point:
     return ran.rate * UNIT_ROWS, ran.latency_us, ran.latency_p99_us
 
 
-def pictures(
-    quick: bool, schedules: Sequence[str], models: Models, medians: Mapping[str, float]
-) -> dict[str, str]:
+def pictures(schedules: Sequence[str], models: Models, medians: Mapping[str, float]) -> dict[str, str]:
     """Figures 8, 11 and 14 and the study, as SVG."""
-    best = "ct" if "ct" in schedules else schedules[0]
     simulated: Points = {
         (query, schedule, workers): models.point(query, schedule, workers)
         for query in QUERIES
@@ -177,7 +193,7 @@ def pictures(
         for workers in WORKERS
     }
     queues: Points = {
-        (query, kind, workers): models.point(query, best, workers, scheme=kind)
+        (query, kind, workers): models.point(query, BEST, workers, scheme=kind)
         for query in QUERIES
         for kind in KINDS
         for workers in WORKERS
@@ -189,8 +205,8 @@ def pictures(
         medians, QUERIES, {each: f"{{query}}-{each}-queues-{{workers}}" for each in KINDS}
     )
     buffers = {
-        "non-blocking": f"{{query}}-{best}-{{workers}}",
-        "lock-based": f"{{query}}-{best}-lock-based-{{workers}}",
+        "non-blocking": f"{{query}}-{BEST}-{{workers}}",
+        "lock-based": f"{{query}}-{BEST}-lock-based-{{workers}}",
     }
     of_buffers = measured_points(medians, QUERIES, buffers)
     here: Points = {
@@ -202,7 +218,7 @@ def pictures(
     free: Points = {
         (query, "non-blocking", workers): point
         for (query, schedule, workers), point in simulated.items()
-        if schedule == best
+        if schedule == BEST
     }
     return {
         "tpcx-bb-heuristics": by_workers(
@@ -220,21 +236,21 @@ def pictures(
             notes=["simulated as this engine is: one replica of each actor, sources on the event loop"],
         ),
         "tpcx-bb-partitioning": by_workers(
-            f"TPCx-BB by partitioning scheme, {best}",
+            f"TPCx-BB by partitioning scheme, {BEST}",
             of_queues,
             queues,
             columns=QUEUES,
             notes=["measured: two operators of the query's cost on C threads; simulated: the query"],
         ),
         "tpcx-bb-reordering": by_workers(
-            f"TPCx-BB by reordering scheme, {best}",
+            f"TPCx-BB by reordering scheme, {BEST}",
             of_buffers,
             free,
             notes=[
                 "in the simulator a send takes no time and blocks nobody: that is the non-blocking buffer"
             ],
         ),
-        "tpcx-bb-slices": by_setting(medians, PROCESSES, settings_of(quick), STUDIED_WORKERS),
+        "tpcx-bb-slices": by_setting(medians, PROCESSES, TRIED, STUDIED_WORKERS),
     }
 
 
@@ -252,12 +268,11 @@ def summary(
             cells = [f"{models.throughput(query, schedule, each) / 1e6:>9.2f}" for each in WORKERS]
             p99 = models.simulated(query, schedule, WORKERS[-1]).latency_p99_ns / 1e6
             lines.append("".join([f"{query} {schedule}".ljust(24), *cells, f"{p99:>16.1f}"]))
-    schedule = "ct" if "ct" in schedules else schedules[0]
     for query in QUERIES:
-        of_scheme = [models.simulated(query, schedule, each, "partitioned") for each in WORKERS]
+        of_scheme = [models.simulated(query, BEST, each, "partitioned") for each in WORKERS]
         cells = [f"{each.throughput_eps / 1e6:>9.2f}" for each in of_scheme]
         p99 = of_scheme[-1].latency_p99_ns / 1e6
-        lines.append("".join([f"{query} {schedule} partitioned".ljust(24), *cells, f"{p99:>16.1f}"]))
+        lines.append("".join([f"{query} {BEST} partitioned".ljust(24), *cells, f"{p99:>16.1f}"]))
     lines.append("M tuples/s as here".ljust(24) + "".join(f"{each:>9}" for each in WORKERS[1:]))
     for query in QUERIES:
         for each in schedules:

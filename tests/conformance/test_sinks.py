@@ -3,6 +3,8 @@ parquet."""
 
 from __future__ import annotations
 
+import bz2
+import gzip
 import os
 import signal
 import subprocess
@@ -386,6 +388,16 @@ def test_a_path_that_names_a_compression_is_compressed(text_form: str, tmp_path:
     sink.commit(sink.prepare(END))
     assert read(text_form, path) == sample(10_000)
     assert path.stat().st_size < 200_000
+
+
+@pytest.mark.parametrize(("suffix", "opened"), [(".gz", gzip.decompress), (".bz2", bz2.decompress)])
+def test_a_compressed_file_without_rows_is_a_stream_of_no_bytes(
+    tmp_path: Path, suffix: str, opened: Any
+) -> None:
+    sink = JsonlSink(tmp_path / f"a.jsonl{suffix}")
+    sink.commit(sink.prepare(END))
+    packed = (tmp_path / f"a.jsonl{suffix}").read_bytes()
+    assert packed and opened(packed) == b""
 
 
 def test_a_compression_that_is_only_read_is_a_problem(tmp_path: Path) -> None:

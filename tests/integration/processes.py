@@ -9,7 +9,7 @@ import signal
 import subprocess
 import sys
 import uuid
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -28,6 +28,8 @@ class Run:
     process: subprocess.Popen[str]
     tag: str
     pidfd: int = field(default=-1)
+    read: str = ""
+    """What was read of stderr before the end."""
 
     def __post_init__(self) -> None:
         self.pidfd = os.pidfd_open(self.process.pid)
@@ -54,10 +56,21 @@ class Run:
     def workers(self) -> list[int]:
         return [pid for pid in self.family() if pid != self.pid]
 
+    def says(self, word: str) -> bool:
+        """Waits until `word` is in what the command has written to stderr; False if it ended without."""
+        assert self.process.stderr is not None
+        descriptor, until = self.process.stderr.fileno(), monotonic() + PATIENCE_S
+        while word not in self.read and readable(descriptor, until - monotonic()):
+            data = os.read(descriptor, 1 << 16)
+            if not data:
+                break
+            self.read += data.decode("utf-8", "replace")
+        return word in self.read
+
     def wait(self) -> tuple[int, str, str]:
         """Exit status, stdout and stderr. TimeoutExpired: it hangs."""
         out, err = self.process.communicate(timeout=PATIENCE_S)
-        return self.process.returncode, out, err
+        return self.process.returncode, out, self.read + err
 
     def wait_until_nobody_is_left(self) -> list[int]:
         """Those that are still there after a long while; nobody, if all is well."""
@@ -83,14 +96,14 @@ def kill_one(run: Run, dice: random.Random, within: float) -> bool:
 
 
 @contextmanager
-def launched(folder: Path, *arguments: object) -> Iterator[Run]:
-    """`actorstream launch ARGUMENTS` from `folder`, with the project's tests importable."""
+def launched(folder: Path, *arguments: object, environment: Mapping[str, str] | None = None) -> Iterator[Run]:
+    """`actorstream launch ARGUMENTS` from `folder`, with the project's tests importable and more in its environment."""
     tag = uuid.uuid4().hex
     path = os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH", "")]))
     process = subprocess.Popen(
         [sys.executable, "-m", "actorstream", "launch", *map(str, arguments)],
         cwd=folder,
-        env={**os.environ, TAG: tag, "PYTHONPATH": path},
+        env={**os.environ, **(environment or {}), TAG: tag, "PYTHONPATH": path},
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,

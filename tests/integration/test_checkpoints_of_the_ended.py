@@ -4,14 +4,18 @@ from __future__ import annotations
 
 from pathlib import Path
 from time import monotonic
-from typing import ClassVar
+from typing import Any, ClassVar
+
+import pytest
 
 from actorstream.checkpoint.store import CheckpointStore
+from actorstream.connectors.sink import END, Sink
 from actorstream.connectors.source import Source
+from actorstream.errors import OperatorError
 from actorstream.events.batch import Batch
 from actorstream.events.event import Event
 from actorstream.launch.run import run_job
-from actorstream.runtime.compile import compile_job
+from actorstream.runtime.compile import Job, compile_job
 from actorstream.topology.builder import Topology
 from actorstream.topology.load import load_deploy
 
@@ -58,13 +62,14 @@ class Long(Short):
         return Batch.of_columns(Row, {"value": [self.row]})
 
 
-def test_checkpoints_go_on_when_all_of_a_process_has_ended(tmp_path: Path) -> None:
-    mark, state = str(tmp_path / "mark"), str(tmp_path / "state")
+def job_of(folder: Path, sink: tuple[str, Any, dict[str, Any]]) -> Job:
+    """One row goes into `sink`, in a process of its own, and many into all.csv."""
+    mark, state = str(folder / "mark"), str(folder / "state")
     found = Topology("ends")
     found.actor("long", Long, mark=mark, state=state, rate=2_000)
     found.actor("short", Short, mark=mark)
-    found.actor("all", "csv-sink", ["long"], path=str(tmp_path / "all.csv"))
-    found.actor("one", "csv-sink", ["short"], path=str(tmp_path / "one.csv"))
+    found.actor("all", "csv-sink", ["long"], path=str(folder / "all.csv"))
+    found.actor(sink[0], sink[1], ["short"], **sink[2])
     deploy = load_deploy(
         None,
         (),
@@ -76,7 +81,35 @@ def test_checkpoints_go_on_when_all_of_a_process_has_ended(tmp_path: Path) -> No
     job = compile_job(found.spec(), deploy)
     processes = {each.actor: each.worker for each in job.plan.replicas}
     assert processes["short"] == processes["one"] != processes["long"] == processes["all"]
-    result = run_job(job)
+    return job
+
+
+class FailsThen(Sink):
+    """Cannot prepare the third barrier behind the end of its input, but the end."""
+
+    def __init__(self) -> None:
+        self.behind = -1
+
+    def on_batch(self, batch: Batch) -> None:
+        pass
+
+    def on_end(self) -> None:
+        self.behind = 0
+
+    def prepare(self, barrier: int) -> None:
+        self.behind += self.behind >= 0
+        if self.behind == 3 and barrier != END:
+            raise OSError(28, "no space left")
+
+
+def test_a_sink_that_cannot_prepare_behind_its_end_ends_the_run(tmp_path: Path) -> None:
+    job = job_of(tmp_path, ("one", FailsThen, {}))
+    with pytest.raises(OperatorError, match=r"operator 'one' .* failed: .*no space left"):
+        run_job(job)
+
+
+def test_checkpoints_go_on_when_all_of_a_process_has_ended(tmp_path: Path) -> None:
+    result = run_job(job_of(tmp_path, ("one", "csv-sink", {"path": str(tmp_path / "one.csv")})))
     assert result.report["checkpoints"] > 6
     assert (tmp_path / "one.csv").read_text().splitlines() == ["value", "1"]
     assert len((tmp_path / "all.csv").read_text().splitlines()) == 1 + result.report["events_out"]["long"]

@@ -5,6 +5,8 @@ from __future__ import annotations
 
 import os
 import signal
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -246,6 +248,40 @@ def test_a_signal_before_the_run_begins_has_the_status_of_one_within_it(
         status, _, errors = launch.wait()
     assert status == expected, errors
     assert "Traceback" not in errors
+
+
+FIRST = """
+import os, sys
+
+def hear(event, arguments):
+    if event == "import" and arguments[0] == "actorstream.cli.streams":
+        for number in {numbers}:
+            os.kill(os.getpid(), number)
+
+from actorstream.cli.main import main
+sys.addaudithook(hear)
+sys.argv = ["actorstream", "launch", "topology.toml", "--deploy", "deploy.toml"]
+sys.exit(main())
+"""
+
+
+@pytest.mark.parametrize(
+    ("numbers", "expected"),
+    [
+        ([signal.SIGTERM], 75),
+        ([signal.SIGINT], 130),
+        ([signal.SIGINT, signal.SIGTERM], 130),
+        ([signal.SIGTERM, signal.SIGINT], 130),
+    ],
+)
+def test_signals_while_the_command_is_still_being_imported_have_the_status_of_those_within_a_run(
+    tmp_path: Path, numbers: list[int], expected: int
+) -> None:
+    write(tmp_path)
+    first = FIRST.format(numbers=[int(number) for number in numbers])
+    found = subprocess.run([sys.executable, "-c", first], cwd=tmp_path, capture_output=True, text=True)
+    assert found.returncode == expected, found.stderr
+    assert "Traceback" not in found.stderr
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT], ids=["sigterm", "ctrl-c"])

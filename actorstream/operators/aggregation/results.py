@@ -150,7 +150,7 @@ class Results:
                 return self._floats(output, own, which) / count
             low, high = self._integers(output, own)
             found: np.ndarray = low / count
-            rounded = (high != low >> 63) | (np.abs(low.astype(np.float64)) > _EXACT)
+            rounded = (high != low >> 63) | (np.abs(low.astype(np.float64)) >= _EXACT)
             for row in np.flatnonzero(rounded).tolist():
                 found[row] = _whole(low[row], high[row]) / int(count[row])
             return found

@@ -3,7 +3,6 @@ nobody asks for (AIR section 4.1)."""
 
 from __future__ import annotations
 
-import copy
 from typing import TYPE_CHECKING
 
 from actorstream.events.column import Column
@@ -52,12 +51,6 @@ class TableJoin:
         self.lookup = Lookup([key.descriptor for key in self._keys], hows, table.rows)
         self._hows = kinds([how_of(field) for field in asked])
         self._asked = ColumnTable(len(pairs))
-
-    def twin(self) -> TableJoin:
-        """The same for one more thread: it shares the table and the lookup, which are only read."""
-        made = copy.copy(self)
-        made._asked = ColumnTable(self._asked.columns)
-        return made
 
     @property
     def nbytes(self) -> int:

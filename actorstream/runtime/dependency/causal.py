@@ -1,8 +1,7 @@
-"""Outputs of a plan's workers on their way to a consumer that sees dependent ones in their order (`ordering.causal`).
+"""Outputs of a plan's workers whose consumer sees dependent outputs in order (`ordering.causal`).
 
-Of two events that depend on each other and are of two workers, the second is worked on when a state has come from the
-first one's worker. So a worker hands over what it has put out before it says anything about its state, and says with it
-what time its clock has.
+If two events of two workers depend on each other, the second is worked on only when a state has come from the first one's
+worker. So a worker sends its outputs before any message about its state, and each carries the time of the worker's clock.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class Clock:
-    """Counts what the workers of a plan in one process have heard (Lamport's clock)."""
+    """Lamport's clock of the workers of a plan in one process: it counts the states that they have received."""
 
     __slots__ = ("now",)
 
@@ -29,12 +28,12 @@ class Clock:
         self.now = 1
 
     def heard(self, time: int) -> None:
-        """A state has come from who had `time`. All that is handed over from now on is later."""
+        """A state has come from a worker whose clock was at `time`. Everything that is sent from now on is later."""
         self.now = max(self.now, time) + 1
 
 
 def is_causal(job: Job, link: Link) -> bool:
-    """Whether what goes over a channel has an order with what others bring to the same consumer."""
+    """Whether the rows of a channel have an order with those of other channels to the same consumer."""
     return bool(_group(job, link))
 
 

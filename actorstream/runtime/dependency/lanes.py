@@ -1,4 +1,4 @@
-"""The receiving side of dependency edges: slices of implementation tags that stay in their ring until they are worked on.
+"""The receiving side of dependency edges. Slices of implementation tags stay in their ring until they are worked on.
 
 So the budget of an edge bounds what waits in a mailbox, and a slice is never copied.
 """
@@ -115,19 +115,19 @@ class TagLane(InLane):
         self.positioned = positioned
         self.frames: deque[Held] = deque()
         self.bound = FRONTIER_MIN
-        """What the source has promised of all its streams."""
+        """What the source has promised for all its streams."""
         self.bounds = dict.fromkeys(self.words, FRONTIER_MIN)
         self.risen: list[int] = []
         """Words that rose at the last look."""
         self.closed = False
         """Whether its end has come."""
         self.shares: list[Share] = []
-        """Of checkpoints whose barrier has not come yet: rows that come belong to them."""
+        """Checkpoints whose barrier has not come yet; rows that come now belong to them."""
         self.on_barrier: Callable[[TagLane, int], None] | None = None
-        """Called where a barrier comes, after the rows before it and before those behind it."""
+        """Called when a barrier comes, after the rows before it and before the rows behind it."""
 
     def take_in(self, protocol: WorkerProtocol) -> bool:
-        """Gives the worker the slices that have come; whether there were any, or a promise has risen."""
+        """Gives the worker the slices that have come; returns whether there were any, or a promise has risen."""
         self.risen.clear()
         if self.ended:
             return False

@@ -1,4 +1,4 @@
-"""The channels between workers of a plan in different processes: the only cycles there are. Carries, decides nothing.
+"""The channels between workers of a plan in different processes. Only these channels form cycles. Decides nothing.
 
 What a worker has to say never waits for room: it is kept until there is, so a full channel holds up nobody else.
 """
@@ -56,14 +56,14 @@ class TreeSender:
         self.pending: list[Message] = []
         short = (channel.events(form, 0, 0) for form in (Bytes(), OneRequest(), OneState(codec)))
         self._send_bytes, self._send_request, self._send_state = short
-        """What fits into the entry of the ring goes there, if all before it was taken: no block, no loan."""
+        """Send short messages in the entry of the ring, which needs no block, if all messages before them were taken."""
         self._brief = True
-        """Whether no state was too long for that."""
+        """Whether no state so far was too long for an entry."""
         self._encoded: Frame | None = None
         self._ending = False
 
     def end(self) -> None:
-        """Nothing follows what was said."""
+        """Ends the link: no further message follows."""
         self._ending = True
 
     @property
@@ -72,7 +72,7 @@ class TreeSender:
         return bool(self.pending) or self._encoded is not None or self._ending
 
     def flush(self) -> bool:
-        """Sends what waits; False: there is no room for all of it, and the doorbell will ring when there is."""
+        """Sends the messages that wait. False: there is no room for all of them, and the doorbell will ring when there is."""
         if self._encoded is None and not self.pending and not self._ending:
             return True
         if self._encoded is None and self.pending:
@@ -152,7 +152,7 @@ class TreeSender:
         return Frame(FrameKind.DATA, JumboTuple(block), rows=len(messages), nbytes=nbytes)
 
     def say(self, messages: list[Any]) -> None:
-        """Takes messages over. A promise that a later one of its tag follows with nothing between is left out."""
+        """Queues messages. A promise is left out if a later promise of its tag follows it directly."""
         waiting = self.pending
         for message in messages:
             if (
@@ -168,7 +168,7 @@ class TreeSender:
 
 
 class TreeReceiver:
-    """The receiving end. BrokenError from `take`: the sender is lost."""
+    """The receiving end. `take` raises BrokenError if the sender is lost."""
 
     def __init__(self, channel: ReceiveChannel, codec: Codec) -> None:
         self.channel, self.codec = channel, codec
@@ -180,10 +180,10 @@ class TreeReceiver:
         """Waits as `EventWatch.wait` does, and takes what lies in the entry of a ring: messages, as `Said` does."""
         self.ended = False
         self.shares: list[Share] = []
-        """Of checkpoints whose mark has not come yet: what comes belongs to them."""
+        """Checkpoints whose mark has not come yet; messages that come now belong to them."""
 
     def take(self) -> Iterator[Message]:
-        """Everything that has come, one after the other: an end behind a message is seen after it was dealt with."""
+        """Yields the messages that have come, one by one. An end is seen only after the message before it was handled."""
         channel, take_short = self.channel, self._take_short
         while True:
             if take_short is not None and (short := take_short()) is not None:
@@ -210,6 +210,6 @@ class TreeReceiver:
             yield from messages
 
     def take_one(self) -> Sequence[Message]:
-        """What has come in the entry of the ring itself, if that is the first that waits."""
+        """The messages in the entry of the ring itself, if that entry is the first that waits."""
         short = None if self._take_short is None else self._take_short()
         return () if short is None else self._said(*short[0])

@@ -1,5 +1,5 @@
-"""The sending side of dependency edges: slices by implementation tag, each to the worker that is responsible for it,
-and the source's heartbeats. One look at a batch's columns, however many rows it has.
+"""The sending side of dependency edges. A batch is divided by implementation tag, whole columns at a time, and each slice goes
+to the worker that is responsible for its tag. The source's heartbeats go along.
 """
 
 from __future__ import annotations
@@ -52,13 +52,13 @@ class TagStream:
         self.name, self.words, self.partition, self.owners = name, words, partition, owners
         self.told = sorted(set(told))
         self.heard = sorted({*owners.values(), *self.told})
-        """Lanes to workers that are responsible for some of its tags, or for ticks."""
+        """Lanes to the workers that are responsible for some of the stream's tags, or for ticks."""
         self.time = self.promised = FRONTIER_MIN
         self.first = FRONTIER_END
         self.rows = 0
 
     def check(self, times: np.ndarray, where: str) -> None:
-        """DataError: times decrease (Definition 3.3); names both rows."""
+        """Raises DataError, which names both rows, if times decrease (Definition 3.3)."""
         first = int(times[0])
         if first < self.time:
             raise DataError(self._decreases(where, 0, first, self.time))
@@ -121,11 +121,11 @@ class TagEdge:
         self.classifier, self.lanes, self.streams = classifier, lanes, streams
         self.origin, self.promises, self.positioned, self.where = origin, promises, positioned, where
         self.ways: dict[int, ShortWay] = {}
-        """Tag -> the way of single events to a worker in this process, past the lane."""
+        """Tag -> the way of its single events past the lane, to a worker in this process."""
         self._by_partition = {each.partition: each for each in streams if each.partition >= 0}
         self._by_tag = {tag: each for each in streams for tag in each.owners}
         self._heard = sorted({lane for each in streams for lane in each.heard})
-        """Lanes to whoever hears of a stream."""
+        """Lanes to the workers that hear of a stream."""
         self._only = {each.partition: classifier.only(each.partition) for each in streams if not positioned}
         """Partition -> the tag of all its rows; None: columns tell."""
         self._least = FRONTIER_MIN
@@ -172,7 +172,7 @@ class TagEdge:
         self._promise_all()
 
     def _gone(self, stream: TagStream, times: np.ndarray, rows: int) -> None:
-        """Rows of a partition of its own are on their way."""
+        """Notes rows that were sent of a stream that is a partition."""
         if not stream.rows:
             stream.first = min(stream.first, int(times[0]))
         stream.rows += rows
@@ -180,15 +180,15 @@ class TagEdge:
         self._promise_all()
 
     def _moved(self, stream: TagStream, time: int) -> None:
-        """The rows of a stream are up to a time."""
+        """Notes that the rows of a stream have reached a time."""
         if stream.told:
             self._tell(stream, time)
         stream.time = time
         self._promise(stream, time)
 
     def single(self, schema: Schema) -> Callable[[Event, int], int] | None:
-        """The shortest way for a single event to a worker in this process, past all that batches need: (event, entry time)
-        -> 1 if it was sent, 0 if nothing was changed. None: where columns tell what belongs to a row, there is none."""
+        """A function that gives a single event to a worker in this process without making a batch: (event, entry time) -> 1 if
+        it was sent, 0 if nothing was changed. None: tags depend on columns, so there is no such function."""
         streams = self.streams
         time_field = schema.event_time
         if (
@@ -270,19 +270,19 @@ class TagEdge:
             lane.control(kind, barrier)
 
     def advance(self, frontier: int) -> None:
-        """A heartbeat of the source for all its streams."""
+        """Sends a heartbeat of the source for all its streams."""
         if self.promises:
             for stream in self.streams:
                 self._promise(stream, frontier)
             self._promise_all()
 
     def kept(self) -> dict[str, Any]:
-        """How far each stream is, by its name, and how many rows there were: what a checkpoint keeps with the source."""
+        """What a checkpoint keeps with the source: how far each stream is, by its name, and how many rows there were."""
         streams = {each.name: (each.first, each.time, each.rows, each.promised) for each in self.streams}
         return {"row": self._row, "streams": streams}
 
     def take_back(self, kept: dict[str, Any]) -> None:
-        """Goes on behind the rows of a checkpoint: says again what was said of them."""
+        """Goes on behind the rows of a checkpoint, and repeats the promises that were made about them."""
         self._row = kept["row"]
         for stream in self.streams:
             if stream.name not in kept["streams"]:
@@ -294,14 +294,14 @@ class TagEdge:
         self._promise_all()
 
     def _tell(self, stream: TagStream, last: int) -> None:
-        """Says where a stream begins and how far its rows go, before they are there: that makes ticks certain."""
+        """Tells where a stream begins and how far its rows go, before the rows are sent, so that ticks become certain."""
         for lane in stream.told:
             channel = self.lanes[lane].channel
             channel.advance(stream.words.first, stream.first)
             channel.advance(stream.words.last, last)
 
     def _promise(self, stream: TagStream, bound: int) -> None:
-        """To the workers that are responsible for tags of a stream."""
+        """Promises to the workers that are responsible for tags of a stream."""
         if bound > stream.promised:
             stream.promised = bound
             if stream.words.promise:

@@ -1,6 +1,6 @@
 """A single event from a source to a worker of a plan in its process, past the channel between them.
 
-Only where nothing is before it; what it does not take goes by the channel, which comes to the same.
+It is taken only if nothing waits before the event. Other events go by the channel, with the same result.
 """
 
 from __future__ import annotations
@@ -36,8 +36,8 @@ class ShortWay:
         self._time = 0
 
     def is_free(self) -> bool:
-        """Whether an event may be left: the unit is not about to do something else, what came before is worked on or at
-        least in its mailbox, and no checkpoint wants to know of it."""
+        """Whether an event may be left: the unit is not about to do something else, earlier events are worked on or in its
+        mailbox, and no checkpoint needs to know of it."""
         held, unit = self._held, self.unit
         return (held is None or not held.left) and unit.rests and not self.lane.shares
 
@@ -47,7 +47,7 @@ class ShortWay:
         self.unit.offered = self
 
     def take(self) -> bool:
-        """Gives the worker what was left; whether it has worked on it, or asked for what it needs."""
+        """Gives the worker the event that was left; returns whether it has worked on it, or requested what it needs."""
         time, lane, protocol = self._time, self.lane, self.each.protocol
         lane.promised(self.word, time)
         if protocol.begin(self.tag, time, self._held):

@@ -1,4 +1,4 @@
-"""A worker of a plan in this process, with what leads to it and to its neighbours. Carries nothing itself."""
+"""A worker of a plan in this process, with its lanes and its links to neighbours. It carries nothing itself."""
 
 from __future__ import annotations
 
@@ -29,31 +29,31 @@ class TreeWorker:
         self.replica = calls.replica
         self.lanes: list[TagLane] = []
         self.lanes_of: dict[int, list[tuple[TagLane, int]]] = {}
-        """Tags that come on several lanes, and the words that promise for them there."""
+        """Tags that come on several lanes, and the frontier words that promise for them on each."""
         self.parent: TreeWorker | None = None
         self.which = 0
-        """Which child of its parent it is."""
+        """The number of this worker among its parent's children."""
         self.below: list[int] = []
-        """Numbers of its children."""
+        """The numbers of its children."""
         self.children: list[TreeWorker | None] = []
         self.up: TreeSender | None = None
         self.down: list[TreeSender | None] = []
         self.receivers: list[tuple[TreeReceiver, int]] = []
-        """Links that bring messages: from the parent (-1), or from a child, by which."""
+        """Links that bring messages, each with the number of the child, or -1 for the parent."""
         self.ticks: dict[int, Ticks] = {}
-        """Tags of ticks that it is responsible for."""
+        """Tags of the ticks that this worker is responsible for."""
         self.tick_streams: list[tuple[TagLane, int, StreamWords]] = []
-        """Where it hears how far each stream is, if it is responsible for ticks."""
+        """Frontier words that tell how far each stream is, if this worker is responsible for ticks."""
         self.sources: list[SourceUnit] = []
-        """Those in this process that bring its rows."""
+        """The sources in this process that bring its rows."""
         self.outputs: list[SendLane] = []
-        """Where its outputs go with those of others."""
+        """Lanes on which its outputs have an order with those of other workers."""
         self.queued = False
         self.promised = FRONTIER_MIN
 
     def put_out(self) -> bool:
-        """Hands over what it has put out, where that must be before anything is said about its state; whether there was room
-        for all of it."""
+        """Sends the worker's outputs where they must go before any message about its state; returns whether there was room
+        for all of them."""
         self.calls.hand_on()
         cleared = [lane.clear() for lane in self.outputs]
         return all(cleared)
@@ -70,7 +70,7 @@ class TreeWorker:
 
 
 def connect(workers: list[TreeWorker], parents: dict[int, int], children: dict[int, list[int]]) -> None:
-    """Makes neighbours in this unit known to each other."""
+    """Connects neighbours that are in this unit."""
     here: dict[int, Any] = {each.number: each for each in workers}
     for each in workers:
         below = each.below = children[each.number]

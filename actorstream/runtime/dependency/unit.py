@@ -37,13 +37,13 @@ if TYPE_CHECKING:
     from actorstream.runtime.worker import Worker
 
 PATIENCE_NS = 20_000
-"""How long a turn that has asked for a state may look for it at its end, with `wait = "spin"`."""
+"""How long a turn that has requested a state may wait for it at its end, with `wait = "spin"`."""
 STEPS = 8
-"""Slices of one worker between two looks at the clock."""
+"""A worker takes so many slices between two looks at the clock."""
 
 
 class ProgramUnit(Unit):
-    """Runs the workers of one plan in this process. The head is the first of them."""
+    """Runs the workers of one plan that are in this process. The head is the first of them."""
 
     def __init__(self, worker: Worker, workers: list[TreeWorker]) -> None:
         super().__init__(worker, workers[0].replica)
@@ -54,31 +54,31 @@ class ProgramUnit(Unit):
         for each in workers:
             each.queued = True
         self._asked: dict[TreeWorker, int | None] = {}
-        """Workers that were asked for their state in this turn, and the tag of the request."""
+        """Workers that were asked for their state in this turn, with the tag of the request."""
         self.follows = False
-        """Whether somebody downstream listens to event time."""
+        """Whether a consumer listens to event time."""
         self.offered: ShortWay | None = None
-        """By which way a source has left an event for `take_event`."""
+        """The way by which a source has left an event for `take_event`; None: no event was left."""
         self.cuts: Cuts | None = None
-        """Of checkpoints; set before the first turn."""
+        """The unit's share of checkpoints; set before the first turn."""
         self.clock = Clock()
         self._held: list[TreeWorker] = []
-        """Workers that may say nothing before there is room for their outputs."""
+        """Workers that must not send messages before there is room for their outputs."""
         self._asks = False
-        """Whether a child in another process was spoken to in this turn."""
+        """Whether a message was sent in this turn to a child in another process."""
         self._watched: tuple[TreeWorker, TreeReceiver, int] | None = None
-        """The link that brought the last short message, if it can be waited for."""
+        """The link that brought the last short message, if the process can wait for its next one."""
         self.wants: CheckpointWish | None = None
-        """What the program says about checkpoints, if it does and the root is here."""
+        """Asks the program whether it wants checkpoints; None: it never does, or the root is in another process."""
 
     def outputs_of(self, replica: Replica) -> list[SendLane]:
-        """Where the outputs of one of the workers go with those of others."""
+        """Lanes on which outputs of a worker have an order with those of other workers."""
         (found,) = (each.outputs for each in self.workers if each.replica is replica)
         return found
 
     @property
     def rests(self) -> bool:
-        """Whether it has had its last turn and nothing else than a message or an event is a reason for another one."""
+        """Whether only a message or an event is a reason for another turn."""
         return not (
             self.done
             or self.ready
@@ -92,7 +92,7 @@ class ProgramUnit(Unit):
         )
 
     def take_event(self) -> None:
-        """The turn of an event that a source here has left, within the source's own."""
+        """Works on an event that a source of this process has left, within the source's own turn."""
         offered, self.offered = self.offered, None
         if offered is None:
             return
@@ -106,7 +106,7 @@ class ProgramUnit(Unit):
             self.worker.mark(self)
 
     def _turn(self, began: int) -> Status:
-        """What follows from an event or a message that was taken by itself."""
+        """Does what follows from a single event or message that was taken."""
         status = self._go_on(began + self.worker.turn_ns)
         if status is Status.IDLE and self._watched is not None and self._watched[1].channel.waiting():
             status = Status.READY
@@ -120,7 +120,7 @@ class ProgramUnit(Unit):
         return self._go_on(deadline)
 
     def _go_on(self, deadline: int) -> Status:
-        """What follows from what was taken in."""
+        """Does what follows from the input that was taken."""
         if self._held:
             held, self._held = self._held, []
             for each in held:
@@ -154,7 +154,7 @@ class ProgramUnit(Unit):
             each.calls.hand_on()
 
     def _take_in(self, deadline: int) -> None:
-        """Messages of other processes, slices and heartbeats."""
+        """Takes in messages of other processes, slices and heartbeats."""
         for each in self.workers:
             protocol = each.protocol
             for lane in each.lanes:
@@ -173,7 +173,7 @@ class ProgramUnit(Unit):
             self.cuts.complete()  # type: ignore[union-attr]
 
     def _take_message(self, each: TreeWorker, receiver: TreeReceiver, child: int, message: Message) -> None:
-        """A message of a neighbour in another process."""
+        """Takes a message of a neighbour in another process."""
         if (type(message) is Mark or receiver.shares) and self.cuts.at_link(each, receiver, child, message):  # type: ignore[union-attr]
             return
         if child < 0:
@@ -184,8 +184,8 @@ class ProgramUnit(Unit):
             self._watched, self.worker.turns.watched = (each, receiver, child), self
 
     def _hear_soon(self, each: TreeWorker, receiver: TreeReceiver, child: int) -> bool:
-        """An answer may have come meanwhile: it goes before the end of the turn. Whether it has. A worker that always spins
-        looks for it a little longer: that is once for each request."""
+        """Takes an answer that has come during the turn, before the turn ends; returns whether there was one. With
+        `wait = "spin"` it waits a little for the answer, once for each request."""
         found = receiver.take_one()
         if not found and self._asks and child >= 0 and self.worker.job.always_spin:
             rung = receiver.wait(PATIENCE_NS)  # type: ignore[misc]
@@ -199,7 +199,7 @@ class ProgramUnit(Unit):
         return bool(found)
 
     def wait(self, bell: Doorbell, ns: int) -> list[int] | None:
-        """As `OperatorUnit.wait`, for a message of the neighbour that spoke last."""
+        """As `OperatorUnit.wait`, for a message of the neighbour that sent the last one."""
         watched = self._watched
         if watched is None or not self.rests:
             return bell.wait(ns) if ns else bell.collect()
@@ -241,7 +241,7 @@ class ProgramUnit(Unit):
             self._work.append(each)
 
     def _run(self, deadline: int) -> bool:
-        """Lets workers run, and those they speak to, until nothing follows; whether time ran out before."""
+        """Runs workers, and those that get messages from them, until nothing is left; returns whether time ran out before."""
         work = self._work
         while work:
             each = work.pop()
@@ -257,7 +257,7 @@ class ProgramUnit(Unit):
         return False
 
     def _at_root(self, wants: CheckpointWish) -> None:
-        """After a join at the root the state is all here: that is where a program may want a checkpoint."""
+        """Asks the program whether it wants a checkpoint. It may want one after a join at the root, where all state is here."""
         barrier = self.worker.barriers.granted
         if wants.now() and barrier > self.barrier:
             self.worker.barriers.begin(barrier)
@@ -265,7 +265,7 @@ class ProgramUnit(Unit):
             wants.made()
 
     def _hear(self, each: TreeWorker, message: ToChild) -> None:
-        """A worker's parent has said something."""
+        """Gives a worker a message of its parent."""
         if not each.protocol.from_parent(message):
             self._deliver(each, False)
             return
@@ -274,7 +274,7 @@ class ProgramUnit(Unit):
         self._queue(each)
 
     def _hurry(self) -> bool:
-        """Has sources here promise what they can where a request waits for that; whether there were any."""
+        """Has sources of this process promise what they can if a request waits for that; returns whether there were any."""
         waits = [each for each, tag in self._asked.items() if each.protocol.mailbox.waits(tag)]
         self._asked.clear()
         for each in waits:
@@ -283,7 +283,7 @@ class ProgramUnit(Unit):
         return bool(waits)
 
     def _deliver(self, each: TreeWorker, more: bool) -> None:
-        """Hands on what a worker has said; `more`: it will go on at once."""
+        """Passes on the messages of a worker. `more`: the worker goes on at once."""
         protocol = each.protocol
         if each.outputs and protocol.gives:
             if not each.put_out():
@@ -316,7 +316,7 @@ class ProgramUnit(Unit):
                 messages.clear()
 
     def _carry(self) -> bool:
-        """Sends what other processes are to hear; whether all has gone."""
+        """Sends the messages for other processes; returns whether all of them have been sent."""
         sent = True
         for sender in self._senders:
             if sender.waits:
@@ -324,7 +324,7 @@ class ProgramUnit(Unit):
         return sent
 
     def _follow(self) -> None:
-        """Promises event time behind what each worker has put out."""
+        """Promises event time behind the outputs of each worker."""
         for each in self.workers:
             frontier = each.protocol.frontier
             if frontier > each.promised:
@@ -373,7 +373,7 @@ def ticks_of(times: Sequence[int]) -> Held:
 
 
 def _waits(messages: list[ToChild]) -> bool:
-    """Whether somebody waits for one of them."""
+    """Whether a worker waits for one of the messages."""
     for message in messages:  # noqa: SIM110 # `any` costs 0.4 us more
         if type(message) is not Promise:
             return True

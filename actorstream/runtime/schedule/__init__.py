@@ -1,1 +1,1 @@
-"""What runs next in a process, by a heuristic (ordered-multicore section 6), and kernels on threads."""
+"""Schedules (ordered-multicore section 6): a heuristic chooses what runs next in a process, and threads run kernels."""

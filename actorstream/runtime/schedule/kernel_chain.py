@@ -1,5 +1,5 @@
-"""Neighbours without a state whose kernels are one job (ordered-multicore section 6: a chain is one operator to the
-threads). Decides how far a chain goes and counts what its members have done; runs nothing, and keeps no order."""
+"""Chains of neighbours without a state, whose kernels are one job (ordered-multicore section 6: to the threads a chain is one
+operator). Decides how far a chain goes and counts what its members have done. It runs nothing and keeps no order."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ if TYPE_CHECKING:
 
 
 class KernelChain:
-    """What stands behind a kernel edge, up to the last neighbour that can be linked: batches of `schema` pass through all
-    of it in one job. Its inner edges have no jobs of their own; a batch that fails is called through them.
+    """The replicas behind a kernel edge, up to the last neighbour that can be linked. Batches of `schema` pass all of them in
+    one job. The inner edges have no jobs of their own; a batch that fails passes through them by calls.
 
     Args:
-        edges: to its members, in order.
-        linked: their steps.
+        edges: the edges to its members, in order.
+        linked: the steps of the members.
     """
 
     __slots__ = ("_linked", "edges", "members", "schema", "tail")
@@ -42,22 +42,22 @@ class KernelChain:
         while edges:
             try:
                 return cls(edges, _linked([each.consumer for each in edges], schema), schema)
-            except Exception:  # if anything is wrong with an operator, its own hook says it better
+            except Exception:  # if something is wrong with an operator, its own hook raises a better error
                 edges.pop()
         return None
 
     def prepare(self, batch: Batch) -> Prepared:
-        """All of it as a job; its `finish` answers what the tail is to send on, and has counted the rest."""
+        """The whole chain as a job. Its `finish` counts what the members have done and returns what the tail is to send on."""
         return self._linked.prepare(batch, self._count)
 
     def begin(self, batch: Batch) -> None:
-        """Before the tail sends on what has come of a batch."""
+        """Called before the tail sends on the result of a batch."""
         tail = self.tail
         tail.entry_min, tail.entry_max = batch.entry_min, batch.entry_max
         tail.began = batch.began or monotonic_ns()
 
     def _count(self, rows: list[int], took_ns: list[int]) -> None:
-        """What each member has taken and sent: the last sends for itself."""
+        """Counts what each member has taken and sent; what the tail sends is counted when it does."""
         for number, member in enumerate(self.members):
             if not rows[number]:
                 return
@@ -69,7 +69,7 @@ class KernelChain:
 
 
 def _next(consumer: Replica) -> KernelEdge | None:
-    """The kernel edge that is all that is behind a replica, to another without a state; None: there is none."""
+    """The only edge of a replica, if it is a kernel edge to a replica without a state; else None."""
     from actorstream.runtime.schedule.kernel_edge import KernelEdge
 
     edges = consumer.edges.get("default", [])
@@ -83,7 +83,7 @@ def _linked(members: Sequence[Replica], schema: Schema) -> Linked:
     rows, ends = linking.rows, []
     for number, member in enumerate(members):
         if not member.hands_on or member.stamp is not None:
-            raise UnlinkedError  # what it sends is given its lineage, or its place
+            raise UnlinkedError  # the rows that it sends need their lineage, or their place in an order
         linking.member = number
         rows = member.actor.link(linking, rows)  # type: ignore[attr-defined]
         if rows.schema != member.schemas["default"].user:

@@ -1,8 +1,8 @@
-"""An edge to an operator that the loop calls, whose kernels the threads of a pool run where they are long enough
-(ordered-multicore sections 3 and 6). What it answers goes on in the order of what came; nothing here chooses a thread.
+"""An edge to an operator that the loop calls, whose kernels threads run if they are long enough (ordered-multicore sections
+3 and 6). Results go on in the order of the input. Nothing here chooses a thread.
 
-The Python of a batch, before and after its kernel, is always the event loop's thread's; so no thread waits for the
-interpreter, and short kernels are called as if there were no pool.
+The event loop's thread runs the Python before and after a kernel. So no thread waits for the interpreter, and short kernels
+are called as if there were no threads.
 """
 
 from __future__ import annotations
@@ -26,17 +26,17 @@ if TYPE_CHECKING:
     from actorstream.topology.deploy import DeploySpec
 
 PAYS_NS = 30_000
-"""Kernels of a batch that are worth a thread of the pool, ns: what handing one over and taking it back costs."""
+"""A kernel of so many ns is worth a thread: to hand it over and take it back costs as much."""
 AHEAD_NS = 2_000_000
-"""Kernels that are under way for each thread, ns at the measured cost. With 0.2 ms threads slept between the loop's turns,
-and kernels of 50 us were slower with a second thread than without; of 0.8 ms on they were not."""
+"""Kernels that are under way for each thread, in ns at the measured cost. With 0.2 ms threads slept between the loop's turns,
+and kernels of 50 us were slower with a second thread than without; from 0.8 ms on they were not."""
 MOST_UNDER_WAY = 256
-"""Batches of one edge at the most whose kernels wait, run, or have run before their turn."""
+"""The most batches of one edge whose kernels wait, run, or have run and not been sent on."""
 
 
 class _Started(NamedTuple):
-    """A batch whose kernel was handed over. `end`: the serial number behind its own. `chain`: whose kernel it is; None: the
-    consumer's."""
+    """A batch whose kernel was submitted. `end`: the serial number behind its own. `chain`: the chain whose kernel it is; None:
+    it is the consumer's."""
 
     end: int
     batch: Batch
@@ -47,12 +47,12 @@ class _Started(NamedTuple):
 class KernelEdge(DirectEdge):
     """A direct edge that may run the consumer's kernels on a pool.
 
-    A batch goes through it in one of two ways: at once, as through any direct edge, if kernels are short and nothing is
-    under way; else its kernel is prepared and submitted, and what comes of it is sent on by `collect` in its turn. What
-    is no kernel (promises of event time, batches that cannot be prepared) keeps its place among them.
+    If kernels are short and nothing is under way, a batch goes through at once, as through any direct edge. Else its kernel
+    is prepared and submitted, and `collect` sends its result on in its turn. Promises of event time, and batches that cannot
+    be prepared, keep their place among the kernels.
 
-    An edge to an operator with a state is `exclusive`: one batch of it is under way at a time, from `prepare` to what
-    comes of it, whichever thread runs it. It may also stand before the head of a unit, between its channels and itself.
+    An edge to an operator with a state is `exclusive`: one batch is under way at a time, from `prepare` to `finish`,
+    whichever thread runs the kernel. A kernel edge may also stand before the head of a unit, behind its inbox.
     """
 
     __slots__ = (
@@ -88,27 +88,27 @@ class KernelEdge(DirectEdge):
         *,
         exclusive: bool = False,
     ) -> None:
-        """`unit`: that of both ends. `deploy`: says how many batches and bytes may be under way at once. `exclusive`: the
-        consumer has a state."""
+        """`unit`: the unit of both ends. `deploy`: says how many batches and bytes may be under way at once. `exclusive`:
+        whether the consumer has a state."""
         super().__init__(consumer, input_name)
         self.unit, self.exclusive = unit, exclusive
         self.at_head = consumer is unit.head
-        """Whether it stands before the head of a unit, which takes its input by channels."""
+        """Whether the edge stands before the head of a unit, which takes its input by channels."""
         self.inner = False
-        """Whether it is within the chain of another edge, and has no jobs of its own."""
+        """Whether the edge is within the chain of another edge, and has no jobs of its own."""
         self._chain: KernelChain | None = None
-        """What one job does, if it is more or better than the consumer's kernel."""
+        """The chain that one job runs; None: a job runs the consumer's kernel."""
         self._linked = exclusive
-        """Whether it is known how far a chain goes."""
+        """Whether a chain has been looked for."""
         self.pool: KernelPool | None = None
         self.lane = 0
         self.blocked = False
         self.kernel_ns = 0.0
-        """Time in the kernel of a batch, smoothed."""
+        """Time that the kernel of a batch takes, smoothed."""
         self.took_ns = 0
-        """Time that threads of the pool have spent in kernels since somebody asked last."""
+        """Time that threads have spent in kernels since `Kernels.worked` was called last."""
         self.called_ns = 0
-        """Time that the loop's thread has spent in kernels that it has called."""
+        """Time that the loop's thread has spent in kernels that it called at once."""
         self._delay_ns: Callable[[], int] | None = None
         self._window = min(deploy.reorder_window, MOST_UNDER_WAY)
         self._limit = self._window
@@ -116,16 +116,16 @@ class KernelEdge(DirectEdge):
         self._bytes = 0
         self._submitted = self._collected = 0
         self._waiting: deque[_Started | Batch | int] = deque()
-        """In order: kernels that were handed over, batches without one, promises."""
+        """Kernels that were submitted, batches without a kernel, and promises, in order."""
         self._behind: deque[Batch | int] = deque()
-        """What came when there was no place left."""
+        """Batches and promises that came when no place was left."""
 
     def open(self, pool: KernelPool, lane: int, delay_ns: Callable[[], int] | None = None) -> None:
-        """From now on there is a pool, and this edge's kernels are those of a lane. `delay_ns`: draws by how much each is
-        held up, as `[testing]` says; then all of them are the pool's, however short."""
+        """Gives the edge a lane of a pool. `delay_ns` draws by how long each kernel is delayed, as `[testing]` says; all
+        kernels are submitted then, however short they are."""
         self.pool, self.lane, self._delay_ns = pool, lane, delay_ns
 
-    # -- what comes
+    # -- input
 
     def push(self, batch: Batch) -> None:
         if not self._linked and self.pool is not None and not self.inner:
@@ -141,8 +141,8 @@ class KernelEdge(DirectEdge):
                 self._block()
 
     def _link(self, batch: Batch) -> None:
-        """Finds out how far a chain goes, with the first batch: tables are complete then, and nothing has gone through the
-        edges behind."""
+        """Finds out how far a chain goes, at the first batch: tables are complete then, and no batch has passed the edges
+        behind."""
         self._linked = True
         self._chain = KernelChain.behind(self, batch.schema)
         if self._chain is not None:
@@ -161,7 +161,7 @@ class KernelEdge(DirectEdge):
             self.consumer.advance(frontier)
 
     def _call(self, batch: Batch) -> None:
-        """The kernel here and now, on the loop's thread."""
+        """Runs the kernel at once, on the loop's thread."""
         found = None if self.pool is None else self._prepare(batch)
         if found is None:
             self.consumer.accept(batch, self.input)
@@ -171,7 +171,7 @@ class KernelEdge(DirectEdge):
             self._complete(batch, found, self._chain)
 
     def _prepare(self, batch: Batch) -> Prepared | None:
-        """The job of a batch; None: it has none."""
+        """The job of a batch; None: the batch has none."""
         chain = self._chain
         try:
             if chain is None:
@@ -180,7 +180,7 @@ class KernelEdge(DirectEdge):
                 chain.prepare(batch) if batch.schema is chain.schema or batch.schema == chain.schema else None
             )
         except Exception:
-            return None  # the hook itself is to raise it, in its turn
+            return None  # the hook will raise the error in its turn
 
     def _start(self, batch: Batch) -> None:
         pool = self.pool
@@ -211,17 +211,17 @@ class KernelEdge(DirectEdge):
             self.blocked = True
             self.unit.on_blocked(self)  # type: ignore[arg-type] # it does what a unit asks of a lane
 
-    # -- what is done
+    # -- results
 
     def flush(self) -> bool:  # type: ignore[override] # as a lane's
-        """Sends on what is done. False: there is no place for more yet; the unit is told again when there is."""
+        """Sends results on. False: there is no place for more input yet; `on_blocked` was called."""
         self.collect()
         if self.blocked and (self._behind or self._is_full()):
             self.unit.on_blocked(self)  # type: ignore[arg-type]
             return False
         if self.blocked:
             self.blocked = False
-            self.unit.worker.mark(self.unit)  # whoever flushed: nothing is left that would tell it
+            self.unit.worker.mark(self.unit)  # nothing else would wake the unit
         return True
 
     def is_done(self) -> bool:
@@ -233,7 +233,7 @@ class KernelEdge(DirectEdge):
         )
 
     def is_running(self) -> bool:
-        """Whether the next kernel in order is not done yet, so that the loop will hear of it."""
+        """Whether the next kernel in order is not done yet; the loop will be told when it is."""
         return (
             self._collected < self._submitted and self.pool.ready(self.lane) == self._collected  # type: ignore[union-attr]
         )
@@ -242,7 +242,7 @@ class KernelEdge(DirectEdge):
         return bool(self._waiting)
 
     def collect(self) -> None:
-        """Sends on what is done, in order, as long as the outputs have credit; starts what had no place."""
+        """Sends on the results that are done, in order, while the outputs have credit; then starts batches that had no place."""
         waiting, ready = self._waiting, -1
         while waiting:
             first = waiting[0]
@@ -272,8 +272,7 @@ class KernelEdge(DirectEdge):
                 self._start(item)  # type: ignore[arg-type]
 
     def settle(self) -> None:
-        """Sends on everything that has come: waits for kernels, and works on them meanwhile. Outputs without credit keep
-        it."""
+        """Sends on the results of all input. Runs kernels while it waits for others. Outputs without credit keep the results."""
         while self._waiting or self._behind:
             self.pool.settle(self.lane)  # type: ignore[union-attr]
             blocked, self.unit.blocked = self.unit.blocked, []
@@ -287,7 +286,7 @@ class KernelEdge(DirectEdge):
         return any(lane is not self and not isinstance(lane, KernelEdge) for lane in self.unit.blocked)
 
     def _finish(self, started: _Started) -> None:
-        """Takes back one kernel, and sends on what it gave."""
+        """Takes back one kernel, and sends its result on."""
         self._bytes -= started.batch.nbytes
         self._collected = started.end
         self.pool.collected(self.lane, started.end)  # type: ignore[union-attr]
@@ -295,11 +294,11 @@ class KernelEdge(DirectEdge):
         self._complete(started.batch, started.prepared, started.chain)
 
     def _complete(self, batch: Batch, prepared: Prepared, chain: KernelChain | None) -> None:
-        """Sends on what a kernel gave that has run."""
+        """Sends on the result of a kernel that has run."""
         consumer, job = self.consumer, prepared.job
         began, took = monotonic_ns(), job.took_ns
         self._measured(took)
-        if self.exclusive:  # its state has changed: nothing is run again, `finish` raises what was wrong
+        if self.exclusive:  # its state has changed, so nothing is run again; `finish` raises errors
             consumer.begin(batch, self.input)
             made = consumer.calls[self.input].finished(batch, prepared.finish)  # type: ignore[union-attr]
             consumer.execute_ns += took + monotonic_ns() - began
@@ -310,9 +309,9 @@ class KernelEdge(DirectEdge):
             try:
                 made = prepared.finish()
             except Exception:
-                failed = True  # the hook itself is to raise it
+                failed = True  # the hook will raise the error
         if failed:
-            consumer.accept(batch, self.input)  # it finds out again what was wrong, and decides
+            consumer.accept(batch, self.input)  # the hook finds the error again, and on_error decides
         elif chain is not None:
             chain.begin(batch)
             consumer.execute_ns += monotonic_ns() - began
@@ -327,8 +326,8 @@ class KernelEdge(DirectEdge):
         self.kernel_ns = took_ns if not self.kernel_ns else self.kernel_ns + (took_ns - self.kernel_ns) / 8
 
     def plan(self, slice_ns: int, workers: int) -> None:
-        """By the measured cost: how many batches a thread takes before it looks at other kernels, a slice's worth (section
-        6); and how many are under way, enough that no thread waits for the loop."""
+        """Decides by the measured cost how many batches a thread takes before it looks at other kernels (a slice's worth,
+        section 6), and how many are under way (enough that no thread waits for the loop)."""
         if self.kernel_ns > 0:
             self.pool.allot(self.lane, max(1, int(slice_ns / self.kernel_ns)))  # type: ignore[union-attr]
             ahead = max(2, math.ceil(AHEAD_NS / self.kernel_ns))
@@ -336,7 +335,7 @@ class KernelEdge(DirectEdge):
 
 
 def _send(consumer: Replica, made: Batch | None) -> None:
-    """Sends on what a hook or its kernel has answered, and what the hook has emitted."""
+    """Sends on what a hook or its kernel has returned, and what the hook has emitted."""
     if consumer.descent is not None or consumer.outbox.touched:
         if made is not None:
             consumer.outbox.emit(made)

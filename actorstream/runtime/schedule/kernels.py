@@ -1,5 +1,5 @@
-"""The kernels of a process that its pool runs: the edges they belong to, which of them threads look at first, and how the
-event loop hears of what is done. Decides by the scheduler's heuristic; runs nothing itself."""
+"""The kernels of a process that threads run. Knows the edges that they belong to, ranks the lanes by the scheduler's heuristic,
+and wakes the event loop when kernels are done. It runs no kernel itself."""
 
 from __future__ import annotations
 
@@ -24,18 +24,18 @@ if TYPE_CHECKING:
 
 JOIN_S = 10.0
 RANK_EVERY = 64
-"""Turns of the loop between two looks at which kernels come first."""
+"""The lanes are ranked again after so many turns of the loop."""
 
 
 class Kernels:
-    """All kernel edges of a process, the native pool behind them, and its threads. The loop's thread calls everything here.
+    """All kernel edges of a process, the native pool behind them, and its threads. Only the loop's thread calls it.
 
     Args:
-        units: of the worker, in topological order.
-        operators: of the units, by their identity.
-        scheme: of the reordering buffers.
+        units: those of the worker, in topological order.
+        operators: the operators of the units, by the unit's identity.
+        scheme: that of the reordering buffers.
         spin_ns: how long a thread looks for a kernel before it sleeps.
-        delay_ns: draws by how much a kernel is held up, as `[testing]` says.
+        delay_ns: draws by how long a kernel is delayed, as `[testing]` says.
     """
 
     def __init__(
@@ -67,21 +67,19 @@ class Kernels:
             Thread(target=self.pool.work, args=(number,), name=f"actorstream-kernels-{number}", daemon=True)
             for number in range(threads)
         ]
-        for (
-            each
-        ) in self._threads:  # they are in one call of C, without the interpreter, until they are recalled
+        for each in self._threads:  # a thread stays in one call of C until it is recalled
             each.start()
 
     def done(self) -> list[Unit]:
-        """Units that have something to collect."""
+        """The units that have results to collect."""
         return [edge.unit for edge in self.edges if edge.is_done()]
 
     def are_under_way(self) -> bool:
         return any(edge.is_under_way() for edge in self.edges)
 
     def are_behind(self, ns: int) -> bool:
-        """Whether an operator with a state has more than `ns` of work at its input while a thread is at its kernel, which
-        none can help with. The loop hears when that is done."""
+        """Whether an operator with a state has more than `ns` of work at its input while a thread runs its kernel. No other
+        thread can help then. The loop is told when the kernel is done."""
         for edge in self._heads:
             if edge.is_running():
                 unit: OperatorUnit = edge.unit  # type: ignore[assignment]
@@ -91,7 +89,7 @@ class Kernels:
         return False
 
     def worked(self, unit: Unit) -> int:
-        """Time that threads of the pool have spent for a unit since the last time, ns. Plans ahead by it."""
+        """Time that threads have spent in kernels of a unit since the last call, ns. Plans how much is under way next."""
         took = 0
         for edge in unit.kernels:
             took += edge.took_ns
@@ -100,8 +98,8 @@ class Kernels:
         return took
 
     def rank(self) -> None:
-        """Now and then: the order in which threads look at the lanes is that in which the heuristic would choose their
-        operators, and of one operator the latest first."""
+        """Every RANK_EVERY calls, threads are told in which order to look at the lanes: the order in which the heuristic would
+        choose their operators, and of one operator the latest lane first."""
         self._turns += 1
         if len(self.edges) < 2 or self._turns % RANK_EVERY != 1:
             return
@@ -118,9 +116,9 @@ class Kernels:
     # -- sleeping
 
     def park(self) -> bool:
-        """Whether the loop may sleep: `eventfd` will tell. False: something is done."""
+        """Whether the loop may sleep: `eventfd` will wake it. False: some kernel is done."""
         if self.pool.park() or not any(edge.is_done() for edge in self.edges):
-            return True  # what is done and has no credit waits for others than threads
+            return True  # results without credit wait for consumers, not for threads
         self.pool.unpark()
         return False
 
@@ -128,12 +126,12 @@ class Kernels:
         self.pool.unpark()
 
     def heard(self) -> None:
-        """The eventfd has told."""
+        """Reads the eventfd after it has woken the loop."""
         with suppress(BlockingIOError):
             os.read(self.eventfd, 8)
 
     def close(self) -> None:
-        """Has the threads return, and waits for the kernels that they run."""
+        """Recalls the threads, and waits for the kernels that they run."""
         for number, each in enumerate(self._threads):
             self.pool.recall(number)
             each.join(JOIN_S)

@@ -1,4 +1,4 @@
-"""The operators of a process as its scheduler sees them, made of its units. Runs once, before the first event."""
+"""Makes the operators that a process's scheduler sees of its units. Runs once, before the first event."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 def operators_of(job: Job, units: Sequence[Unit]) -> tuple[list[Operator], dict[int, Operator]]:
     """The operators in topological order, and that of each unit by the unit's identity.
 
-    An operator is an actor, with what is called directly behind it; its replicas here are its partitions."""
+    An operator is an actor with the neighbours that it calls directly; its replicas here are its partitions."""
     by_head: dict[str, list[Unit]] = {}
     for unit in units:
         by_head.setdefault(unit.head.name, []).append(unit)
@@ -30,8 +30,7 @@ def operators_of(job: Job, units: Sequence[Unit]) -> tuple[list[Operator], dict[
 
 
 def _upstream(job: Job, name: str, heads: dict[str, str], numbers: dict[str, int]) -> list[tuple[int, float]]:
-    """What feeds an operator from within this process. Of an actor with several outputs each is taken to carry the same
-    share."""
+    """The operators of this process that feed an operator, with their shares. All outputs of an actor count alike."""
     found = []
     for edge in job.graph.actors[name].inputs:
         if edge.static or edge.producer not in heads or heads[edge.producer] == name:

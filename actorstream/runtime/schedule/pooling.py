@@ -1,4 +1,4 @@
-"""Which actors' kernels threads may run, and how many at once (ordered-multicore section 6). Pure decisions."""
+"""Decides which actors' kernels threads may run, and how many at once (ordered-multicore section 6). Pure."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ def has_pool(deploy: DeploySpec) -> bool:
 
 
 def needed(graph: Graph, serial: SerialPlan) -> SerialPlan:
-    """The part of a serial order that needs numbers. Where one row follows the other on one way only, through actors of
-    one replica and one input each, first in, first out is the serial order: the pool keeps it by itself."""
+    """The part of a serial order that needs numbers. Through actors of one replica and one input each, first in, first out is
+    the serial order already, and threads keep it."""
     numbered = {
         serial.edges[edge.index]
         for edge in graph.edges
@@ -47,10 +47,10 @@ def needed(graph: Graph, serial: SerialPlan) -> SerialPlan:
 
 
 def kernels(job: Job) -> dict[str, float]:
-    """The actors whose kernels go to threads -> how many of one replica's may be under way at once: 1 with a state. They can
-    be had apart (`prepare`, `link`), and have one input beside tables.
+    """The actors whose kernels go to threads -> how many of one replica may be under way at once; with a state it is 1. Such
+    an actor has `prepare` or `link`, and one input beside tables.
 
-    What a numbering point calls directly stays on the loop: its number is over when the call returns."""
+    An actor that a numbering point calls directly stays on the loop: its number is complete when the call returns."""
     found: dict[str, float] = {}
     called_by = _called_by(job)
     for name, actor in job.graph.actors.items():
@@ -78,8 +78,8 @@ def _called_by(job: Job) -> dict[str, set[str]]:
 
 
 def _limit_of(graph: Graph, actor: GraphActor) -> float:
-    """What an actor's class says, if threads can keep to it: its hooks take batches and do not await, nobody sends it
-    messages or timers. Of one that hears of event time, or does something at its end, one kernel is under way at a time."""
+    """The limit that an actor's class states. 0 if a hook takes events or awaits, or if the actor takes messages or timers; 1
+    if the class listens to event time or has `on_end`."""
     cls: Any = actor.cls
     limit: float = cls.pool_limit(actor.keys) if actor.role == "operator" else 0
     if limit <= 0 or takes_messages(cls) or not takes_batches(cls) or _overrides(cls, "on_timer"):
@@ -99,6 +99,6 @@ def _overrides(cls: Any, hook: str) -> bool:
 
 
 def _prepares(cls: Any) -> bool:
-    """Whether a class has `prepare` or `link` for the very hook that it has."""
+    """Whether the class that defines `on_batch` also defines `prepare` or `link`."""
     own: Any = next((vars(each) for each in cls.__mro__ if "on_batch" in vars(each)), {})
     return "prepare" in own or "link" in own

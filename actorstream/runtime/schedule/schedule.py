@@ -1,5 +1,5 @@
-"""The ready queue of a worker whose next turn is chosen by a heuristic (ordered-multicore section 6). All Python runs on the
-loop's thread; what other threads run are kernels."""
+"""The ready queue of a worker, from which a heuristic chooses the next turn (ordered-multicore section 6). All Python runs on
+the loop's thread; other threads run only kernels."""
 
 from __future__ import annotations
 
@@ -28,16 +28,16 @@ SPIN_NS = 50_000
 
 
 class Schedule:
-    """The units that are ready, as a queue whose next one the heuristic chooses; a turn may also be a kernel."""
+    """The queue of units that are ready. The heuristic chooses the next one; a turn may also be a kernel."""
 
     def __init__(self, worker: Worker) -> None:
         self._worker = worker
-        self._early: deque[Unit] = deque()  # marked before the scheduler was there
+        self._early: deque[Unit] = deque()  # units that were marked before there was a scheduler
         self._scheduler: Scheduler | None = None
         self.operators: dict[int, Operator] = {}
-        """Of each unit, by the unit's identity."""
+        """The operator of each unit, by the unit's identity."""
         self.kernels: Kernels | None = None
-        """The kernels that threads run; None: there are none."""
+        """The kernels that threads run; None: the process has no threads or no kernels."""
         self._waiting: dict[int, deque[Unit]] = {}
         self._frame_rows: dict[int, float] = {}
         self._due: Allotment | None = None
@@ -45,8 +45,8 @@ class Schedule:
         """Whether the next turn is a kernel."""
 
     def open(self, units: list[Unit], kernels_done: Callable[[], None]) -> None:
-        """Makes the scheduler of the units, and starts the threads. `kernels_done`: called on the loop when kernels are
-        done while it sleeps."""
+        """Makes the scheduler of the units, and starts the threads. `kernels_done` is called on the loop if kernels end while
+        it sleeps."""
         worker = self._worker
         job, deploy = worker.job, worker.job.deploy
         operators, self.operators = operators_of(job, units)
@@ -78,7 +78,7 @@ class Schedule:
             worker.loop.add_reader(self.kernels.eventfd, kernels_done)
 
     def close(self) -> None:
-        """Waits for the kernels that run; no other begins."""
+        """Waits for the kernels that run; no other kernel begins."""
         if self.kernels is not None:
             self._worker.loop.remove_reader(self.kernels.eventfd)
             self.kernels.close()
@@ -123,7 +123,7 @@ class Schedule:
         return int(bool(self))
 
     def popleft(self) -> Any:
-        """The next turn, as something that steps like a unit."""
+        """The next turn: an object with `step`, as a unit has."""
         if self._early:
             return self._early.popleft()
         if self._helps:
@@ -136,7 +136,7 @@ class Schedule:
         return _Turn(lambda: self._run(unit, allotted))
 
     def _look(self, operator: Operator) -> None:
-        """Tells the scheduler what waits at an operator."""
+        """Tells the scheduler how many rows wait at an operator."""
         ready = self._waiting[operator.index]
         operator.is_open = bool(ready)
         rows = 0.0
@@ -149,11 +149,11 @@ class Schedule:
         operator.worklist = rows
 
     def _only_sources(self) -> bool:
-        """Whether no unit has something to do but sources, which would read more."""
+        """Whether only sources have something to do; they would read more."""
         return all(isinstance(unit, SourceUnit) for ready in self._waiting.values() for unit in ready)
 
     def _run(self, unit: Unit, allotted: Allotment) -> None:
-        """One turn of a unit, counted and measured."""
+        """Runs one turn of a unit, and measures it."""
         unit.ready = False
         if isinstance(unit, SourceUnit):
             unit.most_rows = allotted.tuples
@@ -169,7 +169,7 @@ class Schedule:
         self.finish(unit, allotted, status, turn)
 
     def finish(self, unit: Unit, allotted: Allotment, status: Status, turn: Turn) -> None:
-        """A unit has had its turn."""
+        """Notes what a unit has done in its turn, and puts it back into the queue if it has more to do."""
         operator, took, kernel, worked = allotted.operator, turn.took_ns, turn.kernel_ns, 0
         if unit.kernels and self.kernels is not None:
             worked = self.kernels.worked(unit)
@@ -189,14 +189,14 @@ class Schedule:
             else:
                 self._worker.mark(unit)
 
-    # -- what a worker asks before it sleeps
+    # -- before the worker sleeps
 
     def is_waiting_for_kernels(self) -> bool:
-        """Whether kernels are under way: the doorbell says nothing of these."""
+        """Whether kernels are under way; the doorbell does not ring for them."""
         return self.kernels is not None and self.kernels.are_under_way()
 
     def park(self) -> bool:
-        """Whether the loop may sleep: the eventfd of the kernels will tell."""
+        """Whether the loop may sleep: the eventfd of the kernels will wake it."""
         return self.kernels is None or self.kernels.park()
 
     def unpark(self) -> None:
@@ -204,7 +204,7 @@ class Schedule:
             self.kernels.unpark()
 
     def publish(self, units: list[Unit]) -> None:
-        """Writes what is measured of the operators to the counters of their replicas."""
+        """Writes the statistics of the operators to the counters of their replicas."""
         for unit in units:
             operator = self.operators.get(id(unit))
             if operator is None:
@@ -221,7 +221,7 @@ class Schedule:
 
 
 class Turn(NamedTuple):
-    """What a turn of a unit has done: rows taken (of a source: read) and emitted, jumbo tuples, time; of it in kernels."""
+    """What a unit has done in a turn: rows taken (a source: read) and emitted, jumbo tuples, and time, of it in kernels."""
 
     rows: int
     made: int
@@ -231,7 +231,7 @@ class Turn(NamedTuple):
 
 
 class _Turn:
-    """A turn that the queue has chosen, as something that steps like a unit; whatever is left, the queue has put back."""
+    """A turn that the queue has chosen. Its step returns IDLE, because the queue itself puts a unit back that has more to do."""
 
     __slots__ = ("_run", "done", "ready")
 

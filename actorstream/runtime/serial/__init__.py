@@ -1,1 +1,1 @@
-"""What serial order needs in a worker: numbers, who gives and keeps them, units that put rows back in their order."""
+"""Serial order in a worker: stamps that number rows, and the inbox that puts rows back in their order."""

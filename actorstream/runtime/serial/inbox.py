@@ -1,6 +1,6 @@
-"""Serial input: number by number, with the rows of one put together from all who had a share.
+"""Serial input: it comes number by number, and the rows of one number are put together from all lanes that bring some.
 
-It decides nothing about order (`ordering.serial` does); it takes in, merges, and promises what is behind it.
+The gate (`ordering.serial`) decides the order; the inbox takes rows in, merges them, and promises numbers downstream.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 class SerialInLane(InLane):
-    """A channel that brings numbered rows. `columns`: what places them within a number; `rank`: of its input."""
+    """A channel that brings numbered rows. `columns`: they place rows within a number. `rank`: that of the input."""
 
     __slots__ = ("columns", "rank", "time")
     serial = True
@@ -41,7 +41,7 @@ class SerialInLane(InLane):
         super().__init__(index, input_name, channel, decode)
         self.columns, self.rank = columns, rank
         self.time = FRONTIER_MIN
-        """Event time that has come in band."""
+        """The event time that came in band last."""
 
     def frontier(self) -> int:
         """The serial number below which nothing will follow."""
@@ -49,7 +49,7 @@ class SerialInLane(InLane):
 
 
 class SideLane(InLane):
-    """A channel of a side input, in no order."""
+    """A channel of a side input, which has no order."""
 
     __slots__ = ()
     serial = False
@@ -59,9 +59,9 @@ class SerialInbox(Inbox):
     """The serial inputs of a unit as one sequence.
 
     Args:
-        numbering: what the unit's members send under; its number follows the gate's.
-        merging: whether rows of one number come on several lanes, so that it must have come whole before hooks run.
-        follows: whether somebody listens to event time.
+        numbering: the numbers that the unit's members send under; it follows the gate.
+        merging: whether rows of one number come on several lanes. All of them must have come before a hook runs.
+        follows: whether the unit or a consumer listens to event time.
     """
 
     by_number: ClassVar[bool] = True
@@ -144,7 +144,7 @@ class SerialInbox(Inbox):
         return Step.TIME
 
     def _has_risen(self) -> bool:
-        """Whether event time has risen on all lanes, as of the number that is complete; then notes how far."""
+        """Whether event time has risen on all lanes, up to the number that is complete; notes how far."""
         if not self.follows:
             return False
         found = min(self._time_of(lane) for lane in self.lanes)
@@ -171,7 +171,7 @@ class SerialInbox(Inbox):
 
 
 def _merged(pieces: list[tuple[SerialInLane, Batch]]) -> Iterator[tuple[Batch, str]]:
-    """The rows of one number in their order, as runs of rows of one input."""
+    """The rows of one number in order, as runs of rows of one input each."""
     pieces.sort(key=lambda piece: piece[0].index)  # stable: a lane's own pieces stay as they came
     places = []
     if len(pieces) > 1:

@@ -1,8 +1,9 @@
-"""Serial numbers at the sending side: who gives them, who keeps them, and how rows say their place within one.
+"""The stamps of serial order: the numbering point gives serial numbers, the actors behind it keep them, and rows carry
+their place within a number.
 
-A number on the wire is hand-over x phases + phase: phase 0 for rows that descend from the hand-over's rows, phase
-1 + rank for what the actor of that rank fires when a heartbeat that came behind them passes, so that what is fired
-further down comes later. What actors emit at their end has a hand-over of its own behind all others.
+A number on the wire is hand-over x phases + phase. Rows that descend from the hand-over's rows have phase 0. Rows that an
+actor fires at a heartbeat behind them have phase 1 + the actor's rank, so that rows fired further down come later. Rows that
+actors emit at their end have a hand-over of their own behind all others.
 """
 
 from __future__ import annotations
@@ -36,15 +37,15 @@ ASIDE = -(1 << 62)
 
 
 class Numbering:
-    """The number that one unit works on, behind one numbering point, and what it has promised.
+    """The number that one unit works on, behind one numbering point, and the number that it has promised.
 
-    Before rows of a number are sent on any lane, that number is promised on all of them: so nobody waits for a lane
-    whose rows would have to pass somebody who waits in turn. All lanes count as promised 0 from the start.
+    Before rows of a number are sent on any lane, the number is promised on all lanes. So no consumer waits for a lane whose
+    rows are held up behind another consumer that waits. All lanes count as promised 0 from the start.
 
     Attributes:
         number: of the rows that are being emitted.
-        is_open: whether a number is being worked on; else rows come from a timer, and get the next number.
-        promised: no lower number will be sent any more.
+        is_open: whether a number is being worked on. If not, emitted rows come from a timer and get the next number.
+        promised: no lower number will be sent.
     """
 
     __slots__ = ("is_open", "lanes", "number", "phases", "promised")
@@ -107,7 +108,7 @@ class SerialStamp(Stamp):
 
 
 class Numberer(SerialStamp):
-    """Of the numbering point: each batch it emits is a hand-over, cut where it is larger than `batch_size` rows."""
+    """The stamp of the numbering point: each batch that it emits is a hand-over, of `batch_size` rows at most."""
 
     def __init__(self, replica: Replica, numbering: Numbering, described: Numbered, batch_size: int) -> None:
         super().__init__(replica, numbering, described)
@@ -139,7 +140,7 @@ class Numberer(SerialStamp):
 
 
 class Follower(SerialStamp):
-    """Of everybody behind it: rows keep the number of the rows that they come from."""
+    """The stamp of actors behind the numbering point: rows keep the number of the rows that they descend from."""
 
     def __init__(self, replica: Replica, numbering: Numbering, described: Numbered) -> None:
         super().__init__(replica, numbering, described)
@@ -191,7 +192,7 @@ class Follower(SerialStamp):
 
 
 class ByNumber:
-    """The route of a serial edge that may choose freely: a number's rows all go to one consumer, in turn."""
+    """The route of a serial edge with route `shuffle`: all rows of a number go to one consumer, the consumers in turn."""
 
     def __init__(self, numbering: Numbering, consumers: int) -> None:
         self.numbering, self.consumers = numbering, consumers

@@ -1,1 +1,1 @@
-"""What timestamp order needs in a worker: units that merge, replicas and sources that send in order (viper-scalegate)."""
+"""Timestamp order in a worker (viper-scalegate): stamps and sources that send in order, and inboxes that merge."""

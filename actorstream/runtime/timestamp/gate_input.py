@@ -1,8 +1,8 @@
 """An input in timestamp order inside a process: a ScaleGate (viper-scalegate section 3.3) for all replicas of an actor, or
-for one of them. Whichever reader finds nothing puts what waits in the channels into the gate, for all; readers take
-stretches out of it, each on its own thread.
+for one of them. A reader that finds nothing puts the rows that wait in the channels into the gate, for all readers; each
+reader takes stretches out of it.
 
-It decides nothing about order: native/src/scalegate.c does.
+native/src/scalegate.c decides the order.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ Found = list[tuple["Batch", str]]
 
 
 class Made(NamedTuple):
-    """What one reader has made of stretches, for the others too."""
+    """Batches that one reader has made of stretches; the other readers take them too."""
 
     end: int
     """The stretch behind them."""
@@ -50,10 +50,10 @@ class Made(NamedTuple):
 
 
 class GateInput:
-    """The channels, the gate, and what is known of both.
+    """The channels, the gate, and the state of both.
 
-    Who may touch what: `made` and what a reader is given belong to the readers' threads; all else to whoever holds `_entry`,
-    which nobody waits for: who finds it taken has the holder go round again.
+    `intake` may be called while it runs: it holds `_entry`, and a call that finds `_entry` held sets `_asked`, so that the
+    holder repeats.
 
     Args:
         lanes: one for each replica that sends.
@@ -88,18 +88,18 @@ class GateInput:
             ties=ties,
         )
         self.made: dict[int, Made] = {}
-        """First stretch -> what was made of it and those behind it; until all readers have passed it."""
+        """First stretch -> the batches made of it and of those behind it. Kept until all readers have passed them."""
         self.positions = [0] * readers
         """Stretches that each reader was given."""
         self.seen = (0, FRONTIER_MIN)
-        """As of the last look: stretches, and a time below which no row comes in later ones."""
+        """As of the last look at the gate: the number of stretches, and the time below which no later stretch has a row."""
         self.alignment = Alignment(lanes)
         self.barrier: int | None = None
         """A barrier that all lanes have brought: nothing comes in until all readers have passed it."""
         self.at: int | None = None
-        """The stretch that it stands before, once that is known."""
+        """The stretch that the barrier stands before, once that is known."""
         self.passing: set[int] = set()
-        """Readers that have not passed it."""
+        """Readers that have not passed the barrier."""
         self.is_over = False
         """Whether all lanes have ended, and no rows wait beside the gate."""
         self.bits: list[int] = []
@@ -120,17 +120,17 @@ class GateInput:
         self._entry = Lock()
         self._asked = False
 
-    # -- what comes in
+    # -- input
 
     def ring(self, bit: int) -> None:
-        """The doorbell of the channels: something was handed over, or promised. The readers put it into the gate, many
-        jumbo tuples at once: on the thread of who did, one by one, it has 0.8 times the throughput (cases keyed-K-R and
-        broadcast-K-R of the suite `scalegate`)."""
+        """The doorbell of the channels: a producer has sent or promised something. It wakes the readers, which put many jumbo
+        tuples into the gate at once; to do it at each hand-over costs more (cases keyed-K-R and broadcast-K-R of the suite
+        `scalegate`)."""
         self._tell()
 
     def intake(self, reader: int = -1) -> None:
-        """Puts what waits into the gate, and tells the other readers of what has come of it; or has the thread do it that
-        is at it already. Who has taken stretches calls it before he rests: he may have merged more."""
+        """Puts the rows that wait into the gate, and wakes the other readers if that has made rows ready. A reader that has
+        taken stretches calls it before it rests, because taking them may have merged more."""
         self._asked = True
         while self._asked and self._entry.acquire(blocking=False):
             try:
@@ -164,7 +164,7 @@ class GateInput:
             self._tell(reader)
 
     def _release(self, lane: GateLane) -> None:
-        """All readers have passed some runs."""
+        """Releases the runs of a lane that all readers have passed."""
         passed = self.gate.acknowledged(lane.index)
         for run in range(lane.gone, passed):
             self._batches[lane.index * RUNS + run % RUNS] = None
@@ -185,7 +185,7 @@ class GateInput:
                 self.worker.ring(bit)
 
     def _take(self, lane: GateLane) -> None:
-        """Takes in what waits in a lane, as far as there is room for it."""
+        """Puts the rows that wait in a lane into the gate, as far as there is room."""
         gate, channel = self.gate, lane.channel
         while not lane.held and not lane.over and self.barrier is None:
             while lane.waits and self._has_room(lane):
@@ -215,7 +215,7 @@ class GateInput:
                 return
 
     def _has_room(self, lane: GateLane) -> bool:
-        """Whether one more run of a lane may be in the gate; the first one always."""
+        """Whether one more run of a lane may be in the gate. The first one always may."""
         runs = lane.added - lane.gone
         return runs == 0 or (runs < RUNS and lane.buffered <= self.most_tied)
 
@@ -236,7 +236,7 @@ class GateInput:
         assert added, "there is room for the run"
 
     def _put_behind(self, lane: GateLane, batch: Batch) -> None:
-        """Rows leave their channel, and wait until there is room in the gate."""
+        """Takes rows off their channel; they wait here until there is room in the gate."""
         lane.consume_open()
         if not batch.rows:
             return
@@ -244,15 +244,15 @@ class GateInput:
         self._keep(lane, batch)
 
     def _keep(self, lane: GateLane, batch: Batch) -> None:
-        """Rows that have left their channel wait in memory, or in a file."""
+        """Keeps rows that have left their channel, in memory or in a file."""
         if lane.spill or lane.buffered > self.most_tied:
             lane.spill.put(batch)
         else:
             lane.take_back(batch)
 
     def _relieve(self, view: View) -> bool:
-        """Lets rows leave their channels that are all tied at the time that is waited on, or, while a barrier is aligned, all
-        that came before it. Whether something waits behind them."""
+        """Lets rows leave their channels if all of them are tied at the time that is waited on, or, while a barrier is
+        aligned, if they came before it. Returns whether something waits behind them."""
         self._waited, aligns, found = view.waited, self.alignment.barrier is not None, False
         for lane in self.lanes:
             lane.crowded = not lane.held and not lane.ended and (aligns or lane.last == view.waited)
@@ -282,7 +282,7 @@ class GateInput:
         self.intake()
 
     def saved(self) -> list[list[SavedRows]]:
-        """By lane, the rows before the barrier that no reader has got. On the loop's thread."""
+        """By lane, the rows before the barrier that no reader has got."""
         if self.at is None:
             return [[] for _ in self.lanes]
         if self._saved is None:
@@ -292,7 +292,7 @@ class GateInput:
         return self._saved
 
     def take_back(self, kept: list[list[SavedRows]], schemas: Mapping[str, Schema]) -> None:
-        """Puts the rows where they were; those of the first reader, for all have kept the same."""
+        """Restores the rows that the first reader kept; all readers have kept the same."""
         if self._is_restored:
             return
         self._is_restored = True
@@ -300,10 +300,10 @@ class GateInput:
             for each in rows:
                 self._keep(lane, saved_rows(schemas[lane.input], each))
 
-    # -- what goes out
+    # -- output
 
     def read(self, reader: int, into: Stretches) -> Found:
-        """The next rows in order, about a batch; none: nothing is ready. The reader's thread."""
+        """The next rows in order, about a batch of them; an empty list if none is ready."""
         at, made, gate = self.positions[reader], self.made, self.gate
         if len(self.positions) == 1:
             gate.give(reader, into, self.room, self.batch_size)
@@ -326,7 +326,7 @@ class GateInput:
         return found.batches
 
     def _batches_of(self, stretches: Stretches) -> Found:
-        """Stretches that a reader was given and has not acknowledged, as slices, or put together."""
+        """Batches of the stretches that a reader was given and has not acknowledged: slices, or gathered rows."""
         found: Found = []
         at = 0
         while at < stretches.count:
@@ -347,7 +347,7 @@ class GateInput:
         return found
 
     def statistics(self) -> dict[str, int]:
-        """Rows in the gate and behind it, about."""
+        """About how many rows are in the gate and wait before it."""
         runs = [run.batch.rows for lane in self.lanes for run in list(lane.runs)]
         behind = [batch.rows for lane in self.lanes for batch in list(lane.behind)]
         return {"rows": sum(runs) + sum(behind), "behind": sum(behind)}

@@ -1,4 +1,4 @@
-"""Channels into a ScaleGate, and what of them is in it. Decides nothing about order."""
+"""Channels into a ScaleGate, with the rows of each that are in the gate. Decides nothing about order."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Run(NamedTuple):
 
     batch: Batch
     frames: int
-    """In the channel, which leave it then; 0: they have left it."""
+    """Frames of the run that are still in the channel and leave it with the run; 0: they have left it."""
     columns: Sequence[np.ndarray]
 
 
@@ -37,15 +37,15 @@ class GateLane(TimestampInLane):
     def __init__(self, *ends: Any, **options: Any) -> None:
         super().__init__(*ends, **options)
         self.runs: deque[Run] = deque()
-        """In the gate, oldest first."""
+        """The runs in the gate, oldest first."""
         self.added = self.gone = 0
         """Runs that were added, and those that all readers have passed."""
         self.behind: deque[Batch] = deque()
-        """Rows that have left the channel and are to be added; what is in the spill comes behind them."""
+        """Rows that have left the channel and are not in the gate yet. Rows in the spill come behind them."""
         self.last = FRONTIER_MIN
-        """Time of the last row that was taken off the channel, or is being worked on there."""
+        """Time of the last row that was taken off the channel, or is in the gate while its frame is in the channel."""
         self.crowded = False
-        """Whether its rows are to leave the channel, so that what is behind them can come."""
+        """Whether the lane's rows must leave the channel, so that rows behind them can come."""
 
     @property
     def waits(self) -> bool:
@@ -53,8 +53,8 @@ class GateLane(TimestampInLane):
         return bool(self.behind or self.spill)
 
     def fetch(self) -> tuple[Batch, int]:
-        """The rows of the first frame that is not worked on yet, which is data, and of those that follow it in the same
-        payload; and how many frames they are."""
+        """The rows of the first data frame that is not in the gate, and of the frames that follow it in the same payload;
+        and how many frames these are."""
         channel, first = self.channel, self.open
         head = channel.peek(first)
         assert head is not None and head.kind == DATA
@@ -77,12 +77,12 @@ class GateLane(TimestampInLane):
         return batch, count
 
     def take_back(self, batch: Batch) -> None:
-        """Rows that have left the channel, which wait here until there is room in the gate."""
+        """Keeps rows that have left the channel until there is room in the gate."""
         self.behind.append(batch)
         self.buffered += batch.nbytes
 
     def buffer(self) -> None:
-        """The frames that are worked on leave the channel before their rows have gone."""
+        """Takes the frames of runs in the gate off the channel, before their rows have gone."""
         if not self.open:
             return
         self.consume_open()
@@ -95,7 +95,7 @@ class GateLane(TimestampInLane):
             runs[at] = Run(run.batch, 0, run.columns)
 
     def release_runs(self, passed: int) -> None:
-        """All readers have passed so many runs."""
+        """All readers have passed so many runs: releases them."""
         while self.gone < passed:
             run = self.runs.popleft()
             self.gone += 1

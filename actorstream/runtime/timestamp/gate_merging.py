@@ -1,4 +1,4 @@
-"""The sequence of a ScaleGate as one of its readers sees it (viper-scalegate section 3.3)."""
+"""Merging by a ScaleGate, as one of its readers sees it (viper-scalegate section 3.3)."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class ReaderLane:
-    """The only lane of a reader, as alignment and counters see it: what it brings are marks."""
+    """The only lane of a reader, as alignment and counters see it. It brings marks only."""
 
     def __init__(self, gate: GateInput, number: int) -> None:
         self.gate, self.number = gate, number
@@ -37,19 +37,19 @@ class ReaderLane:
         return Frame(FrameKind.END) if over else None
 
     def consume(self) -> None:
-        """A mark is taken: it is due no more once the unit has passed it."""
+        """Does nothing: a mark is gone once the unit has passed it."""
 
     def waiting(self) -> int:
         """Whether something waits: 1, or 0."""
         return int(self.gate.seen[0] > self.gate.positions[self.number])
 
     def statistics(self) -> dict[str, int]:
-        """As of a channel: it lends nothing."""
+        """Statistics as a channel has them; the lane lends no blocks."""
         return {"received": 0, "waiting": self.waiting(), "kept": 0}
 
 
 class GateMerging(Merging):
-    """What one reader of a gate gets. `number`: of the reader, from 0."""
+    """The sequence that one reader of a gate gets. `number`: the reader's, from 0."""
 
     def __init__(self, gate: GateInput, number: int) -> None:
         self.gate, self.number = gate, number
@@ -69,7 +69,7 @@ class GateMerging(Merging):
         return Step.AGAIN if self._look() else Step.NOTHING
 
     def _look(self) -> bool:
-        """Puts what waits into the gate; whether there is something to take now."""
+        """Puts the rows that wait into the gate; returns whether the reader can take something now."""
         self.gate.intake(self.number)
         lane = self.lane
         return bool(lane.waiting()) or (not lane.held and not lane.ended and lane.head() is not None)
@@ -81,7 +81,7 @@ class GateMerging(Merging):
         self.gate.passed(self.number)
 
     def reached(self) -> int:
-        logged, reached = self.gate.seen  # first: what is given since is not below it
+        logged, reached = self.gate.seen  # read first: rows that were given since are not below it
         time = self.gate.gate.next_time(self.number)
         if time is not None:
             return time

@@ -34,7 +34,7 @@ class Gated(NamedTuple):
 
 
 def wants_gates(deploy: DeploySpec) -> bool:
-    """Whether a deployment asks for gates: by name, or where threads of a pool run the readers."""
+    """Whether a deployment asks for gates, by name or because it has threads."""
     return deploy.merge == "gate" or (deploy.merge == "channel" and has_pool(deploy))
 
 

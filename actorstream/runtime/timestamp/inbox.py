@@ -1,5 +1,5 @@
-"""Timestamp input: one sequence of ready rows (viper-scalegate section 3), and side inputs, in no order, beside it. It decides
-nothing about order; a `Merging` brings the sequence."""
+"""Timestamp input: one sequence of ready rows (viper-scalegate section 3), beside which side inputs have no order. A `Merging`
+makes the sequence; the inbox adds side inputs, marks and promises."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ Found = Step | tuple[Any, Frame]
 
 
 class Merging(ABC):
-    """A way to one sequence: `runs` has the rows that are ready, oldest first, each with the name of its input.
+    """A way to make one sequence. `runs` has the batches that are ready, in order, each with the name of its input.
 
     Attributes:
-        lanes: what brings the sequence, as alignment sees it.
-        frontier: what has been promised behind it.
-        last: time of the last row that went, as far as it is known.
+        lanes: the lanes that bring the sequence, as alignment sees them.
+        frontier: the event time that was promised downstream.
+        last: the time of the last row that was given, as far as it is known.
     """
 
     def __init__(self, lanes: list[Any]) -> None:
@@ -39,34 +39,35 @@ class Merging(ABC):
 
     @abstractmethod
     def next(self) -> Found:
-        """Has no runs: ROWS if there are some now, AGAIN if there may be, NOTHING, or a mark that is due."""
+        """Called when `runs` is empty. Returns ROWS if it has runs now, AGAIN if it may have some, NOTHING, or the lane and
+        frame of a mark that is due."""
 
     @abstractmethod
     def reached(self) -> int:
-        """No row below it will be given any more, but for those in `runs`."""
+        """The event time below which no row will be given, apart from those in `runs`."""
 
     @abstractmethod
     def is_through(self) -> bool:
-        """All lanes have ended: whether no rows are left beside `runs`."""
+        """Whether no rows are left beside `runs`; asked once all lanes have ended."""
 
     def marked(self, lane: Any, barrier: int) -> None:
-        """The mark of a lane was taken: a barrier, or its end (-1)."""
+        """The inbox has taken a mark off a lane: a barrier, or its end (-1)."""
 
     def latest(self) -> int:
-        """Event time where lanes promise nothing, because they are idle or their ends wait: what has gone."""
+        """The event time of the rows given so far. It counts while lanes promise nothing because they are idle or ended."""
         return self.last
 
     def look(self) -> None:
-        """Takes in what lanes have, since what it promises may be waited for; gives nothing."""
+        """Takes in rows without giving any, so that promises can rise while an output is full."""
 
     def rest(self) -> None:
-        """Nothing is in work."""
+        """The unit has nothing to do."""
 
     def done(self) -> None:
-        """The rows that were given last are worked on."""
+        """The unit no longer needs the room of the rows that were given last."""
 
     def passed(self) -> None:
-        """A barrier has been passed on."""
+        """The unit has passed a barrier on."""
 
     @abstractmethod
     def kept(self) -> dict[str, Any]:
@@ -74,7 +75,7 @@ class Merging(ABC):
 
     @abstractmethod
     def take_back(self, kept: Any, schemas: Mapping[str, Schema]) -> None:
-        """Puts them where they were. schemas: of the inputs, by name."""
+        """Restores the rows that `kept` returned. schemas: those of the inputs, by name."""
 
     def statistics(self) -> dict[str, int]:
         return {}
@@ -99,7 +100,7 @@ class TimestampInbox(Inbox):
         self.merging, self.sides, self.side_gate, self.schemas = merging, sides, side_gate, schemas
         self._side_due = False
         self._floor = FRONTIER_MIN
-        """What was promised behind this inbox when the checkpoint was made that this run goes on from."""
+        """The event time that was promised downstream when the checkpoint was made that the run resumes from."""
 
     def next(self) -> Step:
         if self._due:
@@ -116,7 +117,7 @@ class TimestampInbox(Inbox):
         if found is Step.AGAIN:
             return found
         if found is not Step.NOTHING:
-            return self._mark(*found)  # type: ignore[misc] # it is a lane with its mark
+            return self._mark(*found)  # type: ignore[misc] # a lane and its mark
         if self._side_due and self.side_gate.next() is not None:
             return Step.AGAIN
         return Step.END if self._has_ended() else Step.NOTHING
@@ -135,7 +136,7 @@ class TimestampInbox(Inbox):
         return Step.ROWS
 
     def _take_side(self, lane: InLane) -> Step:
-        """Takes the head of a side input."""
+        """Takes the head of a side input's lane."""
         frame: Any = lane.channel.peek()
         if frame.kind != FrameKind.DATA:
             return self._mark(lane, frame)
@@ -144,7 +145,7 @@ class TimestampInbox(Inbox):
         return self._give(frame, batch, lane.input)
 
     def _mark(self, lane: Any, frame: Frame) -> Step:
-        """Takes a barrier or end mark; the end of all input comes once all rows have gone."""
+        """Takes a barrier or end mark. The end of all input is given once all rows have been."""
         lane.consume()
         if lane not in self.sides:
             self.merging.marked(lane, frame.barrier if frame.kind == FrameKind.BARRIER else -1)
@@ -185,7 +186,7 @@ class TimestampInbox(Inbox):
         return None
 
     def kept(self) -> Any:
-        """The rows that came in before the barrier and have not gone, and how far the sequence has got."""
+        """The rows that came before the barrier and were not given yet, and how far the sequence has got."""
         merging = self.merging
         place = {"promised": merging.frontier, "last": max(merging.last, merging.frontier)}
         return merging.kept() | place

@@ -1,4 +1,4 @@
-"""What waits in the lanes of a unit with timestamp input beside their channels: in memory, in files, in a checkpoint.
+"""Rows that wait in lanes with timestamp input after they have left their channels: in memory, in files, in a checkpoint.
 Decides nothing about order."""
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def keep_lanes(lanes: list[TimestampInLane], gate: TimestampGate) -> list[list[SavedRows]]:
-    """By lane, the rows that wait, oldest first."""
+    """The rows that wait, by lane, oldest first."""
     found = []
     for at, lane in enumerate(lanes):
         gone = gate.first(at) if gate.left(at) else 0
@@ -39,7 +39,7 @@ def take_back_lanes(
     most_tied: int,
     kept: list[list[SavedRows]],
 ) -> None:
-    """Puts the rows where they were. schemas: of the inputs, by name; most_tied: bytes of a lane that wait in memory."""
+    """Restores the rows that wait. schemas: those of the inputs, by name; most_tied: bytes of a lane that wait in memory."""
     for at, (lane, rows) in enumerate(zip(lanes, kept, strict=True)):
         for each in rows:
             batch = saved_rows(schemas[lane.input], each)
@@ -52,14 +52,14 @@ def take_back_lanes(
 
 
 def put_aside(lane: TimestampInLane, gate: TimestampGate) -> None:
-    """The rows that were taken in last wait in the lane's spill."""
+    """Moves the rows that were taken in last to the lane's spill."""
     last = int(times_of(lane.batches[-1])[-1])
     lane.put_aside()
     gate.passed(lane.index, last)
 
 
 def tied_bytes(lanes: list[TimestampInLane]) -> dict[str, int]:
-    """Of what has left its channel and waits: `tie_bytes`, and `spilled_bytes` of these."""
+    """Bytes of the rows that have left their channel and wait: `tie_bytes`, of these `spilled_bytes` in files."""
     spilled = sum(lane.spill.nbytes for lane in lanes)
     return {"tie_bytes": spilled + sum(lane.buffered for lane in lanes), "spilled_bytes": spilled}
 

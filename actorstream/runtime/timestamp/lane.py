@@ -72,9 +72,9 @@ class TimestampInLane(InLane):
         """Of rows by value: see `topology.timestamp.Sequenced`."""
         self.shift = shift
         self.packs: Schema | None = None
-        """What selections are gathered as when they are taken in, since they are to be merged; None: they are not."""
+        """The schema in which selections are gathered when they are taken in; None: they are not gathered."""
         self.open = 0
-        """Frames at the head of the channel that were taken in, and not consumed yet."""
+        """Frames at the head of the channel that were taken in and not consumed yet."""
         self.batches: deque[Batch] = deque()
         """Rows that were taken in and have not gone, oldest first; what lies behind the first has left the channel."""
         self.buffered = 0
@@ -83,7 +83,7 @@ class TimestampInLane(InLane):
         """Rows behind these, which have left the channel too."""
 
     def head(self) -> Frame | None:
-        """The first frame that was not taken in; while others are worked on, only whether there is one."""
+        """The first frame that was not taken in. While frames before it are in use, a stand-in that says there is one."""
         if self.spill and not self.batches:
             return _SPILLED
         if self.open:
@@ -91,13 +91,13 @@ class TimestampInLane(InLane):
         return self.channel.peek()
 
     def frontier(self) -> int:
-        """What the producer promises; while it is idle nobody waits for it."""
+        """The event time that the producer promises; the end of time while it is idle, so that no reader waits for it."""
         if self.ended or self.is_idle():
             return FRONTIER_END
         return self.channel.frontier(0)
 
     def take_in(self) -> Batch:
-        """The rows of the head, which is data, and of what follows it in the same payload."""
+        """Takes in the rows of the head, a data frame, and of the frames that follow it in the same payload."""
         if self.spill and not self.batches:
             self.take_back(self.spill.take())
             return self.batches[0]
@@ -122,13 +122,13 @@ class TimestampInLane(InLane):
         return batch
 
     def put_aside(self) -> None:
-        """The rows that were taken in last wait in the spill."""
+        """Moves the rows that were taken in last to the spill."""
         self.spill.put(self.batches.pop())
         if self.open:
             self.consume_open()
 
     def take_back(self, batch: Batch) -> None:
-        """Rows that have left the channel before, which wait here from now on."""
+        """Keeps rows that have left the channel before."""
         self.batches.append(batch)
         self.buffered += batch.nbytes
 
@@ -142,7 +142,7 @@ class TimestampInLane(InLane):
         return batch
 
     def consume_open(self) -> None:
-        """The frames that are worked on leave the channel."""
+        """Takes the frames that were taken in off the channel."""
         if self.open == 1:
             self.channel.consume()
         else:
@@ -151,18 +151,18 @@ class TimestampInLane(InLane):
         self.open = 0
 
     def drop(self) -> None:
-        """None of the rows that were taken in last is left."""
+        """Drops the rows that were taken in last: none of them is left."""
         self.batches.pop()
         self.consume_open()
 
     def buffer(self) -> None:
-        """The frames that are worked on leave the channel before their rows have gone."""
+        """Takes the frames that were taken in off the channel, before their rows have gone."""
         if self.open:
             self.consume_open()
             self.buffered += self.batches[-1].nbytes
 
     def release(self) -> None:
-        """The rows that were taken in first have gone."""
+        """Drops the rows that were taken in first: they have gone."""
         batch = self.batches.popleft()
         if self.open and not self.batches:
             self.consume_open()
@@ -170,7 +170,7 @@ class TimestampInLane(InLane):
             self.buffered = max(0, self.buffered - batch.nbytes)
 
     def ties(self, batch: Batch, most: int) -> list[np.ndarray]:
-        """The columns that tell tied rows apart, `most` of them; what the lane has not is 0."""
+        """The `most` columns that order tied rows; a column that the lane does not have is 0."""
         found = [batch.system[name].data for name in self.columns]
         if len(found) < most:
             found += [zeros(batch.rows)] * (most - len(found))

@@ -1,5 +1,5 @@
-"""Channels in timestamp order as one sequence, merged by the thread that is there anyway: a single lane, or several whose
-rows are merged (viper-scalegate section 3). What is ready `ordering.timestamp` decides; here rows are taken in and gathered."""
+"""Makes one sequence of channels in timestamp order: of a single lane, or of several whose rows are merged (viper-scalegate
+section 3). `ordering.timestamp` decides which rows are ready; here rows are taken in and gathered."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 class Turns:
-    """Tells transitions between busy and idle of a merging whose lanes may be idle."""
+    """Tells the unit when a merging whose lanes may be idle becomes idle or busy."""
 
     def __init__(self, lanes: list[TimestampInLane], ports: Ports) -> None:
         self.lanes, self.ports = lanes, ports
@@ -35,7 +35,7 @@ class Turns:
         """Transitions so far; odd while idle."""
 
     def rest(self) -> None:
-        """Nothing is in work: the unit is idle if all its lanes are."""
+        """The unit has nothing to do: it is idle if all its lanes are."""
         lanes = self.lanes
         if self._count & 1 or not all(lane.ended or lane.is_idle() for lane in lanes):
             return
@@ -53,7 +53,7 @@ class Turns:
 
 
 class OneLane(Merging):
-    """One lane: there is nothing to merge, and its frames go through whole."""
+    """Merging of one lane: there is nothing to merge, and its frames pass whole."""
 
     def __init__(self, lane: TimestampInLane, ports: Ports) -> None:
         super().__init__([lane])
@@ -105,11 +105,11 @@ class OneLane(Merging):
 
 
 class ChannelMerging(Merging):
-    """Several lanes, merged row by row.
+    """Merging of several lanes, row by row.
 
     Args:
-        gate: says what is ready. ready_rows: takes it off the lanes.
-        ports: of the unit. row: its counters.
+        gate: says which rows are ready. ready_rows: takes them off the lanes.
+        ports: those of the unit. row: its counters.
     """
 
     most_tied: ClassVar[int] = 64 << 20
@@ -127,7 +127,7 @@ class ChannelMerging(Merging):
         self.gate, self.ready_rows, self.ports, self.row = gate, ready_rows, ports, row
         self.turns = Turns(lanes, ports)
         self._tied: list[Batch] = []
-        """Rows of one time whose ties are not all here yet; they are ordered by value."""
+        """Rows of one time, to be ordered by value, while more rows of that time may come."""
         self._tied_lane: TimestampInLane | None = None
 
     # -- what comes in
@@ -194,7 +194,7 @@ class ChannelMerging(Merging):
             count_tied(self.lanes, self.row)
 
     def _not_late(self, lane: TimestampInLane, batch: Batch, times: np.ndarray) -> tuple[Batch, np.ndarray]:
-        """Of a lane that was idle, what others went past meanwhile is late."""
+        """Splits off the late rows of a lane that was idle: those below what the others have reached meanwhile."""
         late = times < max(self.frontier, self.last)
         self.ports.late(batch.take(late))
         rest = batch.take(~late)

@@ -135,7 +135,7 @@ def _sides(job: Job, links: list[Link], first: int, side_lane: Callable[[int, Li
 
 
 class _Bell:
-    """The doorbell of the channels into a gate, which are there before it."""
+    """The doorbell of the channels into a gate; the channels are made before the gate."""
 
     gate: GateInput
 
@@ -180,7 +180,7 @@ def open_gates(ends: Ends) -> dict[int, GateInput]:
 
 
 def _offsets(job: Job, head: Replica) -> tuple[int, ...]:
-    """What is added to the origins of each input, by rank; (): the head's rows carry none, or new ones."""
+    """The offsets that are added to the origins of each input, by rank; (): the head's rows carry none, or new ones."""
     described = job.timestamp.producers.get(head.name)
     if described is None or described.places or ORIGIN not in described.columns:
         return ()

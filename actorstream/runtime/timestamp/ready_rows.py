@@ -1,6 +1,6 @@
-"""Ready rows of several lanes as batches for a hook: slices of one lane, or gathered where lanes alternate.
+"""Makes batches for a hook of the ready rows of several lanes: slices of one lane, or gathered rows where lanes alternate.
 
-Which rows are ready, and in what order, the gate says."""
+The gate says which rows are ready, and in which order."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ if TYPE_CHECKING:
     from actorstream.ordering.timestamp import TimestampGate
 
 LONG_RUN = 512
-"""Rows of one lane that go before all others', from which on they are not copied into a batch with others."""
+"""So many rows of one lane that go before those of all others are a slice; fewer rows are copied into a batch with others."""
 LEAST_MERGED = 1024
-"""Rows that are merged at once however few a jumbo tuple has: what waits in all channels goes to the hook together."""
+"""The least number of rows that are merged at once, however few a jumbo tuple has."""
 
 Found = list[tuple["Batch", TimestampInLane]]
 
@@ -33,8 +33,8 @@ class ReadyRows:
     Args:
         batch_size: rows that are merged at once, LEAST_MERGED at least.
         wanted: rank of an input -> system columns that its rows keep when they are gathered.
-        as_events: whether whoever gets the batches asks them for events.
-        one_stream: whether he takes the rows of all inputs as one input's.
+        as_events: whether the hook takes events.
+        one_stream: whether the hook takes the rows of all inputs as those of one input.
         schema: of the rows of all lanes, if it is the same, of fixed width, and they may become one batch; else None.
     """
 

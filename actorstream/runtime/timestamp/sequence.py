@@ -1,4 +1,4 @@
-"""What one output of a replica emits, in the order of time: checked, or held back and sorted. Pure: no clock, no I/O.
+"""Puts the rows that a replica emits to one output in order of time: it checks them, or holds them back and sorts them. Pure.
 
 What leaves it ascends, and nothing leaves it below what was promised.
 """
@@ -39,11 +39,11 @@ Kept = tuple[int, SavedRows | None]
 
 
 class Ascending:
-    """Rows that must ascend as they are emitted."""
+    """A sequence of rows that must ascend as they are emitted."""
 
     def __init__(self) -> None:
         self.last = FRONTIER_MIN
-        """Time of the last row, or what was promised."""
+        """Time of the last row, or the promised time if that is later."""
 
     def take(self, batch: Batch, times: np.ndarray) -> Batch | None:
         """The rows that may go now, all of them. Unsorted: they do not ascend."""
@@ -78,7 +78,7 @@ class Ascending:
 
 
 class Sorted:
-    """Rows that come in any order above what was promised, and wait until nothing can come before them."""
+    """A sequence of rows that come in any order, but not below what was promised. Each waits until no row can precede it."""
 
     def __init__(self) -> None:
         self.promised = FRONTIER_MIN

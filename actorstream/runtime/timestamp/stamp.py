@@ -1,4 +1,5 @@
-"""Puts the rows of a replica in timestamp order before they are sent, with what tells tied rows apart."""
+"""The stamp of timestamp order: it puts the rows of a replica in order before they are sent, and gives them the columns that
+order tied rows."""
 
 from __future__ import annotations
 
@@ -27,10 +28,10 @@ FRONTIER_END = 2**63 - 1
 
 
 class TimestampStamp(Stamp):
-    """Puts what a replica emits in order.
+    """Puts the rows that a replica emits in order.
 
     Args:
-        described: how. sorts: whether a source's rows come out of order."""
+        described: says how. sorts: whether the rows of a source come out of order."""
 
     by_time = True
 
@@ -75,7 +76,7 @@ class TimestampStamp(Stamp):
         self.replica.send(batch, output)
 
     def _of_source(self, batch: Batch) -> Batch:
-        """Rows of a source with their places; late ones go where late rows go."""
+        """The rows of a source with their places; late rows are sent to the output `late`."""
         columns = self.described.columns
         if columns and ORIGIN not in batch.system:
             source: Any = self.replica.actor
@@ -95,7 +96,7 @@ class TimestampStamp(Stamp):
         return batch
 
     def _descended(self, batch: Batch, output: str) -> Batch:
-        """Rows of an operator with the places of the rows that they come from."""
+        """The rows of an operator with the places of the rows that they descend from."""
         described = self.described
         system: dict[str, Any] = {}
         if described.ordinal:
@@ -124,12 +125,12 @@ class TimestampStamp(Stamp):
         return np.arange(first, first + rows)
 
     def _keeps_time(self, batch: Batch) -> bool:
-        """Whether rows of the end have a time that was not passed yet: a field of theirs, or that of rows that were held
-        back. Others have one that may have been promised already, or not, as it happens."""
+        """Whether rows emitted at the end keep their event time: it is a field of theirs, or that of rows held back. Any
+        other time may or may not be below what was promised, depending on the run."""
         return self.replica.promises or batch.schema.user.event_time is not None
 
     def _timed(self, batch: Batch) -> tuple[Batch, np.ndarray]:
-        """Rows that descend from none: what a heartbeat fires comes just below it, what the end brings comes last."""
+        """Gives rows that descend from no row an event time: just below the heartbeat that fired them, or the last of all."""
         if not self._hook:
             raise self.replica.unfit(
                 SchemaError(
@@ -175,7 +176,7 @@ class TimestampStamp(Stamp):
 
     def promise(self, frontier: int) -> None:
         if frontier > AT_END:
-            return  # its last rows are still to come: the end is promised behind them
+            return  # the last rows are still to come; the end is promised behind them
         promised = self.replica.promised(frontier)
         self._let_go(promised)
         self.replica.advance_edges(promised)

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import sys
 import tomllib
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from benchmarks.dataflow import Ran, inline, run_limited, toml
+from benchmarks import dataflow
+from benchmarks.dataflow import Ran, inline, launch_file, run_limited, toml
 from benchmarks.job import JobError
 
 
@@ -43,3 +45,9 @@ def test_the_rate_leaves_each_meters_first_batch_out() -> None:
 def test_a_run_of_single_batches_has_no_rate() -> None:
     with pytest.raises(JobError, match="too short"):
         Ran({}, [{"kind": "meter", "batches": 1}]).rate()
+
+
+def test_a_run_that_is_stopped_before_its_actors_ran_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(dataflow, "run_limited", lambda command, seconds: (130, ""))
+    with pytest.raises(JobError, match=r"a was stopped after 2\.2 s, before its actors ran"):
+        launch_file(Path("a.toml"), seconds=2.2)

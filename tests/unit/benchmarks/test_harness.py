@@ -46,8 +46,23 @@ def test_rounds_stop_when_another_would_not_fit() -> None:
     run_suite(Suite("s", (probe("a", "x/s", clock.taking(40, 1, log)),)), Settings(), clock=clock)
     assert len(log) == FEWEST_ROUNDS
     clock, log = Clock(), []
-    run_suite(Suite("s", (probe("a", "x/s", clock.taking(20, 1, log)),)), Settings(quick=True), clock=clock)
-    assert len(log) == 1
+    run_suite(Suite("s", (probe("a", "x/s", clock.taking(45, 1, log)),)), Settings(), clock=clock)
+    assert len(log) == FEWEST_ROUNDS
+
+
+@pytest.mark.parametrize("seconds", [1, 20, 400])
+def test_one_bad_round_is_no_figure_of_a_quick_run(seconds: float) -> None:
+    clock, found = Clock(), iter([106_135.0, 39e6, 38e6])
+    peers = iter([7e6, 5.0, 8e6])
+
+    def ours() -> float:
+        clock.now += seconds
+        return next(found)
+
+    suite = Suite("s", (probe("ours", "x/s", ours), probe("peer-1", "x/s", lambda: next(peers), peer="peer")))
+    first, second = run_suite(suite, Settings(quick=True, peers=("peer",)), clock=clock)
+    assert (first.value, first.min, first.runs) == (38e6, 106_135.0, 3)
+    assert (second.value, second.min, second.runs) == (7e6, 5.0, 3)
 
 
 def test_a_probe_takes_part_in_as_many_rounds_as_it_says() -> None:

@@ -112,3 +112,12 @@ def test_the_suite_draws_figure_4_and_says_how_the_layers_compare() -> None:
     assert suite.summary is not None
     lines_of_text = suite.summary(medians)
     assert "throughput of CL / OL 2.00 (geometric mean)" in lines_of_text[0]
+
+
+def test_the_suite_says_what_traffic_the_whole_app_was_given() -> None:
+    suite = linear_road.suite(Settings())
+    medians = {case.name: 2_747_200.0 for probe in suite.probes for case in probe.cases}
+    assert suite.summary is not None
+    last = list(suite.summary(medians))[-1]
+    assert "2.75 M of 2.20 M reports/s asked for" in last
+    assert "109 s of the traffic of 32 expressways (1,717 reports/s each), 50 times as fast" in last

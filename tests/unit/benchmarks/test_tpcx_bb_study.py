@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import pytest
-
 from actorstream.scheduling import SCHEDULES
 from benchmarks.harness import check
-from benchmarks.suite import Settings
+from benchmarks.suite import Settings, Suite
 from benchmarks.suites.tpcx_bb import suite
-from benchmarks.tpcx_bb_study import SLICES_MS, WINDOWS_MS, Setting, settings_of
+from benchmarks.tpcx_bb_study import SLICES_MS, TRIED, WINDOWS_MS, Setting
 
 
 def test_a_setting_says_the_same_to_a_deployment_and_to_the_simulator() -> None:
@@ -18,29 +16,33 @@ def test_a_setting_says_the_same_to_a_deployment_and_to_the_simulator() -> None:
 
 
 def test_every_setting_has_a_name_of_its_own() -> None:
-    tried = settings_of(quick=False)
-    assert len({(heuristic, setting.name) for heuristic, setting in tried}) == len(tried)
-    assert len(tried) == 2 * len(SLICES_MS) + len(WINDOWS_MS)
-    assert {heuristic for heuristic, _ in tried} <= set(SCHEDULES)
-    assert len(settings_of(quick=True)) == 3
+    assert len({(heuristic, setting.name) for heuristic, setting in TRIED}) == len(TRIED)
+    assert len(TRIED) == 2 * len(SLICES_MS) + len(WINDOWS_MS)
+    assert {heuristic for heuristic, _ in TRIED} <= set(SCHEDULES)
 
 
-@pytest.mark.parametrize("quick", [True, False])
-def test_the_suite_has_the_cases_of_the_study_and_of_its_figures(quick: bool) -> None:
-    made = suite(Settings(quick=quick))
+def names(made: Suite) -> set[str]:
+    return {case.name for probe in made.probes for case in probe.cases}
+
+
+def test_the_suite_has_the_cases_of_the_study_and_of_its_figures() -> None:
+    made = suite(Settings())
     check(made)
-    names = {case.name for probe in made.probes for case in probe.cases}
     wanted = {
         f"q1-{heuristic}-{setting.name}{end}{what}"
-        for heuristic, setting in settings_of(quick)
+        for heuristic, setting in TRIED
         for end in ("", "-8-simulated")
         for what in ("", "-mean", "-p99")
     }
-    best = "lp" if quick else "ct"
-    wanted |= {
-        f"q1-{best}-1-p99",
-        f"q1-{best}-lock-based-2-p99",
-        "q1-hybrid-queues-2-p99",
-        f"q1-{best}-16-simulated-p99",
-    }
-    assert wanted <= names
+    wanted |= {"q1-ct-1-p99", "q1-ct-lock-based-2-p99", "q1-hybrid-queues-2-p99", "q1-ct-16-simulated-p99"}
+    assert wanted <= names(made)
+
+
+def test_a_quick_run_measures_a_few_cases_in_every_round_and_simulates_nothing() -> None:
+    made = suite(Settings(quick=True))
+    check(made)
+    assert len(made.probes) == 8
+    assert {probe.rounds for probe in made.probes} == {None}
+    assert {"q1-turns-1", "q1-lp-2-p99", "q15-lp-2", "q15-serial-2", "q1-lp-half-load-p99"} <= names(made)
+    assert not [name for name in names(made) if "simulated" in name]
+    assert (made.curves, made.summary, made.pictures) == (None, None, None)

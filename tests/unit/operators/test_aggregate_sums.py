@@ -177,3 +177,22 @@ def test_reduce_has_exact_sums_over_batches_and_checkpoints(rows, cuts, running)
     made = actor.on_end()
     found += [] if made is None else map(values, made.events())
     assert found == [said(given[: at + 1]) for at in range(len(given))] if running else found == [said(given)]
+
+
+class Whole(Event):
+    number: int
+
+
+@pytest.mark.parametrize("total", [2**53 - 1, 2**53, 2**53 + 1, -(2**53) - 1, 2**62 + 3, 2**64 + 5])
+def test_a_mean_of_integers_is_their_exact_sum_by_their_number_rounded_once(total):
+    parts = [total // 3, total // 3, total - 2 * (total // 3)]
+    topology = Topology()
+    rows = topology.source([Whole(part) for part in parts])
+    mean = {"mean": "mean(number)"}
+    aggregated, reduced = (
+        rows.through("aggregate", aggregates=mean).collect(),
+        rows.through("reduce", aggregate=mean).collect(),
+    )
+    running = rows.through("reduce", name="running", aggregate=mean, running=True).collect()
+    topology.run()
+    assert [aggregated[0].mean, reduced[0].mean, running[-1].mean] == [total / 3] * 3

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from actorstream import Batch
+from actorstream import Batch, Event, Topology
 from actorstream.operators.expressions import compile_call
 from actorstream.operators.folds import ARITIES, column_of, fold_of
 from actorstream.operators.reduce import Reduce
@@ -18,6 +18,10 @@ ALL = {
     "most": "max(note)", "mean": "mean(quantity)", "first": "first(note)", "last": "last(kind)",
     "kinds": "count_distinct(kind)", "median": "quantile(price, 0.5)",
 }  # fmt: skip
+
+
+class Priced(Event):
+    price: float
 
 
 @pytest.mark.parametrize("deploy", DEPLOYMENTS)
@@ -100,8 +104,6 @@ def test_without_rows_only_counts_and_sums_have_a_value() -> None:
     nothing = {"where": "price < 0"}
 
     def reduced(aggregate: Any) -> list[Any]:
-        from actorstream import Topology
-
         topology = Topology("test")
         found = (
             topology.source(ROWS[:5])
@@ -129,3 +131,26 @@ def test_without_rows_only_counts_and_sums_have_a_value() -> None:
 )
 def test_what_is_wrong_is_said_before_the_run(keys: dict[str, Any], where: str, message: str) -> None:
     assert problems("reduce", **keys) == [(where, message)]
+
+
+@pytest.mark.parametrize(
+    ("prices", "q", "wanted"),
+    [
+        ([1.0, math.inf, 2.0], 0.0, 1.0),
+        ([1.0, math.inf, 2.0], 0.5, 2.0),
+        ([1.0, math.inf, 2.0], 0.75, math.inf),
+        ([math.inf, math.inf], 0.3, math.inf),
+        ([math.nan, 1.0, 2.0, 3.0], 1 / 3, 2.0),
+        ([math.nan, 1.0], 0.5, math.nan),
+        ([-math.inf, math.inf], 0.5, math.nan),
+        ([-1.5e308, 1.5e308], 0.5, 0.0),
+    ],
+)
+def test_a_quantile_beside_infinities_and_nan_is_that_of_aggregate(prices, q, wanted):
+    topology = Topology()
+    rows = topology.source([Priced(price) for price in prices])
+    call = {"found": f"quantile(price, {q!r})"}
+    reduced = rows.through("reduce", aggregate=call).collect()
+    aggregated = rows.through("aggregate", aggregates=call).collect()
+    topology.run()
+    assert [repr(reduced[0].found), repr(aggregated[0].found)] == [repr(wanted)] * 2
