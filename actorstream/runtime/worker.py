@@ -31,10 +31,6 @@ if TYPE_CHECKING:
     from actorstream.runtime.replica import Replica
     from actorstream.transports.base import Transport
 
-LOOP_NS = 5_000_000
-"""Longest time between two looks at the event loop."""
-LONG_SPIN_NS = 1_000_000
-PUBLISH_S = 0.02
 CANCEL_S = 1.0
 """How long an async hook that was cancelled may take to come to its end."""
 
