@@ -141,9 +141,11 @@ class MapAsync(Actor):
 
     def promise(self, frontier: int) -> int:
         """Nothing below the event times that are in flight."""
-        batches = {id(flight.batch): flight.batch for flight in self._flights}
-        ranges = [batch.time_range() for batch in batches.values()]
-        return min([frontier, *(times[0] for times in ranges if times is not None)])
+        for group in _by_batch(self._flights):
+            times = group[0].batch.event_times()
+            if times is not None:
+                frontier = min(frontier, *(int(times[flight.row]) for flight in group))
+        return frontier
 
     def snapshot(self) -> Any:
         """The state, and the events in flight."""

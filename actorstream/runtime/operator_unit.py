@@ -278,6 +278,8 @@ class OperatorUnit(Unit):
         rest = None if self._working is None else (self._working, self._at)
         while (frontier := self.inbox.follow(rest, resting=resting)) is not None:
             self.advance(frontier)
+        for replica in self.holding:
+            replica.renew_promise()
 
     def advance(self, frontier: int) -> None:
         """The input has reached `frontier`, behind all rows that the head was given."""

@@ -101,7 +101,8 @@ class Replica:
         self.hands_on = not self.is_sink and self.descent is None
         self.wants_frontier = type(actor).on_heartbeat is not Actor.on_heartbeat
         self.promises = type(actor).promise is not Actor.promise
-        self.frontier = FRONTIER_MIN
+        self.frontier = self._answered = self._promised = FRONTIER_MIN
+        """How far the input is, how far it was when the actor promised last, and what the actor promised then."""
         self.entry_min = self.entry_max = self.began = 0
         self.events_in = self.events_out = self.jumbo_in = self.execute_ns = self.made_bytes = 0
         self._latency = row[32 : 32 + HISTOGRAM_WORDS]
@@ -296,18 +297,24 @@ class Replica:
         self._promise(frontier)
 
     def _promise(self, frontier: int) -> None:
+        self._answered = frontier
         if self.stamp is None:
-            self.send_promise(frontier)
+            self.advance_edges(self.promised(frontier))
         else:
             self.stamp.promise(frontier)
 
-    def send_promise(self, frontier: int) -> None:
-        """Promises on every output what the actor can promise when its input is at `frontier`."""
-        self.advance_edges(self.promised(frontier))
+    def renew_promise(self) -> None:
+        """Promises what the actor can promise now if that has risen with its input where it was: rows that it held back have
+        gone. Event time that travels among the rows rises at the same rows in every run, so it waits for the input."""
+        if self._answered == FRONTIER_MIN or (self.stamp is not None and self.stamp.in_band):
+            return
+        if self.actor.promise(self._answered) > self._promised:
+            self._promise(self._answered)
 
     def promised(self, frontier: int) -> int:
         """What the actor can promise when its input is at `frontier`."""
-        return self.actor.promise(frontier) if self.promises else frontier
+        self._promised = self.actor.promise(frontier) if self.promises else frontier
+        return self._promised
 
     def advance_edges(self, frontier: int) -> None:
         for edges in self.edges.values():

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 class Stamp(ABC):
-    """The sender's side of an order, for one replica. It sends with `Replica.send` and `Replica.send_promise`.
+    """The sender's side of an order, for one replica. It sends with `Replica.send` and `Replica.advance_edges`.
 
     Attributes:
         in_band: whether event time travels among the rows, so that it must rise at the same rows in every run.
@@ -42,7 +42,7 @@ class Stamp(ABC):
 
     def promise(self, frontier: int) -> None:
         """Sends the promise that the actor makes now that its input has reached `frontier`."""
-        self.replica.send_promise(frontier)
+        self.replica.advance_edges(self.replica.promised(frontier))
 
     def end(self) -> None:
         """The input has ended: rows emitted from now on are the actor's last."""

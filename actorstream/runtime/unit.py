@@ -51,6 +51,8 @@ class Unit:
         self.worker = worker
         self.head = head
         self.members: list[Replica] = []
+        self.holding: list[Replica] = []
+        """Members that promise less than their input, since they hold rows back."""
         self.blocked: list[SendLane] = []
         self.task: asyncio.Task[None] | None = None
         self.beside: set[asyncio.Future[Any]] = set()
@@ -83,6 +85,8 @@ class Unit:
         """Makes a replica part of this unit: the head, then neighbours that are called directly."""
         replica.unit = self
         self.members.append(replica)
+        if replica.promises:
+            self.holding.append(replica)
 
     def add_static(self, replica: Replica, lane: InLane) -> None:
         """A channel of a static input of a member."""

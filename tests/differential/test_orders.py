@@ -45,3 +45,8 @@ def test_ordered_dataflows_give_what_one_row_after_the_other_gives(seed: int) ->
 @pytest.mark.parametrize("seed", range(100, 100 + SUBJECTS["orders"].slow))
 def test_many_ordered_dataflows_give_what_one_row_after_the_other_gives(seed: int) -> None:
     check(seed)
+
+
+@pytest.mark.parametrize("seed", [897] * 3)
+def test_what_hung_while_an_output_of_an_actor_that_holds_rows_back_was_full(seed: int) -> None:
+    check(seed)

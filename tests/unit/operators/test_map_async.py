@@ -299,6 +299,14 @@ class Context:
 
         self.input = "in"
         self.inputs = {"in": Schema.of(Timed), "other": Schema.of(Marked)}
+        self.emitted: list[Any] = []
+        self.timers: list[str] = []
+
+    def emit(self, item: Any, to: str) -> None:
+        self.emitted.append(item)
+
+    def set_timer(self, name: str, after: Any, every: Any) -> None:
+        self.timers.append(name)
 
 
 async def in_flight_again(actor: Waits) -> list[tuple[str, Any]]:
@@ -324,6 +332,30 @@ async def test_what_is_in_flight_is_in_the_snapshot_and_holds_back_the_promise_o
     assert actor.promise(100) == 30
     assert actor.promise(20) == 20
     assert [event for _, event in await in_flight_again(actor)] == [Timed(40, 1), Timed(30, 2)]
+
+
+class Second(MapAsync):
+    """Answers all events but the second."""
+
+    async def call(self, event: Timed) -> Timed:
+        if event.value == 2:
+            await asyncio.Event().wait()
+        return event
+
+
+async def test_rows_that_have_gone_do_not_hold_back_the_promise_of_those_of_their_batch_in_flight() -> None:
+    from actorstream.events.batch import Batch
+
+    actor = Second(ordered=False)
+    actor._bind(Context())  # type: ignore[arg-type]
+    actor.on_start()
+    await actor.on_batch(Batch.of_events(Timed, [Timed(30, 1), Timed(40, 2)]))
+    while not actor._may_send():
+        await asyncio.sleep(0)
+    assert actor.promise(100) == 30
+    actor._send()
+    assert actor.promise(100) == 40
+    await actor.on_stop()
 
 
 async def test_events_in_flight_come_back_as_the_class_of_their_input() -> None:
