@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from actorstream.native._core import ffi
 
 from actorstream.errors import ActorstreamError, BrokenError
 from actorstream.events.batch import Batch
@@ -105,10 +106,10 @@ async def test_whatever_stands_in_the_shared_memory_the_worker_reads_rows_or_say
     jumbos = [rows(sender, 1 + rng.randrange(200)) for _ in range(20)]
     for jumbo in jumbos:
         sender.send_nowait(Frame(FrameKind.DATA, jumbo, rows=jumbo.rows, nbytes=jumbo.nbytes))
-    memory = sender._line.obj.base.obj if seed % 2 else None
+    memory = sender._line._memory if seed % 2 else None
     shared = [np.frombuffer(jumbo.block.view(), np.uint8) for jumbo in jumbos]
     if memory is not None:
-        shared.append(np.frombuffer(memory, np.uint8))
+        shared.append(np.frombuffer(ffi.buffer(memory.pointer(0), memory.nbytes), np.uint8))
     for _ in range(200):
         target = rng.choice(shared)
         at = rng.randrange(min(len(target), 4096)) & ~7
