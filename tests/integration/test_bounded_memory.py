@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import threading
 from collections.abc import AsyncIterator, Callable, Iterator
+from pathlib import Path
 from typing import Any, ClassVar
 
 import pytest
@@ -22,6 +24,7 @@ from actorstream.runtime.report import Sampler, pss_bytes
 from actorstream.topology.builder import Topology
 from actorstream.topology.load import load_deploy
 from tests.integration.parts import Expand, Number, Numbers, Pass, Text
+from tests.integration.processes import launched
 
 ENDLESS = 1_000_000_000_000
 EDGE_BYTES = 4 << 20
@@ -180,25 +183,21 @@ class Enlarges(Actor):
     "first", [LargeRows, LiveLargeRows, LargeReads, Enlarges], ids=lambda each: each.__name__
 )
 @pytest.mark.parametrize("workers", [1, 2])
-def test_large_rows_are_never_many_in_memory(first: type[Actor], workers: int) -> None:
-    topology = Topology("large")
-    topology.actor("idle" if first is not Enlarges else "numbers", Numbers, count=LARGE)
+def test_large_rows_are_never_many_in_memory(first: type[Actor], workers: int, tmp_path: Path) -> None:
+    """In processes of their own: a worker forked from this one would count what other tests have left here."""
+    here = "tests.integration"
+    lines = ['name = "large"', "[actors.numbers]", f'type = "{here}.parts:Numbers"', f"count = {LARGE}"]
+    lines += ["[actors.large]", f'type = "{here}.test_bounded_memory:{first.__name__}"']
     if first is Enlarges:
-        topology.actor("large", Enlarges, ["numbers"])
+        lines += ['inputs = ["numbers"]']
     else:
-        topology.actor("large", first)
-        topology.actor("nothing", Takes, ["idle"])
-    topology.actor("out", "csv-sink", ["large"], path="/dev/null")
-    deploy = load_deploy(None, (), workers=workers, placement="round-robin")
-    job = compile_job(topology.spec(), deploy)
-    most = [0]
-
-    def on_start(launcher: Launcher, sampler: Sampler) -> Callable[[], None]:
-        def tick() -> None:
-            most[0] = max(most[0], sum(pss_bytes(each.pid) for each in launcher.workers))
-
-        return tick
-
-    report = run_job(job, on_start=on_start).report
+        lines += ["[actors.nothing]", f'type = "{here}.test_bounded_memory:Takes"', 'inputs = ["numbers"]']
+    lines += ["[actors.out]", 'type = "csv-sink"', 'inputs = ["large"]', 'path = "/dev/null"']
+    (tmp_path / "large.toml").write_text("\n".join(lines))
+    how = ["--set", f"deploy.workers={workers}", "--set", "deploy.placement=round-robin"]
+    with launched(tmp_path, "large.toml", *how, "--report", "report.json") as run:
+        status, _, errors = run.wait()
+    assert status == 0, errors
+    report = json.loads((tmp_path / "report.json").read_text())
     assert report["events_out"]["large"] == LARGE
-    assert 0 < most[0] < 250 << 20
+    assert 0 < report["peak_pss_mb"] < 250

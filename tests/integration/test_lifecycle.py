@@ -143,10 +143,13 @@ def test_a_failed_run_calls_failure_and_stop_once_in_everyone_that_started(
     with pytest.raises(OperatorError, match="this far and no further"):
         recorded(journal, operator, fail_at=500).run(**deploy)
     counts = Counter(journal.lines())
+    assert any(counts[f"second/{index} start"] for index in range(3))
     for replica in REPLICAS:
-        assert counts[f"{replica} start"] == 1
-        assert counts[f"{replica} failure"] == 1
-        assert counts[f"{replica} stop"] == 1
+        started = counts[
+            f"{replica} start"
+        ]  # a worker may have heard of the failure before it started its own
+        assert started <= 1
+        assert counts[f"{replica} failure"] == counts[f"{replica} stop"] == started
         assert counts[f"{replica} end"] <= 1
 
 

@@ -60,12 +60,15 @@ class ChannelModel:
         self.rung_producer = self.rung_consumer = False
 
     def open_producer(self) -> Producer:
+        """A successor rings: its predecessor may have died before it rang."""
         self.producer = Producer(self.producer.epoch + 1)
+        self.rung_consumer |= self.producer.epoch > 1
         return self.producer
 
     def open_consumer(self) -> Consumer:
         self.closed = False
         self.consumer = Consumer(self.consumer.epoch + 1)
+        self.rung_producer |= self.consumer.epoch > 1
         return self.consumer
 
     def weight(self) -> int:

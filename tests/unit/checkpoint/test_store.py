@@ -79,9 +79,9 @@ def test_a_directory_named_like_a_checkpoint_is_none(tmp_path: Path) -> None:
 
 
 def test_checkpoints_that_cannot_be_read_are_told_with_their_name(tmp_path: Path) -> None:
-    (tmp_path / "checkpoint-000000000001").symlink_to("/proc/self/mem")
+    (tmp_path / "checkpoint-000000000001").symlink_to("checkpoint-000000000001")
     with pytest.raises(
-        RunError, match=r"checkpoint 'checkpoint-000000000001' in .* cannot be read: Input/output"
+        RunError, match=r"checkpoint 'checkpoint-000000000001' in .* cannot be read: Too many levels"
     ):
         CheckpointStore(str(tmp_path)).latest()
 
