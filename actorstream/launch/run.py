@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from time import monotonic
 from typing import TYPE_CHECKING, Any
 
-from actorstream.launch.interrupted import Interrupted, Suspended
+from actorstream.control.interrupted import Interrupted, Suspended
 from actorstream.launch.launcher import Launcher
 from actorstream.launch.locks import locked
 from actorstream.launch.process import new_event_loop, run_worker

@@ -10,6 +10,7 @@ import errno
 import mmap
 import os
 import weakref
+from collections.abc import Mapping
 from enum import IntEnum
 
 import numpy as np
@@ -105,6 +106,11 @@ class CounterTable:
     def row(self, replica: int) -> np.ndarray:
         """The words of one replica: counters at `Counter`, from 32 on the latency histogram, then the processing."""
         return self.words[replica]
+
+    def take(self, rows: Mapping[int, bytes]) -> None:
+        """Replaces the rows of some replicas by what a worker that does not share this memory has sent."""
+        for replica, words in rows.items():
+            self.words[replica] = np.frombuffer(words, np.int64)
 
     def value(self, replica: int, counter: Counter) -> int:
         return int(self.words[replica, counter])

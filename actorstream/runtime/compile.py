@@ -98,8 +98,6 @@ class Job:
     links: list[Link] = field(default_factory=list)
     fused: dict[int, tuple[int, Edge]] = field(default_factory=dict)
     """Replica -> the replica that calls it directly, and by which edge."""
-    mesh: dict[tuple[int, int], Any] = field(default_factory=dict)
-    """Sockets between the processes for control messages, made before the fork; see runtime/messages.py."""
     wires: dict[int, Wire] = field(default_factory=dict)
     """Edge -> what its rows look like on the way."""
     serial: SerialPlan = field(default_factory=SerialPlan)
