@@ -19,7 +19,6 @@ from typing import TYPE_CHECKING
 from actorstream.checkpoint.store import CheckpointStore
 from actorstream.control.coordinator import Coordinator
 from actorstream.control.host import Host
-from actorstream.control.interrupted import Interrupted as Interrupted
 from actorstream.launch.checkpoints import CheckpointRecord, checkpoints_of
 from actorstream.launch.fork import fork_worker
 from actorstream.launch.process import WorkerProcess

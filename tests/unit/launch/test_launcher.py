@@ -13,9 +13,10 @@ from typing import Any
 import pytest
 
 from actorstream.control.failures import failed_message
+from actorstream.control.interrupted import Interrupted
 from actorstream.control.messages import Message
 from actorstream.errors import BrokenError, OperatorError, ResourceError, RunError, WorkerDiedError
-from actorstream.launch.launcher import Interrupted, Launcher
+from actorstream.launch.launcher import Launcher
 from actorstream.runtime.compile import Job, compile_job
 from actorstream.runtime.report import Sampler
 from actorstream.topology.builder import Topology
