@@ -8,20 +8,19 @@ import contextlib
 import os
 import selectors
 import signal
-import sys
 import threading
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from time import monotonic
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from actorstream.checkpoint.store import CheckpointStore
 from actorstream.control.coordinator import Coordinator
 from actorstream.control.host import Host
 from actorstream.launch.checkpoints import CheckpointRecord, checkpoints_of
 from actorstream.launch.fork import fork_worker
-from actorstream.launch.process import WorkerProcess
+from actorstream.launch.process import WorkerProcess, import_ahead
 from actorstream.launch.resume import commit_ended, stopped_early
 from actorstream.launch.shared import Shared
 from actorstream.launch.signals import Signals
@@ -89,8 +88,10 @@ class Launcher:
         """Actor -> the parts of what its in-memory sinks received."""
         return self.host.collected if self.host is not None else {}
 
-    def run(self) -> None:
-        """Returns when every worker has committed and ended. Raises RunError, OperatorError, Interrupted, ..."""
+    def run(self, locks: Sequence[Any] = ()) -> None:
+        """Returns when every worker has committed and ended. Raises RunError, OperatorError, Interrupted, ...
+
+        locks: files and sockets that each worker is to keep open as well, for as long as it lives."""
         signals = self._signals or Signals()
         if self._signals is None:
             signals.install()
@@ -100,7 +101,7 @@ class Launcher:
             if self.job.restored is not None and self.job.restored.ended:
                 commit_ended(self.job, self.job.restored)
                 return
-            with Shared(self.job) as shared:
+            with Shared(self.job, locks) as shared:
                 try:
                     self._run(host, shared)
                 finally:
@@ -125,7 +126,7 @@ class Launcher:
         return Host(coordinator, record, send, kill, job.counters.take)
 
     def _run(self, host: Host, shared: Shared) -> None:
-        self._import_once()
+        import_ahead(self.job)  # once, before the workers are forked
         for process in range(self.job.processes):
             if self.interrupts and not self.workers:
                 spec = self.job.deploy.checkpoint if self._suspends else None
@@ -209,16 +210,6 @@ class Launcher:
         if worker.control.closed:
             with contextlib.suppress(KeyError):
                 self._selector.unregister(worker.control.fileno())
-
-    def _import_once(self) -> None:
-        """What every worker would import anyway is imported here, once, before the fork."""
-        if any(
-            not schema.fixed for actor in self.job.graph.actors.values() for schema in actor.input_schemas
-        ):
-            import pyarrow.compute  # noqa: F401
-
-        if "pyarrow" in sys.modules:
-            import numpy.ma  # noqa: F401  # pyarrow does when it is first given an array: 20 ms amid a run
 
     def _end_workers(self) -> None:
         """No process survives this, whatever happened."""

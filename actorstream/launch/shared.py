@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import socket
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 from actorstream.actors.peer_end import SocketEnd
 from actorstream.runtime.fuse import takes_messages
@@ -16,7 +17,9 @@ if TYPE_CHECKING:
 class Shared:
     """Of one run on this machine; held by the launcher while it runs. ResourceError: the machine's limits are too small."""
 
-    def __init__(self, job: Job) -> None:
+    def __init__(self, job: Job, locks: Sequence[Any] = ()) -> None:
+        """`locks`: files and sockets that the workers are to keep open."""
+        self.locks = locks
         self._sockets: dict[tuple[int, int], socket.socket] = {}
         self.fabric: Fabric | None = job.make_fabric()
         """None if no channel leaves a process."""
