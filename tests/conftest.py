@@ -25,6 +25,11 @@ def pytest_collection_finish() -> None:
     gc.freeze()
 
 
+def pytest_sessionfinish() -> None:
+    """What the modules hold goes away in order at the end of the process."""
+    gc.unfreeze()
+
+
 @pytest.fixture
 def eventfd() -> Iterator[int]:
     from actorstream.native.memory import create_eventfd
