@@ -121,6 +121,11 @@ class Job:
     tree: list[TreeLink] = field(default_factory=list)
     """Channels between workers of a synchronization plan that are in different processes."""
 
+    @property
+    def is_ordered(self) -> bool:
+        """Whether some input has an order, so that one actor may wait for what another has promised."""
+        return any(edge.order != "none" for actor in self.graph.actors.values() for edge in actor.inputs)
+
     @classmethod
     def of(cls, graph: Graph, plan: ExecutionPlan) -> Job:
         """The job that runs a plan for its graph."""

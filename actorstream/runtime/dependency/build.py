@@ -21,7 +21,7 @@ from actorstream.runtime.dependency.restored import RestoredProgram
 from actorstream.runtime.dependency.short_way import ShortWay
 from actorstream.runtime.dependency.tree_worker import TreeWorker, connect
 from actorstream.runtime.dependency.unit import ProgramUnit
-from actorstream.runtime.hooks import operator_error
+from actorstream.runtime.failures import operator_error
 from actorstream.runtime.source_unit import SourceUnit
 
 if TYPE_CHECKING:

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 from actorstream.dgs.state_classes import StateClasses
 from actorstream.events.batch import Batch
+from actorstream.runtime.failures import operator_error
 from actorstream.runtime.hook_shapes import answerer, shape_of
-from actorstream.runtime.hooks import operator_error
 
 if TYPE_CHECKING:
     from actorstream.dgs.deployment import Deployment
