@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 from cyclopts import Parameter
 
 if TYPE_CHECKING:
-    from actorstream.cli.consistency import Tried
+    from actorstream.dgs.consistency.trial import Tried
     from actorstream.errors import ConfigurationError
     from actorstream.topology.graph import Graph
 
@@ -53,7 +53,7 @@ def check(
     json_
         Prints the answer to stdout as JSON.
     """
-    from actorstream.cli.consistency import try_programs
+    from actorstream.dgs.consistency.trial import try_programs
     from actorstream.errors import ConfigurationError
     from actorstream.runtime.compile import available, running_graph
     from actorstream.runtime.idleness import idle_sources
@@ -141,7 +141,7 @@ def _placed(graph: Graph, name: str) -> dict[str, object]:
 def tried_json(tried: Tried, graph: Graph) -> dict[str, object]:
     """As `problems_json`, of programs that were tried: `where` is the actor; where one is not consistent, `example` is what
     breaks the condition in `allowed`."""
-    from actorstream.dgs.consistency import CONDITIONS
+    from actorstream.dgs.consistency.conditions import CONDITIONS
 
     problems: list[dict[str, object]] = [
         {**_placed(graph, name), "message": message} for name, message in tried.refused.items()

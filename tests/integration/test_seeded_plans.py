@@ -17,9 +17,9 @@ from actorstream.dgs.plan import PlanWorker
 from actorstream.dgs.sequential import InputStream, run_sequentially
 from actorstream.dgs.tags import ImplementationTag
 from actorstream.runtime.compile import compile_job
-from actorstream.testing.seeded_program import Item, SeededProgram, Seen, seeded_streams
 from actorstream.topology.builder import Topology
 from actorstream.topology.load import load_deploy
+from tests.seeded_program import Item, SeededProgram, Seen, seeded_streams
 
 OUTPUTS = ("default", "other", "last")
 

@@ -8,9 +8,9 @@ from actorstream.dgs import Tag
 from actorstream.dgs.deployment import Deployment
 from actorstream.dgs.planning import plan_program
 from actorstream.dgs.tree import read_tree
+from actorstream.drawing.tree import tag_text, tree_json
 from actorstream.errors import ConfigurationError
 from actorstream.topology.dependency import DependencyPlan, PlannedStream, Planning
-from actorstream.topology.tree import tag_text, tree_json
 from tests.unit.dgs.test_program import KeyedCounters, WithParts
 
 STREAMS = [

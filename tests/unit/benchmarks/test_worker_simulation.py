@@ -6,7 +6,7 @@ import pytest
 
 from actorstream.scheduling import SCHEDULES
 from actorstream.scheduling.base import Heuristic
-from actorstream.scheduling.simulation import Simulation, Stage
+from benchmarks.worker_simulation import Simulation, Stage
 
 KINDS = list(SCHEDULES.values())
 CHAIN = [Stage("a", 20.0), Stage("b", 50.0, selectivity=0.5), Stage("c", 60.0)]

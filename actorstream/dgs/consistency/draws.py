@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import msgspec
 from hypothesis import strategies as st
 
-from actorstream.dgs.consistency import Conditions
+from actorstream.dgs.consistency.conditions import Conditions
 from actorstream.dgs.program import Program, Tags
 from actorstream.dgs.states import Fork
 from actorstream.dgs.tagging import Tagging, Tick

@@ -5,11 +5,11 @@ import xml.etree.ElementTree as ElementTree
 from hypothesis import given
 from hypothesis import strategies as st
 
+from actorstream.drawing.picture import Arrow, Box, Picture, picture_of_graph, picture_of_plan
+from actorstream.drawing.svg import svg
 from actorstream.placement import place
 from actorstream.topology.deploy import DeploySpec
 from actorstream.topology.graph import Graph
-from actorstream.topology.picture import Arrow, Box, Picture, picture_of_graph, picture_of_plan
-from actorstream.topology.svg import svg
 
 SVG = "{http://www.w3.org/2000/svg}"
 TEXT = st.text(alphabet=st.characters(min_codepoint=32, max_codepoint=0x2FFF), max_size=12)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from html import escape
 
-from actorstream.topology.layers import Layout, layered
-from actorstream.topology.picture import Arrow, Box, Picture
+from actorstream.drawing.layers import Layout, layered
+from actorstream.drawing.picture import Arrow, Box, Picture
 
 FONT = "ui-sans-serif, -apple-system, 'Segoe UI', 'DejaVu Sans', Helvetica, Arial, sans-serif"
 INK, GREY, PAPER, LANE = "#1b1f24", "#57606a", "#ffffff", "#f3f5f7"

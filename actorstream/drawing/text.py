@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from actorstream.topology.picture import Picture, lane_name, times
+from actorstream.drawing.picture import Picture, lane_name, times
 from actorstream.topology.plan import ExecutionPlan
 
 if TYPE_CHECKING:

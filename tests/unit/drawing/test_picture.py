@@ -2,11 +2,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from actorstream.drawing.picture import Arrow, picture_of_graph, picture_of_plan, picture_of_spec
 from actorstream.placement import place
 from actorstream.topology.builder import Topology
 from actorstream.topology.deploy import DeploySpec
 from actorstream.topology.graph import Graph
-from actorstream.topology.picture import Arrow, picture_of_graph, picture_of_plan, picture_of_spec
 from actorstream.topology.registry import TypeRegistry
 from actorstream.topology.validate import build_graph
 

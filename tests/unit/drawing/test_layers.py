@@ -5,7 +5,7 @@ from itertools import pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
-from actorstream.topology.layers import crossings, layered
+from actorstream.drawing.layers import crossings, layered
 
 
 def test_a_chain_is_a_row() -> None:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from actorstream.dgs.sequential import run_sequentially
-from actorstream.testing.seeded_program import Item, SeededProgram, seeded_streams
+from tests.seeded_program import Item, SeededProgram, seeded_streams
 
 PROGRAMS = [SeededProgram(seed) for seed in range(60)]
 

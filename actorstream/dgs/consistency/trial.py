@@ -1,11 +1,11 @@
-"""What `actorstream check` finds out about programs by trying them: examples that break Definition 2.3 of dgs-flumina."""
+"""Programs of a graph tried on random events, for `actorstream check`: examples that break Definition 2.3 of dgs-flumina."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
-    from actorstream.dgs.consistency import Violation
+    from actorstream.dgs.consistency.conditions import Violation
     from actorstream.topology.graph import Graph
 
 INSTALL = "pip install 'actorstream[test]'"
@@ -30,7 +30,7 @@ def try_programs(graph: Graph, examples: int) -> Tried:
     from actorstream.dgs.outputs import OutputError
 
     try:
-        from actorstream.testing.program import find_violations
+        from actorstream.dgs.consistency.check import find_violations
     except ModuleNotFoundError as error:
         if error.name != "hypothesis":
             raise

@@ -13,10 +13,10 @@ from numpy.typing import NDArray
 
 from actorstream import Batch, Event, EventTime
 from actorstream.dgs import Program, Tag, Tags, Tick, every
-from actorstream.dgs.consistency import InconsistentError
+from actorstream.dgs.consistency.conditions import InconsistentError
 from actorstream.errors import ConfigurationError, SchemaError
 from actorstream.testing import check_program, find_violations
-from actorstream.testing.seeded_program import Item, SeededProgram
+from tests.seeded_program import Item, SeededProgram
 from tests.unit.dgs.test_program import KeyedCounters, Operation, Read
 
 EXAMPLES = 60

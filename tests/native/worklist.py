@@ -6,6 +6,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from actorstream.native._core import ffi, lib
+
 from actorstream.native.status import raise_status
 
 KINDS = {

@@ -11,14 +11,14 @@ from typing import Any
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
-from actorstream.dgs.consistency import InconsistentError, Violation
+from actorstream.dgs.consistency.conditions import InconsistentError, Violation
+from actorstream.dgs.consistency.draws import Draw, Draws, Wire, sorted_tags
 from actorstream.dgs.dependence import Dependence
 from actorstream.dgs.loading import problems_of
 from actorstream.dgs.program import Program, _hints
 from actorstream.dgs.tags import ImplementationTag
 from actorstream.errors import ConfigurationError, Problem
 from actorstream.events.event import Event
-from actorstream.testing.program.draws import Draw, Draws, Wire, sorted_tags
 
 
 class _Found(Exception):

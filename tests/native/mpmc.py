@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from actorstream.native._core import ffi, lib
+
 from actorstream.native.status import raise_status
 
 

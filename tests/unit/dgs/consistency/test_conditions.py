@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import msgspec
 import numpy as np
 
-from actorstream.dgs.consistency import copied, same
+from actorstream.dgs.consistency.conditions import copied, same
 
 
 class Inner(msgspec.Struct, frozen=True):

@@ -4,12 +4,12 @@ import json
 
 import pytest
 
+from actorstream.drawing.picture import Arrow, Box, Picture, picture_of_graph, picture_of_plan
+from actorstream.drawing.text import graph_json, graph_text, mermaid, plan_text
 from actorstream.placement import place
 from actorstream.topology.deploy import DeploySpec
-from actorstream.topology.draw import graph_json, graph_text, mermaid, plan_text
 from actorstream.topology.graph import Graph
 from actorstream.topology.machine import Machine
-from actorstream.topology.picture import Arrow, Box, Picture, picture_of_graph, picture_of_plan
 from actorstream.topology.plan import ExecutionPlan
 
 

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from actorstream.drawing.picture import Arrow, Box, Picture
 from actorstream.topology.dependency import DependencyPlan
-from actorstream.topology.picture import Arrow, Box, Picture
 
 MOST_TAGS = 12
 """Tags of one worker that a drawing names; of more it says how many there are."""
