@@ -13,12 +13,12 @@ from actorstream.dgs.worker import WorkerProtocol
 from actorstream.runtime.dependency.calls import ProgramCalls
 from actorstream.runtime.dependency.compile import StreamWords, positioned, stream_words, streams_from
 from actorstream.runtime.dependency.cuts import Cuts
-from actorstream.runtime.dependency.tag_rows import TagRows
 from actorstream.runtime.dependency.links import TreeReceiver, TreeSender
 from actorstream.runtime.dependency.messages import Codec
 from actorstream.runtime.dependency.output import TagEdge, TagStream
 from actorstream.runtime.dependency.restored import RestoredProgram
 from actorstream.runtime.dependency.short_way import ShortWay
+from actorstream.runtime.dependency.tag_rows import TagRows
 from actorstream.runtime.dependency.tree_worker import TreeWorker, connect
 from actorstream.runtime.dependency.unit import ProgramUnit
 from actorstream.runtime.hooks import operator_error

@@ -23,9 +23,9 @@ if TYPE_CHECKING:
 
     from actorstream.dgs.deployment import Deployment
     from actorstream.events.schema import Schema
-    from actorstream.runtime.dependency.tag_rows import TagRows
     from actorstream.runtime.dependency.links import TreeReceiver
     from actorstream.runtime.dependency.messages import Message
+    from actorstream.runtime.dependency.tag_rows import TagRows
     from actorstream.runtime.dependency.tree_worker import TreeWorker
     from actorstream.runtime.dependency.unit import ProgramUnit
 

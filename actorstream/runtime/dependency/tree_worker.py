@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     from actorstream.dgs.worker import WorkerProtocol
     from actorstream.runtime.dependency.calls import ProgramCalls
     from actorstream.runtime.dependency.compile import StreamWords
-    from actorstream.runtime.dependency.tag_rows import TagRows
     from actorstream.runtime.dependency.links import TreeReceiver, TreeSender
+    from actorstream.runtime.dependency.tag_rows import TagRows
     from actorstream.runtime.send_lane import SendLane
     from actorstream.runtime.source_unit import SourceUnit
 

@@ -16,8 +16,8 @@ from actorstream.dgs.tagging import Tick
 from actorstream.events.batch import Batch
 from actorstream.metrics.counters import Counter
 from actorstream.runtime.dependency.causal import Clock
-from actorstream.runtime.dependency.tag_rows import DATA, Held
 from actorstream.runtime.dependency.messages import Mark
+from actorstream.runtime.dependency.tag_rows import DATA, Held
 from actorstream.runtime.unit import Status, Unit
 
 if TYPE_CHECKING:
@@ -27,10 +27,10 @@ if TYPE_CHECKING:
     from actorstream.native.doorbell import Doorbell
     from actorstream.runtime.dependency.calls import CheckpointWish
     from actorstream.runtime.dependency.cuts import Cuts
-    from actorstream.runtime.dependency.tag_rows import TagRows
     from actorstream.runtime.dependency.links import TreeReceiver, TreeSender
     from actorstream.runtime.dependency.messages import Message
     from actorstream.runtime.dependency.short_way import ShortWay
+    from actorstream.runtime.dependency.tag_rows import TagRows
     from actorstream.runtime.dependency.tree_worker import TreeWorker
     from actorstream.runtime.replica import Replica
     from actorstream.runtime.send_lane import SendLane

@@ -11,8 +11,8 @@ from actorstream.ordering.timestamp import TimestampGate
 from actorstream.runtime.lanes import IDLE_WORD, InLane
 from actorstream.runtime.order import Ends, Order
 from actorstream.runtime.timestamp.gate_input import GateInput
-from actorstream.runtime.timestamp.gate_rows import GateRows
 from actorstream.runtime.timestamp.gate_merging import GateMerging
+from actorstream.runtime.timestamp.gate_rows import GateRows
 from actorstream.runtime.timestamp.inbox import TimestampInbox
 from actorstream.runtime.timestamp.lane_rows import LaneRows, RowOrder
 from actorstream.runtime.timestamp.merging import ChannelMerging, OneLane
