@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from actorstream.dgs.states import Fork
     from actorstream.dgs.tags import Tag
     from actorstream.events.feed import Feed
-    from actorstream.runtime.dependency.lanes import Held
+    from actorstream.runtime.dependency.tag_rows import Held
     from actorstream.runtime.replica import Replica
 
 
