@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 from datetime import datetime, timedelta
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
+from actorstream.actors.contract import Contract
 from actorstream.connectors.checks import common_problems, field_problems
 from actorstream.connectors.declared import declared_schema, with_time
 from actorstream.connectors.distributions import (
@@ -101,6 +103,11 @@ class GeneratorSource(Source):
         """Shard -> rows made of it."""
         self._ends: dict[int, int] = {}
         self._turn = MOST_IN_A_TURN
+
+    @classmethod
+    def contract_of(cls, keys: dict[str, Any]) -> Contract:
+        endless = keys.get("count") is None and keys.get("preset") != "ysb-ads"
+        return replace(cls.contract, endless=endless)
 
     @classmethod
     def output_names(cls, keys: dict[str, Any]) -> Iterable[str]:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 import numpy as np
 
 from actorstream.actors.actor import Actor
+from actorstream.actors.contract import Contract
 from actorstream.errors import Problem
 from actorstream.events.schema import Schema
 from actorstream.operators.joining.asof import AsOf
@@ -49,8 +50,7 @@ class AsofJoin(Actor):
     The right's time comes out only if its field has another name than the left's.
     """
 
-    stateless: ClassVar[bool] = True  # what a batch that raises has brought is not kept
-    uses_event_time: ClassVar[bool] = True
+    contract: ClassVar[Contract] = Contract(stateless=True, timely=False, uses_event_time=True)
 
     def __init__(
         self,

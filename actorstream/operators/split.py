@@ -3,12 +3,12 @@ copies nothing."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from actorstream.actors.actor import Actor
+from actorstream.actors.contract import Contract
 from actorstream.errors import Problem
 from actorstream.events.batch import Batch
 from actorstream.events.schema import Schema
@@ -31,7 +31,7 @@ class Split(Actor):
             earlier case has taken. Rows for which none is true go to the output `default`.
     """
 
-    stateless: ClassVar[bool] = True
+    contract: ClassVar[Contract] = Contract(stateless=True)
 
     def __init__(self, cases: dict[str, str]) -> None:
         self.cases = cases
@@ -49,10 +49,6 @@ class Split(Actor):
         for name, rows in zip(self._names, parts):
             if len(rows):
                 self.emit(batch if len(rows) == batch.rows else batch.selection(rows), name)
-
-    @classmethod
-    def pool_limit(cls, keys: dict[str, Any]) -> float:
-        return math.inf
 
     @classmethod
     def output_names(cls, keys: dict[str, Any]) -> Iterable[str]:

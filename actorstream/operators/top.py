@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from dataclasses import replace
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
 from actorstream.actors.actor import Actor
+from actorstream.actors.contract import Contract
 from actorstream.errors import Problem
 from actorstream.events.batch import Batch
 from actorstream.events.fields import Field
@@ -51,8 +53,7 @@ class Top(Actor):
     which came first. The rows of a window carry `window_start` and `window_end` before their fields.
     """
 
-    one_stream: ClassVar[bool] = True
-    stateless: ClassVar[bool] = True  # what a batch that raises has brought is not kept
+    contract: ClassVar[Contract] = Contract(stateless=True, one_stream=True, timely=False, sorts=True)
 
     def __init__(
         self,
@@ -70,8 +71,8 @@ class Top(Actor):
     # -- what the topology asks
 
     @classmethod
-    def uses_event_time(cls, keys: dict[str, Any]) -> bool:
-        return keys.get("window") is not None
+    def contract_of(cls, keys: dict[str, Any]) -> Contract:
+        return replace(cls.contract, uses_event_time=keys.get("window") is not None)
 
     @classmethod
     def keyed_by(cls, keys: dict[str, Any], input: int) -> tuple[str, ...] | None:

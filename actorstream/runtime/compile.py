@@ -192,7 +192,7 @@ class Job:
 
     def collecting(self) -> list[str]:
         """Actors whose class hands what it received back to whoever started the run."""
-        return [actor.name for actor in self.graph.actors.values() if getattr(actor.cls, "collects", False)]
+        return [actor.name for actor in self.graph.actors.values() if actor.contract.destination == "caller"]
 
     def decode_collected(self, actor: str, parts: list[bytes]) -> list[Any]:
         """The events behind what a collecting sink handed over, in the order in which it received them."""

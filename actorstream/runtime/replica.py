@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
     import numpy as np
 
+    from actorstream.actors.contract import Contract
     from actorstream.events.feed import Feed
     from actorstream.events.schema import Schema
     from actorstream.native.arena import Arena
@@ -45,7 +46,7 @@ class Replica:
         outputs: output name -> schema, for every output the actor may emit to.
         row: its row of the counter table, int64.
         inherits: whether what it emits must carry system columns of the rows it descends from.
-        hooked: whether its inputs have hooks; a program has none.
+        hooked: whether its inputs have hooks; a program has none. contract: of its keys; None: its class's.
     """
 
     def __init__(
@@ -62,8 +63,10 @@ class Replica:
         row: np.ndarray,
         inherits: bool = False,
         hooked: bool = True,
+        contract: Contract | None = None,
     ) -> None:
         self.actor, self.id, self.name, self.replica, self.replicas = actor, id, name, replica, replicas
+        self.contract = contract or type(actor).contract
         self.input = ""
         self.inputs: Mapping[str, Schema] = inputs
         self.schemas = outputs
@@ -76,7 +79,7 @@ class Replica:
         for source in inputs if hooked else ():
             hook, batched = hook_for(actor, source)
             if batched:
-                self.calls[source] = BatchCall(hook, self.outbox, self.failures, type(actor).stateless)
+                self.calls[source] = BatchCall(hook, self.outbox, self.failures, self.contract.stateless)
             else:
                 self.calls[source] = EventCall(hook, self.outbox, self.failures)
         self.row = row
@@ -84,8 +87,7 @@ class Replica:
         self.stamp: Stamp | None = None
         """Gives emitted rows their place in an order; None: no consumer asks for an order."""
         self.unit: Unit | None = None
-        self.started = False
-        """Whether on_start was called, so that on_stop is due."""
+        self.started = False  # on_start was called, so that on_stop is due
         self.start = Start(self)
         """Runs on_start, once."""
         self.busy = 0

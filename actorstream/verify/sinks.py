@@ -6,9 +6,7 @@ from dataclasses import dataclass
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Literal
 
-from actorstream.connectors import BUILTIN as CONNECTORS
 from actorstream.errors import Problem
-from actorstream.operators import BUILTIN as OPERATORS
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -58,16 +56,16 @@ def outputs(
         for name in skip
         if name not in {each.name for each in graph.sinks()}
     ]
-    consoles = [each.name for each in graph.sinks() if each.type_name == "console-sink"]
+    consoles = [each.name for each in graph.sinks() if each.contract.destination == "console"]
     for sink in graph.sinks():
-        if sink.name in skip or sink.type_name == "null-sink":
+        if sink.name in skip or sink.contract.destination == "nowhere":
             notes.append(f"{sink.name} is not compared")
-        elif sink.type_name == "console-sink":
+        elif sink.contract.destination == "console":
             alone = consoles == [sink.name] and sink.replicas == 1
             how: How = "sequence" if alone and is_settled(graph, sink.name) else "multiset"
             if sink.name == consoles[0]:
                 found.append(Output(" and ".join(consoles), "console", how))
-        elif getattr(sink.cls, "collects", False):
+        elif sink.contract.destination == "caller":
             if memory:
                 found.append(Output(sink.name, "memory", _how(graph, sink)))
             else:
@@ -94,7 +92,7 @@ def _how(graph: Graph, sink: GraphActor) -> How:
 
 def _file(graph: Graph, sink: GraphActor) -> Output:
     name = PurePath(sink.keys["path"]).name
-    kind = sink.type_name
+    format = sink.contract.file_format
     parts = sink.replicas > 1
     each = parts and all(
         edge.route in FIXED_ROUTES and (edge.order in ORDERED or _is_only(graph, sink))
@@ -107,8 +105,8 @@ def _file(graph: Graph, sink: GraphActor) -> Output:
         name,
         parts,
         each,
-        header=kind == "csv-sink" and bool(sink.keys.get("header", True)),
-        format="parquet" if kind == "parquet-sink" else "csv" if kind == "csv-sink" else "lines",
+        header=format == "csv" and bool(sink.keys.get("header", True)),
+        format=format,
     )
 
 
@@ -136,21 +134,15 @@ def _is_only(graph: Graph, actor: GraphActor) -> bool:
 
 def _sorts(actor: GraphActor, output: str) -> bool:
     """Whether an actor's rows have an order of their own, however its input comes."""
-    return (
-        actor.type_name in ("top", "aggregate")
-        and actor.replicas == 1
-        and not actor.auto
-        and output == "default"
-        and actor.keys.get("emit", "final") == "final"
-    )
+    return actor.contract.sorts and actor.replicas == 1 and not actor.auto and output == "default"
 
 
 def _by_time(actor: GraphActor, order: str) -> bool:
     """Whether where an actor's rows stand among each other depends on when it is told something."""
-    if actor.type_name in CONNECTORS or order in ORDERED:
+    if order in ORDERED:
         return False
-    if actor.type_name in OPERATORS:
-        return actor.keys.get("ordered") is False or actor.keys.get("emit") == "updates"
+    if actor.contract.timely is not None:
+        return actor.contract.timely
     return any(_overrides(actor.cls, hook) for hook in ("on_timer", "on_heartbeat"))
 
 

@@ -188,12 +188,12 @@ class Verification:
 
 
 def declared(graph: Graph) -> dict[str, Sequence[Any]]:
-    """Keys that say how an actor runs and not what it answers, as its class declares in `varied` (key -> values, the
+    """Keys that say how an actor runs and not what it answers, as its contract declares in `varied` (key -> values, the
     baseline's first): for example the synchronization plan of a program, the sequential one first."""
     return {
         f"actors.{actor.name}.{key}": list(values)
         for actor in graph.actors.values()
-        for key, values in actor.cls.varied.items()  # type: ignore[attr-defined]
+        for key, values in actor.contract.varied.items()
     }
 
 

@@ -10,11 +10,12 @@ import subprocess
 import sys
 from pathlib import Path
 from runpy import run_path
-from typing import Any, ClassVar
+from typing import Any
 
 import pytest
 
 from actorstream import Topology
+from actorstream.actors.contract import Contract
 from actorstream.errors import ConfigurationError, RunError
 from actorstream.testing import NotTheSame, verify
 from actorstream.verify.deployments import Deployment
@@ -170,7 +171,7 @@ def test_a_key_of_an_actor_can_be_varied_and_its_first_value_is_the_baselines() 
 class Doubling(Pass):
     """Its keys say how it runs: `way` changes nothing, as it should."""
 
-    varied: ClassVar[dict[str, tuple[Any, ...]]] = {"way": ("plain", "fast")}
+    contract = Contract(varied={"way": ("plain", "fast")})
 
     def __init__(self, way: str = "fast") -> None:
         self.way = way

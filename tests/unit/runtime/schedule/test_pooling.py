@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from actorstream.actors.actor import Actor
+from actorstream.actors.contract import Contract
 from actorstream.events.batch import Batch
 from actorstream.operators.filter import Filter
 from actorstream.operators.map import Map
@@ -35,9 +36,7 @@ def limit_of(kind: Any, **keys: Any) -> float:
 class Prepares(Times):
     """Its kernel can be had apart."""
 
-    @classmethod
-    def pool_limit(cls, keys: dict[str, Any]) -> float:
-        return math.inf
+    contract = Contract(pool_limit=math.inf)
 
     def on_batch(self, batch: Batch) -> Batch | None:
         return super().on_batch(batch)
@@ -47,9 +46,7 @@ class Prepares(Times):
 
 
 class Sums(RunningSum):
-    @classmethod
-    def pool_limit(cls, keys: dict[str, Any]) -> float:
-        return 1
+    contract = Contract(pool_limit=1)
 
     def on_batch(self, batch: Batch) -> Batch:
         return super().on_batch(batch)
@@ -71,9 +68,7 @@ class Asked(Prepares):
 class Awaits(Actor):
     outputs = {"default": Number}  # noqa: RUF012
 
-    @classmethod
-    def pool_limit(cls, keys: dict[str, Any]) -> float:
-        return math.inf
+    contract = Contract(pool_limit=math.inf)
 
     async def on_batch(self, batch: Batch) -> Batch:
         return batch
