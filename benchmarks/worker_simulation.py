@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from actorstream.scheduling.base import UNBOUNDED, Heuristic, Operator
-from actorstream.scheduling.scheduler import Scheduler
+from actorstream.scheduling.scheduler import Allotment, Scheduler
 
 
 @dataclass(frozen=True)
@@ -118,11 +118,12 @@ class Simulation:
                 each.name,
                 number,
                 limit=each.limit,
-                pooled=each.pooled,
                 upstream=[(number - 1, 1.0)] if number else [],
             )
             for number, each in enumerate(stages)
         ]
+        self._pooled = [self.operators[number] for number, each in enumerate(stages) if each.pooled]
+        self._own = [self.operators[number] for number, each in enumerate(stages) if not each.pooled]
         settings = {"slice_ns": slice_ns, "window_ns": window_ns, "capacity": queue}
         self.scheduler = Scheduler(self.operators, heuristic, **settings)
         self._queues: list[deque[tuple[int, int]]] = [deque() for _ in stages]
@@ -186,14 +187,22 @@ class Simulation:
         while self._idle:
             worker = self._idle.pop()
             self._look()
-            own_first = self._workers > 1 and (self.scheduler.heuristic.own_first or bool(refused))
-            allotted = self.scheduler.decide(now, pooled_only=worker > 0, own_first=own_first)
+            allotted = self._allot(now, worker, pool_rests=bool(refused))
             if allotted is None:
                 refused.append(worker)
             else:
                 woken = self.switch_ns if worker in self._asleep else 0.0
                 self._begin(now + int(woken), worker, allotted.operator, allotted.tuples)
         self._idle, self._asleep = refused, set(refused)
+
+    def _allot(self, now: int, worker: int, *, pool_rests: bool) -> Allotment | None:
+        """What a worker gets. Worker 0 leaves what all may run to the others while it has something that only it may run,
+        if the heuristic lets sources read ahead or no other worker finds work."""
+        if worker > 0:
+            return self.scheduler.decide(now, self._pooled)
+        if self._workers > 1 and (self.scheduler.heuristic.reads_ahead or pool_rests):
+            return self.scheduler.decide(now, self._own) or self.scheduler.decide(now)
+        return self.scheduler.decide(now)
 
     def _look(self) -> None:
         for operator in self.operators:

@@ -59,10 +59,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Runs a command line and returns the exit code. Our own errors are a message on stderr, never a traceback.
 
     arguments: None: those of this process, which ends with that code: signals do not change it any more."""
-    if arguments is None:
-        from actorstream.cli.streams import open_streams
-
-        open_streams()
     tokens = list(sys.argv[1:] if arguments is None else arguments)
     if tokens[:1] == ["launch"]:
         COMMAND.install()

@@ -276,6 +276,7 @@ class _Builder:
         lane = SendLane(
             channel,
             arena,
+            encodes=link.remote,
             wire=wire,
             plan=self.job.fingerprint,
             producer=link.producer,

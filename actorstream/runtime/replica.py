@@ -88,10 +88,8 @@ class Replica:
         """Gives emitted rows their place in an order; None: no consumer asks for an order."""
         self.unit: Unit | None = None
         self.started = False  # on_start was called, so that on_stop is due
-        self.start = Start(self)
-        """Runs on_start, once."""
-        self.busy = 0
-        """How many of its hooks await something, or are due to."""
+        self.start = Start(self)  # runs on_start, once
+        self.busy = 0  # how many of its hooks await something, or are due to
         self.ended = False
         """Whether on_end was called, in this run or before the checkpoint that it resumes from; it emits no more."""
         self.arena: Arena | None = None
@@ -105,6 +103,8 @@ class Replica:
         self.promises = type(actor).promise is not Actor.promise
         self.frontier = self._answered = self._promised = FRONTIER_MIN
         """How far the input is, how far it was when the actor promised last, and what the actor promised then."""
+        self._has_run = False
+        """Whether a hook has run since the actor was last asked for a promise."""
         self.entry_min = self.entry_max = self.began = 0
         self.events_in = self.events_out = self.jumbo_in = self.execute_ns = self.made_bytes = 0
         self._latency = row[32 : 32 + HISTOGRAM_WORDS]
@@ -189,6 +189,7 @@ class Replica:
 
     def begin(self, batch: Batch, source: str) -> None:
         """Notes what comes in, before the hook runs on it."""
+        self._has_run = True
         if self.descent is not None:
             self.descent.source = batch
         self.input = source
@@ -208,6 +209,7 @@ class Replica:
 
     def dispatch(self) -> None:
         """Pushes everything in the outbox along the edges of its outputs."""
+        self._has_run = True
         for output, batch in self.outbox.take(self._batch_of):
             if batch.rows:
                 if self.descent is not None:
@@ -290,8 +292,7 @@ class Replica:
         coroutine = self.call("on_heartbeat", frontier) if self.wants_frontier else None
         if coroutine is None:
             self._promise(frontier)
-        else:
-            assert self.unit is not None
+        elif self.unit is not None:
             self.unit.await_soon(self._promise_after(coroutine, frontier))
 
     async def _promise_after(self, coroutine: Any, frontier: int) -> None:
@@ -306,10 +307,11 @@ class Replica:
             self.stamp.promise(frontier)
 
     def renew_promise(self) -> None:
-        """Promises what the actor can promise now if that has risen with its input where it was: rows that it held back have
-        gone. Event time that travels among the rows rises at the same rows in every run, so it waits for the input."""
-        if self._answered == FRONTIER_MIN or (self.stamp is not None and self.stamp.in_band):
+        """Promises what the actor can promise now if a hook has raised that without its input: rows that it held back have gone.
+        Event time that travels among the rows rises at the same rows in every run, so it waits for the input."""
+        if not self._has_run or self._answered == FRONTIER_MIN or (self.stamp and self.stamp.in_band):
             return
+        self._has_run = False
         if self.actor.promise(self._answered) > self._promised:
             self._promise(self._answered)
 
@@ -412,9 +414,7 @@ class Replica:
             row[Counter.DEAD] = self.failures.dead
         if self.late:
             row[Counter.LATE] = self.late
-        size = getattr(self.actor, "state_bytes", None)
-        if size is not None:
+        if (size := getattr(self.actor, "state_bytes", None)) is not None:
             row[Counter.STATE_BYTES] = size
-        passed = getattr(self.actor, "passed_rows", 0)
-        if passed:
+        if passed := getattr(self.actor, "passed_rows", 0):
             row[Counter.PASSED] = passed

@@ -100,17 +100,11 @@ class Frame:
         max_entry: int = 0,
         began: int = 0,
     ) -> None:
-        self.kind = kind
-        self.payload = payload
-        self.rows = rows
-        self.first = first
-        self.nbytes = nbytes
-        self.schema = schema
-        self.producer = producer
-        self.sequence = sequence
-        self.serial = serial
-        self.piece = piece
-        self.pieces = pieces
+        self.kind, self.payload = kind, payload
+        self.rows, self.first, self.nbytes = rows, first, nbytes
+        self.schema, self.producer = schema, producer
+        self.sequence, self.serial = sequence, serial
+        self.piece, self.pieces = piece, pieces
         self.barrier = barrier
         self.min_time = min_time
         self.max_time = max_time
@@ -369,6 +363,9 @@ class Transport(ABC):
     """False: all workers of the plan run in one process and payloads are handed over as objects."""
     row_bytes: ClassVar[int] = 0
     """Most bytes of a row that a channel carries by itself (`SendChannel.rows`); 0: it knows no such way."""
+    causal: ClassVar[bool] = False
+    """Whether cause comes before effect on different channels: if A sends a frame and then a message to B, and B sends a
+    frame because of it, whoever can see B's frame can see A's too. Otherwise A waits until its frame was consumed."""
 
     @classmethod
     @abstractmethod

@@ -308,6 +308,7 @@ class LocalTransport(Transport):
     """One worker of a process that runs them all."""
 
     name: ClassVar[str] = "local"
+    causal: ClassVar[bool] = True
     crosses_processes: ClassVar[bool] = False
 
     @classmethod

@@ -30,6 +30,7 @@ _EXACT = 2.0**53
 class Beside(Protocol):
     """What is read from more than the cells of the groups `which`."""
 
+    def text_sizes(self, value: int, numbers: np.ndarray) -> np.ndarray: ...
     def texts(self, value: int, numbers: np.ndarray) -> tuple[np.ndarray, np.ndarray]: ...
     def quantile(self, step: int, q: float, which: np.ndarray) -> np.ndarray: ...
     def sums(self, step: int, which: np.ndarray) -> np.ndarray: ...
@@ -81,6 +82,20 @@ class Results:
             else:
                 found.append(fixed_column(output.field, values, valid))
         return found, failed
+
+    def sizes(self, own: np.ndarray) -> np.ndarray | None:
+        """Bytes of the texts among the results of each group; None: no result is a text."""
+        total = None
+        for output in self.layout.outputs:
+            if (
+                not isinstance(output, NativeOutput)
+                and output.name in ("first", "last")
+                and output.field.dtype is None
+            ):
+                step = self._position_step(output)
+                found = self._beside.text_sizes(step.value, self._word(step, own))
+                total = found if total is None else total + found
+        return total
 
     # -- one output
 
@@ -184,8 +199,11 @@ class Results:
 
         return read
 
+    def _position_step(self, output: Output) -> Step:
+        return self._step(output, cells.FIRST if output.name == "first" else cells.LAST)
+
     def _position(self, output: Output) -> Callable[[np.ndarray, np.ndarray, Failed], Any]:
-        step = self._step(output, cells.FIRST if output.name == "first" else cells.LAST)
+        step = self._position_step(output)
 
         def read(own: np.ndarray, which: np.ndarray, failed: Failed) -> Any:
             word = self._word(step, own)

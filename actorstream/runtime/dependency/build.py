@@ -10,7 +10,6 @@ from actorstream.dgs.adding import AddingWorker
 from actorstream.dgs.state_classes import StateClasses
 from actorstream.dgs.ticks import Ticks
 from actorstream.dgs.worker import WorkerProtocol
-from actorstream.errors import OperatorError
 from actorstream.runtime.dependency.calls import ProgramCalls
 from actorstream.runtime.dependency.compile import StreamWords, positioned, stream_words, streams_from
 from actorstream.runtime.dependency.cuts import Cuts
@@ -214,13 +213,6 @@ class ProgramBuilder:
         tree = self.deployment.tree
         goes_up = tree.parents.get(link.sender) == link.receiver
         if link.sender in here and channel.id in self.senders:
-            if arena is None:
-                raise OperatorError(
-                    self.actor,
-                    link.sender - 1,
-                    f"transport {self.job.deploy.transport!r} hands over no memory, and workers of a plan in different "
-                    "processes need it; allowed: local, shm",
-                )
             each = here[link.sender]
             sender = TreeSender(self.senders[channel.id], arena, Codec(Any, where, unit.clock))
             if goes_up:

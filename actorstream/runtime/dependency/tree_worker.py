@@ -18,6 +18,9 @@ if TYPE_CHECKING:
     from actorstream.runtime.send_lane import SendLane
     from actorstream.runtime.source_unit import SourceUnit
 
+EVERYTHING = 1 << 62
+"""More bytes than any budget: a channel admits so many once everything before was consumed, and rings the doorbell then."""
+
 
 class TreeWorker:
     """One worker of the plan here: its protocol, its lanes, and where its neighbours are.
@@ -48,15 +51,17 @@ class TreeWorker:
         """The sources in this process that bring its rows."""
         self.outputs: list[SendLane] = []
         """Lanes on which its outputs have an order with those of other workers."""
+        self.awaited: list[SendLane] = []
+        """Those of them whose transport may deliver what follows from an output before the output itself."""
         self.queued = False
         self.promised = FRONTIER_MIN
 
     def put_out(self) -> bool:
-        """Sends the worker's outputs where they must go before any message about its state; returns whether there was room
-        for all of them."""
+        """Sends the worker's outputs where they must go before any message about its state; returns whether this is done: there
+        was room for all of them, and their consumer has those that it might see too late."""
         self.calls.hand_on()
         cleared = [lane.clear() for lane in self.outputs]
-        return all(cleared)
+        return all(cleared) and all(lane.channel.admits(EVERYTHING) for lane in self.awaited)
 
     def senders(self) -> list[TreeSender]:
         return [each for each in (self.up, *self.down) if each is not None]

@@ -71,10 +71,12 @@ class ProgramUnit(Unit):
         self.wants: CheckpointWish | None = None
         """Asks the program whether it wants checkpoints; None: it never does, or the root is in another process."""
 
-    def outputs_of(self, replica: Replica) -> list[SendLane]:
-        """Lanes on which outputs of a worker have an order with those of other workers."""
-        (found,) = (each.outputs for each in self.workers if each.replica is replica)
-        return found
+    def sends_in_order(self, replica: Replica, lane: SendLane, *, causal: bool) -> None:
+        """Outputs of a worker on a lane have an order with those of other workers. causal: see `Transport.causal`."""
+        (each,) = (each for each in self.workers if each.replica is replica)
+        each.outputs.append(lane)
+        if not causal:
+            each.awaited.append(lane)
 
     @property
     def rests(self) -> bool:

@@ -7,7 +7,6 @@ native/src/scalegate.c decides the order.
 
 from __future__ import annotations
 
-from threading import Lock
 from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 import numpy as np
@@ -51,9 +50,6 @@ class Made(NamedTuple):
 
 class GateInput:
     """The channels, the gate, and the state of both.
-
-    `intake` may be called while it runs: it holds `_entry`, and a call that finds `_entry` held sets `_asked`, so that the
-    holder repeats.
 
     Args:
         lanes: one for each replica that sends.
@@ -117,8 +113,6 @@ class GateInput:
         self._waited = LEAVES
         self._told: tuple[object, ...] = ()
         self._is_restored = False
-        self._entry = Lock()
-        self._asked = False
 
     # -- input
 
@@ -131,15 +125,6 @@ class GateInput:
     def intake(self, reader: int = -1) -> None:
         """Puts the rows that wait into the gate, and wakes the other readers if that has made rows ready. A reader that has
         taken stretches calls it before it rests, because taking them may have merged more."""
-        self._asked = True
-        while self._asked and self._entry.acquire(blocking=False):
-            try:
-                self._asked = False
-                self._round(reader)
-            finally:
-                self._entry.release()
-
-    def _round(self, reader: int) -> None:
         gate, lanes = self.gate, self.lanes
         if self.at is not None and not self.passing:
             self.barrier = self.at = self._saved = None
@@ -156,8 +141,8 @@ class GateInput:
             self._see(view)
         if self.made:
             least = min(self.positions)
-            for start in [each for each in list(self.made) if each < least]:
-                self.made.pop(start, None)
+            for start in [each for each in self.made if each < least]:
+                del self.made[start]
         told = (*self.seen, self.at, self.barrier, self.is_over)
         if told != self._told:
             self._told = told
@@ -313,12 +298,12 @@ class GateInput:
             return batches
         found = made.get(at)
         if found is None:
-            behind = [start for start in list(made) if start > at]
+            behind = [start for start in made if start > at]
             gate.give(reader, into, min(behind) - at if behind else self.room, self.batch_size)
             if not into.count:
                 return []
             found = Made(at + into.count, self._batches_of(into))
-            made.setdefault(at, found)
+            made[at] = found
         else:  # another reader has made it
             gate.give(reader, into, found.end - at)
         self.positions[reader] = found.end
@@ -348,6 +333,6 @@ class GateInput:
 
     def statistics(self) -> dict[str, int]:
         """About how many rows are in the gate and wait before it."""
-        runs = [run.batch.rows for lane in self.lanes for run in list(lane.runs)]
-        behind = [batch.rows for lane in self.lanes for batch in list(lane.behind)]
+        runs = [run.batch.rows for lane in self.lanes for run in lane.runs]
+        behind = [batch.rows for lane in self.lanes for batch in lane.behind]
         return {"rows": sum(runs) + sum(behind), "behind": sum(behind)}

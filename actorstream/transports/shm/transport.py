@@ -41,6 +41,7 @@ class ShmTransport(Transport):
     """One worker. Made in the process that uses it, after the fork."""
 
     name: ClassVar[str] = "shm"
+    causal: ClassVar[bool] = True
     row_bytes: ClassVar[int] = ROW_BYTES
 
     @classmethod
