@@ -3,9 +3,12 @@ copies nothing."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
 
 from actorstream.actors.actor import Actor
 from actorstream.actors.contract import Contract
@@ -16,6 +19,7 @@ from actorstream.operators.checks import same_inputs
 from actorstream.operators.compiled import Compiled
 from actorstream.operators.expressions import Cases, ExpressionError, RowErrors, compile_condition
 from actorstream.operators.failed_rows import without_failed
+from actorstream.operators.prepared import Prepared
 
 if TYPE_CHECKING:
     from actorstream.events.event import Event
@@ -31,7 +35,7 @@ class Split(Actor):
             earlier case has taken. Rows for which none is true go to the output `default`.
     """
 
-    contract: ClassVar[Contract] = Contract(stateless=True)
+    contract: ClassVar[Contract] = Contract(stateless=True, pool_limit=math.inf)
 
     def __init__(self, cases: dict[str, str]) -> None:
         self.cases = cases
@@ -46,6 +50,13 @@ class Split(Actor):
         except RowErrors as errors:
             self.on_batch(without_failed(self, batch, errors))
             return
+        self._send(batch, parts)
+
+    def prepare(self, batch: Batch) -> Prepared | None:
+        """`on_batch` as a kernel for a pool; None: it is none."""
+        return self._compiled.of(batch.schema).prepare(batch, lambda parts: self._send(batch, parts))
+
+    def _send(self, batch: Batch, parts: list[np.ndarray]) -> None:
         for name, rows in zip(self._names, parts):
             if len(rows):
                 self.emit(batch if len(rows) == batch.rows else batch.selection(rows), name)

@@ -151,6 +151,10 @@ class Cases:
         that no earlier case has taken. RowErrors as for an expression."""
         return self._plan.run(batch)
 
+    def prepare(self, batch: Rows, finish: Callable[[list[np.ndarray]], Any]) -> Prepared | None:
+        """`rows` as a job of a pool, and `finish` on the numbers; None: it is no kernel alone."""
+        return self._plan.prepare(batch, finish)
+
 
 class Projection:
     """Several expressions computed in one pass, as columns of given fields.

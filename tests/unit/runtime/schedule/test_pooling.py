@@ -12,6 +12,7 @@ from actorstream.actors.contract import Contract
 from actorstream.events.batch import Batch
 from actorstream.operators.filter import Filter
 from actorstream.operators.map import Map
+from actorstream.operators.split import Split
 from actorstream.operators.union import Union
 from actorstream.runtime.compile import Job, compile_job
 from actorstream.scheduling.base import UNBOUNDED
@@ -84,6 +85,7 @@ def positive(event: Number) -> bool:
         (Filter, {"where": "value > 1"}, UNBOUNDED),
         (Filter, {"function": positive}, 0),
         (Map, {"set": {"value": "1"}}, UNBOUNDED),
+        (Split, {"cases": {"few": "value < 3"}}, UNBOUNDED),
         (Prepares, {}, UNBOUNDED),
         (Sums, {}, 1),
         (Times, {}, 0),
