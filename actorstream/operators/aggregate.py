@@ -12,7 +12,7 @@ from actorstream.errors import Problem
 from actorstream.operators.aggregation.definition import define, key_names, needs_time
 from actorstream.operators.aggregation.local import LocalAggregate, MergedPanes, partial_schema
 from actorstream.operators.aggregation.paned import Paned
-from actorstream.operators.aggregation.runs import Runs
+from actorstream.operators.aggregation.runs import KeyRuns
 from actorstream.operators.checks import same_inputs
 from actorstream.operators.expressions import RowErrors
 from actorstream.operators.failed_rows import without_failed
@@ -140,8 +140,8 @@ class Aggregate(Actor):
         """What is aggregated."""
         return next(iter(self.context.inputs.values()))
 
-    def _kept(self, definition: Definition, snapshot: Any) -> Paned | Runs:
-        return (Paned if definition.paned else Runs)(self, definition, snapshot)
+    def _kept(self, definition: Definition, snapshot: Any) -> Paned | KeyRuns:
+        return (Paned if definition.paned else KeyRuns)(self, definition, snapshot)
 
     def on_batch(self, batch: Batch) -> Any:
         if self._until_early:

@@ -205,14 +205,14 @@ class Top(Actor):
         return rows.with_columns(event=self._schema, **columns).with_system(_time=ends - 1)
 
 
-class Order:
+class SortKey:
     """One entry of `by`."""
 
     def __init__(self, expression: Expression, greatest: bool) -> None:
         self.expression, self.greatest = expression, greatest
 
 
-def ordered(text: str, schema: Schema) -> Order:
+def ordered(text: str, schema: Schema) -> SortKey:
     """What an entry of `by` means. ExpressionError if it does not fit the schema."""
     greatest = True
     found = _ORDERED.match(text)
@@ -220,8 +220,8 @@ def ordered(text: str, schema: Schema) -> Order:
         text, greatest = found[1], found[2].lower() == "desc"
     bare = text.strip()
     if bare.startswith("-") and bare[1:].strip() in schema:  # also for fields that have no negative
-        return Order(compile_expression(bare[1:], schema), not greatest)
-    return Order(compile_expression(text, schema), greatest)
+        return SortKey(compile_expression(bare[1:], schema), not greatest)
+    return SortKey(compile_expression(text, schema), greatest)
 
 
 def top_schema(schema: Schema, *, windowed: bool) -> Schema:

@@ -21,7 +21,7 @@ FIXED_ROUTES = ("key", "range", "broadcast", "global")
 
 
 @dataclass(frozen=True)
-class Output:
+class SinkOutput:
     """What a sink leaves behind.
 
     Attributes:
@@ -45,11 +45,11 @@ class Output:
 
 def outputs(
     graph: Graph, *, memory: bool, skip: Collection[str] = ()
-) -> tuple[list[Output], list[str], list[Problem]]:
+) -> tuple[list[SinkOutput], list[str], list[Problem]]:
     """What is compared; notes on sinks that are not; and problems of those that must not run several times.
 
     memory: whether events of in-memory sinks can be had (of a topology built in Python)."""
-    found: list[Output] = []
+    found: list[SinkOutput] = []
     notes: list[str] = []
     problems = [
         Problem("--skip", f"{name!r} is no sink", ", ".join(each.name for each in graph.sinks()))
@@ -64,10 +64,10 @@ def outputs(
             alone = consoles == [sink.name] and sink.replicas == 1
             how: How = "sequence" if alone and is_settled(graph, sink.name) else "multiset"
             if sink.name == consoles[0]:
-                found.append(Output(" and ".join(consoles), "console", how))
+                found.append(SinkOutput(" and ".join(consoles), "console", how))
         elif sink.contract.destination == "caller":
             if memory:
-                found.append(Output(sink.name, "memory", _how(graph, sink)))
+                found.append(SinkOutput(sink.name, "memory", _how(graph, sink)))
             else:
                 notes.append(
                     f"{sink.name} is not compared: its rows are only there for who runs it in Python"
@@ -90,7 +90,7 @@ def _how(graph: Graph, sink: GraphActor) -> How:
     return "sequence" if is_settled(graph, sink.name) else "multiset"
 
 
-def _file(graph: Graph, sink: GraphActor) -> Output:
+def _file(graph: Graph, sink: GraphActor) -> SinkOutput:
     name = PurePath(sink.keys["path"]).name
     format = sink.contract.file_format
     parts = sink.replicas > 1
@@ -98,7 +98,7 @@ def _file(graph: Graph, sink: GraphActor) -> Output:
         edge.route in FIXED_ROUTES and (edge.order in ORDERED or _is_only(graph, sink))
         for edge in sink.inputs
     )
-    return Output(
+    return SinkOutput(
         sink.name,
         "file",
         "sequence" if each or (not parts and is_settled(graph, sink.name)) else "multiset",

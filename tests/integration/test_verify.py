@@ -20,7 +20,7 @@ from actorstream.errors import ConfigurationError, RunError
 from actorstream.testing import NotTheSame, verify
 from actorstream.verify.deployments import Deployment
 from actorstream.verify.launches import FileTarget
-from actorstream.verify.sinks import Output
+from actorstream.verify.sinks import SinkOutput
 from tests.integration.parts import Number, Numbers, Pass
 from tests.integration.pooled import Fails
 from tests.integration.serial_parts import Chain, Some
@@ -218,7 +218,7 @@ def test_a_run_that_does_not_end_is_stopped_and_told(tmp_path: Path) -> None:
         '[actors.rows]\ntype = "generator-source"\nschema = { n = "int" }\nrate = 10\n'
         '[actors.out]\ntype = "csv-sink"\ninputs = ["rows"]\npath = "out.csv"\n'
     )
-    output = Output("out", "file", "sequence", "out.csv")
+    output = SinkOutput("out", "file", "sequence", "out.csv")
     ran = FileTarget(path).run(Deployment(1, {}), [output], tmp_path / "1", 3.0)
     said = r"did not end within 3 s, in which it used \d+\.\d s of processor time"
     assert ran.error is not None and re.match(said, ran.error)

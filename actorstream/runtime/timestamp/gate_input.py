@@ -14,7 +14,7 @@ import numpy as np
 from actorstream.checkpoint.alignment import Alignment
 from actorstream.events.saved import SavedRows, save_rows, saved_rows
 from actorstream.native.scalegate import LEAVES, ScaleGate, Stretches
-from actorstream.native.stretches import Runs
+from actorstream.native.stretches import StretchColumns
 from actorstream.runtime.timestamp.gate_lane import GateLane, Run
 from actorstream.runtime.timestamp.kept import count_tied
 from actorstream.runtime.timestamp.lane import times_of
@@ -108,7 +108,7 @@ class GateInput:
         self._saved: list[list[SavedRows]] | None = None
         self._widths = np.array([field.width for field in schema.fields], np.uint64)
         inputs = [0 if one_stream else lane.rank for lane in lanes]
-        self._runs = Runs(len(lanes) * RUNS, [field.width for field in schema.fields], inputs)
+        self._runs = StretchColumns(len(lanes) * RUNS, [field.width for field in schema.fields], inputs)
         self._batches: list[Batch | None] = [None] * (len(lanes) * RUNS)
         self._waited = LEAVES
         self._told: tuple[object, ...] = ()
