@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
     import numpy as np
 
+    from actorstream.actors.contract import Contract
     from actorstream.events.feed import Feed
     from actorstream.events.schema import Schema
     from actorstream.native.arena import Arena
@@ -48,7 +49,7 @@ class Replica:
         outputs: output name -> schema, for every output the actor may emit to.
         row: its row of the counter table, int64.
         inherits: whether what it emits must carry system columns of the rows it descends from.
-        hooked: whether its inputs have hooks; a program has none.
+        hooked: whether its inputs have hooks; a program has none. contract: of its keys; None: its class's.
     """
 
     def __init__(
@@ -65,8 +66,10 @@ class Replica:
         row: np.ndarray,
         inherits: bool = False,
         hooked: bool = True,
+        contract: Contract | None = None,
     ) -> None:
         self.actor, self.id, self.name, self.replica, self.replicas = actor, id, name, replica, replicas
+        self.contract = contract or type(actor).contract
         self.input = ""
         self.inputs: Mapping[str, Schema] = inputs
         self.schemas = outputs
@@ -79,7 +82,7 @@ class Replica:
         for source in inputs if hooked else ():
             hook, batched = hook_for(actor, source)
             if batched:
-                self.calls[source] = BatchCall(hook, self.outbox, self.failures, type(actor).stateless)
+                self.calls[source] = BatchCall(hook, self.outbox, self.failures, self.contract.stateless)
             else:
                 self.calls[source] = EventCall(hook, self.outbox, self.failures)
         self.row = row
@@ -87,12 +90,9 @@ class Replica:
         self.stamp: Stamp | None = None
         """Gives emitted rows their place in an order; None: no consumer asks for an order."""
         self.unit: Unit | None = None
-        self.started = False
-        """Whether on_start was called, so that on_stop is due."""
-        self.start = Start(self)
-        """Runs on_start, once."""
-        self.busy = 0
-        """How many of its hooks await something, or are due to."""
+        self.started = False  # on_start was called, so that on_stop is due
+        self.start = Start(self)  # runs on_start, once
+        self.busy = 0  # how many of its hooks await something, or are due to
         self.ended = False
         """Whether on_end was called, in this run or before the checkpoint that it resumes from; it emits no more."""
         self.paused = False
