@@ -149,7 +149,8 @@ class TreeSender:
             place.view(array.dtype).reshape(array.shape)[...] = array
         nbytes = len(data) + codec.room
         codec.apart = []
-        return Frame(FrameKind.DATA, JumboTuple(block), rows=len(messages), nbytes=nbytes)
+        jumbo = JumboTuple(block, size=beside + codec.room)  # no header says how long it is
+        return Frame(FrameKind.DATA, jumbo, rows=len(messages), nbytes=nbytes)
 
     def say(self, messages: list[Any]) -> None:
         """Queues messages. A promise is left out if a later promise of its tag follows it directly."""
