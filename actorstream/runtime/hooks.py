@@ -17,9 +17,9 @@ from actorstream.events.event import Event
 from actorstream.events.feed import Feed, taken
 from actorstream.events.schema import Schema
 from actorstream.native.emitter import Emitter
-from actorstream.runtime.gathering import Gathered, Loop, loop_of
+from actorstream.runtime.event_columns import EventColumns, Loop, loop_of
 from actorstream.runtime.hook_shapes import answerer, collector, flatten, is_async, shape_of
-from actorstream.topology.nearest import no_output
+from actorstream.topology.suggestions import no_output
 
 EVENT_PREVIEW = 2000
 
@@ -235,7 +235,7 @@ class EventCall:
     def _run_gathered(self, loop: Loop, events: Any, rest: Iterator[Any], begun: Callable[[], int]) -> None:
         assert self._schema is not None
         outbox, failures = self.outbox, self.failures
-        gathered = outbox.events["default"] = Gathered(self._schema)
+        gathered = outbox.events["default"] = EventColumns(self._schema)
         failed = 0
         while True:
             try:

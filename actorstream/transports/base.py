@@ -25,7 +25,7 @@ from dataclasses import dataclass
 from enum import IntEnum
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from actorstream.transports.ways import EventSender, EventWatch, RowSender, RowTaker, WholeSender
+from actorstream.transports.fast_paths import EventSender, EventWatch, RowSender, RowTaker, WholeSender
 
 if TYPE_CHECKING:
     from actorstream.events.jumbo import JumboTuple

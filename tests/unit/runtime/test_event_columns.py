@@ -12,7 +12,7 @@ from actorstream.errors import OperatorError
 from actorstream.events.batch import Batch
 from actorstream.events.event import Event
 from actorstream.events.schema import Schema
-from actorstream.runtime.gathering import MOST_FIELDS, Gathered, loop_of
+from actorstream.runtime.event_columns import MOST_FIELDS, EventColumns, loop_of
 from actorstream.runtime.hooks import EventCall, Failures, Outbox
 
 
@@ -101,7 +101,9 @@ class Bench:
     def taken(self) -> list[tuple[str, Batch]]:
         return self.outbox.take(
             lambda to, events: (
-                events.batch() if isinstance(events, Gathered) else Batch.of_events(type(events[0]), events)
+                events.batch()
+                if isinstance(events, EventColumns)
+                else Batch.of_events(type(events[0]), events)
             )
         )
 
