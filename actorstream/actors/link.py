@@ -98,9 +98,7 @@ class Link(asyncio.Protocol):
     def connection_made(self, transport: Any) -> None:
         self._transport = transport
         self.links.links.add(self)
-        with socket.socket(fileno=os.dup(transport.get_extra_info("socket").fileno())) as sock:
-            tune(sock)
-            foreign = stranger(sock)
+        foreign = _checked(transport.get_extra_info("socket"))
         if foreign:
             self.break_off(
                 BrokenError(f"{foreign} is on the other end of a unix socket; only our own user and root may")
@@ -380,3 +378,13 @@ class Link(asyncio.Protocol):
         if inbound is not None and inbound.cell is cell:
             inbound.cell = None
             self.control(Dead(inbound.number, cell.reason))
+
+
+def _checked(own: Any) -> str:
+    """Sets a socket up; returns who may not be at its other end, if so. None: the way is no socket, and whoever made it knows
+    who is there."""
+    if own is None:
+        return ""
+    with socket.socket(fileno=os.dup(own.fileno())) as sock:
+        tune(sock)
+        return stranger(sock)

@@ -118,7 +118,7 @@ def exit_code(error: BaseException) -> int | None:
     )
 
     if isinstance(error, RunError):
-        from actorstream.launch.interrupted import Interrupted, Suspended
+        from actorstream.control.interrupted import Interrupted, Suspended
 
         if isinstance(error, Suspended):
             return SUSPENDED

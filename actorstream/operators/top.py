@@ -158,7 +158,7 @@ class Top(Actor):
             schema = next(iter(self.context.inputs.values()))
             self.emit(late.select(schema.user.names()) if self._added else late, "late")
         if self.pending.rows > self._limit or self.pending.nbytes > self._byte_limit:
-            self.pending.reduce(lambda rows, groups: np.sort(self._ranking.best(rows.column, groups)))
+            self.pending.reduce(lambda rows, groups: np.sort(self._ranking.best(rows, groups)))
             self._limit = max(REDUCE_ROWS, 2 * self.pending.rows)
             self._byte_limit = max(REDUCE_BYTES, 2 * self.pending.nbytes)
 
@@ -185,7 +185,7 @@ class Top(Actor):
             self.pending.closed = max(self.pending.closed, closed)
             return None
         closing = self.pending.close(closed)
-        best = self._ranking.best(closing.column, closing.window)
+        best = self._ranking.best(closing.rows, closing.window, closing.index)
         return self._batches(closing, best) if len(best) else None
 
     def _batches(self, closing: Closing, best: np.ndarray) -> Iterator[Batch]:

@@ -11,7 +11,7 @@ from actorstream.events.batch import Batch
 from actorstream.runtime.channels import open_channels
 from actorstream.runtime.direct_edge import DirectEdge, connected
 from actorstream.runtime.edge_schemas import inherits
-from actorstream.runtime.hooks import operator_error
+from actorstream.runtime.failures import operator_error
 from actorstream.runtime.lanes import IDLE_WORD, InLane
 from actorstream.runtime.operator_unit import OperatorUnit
 from actorstream.runtime.order import Ends, Order
@@ -88,6 +88,8 @@ class _Builder:
             self._edges(planned)
         for replica in self.replicas.values():
             connected(replica)
+        for unit in self.units.values():
+            unit.may_pause = not (job.is_ordered or unit.kernels)
         if job.restored is not None:
             restore_replicas(job.restored, self.replicas.values())
         return list(dict.fromkeys(self.units[planned.id] for planned in mine if planned.id in self.units))

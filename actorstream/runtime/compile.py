@@ -42,7 +42,7 @@ from actorstream.topology.plan import ExecutionPlan, PlannedReplica, check_plan,
 from actorstream.topology.serial import SerialPlan, serial_plan
 from actorstream.topology.timestamp import TimestampPlan, timestamp_plan
 from actorstream.topology.validate import check_graph
-from actorstream.transports.base import Channel, Fabric, Transport
+from actorstream.transports.base import Channel, Fabric, HandedOver, Transport
 from actorstream.transports.registry import installed_transports, load_transport
 
 if TYPE_CHECKING:
@@ -98,8 +98,6 @@ class Job:
     links: list[Link] = field(default_factory=list)
     fused: dict[int, tuple[int, Edge]] = field(default_factory=dict)
     """Replica -> the replica that calls it directly, and by which edge."""
-    mesh: dict[tuple[int, int], Any] = field(default_factory=dict)
-    """Sockets between the processes for control messages, made before the fork; see runtime/messages.py."""
     wires: dict[int, EdgeSchemas] = field(default_factory=dict)
     """Edge -> what its rows look like on the way."""
     serial: SerialPlan = field(default_factory=SerialPlan)
@@ -122,6 +120,11 @@ class Job:
     """Actors with `order = "dependency"` -> their planned program."""
     tree: list[TreeLink] = field(default_factory=list)
     """Channels between workers of a synchronization plan that are in different processes."""
+
+    @property
+    def is_ordered(self) -> bool:
+        """Whether some input has an order, so that one actor may wait for what another has promised."""
+        return any(edge.order != "none" for actor in self.graph.actors.values() for edge in actor.inputs)
 
     @classmethod
     def of(cls, graph: Graph, plan: ExecutionPlan) -> Job:
@@ -184,11 +187,18 @@ class Job:
 
     def make_fabric(self) -> Fabric | None:
         """What the processes share; None if no channel leaves a process. ResourceError if limits are too small."""
-        channels = [link.channel for link in self.links if link.remote]
-        channels += [link.channel for link in self.tree]
         if self.processes == 1:
             return None
-        return self.transport.fabric(self.processes, channels, self.fingerprint)
+        return self.transport.fabric(self.processes, self._remote(), self.fingerprint)
+
+    def take_fabric(self, handed: HandedOver) -> Fabric:
+        """What the processes share, in one that was handed it. ConfigurationError: it is of another plan."""
+        return self.transport.take_over(self.processes, self._remote(), self.fingerprint, handed)
+
+    def _remote(self) -> list[Channel]:
+        """The channels between processes."""
+        remote = [link.channel for link in self.links if link.remote]
+        return remote + [link.channel for link in self.tree]
 
     def collecting(self) -> list[str]:
         """Actors whose class hands what it received back to whoever started the run."""

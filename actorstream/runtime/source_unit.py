@@ -12,7 +12,7 @@ from actorstream.connectors.source import batch_of
 from actorstream.events.batch import BATCHES
 from actorstream.metrics.counters import Counter
 from actorstream.runtime.dependency.output import TagEdge
-from actorstream.runtime.hooks import operator_error
+from actorstream.runtime.failures import operator_error
 from actorstream.runtime.replica import Replica
 from actorstream.runtime.row_budget import RowBudget
 from actorstream.runtime.source_fast_path import outlet

@@ -16,7 +16,7 @@ from actorstream.dgs.deployment import ProgramDeployment
 from actorstream.dgs.state_bytes import unpacked
 from actorstream.events.batch import Batch
 from actorstream.events.jumbo import from_bytes
-from actorstream.runtime.dependency.lanes import DATA, Held
+from actorstream.runtime.dependency.tag_rows import DATA, Held
 from actorstream.runtime.dependency.unit import ticks_of
 from actorstream.topology.serial import POSITION
 

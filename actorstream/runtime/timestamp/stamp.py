@@ -12,7 +12,7 @@ from actorstream.runtime.edge_schemas import TIME
 from actorstream.runtime.replica import FRONTIER_MIN
 from actorstream.runtime.serial.numbering import REPLICA_SHIFT
 from actorstream.runtime.stamp import Stamp
-from actorstream.runtime.timestamp.lane import times_of, zeros
+from actorstream.runtime.timestamp.lane_rows import times_of, zeros
 from actorstream.runtime.timestamp.sequence import Ascending, Sorted, Unsorted
 from actorstream.runtime.timestamp.ties import by_value
 from actorstream.topology.serial import POSITION

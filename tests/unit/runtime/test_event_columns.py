@@ -13,7 +13,8 @@ from actorstream.events.batch import Batch
 from actorstream.events.event import Event
 from actorstream.events.schema import Schema
 from actorstream.runtime.event_columns import MOST_FIELDS, EventColumns, loop_of
-from actorstream.runtime.hooks import EventCall, Failures, Outbox
+from actorstream.runtime.failures import Failures
+from actorstream.runtime.hooks import EventCall, Outbox
 
 
 class In(Event):

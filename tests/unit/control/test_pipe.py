@@ -10,21 +10,20 @@ import threading
 
 import pytest
 
-from actorstream.errors import BrokenError, OperatorError, RunError
-from actorstream.runtime.control import (
+from actorstream.control.failures import failed_message, reported_error
+from actorstream.control.messages import (
     Barrier,
     Collected,
     Commit,
-    ControlPipe,
     Drain,
     Failed,
     Finished,
     Prepared,
     Snapshot,
     Started,
-    failed_message,
-    reported_error,
 )
+from actorstream.control.pipe import ControlPipe
+from actorstream.errors import BrokenError, OperatorError, RunError
 
 ALL = [
     Started(0),
@@ -156,4 +155,4 @@ def test_other_errors_keep_their_words_and_say_which_worker() -> None:
         found = reported_error(failed_message(3, error))
     assert isinstance(found, RunError)
     assert "worker 3 failed: KeyError: 'missing'" in str(found)
-    assert "test_control.py" in str(found), "with the traceback"
+    assert "test_pipe.py" in str(found), "with the traceback"
