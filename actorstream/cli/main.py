@@ -145,7 +145,7 @@ def _say(message: str, code: int, hint: str = "") -> int:
 
 
 def _unknown(command: str) -> int:
-    from actorstream.topology.nearest import did_you_mean, listed
+    from actorstream.topology.suggestions import did_you_mean, listed
 
     hint = did_you_mean(command, COMMANDS) or f"commands: {listed(COMMANDS)}"
     return _say(f"there is no command {command!r}", WRONG, hint)

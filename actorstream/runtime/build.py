@@ -10,6 +10,7 @@ from actorstream.errors import OperatorError
 from actorstream.events.batch import Batch
 from actorstream.runtime.channels import open_channels
 from actorstream.runtime.direct_edge import DirectEdge, connected
+from actorstream.runtime.edge_schemas import inherits
 from actorstream.runtime.failures import operator_error
 from actorstream.runtime.lanes import IDLE_WORD, InLane
 from actorstream.runtime.operator_unit import OperatorUnit
@@ -26,7 +27,6 @@ from actorstream.runtime.source_unit import SourceUnit
 from actorstream.runtime.timestamp.order import UNITS_PER_SECOND, timed_source
 from actorstream.runtime.timestamp.stamp import TimestampStamp
 from actorstream.runtime.unit import Unit
-from actorstream.runtime.wire import inherits
 from actorstream.windows.watermark import PartitionWatermarks
 
 if TYPE_CHECKING:

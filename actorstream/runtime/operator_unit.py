@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from actorstream.metrics.counters import Counter
 from actorstream.runtime.inbox import Step
-from actorstream.runtime.portion import Portion
+from actorstream.runtime.row_budget import RowBudget
 from actorstream.runtime.unit import TURN_FRAMES, Status, Unit
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ class OperatorUnit(Unit):
         self._working: Batch | None = None
         """The batch of `_events`."""
         self._chunk = 256
-        self._portion: Portion | None = None
+        self._portion: RowBudget | None = None
         self._singles = self._can_take_singles()
         self._watched: InLane | None = None
         """The lane that brought the last single event, if the worker can wait for its next one."""
@@ -204,7 +204,7 @@ class OperatorUnit(Unit):
         """Runs more events of the current batch, in chunks that keep a turn short; returns whether none is left."""
         head, events, at = self.head, self._events, self._at
         call = head.calls[head.input]
-        portion = self._portion = self._portion or Portion(self.members)
+        portion = self._portion = self._portion or RowBudget(self.members)
         while at < len(events):
             most = min(self._chunk, portion.rows)
             chunk = events[at : at + most] if at or len(events) > most else events

@@ -16,9 +16,9 @@ from actorstream.transports.base import Frame, FrameKind, SendChannel
 if TYPE_CHECKING:
     from actorstream.events.batch import Batch
     from actorstream.native.arena import Arena
+    from actorstream.runtime.edge_schemas import EdgeSchemas
     from actorstream.runtime.single_row import SendSingle
-    from actorstream.runtime.wire import Wire
-    from actorstream.transports.ways import EventSender, WholeSender
+    from actorstream.transports.fast_paths import EventSender, WholeSender
 
 RUN_ROWS = 1024
 """The most rows of a run of jumbo tuples."""
@@ -114,7 +114,7 @@ class SendLane:
         arena: Arena | None,
         *,
         encodes: bool,
-        wire: Wire,
+        wire: EdgeSchemas,
         plan: int,
         producer: int,
         batch_size: int,

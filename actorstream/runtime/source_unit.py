@@ -13,10 +13,10 @@ from actorstream.events.batch import BATCHES
 from actorstream.metrics.counters import Counter
 from actorstream.runtime.dependency.output import TagEdge
 from actorstream.runtime.failures import operator_error
-from actorstream.runtime.outlet import outlet
-from actorstream.runtime.portion import Portion
 from actorstream.runtime.replica import Replica
-from actorstream.runtime.silence import Silence
+from actorstream.runtime.row_budget import RowBudget
+from actorstream.runtime.source_fast_path import outlet
+from actorstream.runtime.source_idleness import SourceIdleness
 from actorstream.runtime.unit import TURN_FRAMES, Status, Unit
 from actorstream.windows.watermark import NOTHING
 
@@ -94,7 +94,7 @@ class SourceUnit(Unit):
         self.in_order = in_order
         self.heartbeat_s = heartbeat_s
         self._timeout = idle_timeout
-        self._silence: Silence | None = None
+        self._silence: SourceIdleness | None = None
         self._listening: asyncio.TimerHandle | None = None
         self._heartbeat: Alarm | None = None
         self._bad_rows = 0
@@ -109,7 +109,7 @@ class SourceUnit(Unit):
         """What time it is for `lower_bound`."""
         self._promised = NOTHING
         """The greatest value that `lower_bound` has returned."""
-        self._portion: Portion | None = None
+        self._portion: RowBudget | None = None
         self._is_async = inspect.iscoroutinefunction(source.read)
         self._reading: asyncio.Task[Any] | None = None
         self._outlet: Callable[[Any, int], int] | None = None
@@ -150,7 +150,7 @@ class SourceUnit(Unit):
 
     def work(self) -> Status:
         if self._timeout is not None and self._silence is None:
-            self._silence = Silence(int(self._timeout.total_seconds() * 1e9), monotonic_ns())
+            self._silence = SourceIdleness(int(self._timeout.total_seconds() * 1e9), monotonic_ns())
         sent = self.pace.sent if self.pace is not None else 0
         status = self._read()
         if self._yields and status is Status.READY and self.pace is not None and self.pace.sent > sent:
@@ -166,7 +166,7 @@ class SourceUnit(Unit):
     def _read(self) -> Status:
         deadline = monotonic_ns() + self.worker.turn_ns
         left = self.most_rows
-        portion = self._portion = self._portion or Portion(self.members)
+        portion = self._portion = self._portion or RowBudget(self.members)
         read = self.source.read
         send = self._outlet if self._found else self._find_outlet()
         for _ in range(TURN_FRAMES):
@@ -226,7 +226,7 @@ class SourceUnit(Unit):
                 return Status.READY
         return Status.READY
 
-    def _listen(self, silence: Silence, status: Status) -> None:
+    def _listen(self, silence: SourceIdleness, status: Status) -> None:
         """Tells consumers that the source is idle if it has had no row for `idle_timeout`; else looks again at that time."""
         now = monotonic_ns()
         if status is Status.BLOCKED:

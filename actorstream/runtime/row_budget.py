@@ -14,7 +14,7 @@ GROWS = 8
 """A portion grows by this factor at most, since the next rows may be larger."""
 
 
-class Portion:
+class RowBudget:
     """Of a unit with these members, whose `made_bytes` it takes: the first portion is one row. A unit whose outputs are all of
     fixed width takes in as many rows as there are."""
 
