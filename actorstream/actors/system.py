@@ -25,7 +25,7 @@ from actorstream.actors.peer_end import PeerEnd, SocketEnd
 from actorstream.actors.ref import ActorRef, LocalRef
 from actorstream.actors.remote import RemoteRef
 from actorstream.actors.supervision import GROUPINGS, Grouping, Supervision, Supervisor, as_supervision
-from actorstream.actors.turns import Turns
+from actorstream.actors.turns import RunQueue
 from actorstream.errors import ActorDeadError, ActorError, ClosedError
 
 if TYPE_CHECKING:
@@ -86,7 +86,7 @@ class System:
         self.stop_timeout = stop_timeout
         self.loop: asyncio.AbstractEventLoop
         self.clock: Clock
-        self.turns: Turns
+        self.turns: RunQueue
         self._given_clock = clock
         self._listen = listen
         self._cells: dict[str, Cell] = {}
@@ -127,7 +127,7 @@ class System:
         self._started = True
         self.loop = asyncio.get_running_loop()
         self.clock = self.loop if self._given_clock is None else self._given_clock
-        self.turns = Turns(self.loop)
+        self.turns = RunQueue(self.loop)
         if self._listen is not None:
             await self._links.listen(self._listen)
 

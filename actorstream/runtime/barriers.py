@@ -9,7 +9,7 @@ import msgspec
 
 from actorstream.checkpoint.store import LARGE, pieces_of
 from actorstream.control.messages import Begun, Snapshot
-from actorstream.runtime.hooks import operator_error
+from actorstream.runtime.failures import operator_error
 
 if TYPE_CHECKING:
     from actorstream.checkpoint.checkpoint import StateFile

@@ -47,7 +47,7 @@ from actorstream.transports.registry import installed_transports, load_transport
 
 if TYPE_CHECKING:
     from actorstream.checkpoint.checkpoint import Checkpoint
-    from actorstream.dgs.deployment import Deployment
+    from actorstream.dgs.deployment import ProgramDeployment
     from actorstream.runtime.dependency.links import TreeLink
     from actorstream.topology.deploy import DeploySpec
     from actorstream.topology.graph import Edge, Graph
@@ -116,10 +116,15 @@ class Job:
     """Actors whose replicas get the same rows in timestamp order -> why each merges them itself; "": one ScaleGate does."""
     own_gates: frozenset[str] = frozenset()
     """Actors each replica of which has a ScaleGate of its own in front of it."""
-    programs: dict[str, Deployment] = field(default_factory=dict)
+    programs: dict[str, ProgramDeployment] = field(default_factory=dict)
     """Actors with `order = "dependency"` -> their planned program."""
     tree: list[TreeLink] = field(default_factory=list)
     """Channels between workers of a synchronization plan that are in different processes."""
+
+    @property
+    def is_ordered(self) -> bool:
+        """Whether some input has an order, so that one actor may wait for what another has promised."""
+        return any(edge.order != "none" for actor in self.graph.actors.values() for edge in actor.inputs)
 
     @classmethod
     def of(cls, graph: Graph, plan: ExecutionPlan) -> Job:
@@ -197,7 +202,7 @@ class Job:
 
     def collecting(self) -> list[str]:
         """Actors whose class hands what it received back to whoever started the run."""
-        return [actor.name for actor in self.graph.actors.values() if getattr(actor.cls, "collects", False)]
+        return [actor.name for actor in self.graph.actors.values() if actor.contract.destination == "caller"]
 
     def decode_collected(self, actor: str, parts: list[bytes]) -> list[Any]:
         """The events behind what a collecting sink handed over, in the order in which it received them."""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from actorstream.connectors.sink import END
 from actorstream.control.messages import Collected, Ended, Prepared
-from actorstream.runtime.hooks import operator_error
+from actorstream.runtime.failures import operator_error
 
 if TYPE_CHECKING:
     from collections.abc import Callable

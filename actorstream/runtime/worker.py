@@ -148,7 +148,8 @@ class Worker:
 
     async def _start(self) -> None:
         if self.control is not None:
-            gc.collect()
+            # To look at what the launcher's program holds would copy its pages into every worker.
+            gc.freeze()
             gc.disable()  # it would look at everything that is built again and again
         if self.transport is not None:
             await self.transport.start()

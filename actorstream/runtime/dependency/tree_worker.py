@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     from actorstream.dgs.worker import WorkerProtocol
     from actorstream.runtime.dependency.calls import ProgramCalls
     from actorstream.runtime.dependency.compile import StreamWords
-    from actorstream.runtime.dependency.lanes import TagLane
     from actorstream.runtime.dependency.links import TreeReceiver, TreeSender
+    from actorstream.runtime.dependency.tag_rows import TagRows
     from actorstream.runtime.send_lane import SendLane
     from actorstream.runtime.source_unit import SourceUnit
 
@@ -30,8 +30,8 @@ class TreeWorker:
     def __init__(self, number: int, calls: ProgramCalls, protocol: WorkerProtocol) -> None:
         self.number, self.calls, self.protocol = number, calls, protocol
         self.replica = calls.replica
-        self.lanes: list[TagLane] = []
-        self.lanes_of: dict[int, list[tuple[TagLane, int]]] = {}
+        self.lanes: list[TagRows] = []
+        self.lanes_of: dict[int, list[tuple[TagRows, int]]] = {}
         """Tags that come on several lanes, and the frontier words that promise for them on each."""
         self.parent: TreeWorker | None = None
         self.which = 0
@@ -45,7 +45,7 @@ class TreeWorker:
         """Links that bring messages, each with the number of the child, or -1 for the parent."""
         self.ticks: dict[int, Ticks] = {}
         """Tags of the ticks that this worker is responsible for."""
-        self.tick_streams: list[tuple[TagLane, int, StreamWords]] = []
+        self.tick_streams: list[tuple[TagRows, int, StreamWords]] = []
         """Frontier words that tell how far each stream is, if this worker is responsible for ticks."""
         self.sources: list[SourceUnit] = []
         """The sources in this process that bring its rows."""

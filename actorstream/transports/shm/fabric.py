@@ -14,10 +14,10 @@ import numpy as np
 from actorstream.errors import ConfigurationError
 from actorstream.native.channel import lay_out_channel
 from actorstream.native.doorbell import Doorbell
-from actorstream.native.line import Line
+from actorstream.native.line import CacheLine
 from actorstream.native.memory import ControlMemory, create_eventfd, create_memfd
 from actorstream.transports.base import Channel, Fabric, HandedOver
-from actorstream.transports.shm.layout import HEADER, MAGIC, VERSION, Layout
+from actorstream.transports.shm.layout import HEADER, MAGIC, VERSION, ControlLayout
 from actorstream.transports.shm.limits import Limits, arena_limit
 from actorstream.transports.shm.retired import sweep
 from actorstream.transports.sizing import doorbell_bits
@@ -61,7 +61,7 @@ class ShmFabric(Fabric):
         self.arena_ids = frozenset(self.arena_id(worker) for worker in range(workers))
         self.commit_step = commit_step
         self.huge_pages = huge_pages
-        self.layout = Layout.of(workers, channels, doorbell_bits(channels))
+        self.layout = ControlLayout.of(workers, channels, doorbell_bits(channels))
         budgets = [0] * workers
         for channel in channels:
             budgets[channel.sender] += channel.budget
@@ -96,7 +96,7 @@ class ShmFabric(Fabric):
         self._arena_base, self.arena_limit = kept.arena_base, kept.arena_limit
         self.commit_step, self.huge_pages = kept.commit_step, kept.huge_pages
         self.arena_ids = frozenset(self.arena_id(worker) for worker in range(workers))
-        self.layout = Layout.of(workers, channels, doorbell_bits(channels))
+        self.layout = ControlLayout.of(workers, channels, doorbell_bits(channels))
         self.eventfds, self.arena_fds = fds[:workers], fds[workers:]
         size = os.fstat(control).st_size
         if size != self.layout.size or len(fds) != 2 * workers:
@@ -133,9 +133,9 @@ class ShmFabric(Fabric):
         """magic, version, workers, channels, plan, size: as they stand in the shared memory."""
         return HEADER.unpack(self.control.words(0, HEADER.size, np.uint8).tobytes())
 
-    def line(self, offset: int) -> Line:
+    def line(self, offset: int) -> CacheLine:
         """A worker's or channel's line."""
-        return Line(self.control, offset)
+        return CacheLine(self.control, offset)
 
     def close(self) -> None:
         """Closes this process's descriptors. Mappings go with their last user."""

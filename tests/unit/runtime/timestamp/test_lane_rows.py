@@ -10,7 +10,7 @@ import pytest
 from actorstream.errors import SchemaError
 from actorstream.events.batch import Batch
 from actorstream.events.event import Event
-from actorstream.runtime.timestamp.lane import interleaved, times_of
+from actorstream.runtime.timestamp.lane_rows import interleaved, times_of
 from actorstream.runtime.timestamp.ties import by_value
 
 

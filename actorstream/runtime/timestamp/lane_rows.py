@@ -1,24 +1,25 @@
-"""Channels into a unit with timestamp input, and how rows of several become one batch. Decides nothing about order."""
+"""Rows of lanes with timestamp input while they wait, and how rows of several become one batch. Decides nothing about order."""
 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
 from actorstream.events.batch import Batch
 from actorstream.events.column import Column
 from actorstream.native.merge import Tags, gather
-from actorstream.runtime.lanes import IDLE_WORD, InLane
 from actorstream.runtime.timestamp.merged_rows import packed
-from actorstream.runtime.timestamp.spill import Spill
 from actorstream.topology.timestamp import ORIGIN
-from actorstream.transports.base import FRONTIER_END, Frame, FrameKind, ReceiveChannel
+from actorstream.transports.base import FRONTIER_END, Frame, FrameKind
 
 if TYPE_CHECKING:
+    from actorstream.events.saved import SavedRows
     from actorstream.events.schema import Schema
+    from actorstream.runtime.lanes import InLane
 
 _SPILLED = Frame(FrameKind.DATA)
 """The head of a lane whose next rows are in the spill."""
@@ -31,70 +32,95 @@ _THERE = Frame(FrameKind.HEARTBEAT)
 """Says only that something waits behind the frames that are worked on."""
 
 
-class TimestampInLane(InLane):
-    """A channel that brings rows in the order (event time, `columns`). `rank`: of its input; `local`: whether the producer
-    is in this process, so that payloads are batches; `shift`: added to the origins of its rows, so that those of several
-    inputs stay apart whenever and with whatever rows the actor emits them.
+class Spilled(Protocol):
+    """Where rows wait that are too many for memory, first in, first out (`timestamp.spill.Spill`). ResourceError: no room."""
+
+    nbytes: int
+
+    def __len__(self) -> int: ...
+    def put(self, batch: Batch) -> None: ...
+    def take(self) -> Batch: ...
+    def saved(self) -> Iterator[SavedRows]: ...
+
+
+@dataclass(slots=True)
+class RowOrder:
+    """What the rows of one lane carry for their order.
+
+    Attributes:
+        rank: of the input. replica: which replica of its producer sends.
+        columns: they tell apart rows of one time and rank.
+        by_value: whether such rows are ordered by what is in them; tie_fields: see `topology.timestamp.Sequenced`.
+        shift: is added to the origins of the rows, so that those of several inputs stay apart whenever and with whatever rows
+            the actor emits them.
+        local: whether the producer is in this process, so that payloads are batches.
+        packs: the schema in which selections are gathered when they are taken in; None: they are not gathered.
+    """
+
+    rank: int = 0
+    replica: int = 0
+    columns: tuple[str, ...] = ()
+    by_value: bool = False
+    tie_fields: tuple[str, ...] = ()
+    shift: int = 0
+    local: bool = False
+    packs: Schema | None = None
+
+    def prepared(self, batch: Batch, frame: Frame) -> Batch:
+        """Rows that have come in a frame, as they are merged."""
+        if self.packs is not None:
+            batch = packed(batch, self.packs)
+        if self.shift:
+            batch = batch.with_system(**{ORIGIN: batch.system[ORIGIN].data + self.shift})
+        batch.entry_min, batch.entry_max, batch.began = frame.min_entry, frame.max_entry, frame.began
+        return batch
+
+    def ties(self, batch: Batch, most: int) -> list[np.ndarray]:
+        """The `most` columns that order tied rows; a column that the lane does not have is 0."""
+        found = [batch.system[name].data for name in self.columns]
+        if len(found) < most:
+            found += [zeros(batch.rows)] * (most - len(found))
+        return found
+
+
+class LaneRows:
+    """The rows of one lane that were taken in and have not gone, and the lane as the merge sees it (`ordering.base.Lane`).
 
     The frames that are worked on stay in the channel until their rows have gone, unless a tie keeps them."""
 
-    __slots__ = (
-        "batches",
-        "buffered",
-        "by_value",
-        "columns",
-        "local",
-        "open",
-        "packs",
-        "rank",
-        "shift",
-        "spill",
-        "tie_fields",
-    )
+    __slots__ = ("batches", "buffered", "idles", "index", "input", "lane", "open", "order", "spill")
 
-    def __init__(
-        self,
-        index: int,
-        input_name: str,
-        channel: ReceiveChannel,
-        decode: Callable[[Frame], Batch],
-        *,
-        local: bool = False,
-        rank: int,
-        columns: tuple[str, ...] = (),
-        by_value: bool = False,
-        tie_fields: tuple[str, ...] = (),
-        shift: int = 0,
-    ) -> None:
-        super().__init__(index, input_name, channel, decode, idles=channel.channel.frontiers > IDLE_WORD)
-        self.rank, self.columns, self.by_value, self.local = rank, columns, by_value, local
-        self.tie_fields = tie_fields
-        """Of rows by value: see `topology.timestamp.Sequenced`."""
-        self.shift = shift
-        self.packs: Schema | None = None
-        """The schema in which selections are gathered when they are taken in; None: they are not gathered."""
+    def __init__(self, lane: InLane, order: RowOrder, spill: Spilled) -> None:
+        self.lane, self.order = lane, order
+        self.index, self.input, self.idles = lane.index, lane.input, lane.idles
         self.open = 0
         """Frames at the head of the channel that were taken in and not consumed yet."""
         self.batches: deque[Batch] = deque()
         """Rows that were taken in and have not gone, oldest first; what lies behind the first has left the channel."""
         self.buffered = 0
         """Bytes of rows that have left the channel and wait here for their tie."""
-        self.spill = Spill(f"input {input_name!r}")
+        self.spill = spill
         """Rows behind these, which have left the channel too."""
+
+    @property
+    def held(self) -> bool:
+        return self.lane.held
+
+    @property
+    def ended(self) -> bool:
+        return self.lane.ended
 
     def head(self) -> Frame | None:
         """The first frame that was not taken in. While frames before it are in use, a stand-in that says there is one."""
         if self.spill and not self.batches:
             return _SPILLED
         if self.open:
-            return _THERE if self.channel.waiting() > self.open else None
-        return self.channel.peek()
+            return _THERE if self.lane.channel.waiting() > self.open else None
+        return self.lane.channel.peek()
 
     def frontier(self) -> int:
         """The event time that the producer promises; the end of time while it is idle, so that no reader waits for it."""
-        if self.ended or self.is_idle():
-            return FRONTIER_END
-        return self.channel.frontier(0)
+        return FRONTIER_END if self.lane.is_idle() else self.lane.frontier()
 
     def take_in(self) -> Batch:
         """Takes in the rows of the head, a data frame, and of the frames that follow it in the same payload."""
@@ -102,21 +128,17 @@ class TimestampInLane(InLane):
             self.take_back(self.spill.take())
             return self.batches[0]
         self.buffer()
-        channel = self.channel
+        channel, order = self.lane.channel, self.order
         frame = channel.peek()
         assert frame is not None
         count, rows = channel.run(MOST_RUN)
         if count == 1:
-            batch = self.decode(frame)
-            if self.local and rows != batch.rows:
+            batch = self.lane.decode(frame)
+            if order.local and rows != batch.rows:
                 batch = batch.slice(frame.first, rows)
         else:
             batch = self._run(frame, rows)
-        if self.packs is not None:
-            batch = packed(batch, self.packs)
-        if self.shift:
-            batch = batch.with_system(**{ORIGIN: batch.system[ORIGIN].data + self.shift})
-        batch.entry_min, batch.entry_max, batch.began = frame.min_entry, frame.max_entry, frame.began
+        batch = order.prepared(batch, frame)
         self.batches.append(batch)
         self.open = count
         return batch
@@ -124,8 +146,7 @@ class TimestampInLane(InLane):
     def put_aside(self) -> None:
         """Moves the rows that were taken in last to the spill."""
         self.spill.put(self.batches.pop())
-        if self.open:
-            self.consume_open()
+        self.consume_open()
 
     def take_back(self, batch: Batch) -> None:
         """Keeps rows that have left the channel before."""
@@ -133,22 +154,19 @@ class TimestampInLane(InLane):
         self.buffered += batch.nbytes
 
     def _run(self, frame: Frame, rows: int) -> Batch:
-        if self.local:
+        if self.order.local:
             whole: Batch = frame.payload
             return whole if whole.rows == rows else whole.slice(frame.first, rows)
         own, frame.rows = frame.rows, rows
-        batch = self.decode(frame)
+        batch = self.lane.decode(frame)
         frame.rows = own
         return batch
 
     def consume_open(self) -> None:
         """Takes the frames that were taken in off the channel."""
-        if self.open == 1:
-            self.channel.consume()
-        else:
-            self.channel.consume_run(self.open)
-        self.taken += self.open
-        self.open = 0
+        if self.open:
+            self.lane.consume_run(self.open)
+            self.open = 0
 
     def drop(self) -> None:
         """Drops the rows that were taken in last: none of them is left."""
@@ -168,13 +186,6 @@ class TimestampInLane(InLane):
             self.consume_open()
         elif self.buffered:
             self.buffered = max(0, self.buffered - batch.nbytes)
-
-    def ties(self, batch: Batch, most: int) -> list[np.ndarray]:
-        """The `most` columns that order tied rows; a column that the lane does not have is 0."""
-        found = [batch.system[name].data for name in self.columns]
-        if len(found) < most:
-            found += [zeros(batch.rows)] * (most - len(found))
-        return found
 
 
 def zeros(rows: int) -> np.ndarray:

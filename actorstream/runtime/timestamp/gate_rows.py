@@ -1,13 +1,11 @@
-"""Channels into a ScaleGate, with the rows of each that are in the gate. Decides nothing about order."""
+"""The rows of each lane into a ScaleGate that are in the gate or wait before it. Decides nothing about order."""
 
 from __future__ import annotations
 
 from collections import deque
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from actorstream.runtime.timestamp.lane import MOST_RUN, TimestampInLane
-from actorstream.runtime.timestamp.merged_rows import packed
-from actorstream.topology.timestamp import ORIGIN
+from actorstream.runtime.timestamp.lane_rows import MOST_RUN
 from actorstream.transports.base import DATA, FRONTIER_MIN, follows
 
 if TYPE_CHECKING:
@@ -16,6 +14,8 @@ if TYPE_CHECKING:
     import numpy as np
 
     from actorstream.events.batch import Batch
+    from actorstream.runtime.lanes import InLane
+    from actorstream.runtime.timestamp.lane_rows import RowOrder, Spilled
 
 
 class Run(NamedTuple):
@@ -27,15 +27,35 @@ class Run(NamedTuple):
     columns: Sequence[np.ndarray]
 
 
-class GateLane(TimestampInLane):
-    """A source of a ScaleGate: the channel of a replica in the same process.
+class GateRows:
+    """The rows of a source of a ScaleGate: of the lane of a replica in the same process.
 
     The frames of a run stay in the channel until all readers have passed it, unless a tie or a barrier keeps them."""
 
-    __slots__ = ("added", "behind", "crowded", "gone", "last", "runs")
+    __slots__ = (
+        "added",
+        "behind",
+        "buffered",
+        "crowded",
+        "gone",
+        "index",
+        "lane",
+        "last",
+        "open",
+        "order",
+        "over",
+        "runs",
+        "spill",
+    )
 
-    def __init__(self, *ends: Any, **options: Any) -> None:
-        super().__init__(*ends, **options)
+    def __init__(self, lane: InLane, order: RowOrder, spill: Spilled) -> None:
+        self.lane, self.order, self.spill, self.index = lane, order, spill, lane.index
+        self.open = 0
+        """Frames at the head of the channel that were taken in and not consumed yet."""
+        self.buffered = 0
+        """Bytes of rows that have left the channel and have not gone."""
+        self.over = False
+        """Whether nothing more of it comes into the gate."""
         self.runs: deque[Run] = deque()
         """The runs in the gate, oldest first."""
         self.added = self.gone = 0
@@ -55,7 +75,7 @@ class GateLane(TimestampInLane):
     def fetch(self) -> tuple[Batch, int]:
         """The rows of the first data frame that is not in the gate, and of the frames that follow it in the same payload;
         and how many frames these are."""
-        channel, first = self.channel, self.open
+        channel, first = self.lane.channel, self.open
         head = channel.peek(first)
         assert head is not None and head.kind == DATA
         count, rows = 1, head.rows
@@ -65,14 +85,10 @@ class GateLane(TimestampInLane):
                 break
             count += 1
             rows += each.rows
-        batch: Batch = self.decode(head)
+        batch = self.lane.decode(head)
         if rows != batch.rows:
             batch = batch.slice(head.first, rows)
-        assert self.packs is not None
-        batch = packed(batch, self.packs)
-        if self.shift:
-            batch = batch.with_system(**{ORIGIN: batch.system[ORIGIN].data + self.shift})
-        batch.entry_min, batch.entry_max, batch.began = head.min_entry, head.max_entry, head.began
+        batch = self.order.prepared(batch, head)
         self.open = first + count
         return batch, count
 
@@ -80,6 +96,12 @@ class GateLane(TimestampInLane):
         """Keeps rows that have left the channel until there is room in the gate."""
         self.behind.append(batch)
         self.buffered += batch.nbytes
+
+    def consume_open(self) -> None:
+        """Takes the frames that were taken in off the channel."""
+        if self.open:
+            self.lane.consume_run(self.open)
+            self.open = 0
 
     def buffer(self) -> None:
         """Takes the frames of runs in the gate off the channel, before their rows have gone."""
@@ -100,9 +122,8 @@ class GateLane(TimestampInLane):
             run = self.runs.popleft()
             self.gone += 1
             if run.frames:
-                self.channel.consume_run(run.frames)
+                self.lane.consume_run(run.frames)
                 self.open -= run.frames
-                self.taken += run.frames
             else:
                 self.buffered = max(0, self.buffered - run.batch.nbytes)
 

@@ -9,7 +9,6 @@ from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from actorstream.runtime.lanes import InLane
 from actorstream.topology.serial import POSITION
 from actorstream.transports.base import FRONTIER_END, FRONTIER_MIN, NO_TIME_MIN, FrameKind
 
@@ -19,7 +18,7 @@ if TYPE_CHECKING:
     from actorstream.events.feed import Feed
     from actorstream.runtime.dependency.compile import StreamWords
     from actorstream.runtime.dependency.cuts import Share
-    from actorstream.transports.base import Frame, ReceiveChannel
+    from actorstream.runtime.lanes import InLane
 
 DATA, BARRIER, END = int(FrameKind.DATA), int(FrameKind.BARRIER), int(FrameKind.END)
 
@@ -75,8 +74,8 @@ class Held:
             self._events = None
 
 
-class TagLane(InLane):
-    """A source's channel to a worker of a plan.
+class TagRows:
+    """The rows that a source's lane brings to a worker of a plan, while they are not worked on.
 
     Args:
         tags: numbers of the tags that come on it and that the worker is responsible for, by the frontier word that
@@ -90,6 +89,7 @@ class TagLane(InLane):
         "bounds",
         "closed",
         "frames",
+        "lane",
         "on_barrier",
         "positioned",
         "risen",
@@ -98,16 +98,8 @@ class TagLane(InLane):
         "words",
     )
 
-    def __init__(
-        self,
-        index: int,
-        input_name: str,
-        channel: ReceiveChannel,
-        decode: Callable[[Frame], Batch],
-        tags: Mapping[int, Sequence[int]],
-        positioned: bool,
-    ) -> None:
-        super().__init__(index, input_name, channel, decode)
+    def __init__(self, lane: InLane, tags: Mapping[int, Sequence[int]], positioned: bool) -> None:
+        self.lane = lane
         self.words = {word: tuple(some) for word, some in tags.items() if some}
         self._only = self.words.keys() <= {0}
         """Whether there is one word to look at."""
@@ -123,15 +115,15 @@ class TagLane(InLane):
         """Whether its end has come."""
         self.shares: list[Share] = []
         """Checkpoints whose barrier has not come yet; rows that come now belong to them."""
-        self.on_barrier: Callable[[TagLane, int], None] | None = None
+        self.on_barrier: Callable[[TagRows, int], None] | None = None
         """Called when a barrier comes, after the rows before it and before the rows behind it."""
 
     def take_in(self, protocol: WorkerProtocol) -> bool:
         """Gives the worker the slices that have come; returns whether there were any, or a promise has risen."""
         self.risen.clear()
-        if self.ended:
+        if self.lane.ended:
             return False
-        channel, frames = self.channel, self.frames
+        channel, decode, frames = self.lane.channel, self.lane.decode, self.frames
         # read first: what they cover can be peeked now
         least = channel.frontier(0)
         before = len(frames)
@@ -144,7 +136,7 @@ class TagLane(InLane):
             frame = channel.peek(before)
         while frame is not None:
             if frame.kind == DATA:
-                batch = self.decode(frame)
+                batch = decode(frame)
                 batch.entry_min, batch.entry_max, batch.began = frame.min_entry, frame.max_entry, frame.began
                 # a source in this process says when its only event is
                 known = frame.payload is batch and frame.rows == 1 and frame.min_time != NO_TIME_MIN
@@ -182,7 +174,7 @@ class TagLane(InLane):
 
     def course(self, words: StreamWords) -> tuple[int, int, int]:
         """Times of a stream's first row and of the last so far, and its promise."""
-        channel = self.channel
+        channel = self.lane.channel
         bound = FRONTIER_END if self.bound == FRONTIER_END else channel.frontier(words.promise)  # first
         return channel.frontier(words.first), channel.frontier(words.last), bound
 
@@ -198,8 +190,8 @@ class TagLane(InLane):
             return
         while frames and not frames[0].left:
             if frames.popleft().kind == END:
-                self.ended = True
-            self.consume()
+                self.lane.ended = True
+            self.lane.consume()
         if frames and frames[0].batch is not None and frames[0].time >= self.bound:
             self._give_all()
 
@@ -207,5 +199,5 @@ class TagLane(InLane):
         """Gives all room back; the rows stay where they are until they are worked on."""
         while self.frames:
             if self.frames.popleft().kind == END:
-                self.ended = True
-            self.consume()
+                self.lane.ended = True
+            self.lane.consume()

@@ -9,7 +9,7 @@ import pytest
 
 from actorstream import Event, EventTime
 from actorstream.events.batch import Batch
-from actorstream.runtime.dependency.lanes import DATA, Held
+from actorstream.runtime.dependency.tag_rows import DATA, Held
 
 
 class Row(Event):
