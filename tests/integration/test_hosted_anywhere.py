@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ from actorstream.control.messages import Message
 from actorstream.errors import OperatorError
 from actorstream.launch.checkpoints import CheckpointRecord, checkpoints_of
 from actorstream.launch.process import run_worker
+from actorstream.metrics.counters import Counter, CounterTable
 from actorstream.runtime.compile import Job, compile_job
 from actorstream.topology.builder import Topology
 from actorstream.topology.load import load_deploy
@@ -33,8 +35,8 @@ def job_of(middle: Any, *, ask: bool = False, **keys: Any) -> Job:
     return compile_job(topology.spec(), load_deploy(None, (), **deploy))
 
 
-async def hosted(job: Job, store: str | None = None) -> Host:
-    """Runs a job of two workers in this loop."""
+async def hosted(job: Job, store: str | None = None, *, apart: bool = False) -> Host:
+    """Runs a job of two workers in this loop. `apart`: each has counters of its own."""
     checkpoints = record = None
     if store is not None:
         checkpoints = checkpoints_of(job, CheckpointStore(store), 1e9)
@@ -62,8 +64,9 @@ async def hosted(job: Job, store: str | None = None) -> Host:
     async def work(worker: int) -> None:
         near, far = links[worker]
         near.listen(loop, lambda: hear(worker))
+        own = replace(job, counters=CounterTable(job.counters.rows, is_shared=False)) if apart else job
         try:
-            await run_worker(job, worker, fabric, far, {1 - worker: ends[worker]})
+            await run_worker(own, worker, fabric, far, {1 - worker: ends[worker]})
         except Exception:
             """The coordinator was told."""
         hear(worker)
@@ -84,6 +87,16 @@ async def test_a_run_ends_with_all_its_rows() -> None:
     assert host.finished.outcome is None
     rows = job.decode_collected("sink", host.collected["sink"])
     assert sorted(row[0] for row in rows) == list(range(COUNT))
+
+
+async def test_counters_that_the_host_cannot_read_are_sent_to_it() -> None:
+    job = job_of(Pass)
+    await hosted(job, apart=True)
+    counted = {}
+    for each in job.plan.replicas:
+        taken = job.counters.value(each.id, Counter.EVENTS_IN)
+        counted[each.actor] = counted.get(each.actor, 0) + taken
+    assert counted == {"numbers": 0, "middle": COUNT, "sink": COUNT}
 
 
 async def test_the_record_of_the_end_is_in_the_store(tmp_path: Path) -> None:
