@@ -10,6 +10,7 @@ from actorstream.errors import OperatorError
 from actorstream.events.batch import Batch
 from actorstream.runtime.channels import open_channels
 from actorstream.runtime.direct_edge import DirectEdge, connected
+from actorstream.runtime.framing import handed_over
 from actorstream.runtime.hooks import operator_error
 from actorstream.runtime.lanes import IDLE_WORD, InLane
 from actorstream.runtime.operator_unit import OperatorUnit
@@ -224,7 +225,7 @@ class _Builder:
             return lambda frame: Batch.from_jumbo(
                 wire.of(frame.schema), frame.payload, frame.first, frame.rows
             )
-        return _payload
+        return handed_over
 
     def _edges(self, planned: PlannedReplica) -> None:
         job, replica = self.job, self.replicas[planned.id]
@@ -316,10 +317,6 @@ class _Builder:
             batch_size=self.job.deploy.batch_size,
             bounds=edge.bounds,
         )
-
-
-def _payload(frame: Frame) -> Batch:
-    return frame.payload
 
 
 def _opening(head: Replica, method: Callable[..., Any], *arguments: Any) -> Any:
