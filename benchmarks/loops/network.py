@@ -1,7 +1,8 @@
 """Jumbo tuples and control messages between two processes: over a transport, or over the bare library under it.
 
 `python -m benchmarks.loops.network WAY SIZE SECONDS` prints one number: jumbo tuples a second, or with SIZE 0 the
-median microseconds of half a round trip. WAY: shm, zmq, mpi, bare-zmq, bare-mpi; mpi and bare-mpi under mpiexec -n 2.
+median microseconds of half a round trip. WAY: shm, zmq, zmq-tcp, zmq-curve (tcp, encrypted), mpi, bare-zmq, bare-mpi;
+the two of MPI under mpiexec -n 2.
 """
 
 from __future__ import annotations
@@ -30,6 +31,10 @@ BUDGET = 16 << 20
 SLOTS = 1024
 WARM_UP = 20
 PLAN = 1
+OPTIONS: dict[str, dict[str, Any]] = {
+    "zmq-tcp": {"scheme": "tcp", "curve": False},
+    "zmq-curve": {"scheme": "tcp"},
+}
 SCHEMA = Schema.from_dict({"value": "int"}, name="Value")
 CHANNELS = pipes((0, 1), (1, 0), slots=SLOTS, budget=BUDGET)
 
@@ -184,8 +189,8 @@ def main(way: str, size: int, seconds: float) -> None:
     names = [f"ipc://@actorstream-bare-{os.getpid()}-{each}" for each in (0, 1)]
     fabric = None
     if not way.startswith("bare-"):
-        transport = load_transport(way)
-        fabric = transport.fabric(2, list(CHANNELS), PLAN)
+        transport = load_transport(way.partition("-")[0])
+        fabric = transport.fabric(2, list(CHANNELS), PLAN, **OPTIONS.get(way, {}))
     child = 0
     if not way.endswith("mpi"):
         child = os.fork()

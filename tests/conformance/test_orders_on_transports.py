@@ -29,7 +29,7 @@ from tests.integration.programs import (
 from tests.integration.test_dependent_outputs import between, by_key
 
 MERGES = ["channel", "gate", "operator", "shared"]
-PLACES = {"local": 1, "shm": 2, "socket": 2, "late_socket": 3}
+PLACES = {"local": 1, "shm": 2, "zmq": 2, "socket": 2, "late_socket": 3}
 """Transport -> workers."""
 
 
