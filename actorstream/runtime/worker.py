@@ -135,7 +135,7 @@ class Worker:
 
     async def _start(self) -> None:
         if self.control is not None:
-            gc.collect()
+            gc.freeze()  # a look at what the launcher has made would copy all of it
             gc.disable()  # it would look at everything that is built again and again
         if self.transport is not None:
             await self.transport.start()
