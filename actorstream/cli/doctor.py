@@ -6,7 +6,6 @@ import json
 import os
 import platform
 import shutil
-import subprocess
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
 from importlib import import_module
@@ -188,7 +187,7 @@ def shared_memory(root: Path) -> Iterator[Finding]:
     yield Finding("huge pages", "ok", f"{value}; tried, never required")
 
 
-LATER = {"mpi": "transport mpi", "zmq": "transport zmq", "spark": "spark-source"}
+LATER = {"mpi": "transport mpi", "zmq": "transport zmq"}
 """Extras of what is promised and not there -> what that is."""
 
 
@@ -215,19 +214,20 @@ def extras(root: Path) -> Iterator[Finding]:
             yield Finding(name, "ok", f"not installed; with it: pip install 'actorstream[{extra}]'")
     launcher = shutil.which("mpiexec") or shutil.which("srun")
     yield Finding("MPI launcher", "ok", launcher or "none (only for transport mpi)")
-    yield Finding("Java", "ok", _java())
+    yield java()
 
 
-def _java() -> str:
-    java = shutil.which("java")
-    if java is None:
-        return "none (only for spark-source)"
+def java() -> Finding:
+    """The Java that Spark would run on. It is missed only where pyspark is installed."""
+    from actorstream.spark.java import ADVICE, JavaError, find_java
+
     try:
-        answer = subprocess.run([java, "-version"], capture_output=True, text=True, timeout=20, check=False)
-    except (OSError, subprocess.TimeoutExpired) as error:
-        return f"{java}: {error}"
-    lines = (answer.stderr or answer.stdout).strip().splitlines()
-    return f"{lines[0] if lines else 'unknown version'} ({java})"
+        found = find_java()
+    except JavaError as error:
+        if find_spec("pyspark") is None:
+            return Finding("Java", "ok", "none that Spark could run on (only for spark-source)")
+        return Finding("Java", "note", str(error).removesuffix(f" {ADVICE}"), ADVICE)
+    return Finding("Java", "ok", f"{found.version} ({found.path}, from {found.found})")
 
 
 def _meminfo(root: Path) -> Iterator[tuple[str, int]]:

@@ -59,10 +59,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Runs a command line and returns the exit code. Our own errors are a message on stderr, never a traceback.
 
     arguments: None: those of this process, which ends with that code: signals do not change it any more."""
-    if arguments is None:
-        from actorstream.cli.streams import open_streams
-
-        open_streams()
     tokens = list(sys.argv[1:] if arguments is None else arguments)
     if tokens[:1] == ["launch"]:
         COMMAND.install()
@@ -104,7 +100,7 @@ def _run(tokens: list[str]) -> int:
         code = exit_code(error)
         if code is None:
             raise
-        if type(error).__name__ == "OutputError":  # or the interpreter tries again at its end
+        if type(error).__name__ == "PrintError":  # or the interpreter tries again at its end
             sys.stdout = None  # type: ignore[assignment]
         return _say(str(error), code)
     return result if isinstance(result, int) else DONE
@@ -122,7 +118,7 @@ def exit_code(error: BaseException) -> int | None:
     )
 
     if isinstance(error, RunError):
-        from actorstream.launch.interrupted import Interrupted, Suspended
+        from actorstream.control.interrupted import Interrupted, Suspended
 
         if isinstance(error, Suspended):
             return SUSPENDED

@@ -15,12 +15,12 @@ STREAMS = {0: os.O_RDWR, 1: os.O_RDONLY, 2: os.O_RDWR}
 reading only, so that writing to it fails: a command must not lose silently what it was asked to print."""
 
 
-class OutputError(RunError):
+class PrintError(RunError):
     """A command cannot print what it has to print."""
 
 
 class _Output(io.RawIOBase):
-    """Writes to a descriptor. A write that fails raises OutputError, unless the output is `optional`."""
+    """Writes to a descriptor. A write that fails raises PrintError, unless the output is `optional`."""
 
     def __init__(self, descriptor: int, name: str, *, optional: bool) -> None:
         self.descriptor, self.called, self.optional = descriptor, name, optional
@@ -42,7 +42,7 @@ class _Output(io.RawIOBase):
                 return len(data)
             if isinstance(error, BrokenPipeError):
                 raise
-            raise OutputError(f"cannot write to {self.called}: {error.strerror}") from error
+            raise PrintError(f"cannot write to {self.called}: {error.strerror}") from error
 
     def _written(self, data: bytes) -> int:
         while True:
@@ -56,7 +56,7 @@ class _Output(io.RawIOBase):
 
 def open_streams() -> None:
     """Opens standard streams that are closed, before files get their numbers; from now on progress and messages that
-    cannot be written are lost, and other output is an OutputError."""
+    cannot be written are lost, and other output is a PrintError."""
     for descriptor, mode in STREAMS.items():
         try:
             os.fstat(descriptor)

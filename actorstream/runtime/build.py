@@ -124,6 +124,7 @@ class _Builder:
             inherits=inherits(self.job.graph, node.name, self.job.wires, self.job.serial, self.job.timestamp),
             row=self.job.counters.row(planned.id),
             hooked=node.name not in self.job.programs,
+            contract=node.contract,
         )
         if sequenced is not None:
             sorts = node.role == "source" and getattr(actor, "max_out_of_orderness", None) is not None
@@ -285,6 +286,7 @@ class _Builder:
         lane = SendLane(
             channel,
             arena,
+            encodes=link.remote,
             wire=wire,
             plan=self.job.fingerprint,
             producer=link.producer,

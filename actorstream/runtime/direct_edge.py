@@ -41,7 +41,7 @@ def takes_events(edge: Edge) -> bool:
     """Whether the consumer behind an edge is handed the very batch, and asks it for events."""
     if isinstance(edge, DirectEdge):
         return not edge.consumer.calls[edge.input].takes_batch
-    return any(lane.framing.arena is None and lane.framing.to_events for lane in getattr(edge, "lanes", ()))
+    return any(not lane.framing.encodes and lane.framing.to_events for lane in getattr(edge, "lanes", ()))
 
 
 def connected(replica: Replica) -> None:

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
     import numpy as np
 
+    from actorstream.actors.contract import Contract
     from actorstream.events.feed import Feed
     from actorstream.events.schema import Schema
     from actorstream.native.arena import Arena
@@ -48,7 +49,7 @@ class Replica:
         outputs: output name -> schema, for every output the actor may emit to.
         row: its row of the counter table, int64.
         inherits: whether what it emits must carry system columns of the rows it descends from.
-        hooked: whether its inputs have hooks; a program has none.
+        hooked: whether its inputs have hooks; a program has none. contract: of its keys; None: its class's.
     """
 
     def __init__(
@@ -65,8 +66,10 @@ class Replica:
         row: np.ndarray,
         inherits: bool = False,
         hooked: bool = True,
+        contract: Contract | None = None,
     ) -> None:
         self.actor, self.id, self.name, self.replica, self.replicas = actor, id, name, replica, replicas
+        self.contract = contract or type(actor).contract
         self.input = ""
         self.inputs: Mapping[str, Schema] = inputs
         self.schemas = outputs
@@ -79,7 +82,7 @@ class Replica:
         for source in inputs if hooked else ():
             hook, batched = hook_for(actor, source)
             if batched:
-                self.calls[source] = BatchCall(hook, self.outbox, self.failures, type(actor).stateless)
+                self.calls[source] = BatchCall(hook, self.outbox, self.failures, self.contract.stateless)
             else:
                 self.calls[source] = EventCall(hook, self.outbox, self.failures)
         self.row = row
@@ -87,12 +90,9 @@ class Replica:
         self.stamp: Stamp | None = None
         """Gives emitted rows their place in an order; None: no consumer asks for an order."""
         self.unit: Unit | None = None
-        self.started = False
-        """Whether on_start was called, so that on_stop is due."""
-        self.start = Start(self)
-        """Runs on_start, once."""
-        self.busy = 0
-        """How many of its hooks await something, or are due to."""
+        self.started = False  # on_start was called, so that on_stop is due
+        self.start = Start(self)  # runs on_start, once
+        self.busy = 0  # how many of its hooks await something, or are due to
         self.ended = False
         """Whether on_end was called, in this run or before the checkpoint that it resumes from; it emits no more."""
         self.paused = False
@@ -111,6 +111,8 @@ class Replica:
         self.promises = type(actor).promise is not Actor.promise
         self.frontier = self._answered = self._promised = FRONTIER_MIN
         """How far the input is, how far it was when the actor promised last, and what the actor promised then."""
+        self._has_run = False
+        """Whether a hook has run since the actor was last asked for a promise."""
         self.entry_min = self.entry_max = self.began = 0
         self.events_in = self.events_out = self.jumbo_in = self.execute_ns = self.made_bytes = 0
         self._latency = row[32 : 32 + HISTOGRAM_WORDS]
@@ -211,6 +213,7 @@ class Replica:
 
     def begin(self, batch: Batch, source: str) -> None:
         """Notes what comes in, before the hook runs on it."""
+        self._has_run = True
         if self.descent is not None:
             self.descent.source = batch
         self.input = source
@@ -230,6 +233,7 @@ class Replica:
 
     def dispatch(self) -> None:
         """Pushes everything in the outbox along the edges of its outputs."""
+        self._has_run = True
         for output, batch in self.outbox.take(self._batch_of):
             if batch.rows:
                 if self.descent is not None:
@@ -317,8 +321,7 @@ class Replica:
             self.pausing.later(partial(self._promise, frontier))
         elif coroutine is None:
             self._promise(frontier)
-        else:
-            assert self.unit is not None
+        elif self.unit is not None:
             self.unit.await_soon(self._promise_after(coroutine, frontier))
 
     async def _promise_after(self, coroutine: Any, frontier: int) -> None:
@@ -333,10 +336,11 @@ class Replica:
             self.stamp.promise(frontier)
 
     def renew_promise(self) -> None:
-        """Promises what the actor can promise now if that has risen with its input where it was: rows that it held back have
-        gone. Event time that travels among the rows rises at the same rows in every run, so it waits for the input."""
-        if self._answered == FRONTIER_MIN or (self.stamp is not None and self.stamp.in_band):
+        """Promises what the actor can promise now if a hook has raised that without its input: rows that it held back have gone.
+        Event time that travels among the rows rises at the same rows in every run, so it waits for the input."""
+        if not self._has_run or self._answered == FRONTIER_MIN or (self.stamp and self.stamp.in_band):
             return
+        self._has_run = False
         if self.actor.promise(self._answered) > self._promised:
             self._promise(self._answered)
 
@@ -363,9 +367,7 @@ class Replica:
             row[Counter.DEAD] = self.failures.dead
         if self.late:
             row[Counter.LATE] = self.late
-        size = getattr(self.actor, "state_bytes", None)
-        if size is not None:
+        if (size := getattr(self.actor, "state_bytes", None)) is not None:
             row[Counter.STATE_BYTES] = size
-        passed = getattr(self.actor, "passed_rows", 0)
-        if passed:
+        if passed := getattr(self.actor, "passed_rows", 0):
             row[Counter.PASSED] = passed

@@ -40,7 +40,8 @@ def test_everything_is_looked_at(run: Run) -> None:
 def test_nobody_is_told_to_install_what_nothing_uses(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(doctor, "find_spec", lambda name: None)
     found = by_topic(list(doctor.extras(tmp_path)))
-    assert all("pip" not in found[name].value for name in ("mpi4py", "zmq", "pyspark"))
+    assert all("pip" not in found[name].value for name in ("mpi4py", "zmq"))
+    assert "pip install 'actorstream[spark]'" in found["pyspark"].value
     assert "pip install 'actorstream[test]'" in found["hypothesis"].value
 
 

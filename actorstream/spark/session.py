@@ -1,0 +1,127 @@
+"""Session: starts Spark with a Java that was found, quiet, with this interpreter for its Python tasks, and ends it."""
+
+from __future__ import annotations
+
+import logging
+import os
+import shutil
+import sys
+import tempfile
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from actorstream.errors import NotInstalledError
+from actorstream.spark.failure import SparkError, cause, shorten
+from actorstream.spark.java import find_java, make_home
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+LOCAL = "local[*]"
+_QUIET_LOGGERS = ("SQLQueryContextLogger", "DataFrameQueryContextLogger", "py4j")
+_SEEN = 40
+"""Lines at the end of Java's log that may tell why Spark did not start."""
+
+
+@contextmanager
+def spark_session(
+    master: str = LOCAL, options: Mapping[str, str] | None = None, *, logs: bool = False
+) -> Iterator[SparkSession]:
+    """A Spark session for the time of a `with` block.
+
+    Args:
+        master: as Spark takes it: `local[*]`, `spark://host:7077`, `local-cluster[2,1,1024]`, `yarn`, `k8s://…`.
+        options: Spark's settings; they win over ours.
+        logs: whether Spark's logs go to stderr; otherwise they go nowhere, and a failed start shows their last lines.
+
+    Raises NotInstalledError without pyspark, JavaError without a Java, SparkError if Spark does not start."""
+    if find_spec("pyspark") is None:
+        raise NotInstalledError("Spark", "spark")
+    folder = Path(tempfile.mkdtemp(prefix="actorstream-spark-"))
+    log = None if logs else folder / "java.log"
+    try:
+        spark = _start(master, options or {}, folder, log)
+        try:
+            yield spark
+        finally:
+            spark.stop()
+            _end_java()
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _start(master: str, options: Mapping[str, str], folder: Path, log: Path | None) -> SparkSession:
+    home = make_home(find_java(), folder, log)
+    if log is not None:
+        for name in _QUIET_LOGGERS:
+            logging.getLogger(name).setLevel(logging.CRITICAL)
+    from pyspark.sql import SparkSession
+
+    environment = {
+        "JAVA_HOME": str(home),
+        "PYSPARK_PYTHON": os.environ.get("PYSPARK_PYTHON", sys.executable),
+        "PYSPARK_DRIVER_PYTHON": sys.executable,
+        "PYTHONPATH": os.pathsep.join(dict.fromkeys(map(os.path.abspath, sys.path))),
+    }
+    if master.startswith("local"):
+        environment["SPARK_LOCAL_IP"] = "127.0.0.1"
+    before = {name: os.environ.get(name) for name in environment}
+    os.environ.update(environment)
+    try:
+        builder = SparkSession.builder.master(master).appName("actorstream")
+        for name, value in {**_settings(master, folder), **options}.items():
+            builder = builder.config(name, value)
+        spark = builder.getOrCreate()
+    except Exception as error:
+        raise _not_started(master, error, log) from None
+    finally:
+        for name, former in before.items():
+            if former is None:
+                del os.environ[name]
+            else:
+                os.environ[name] = former
+    if log is not None:
+        spark.sparkContext.setLogLevel("OFF")
+    return spark
+
+
+def _settings(master: str, folder: Path) -> dict[str, str]:
+    found = {
+        "spark.ui.enabled": "false",
+        "spark.ui.showConsoleProgress": "false",
+        "spark.sql.session.timeZone": "UTC",
+        "spark.sql.execution.arrow.pyspark.enabled": "true",
+        "spark.sql.warehouse.dir": str(folder / "warehouse"),
+    }
+    if master.startswith("local"):
+        found |= {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"}
+        if "cluster" not in master:
+            found["spark.sql.shuffle.partitions"] = str(len(os.sched_getaffinity(0)))
+    return found
+
+
+def _not_started(master: str, error: Exception, log: Path | None) -> SparkError:
+    said = ""
+    if log is not None and log.exists():
+        last = log.read_text(errors="replace").splitlines()[-_SEEN:]
+        said = "\n".join(line for line in last if "Exception" in line or "rror" in line)
+    text = shorten(f"{cause(error)}\n{said}")
+    return SparkError("\n  ".join(f"Spark did not start with master {master!r}: {text}".splitlines()[:15]))
+
+
+def _end_java() -> None:
+    """Ends the JVM that pyspark would keep until this process ends, so that another session may have other settings."""
+    from pyspark import SparkContext
+
+    gateway = SparkContext._gateway
+    if gateway is None:
+        return
+    process = getattr(gateway, "proc", None)
+    gateway.shutdown()
+    if process is not None:
+        process.stdin.close()  # the JVM ends when its input does
+        process.wait()
+    SparkContext._gateway = SparkContext._jvm = None

@@ -1,0 +1,62 @@
+from __future__ import annotations
+
+import pytest
+
+from actorstream.cli.main import exit_code
+from actorstream.spark.failure import MOST_LINES, shorten, spark_error
+
+PLAN = """[UNRESOLVED_COLUMN.WITH_SUGGESTION] A column with name `idx` cannot be resolved. SQLSTATE: 42703;
+'Project ['idx]
++- Range (0, 3, step=1, splits=Some(2))
+"""
+JAVA = """java.io.FileNotFoundException: File /none does not exist
+\tat org.apache.hadoop.fs.RawLocalFileSystem.deprecatedGetFileStatus(RawLocalFileSystem.java:980)
+\tat java.base/java.lang.Thread.run(Thread.java:840)
+\t... 12 more
+"""
+PYTHON = """An exception was thrown from the Python worker:
+Traceback (most recent call last):
+  File "/x/pyspark/worker.py", line 2044, in main
+    process()
+  File "job.py", line 12, in prices
+    raise ValueError("no price")
+ValueError: no price
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "lines"),
+    [
+        (
+            PLAN,
+            [
+                "[UNRESOLVED_COLUMN.WITH_SUGGESTION] A column with name `idx` cannot be resolved. SQLSTATE: 42703;"
+            ],
+        ),
+        (JAVA, ["File /none does not exist"]),
+        (
+            PYTHON,
+            [
+                "An exception was thrown from the Python worker:",
+                "Traceback (most recent call last):",
+                '  File "job.py", line 12, in prices',
+                '    raise ValueError("no price")',
+                "ValueError: no price",
+            ],
+        ),
+    ],
+)
+def test_of_an_error_the_cause_is_left(text: str, lines: list[str]) -> None:
+    assert shorten(text).splitlines() == lines
+
+
+def test_no_error_is_longer_than_15_lines_and_a_long_one_keeps_its_end() -> None:
+    deep = "\n".join(f"line {number}" for number in range(100))
+    error = spark_error("reading a table", ValueError(deep), "look at the table")
+    lines = str(error).splitlines()
+    assert len(lines) <= MOST_LINES
+    assert lines[0] == "Spark: reading a table: line 0"
+    assert lines[-1].strip() == "look at the table"
+    assert "  line 99" in lines
+    assert len(str(spark_error("x", ValueError("y" * 100_000)))) < 1000
+    assert exit_code(error) == 1
