@@ -100,7 +100,7 @@ def _run(tokens: list[str]) -> int:
         code = exit_code(error)
         if code is None:
             raise
-        if type(error).__name__ == "OutputError":  # or the interpreter tries again at its end
+        if type(error).__name__ == "PrintError":  # or the interpreter tries again at its end
             sys.stdout = None  # type: ignore[assignment]
         return _say(str(error), code)
     return result if isinstance(result, int) else DONE
