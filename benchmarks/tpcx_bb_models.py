@@ -7,13 +7,13 @@ from functools import cache
 from typing import Any
 
 from actorstream.scheduling import SCHEDULES
-from actorstream.scheduling.simulation import Simulated, Simulation
 from benchmarks import tpcx_bb, tpcx_bb_stages
 from benchmarks.suite import Curve
 from benchmarks.tpcx_bb import BATCH_SIZE, PARTITIONS, QUERIES
 from benchmarks.tpcx_bb_figures import Point
 from benchmarks.tpcx_bb_study import USUAL, Setting
 from benchmarks.waking import waking_ns
+from benchmarks.worker_simulation import Simulated, Simulation
 
 TUPLES = "tuples/s"
 WORKERS = (1, 2, 4, 8, 16)

@@ -11,9 +11,9 @@ import numpy as np
 
 from actorstream.runtime.schedule.kernel_edge import AHEAD_NS
 from actorstream.scheduling.base import UNBOUNDED
-from actorstream.scheduling.simulation import Stage
 from apps.tpcx_bb.generate import clicks, sales
 from benchmarks.tpcx_bb import BATCH_SIZE, OBSERVED, QUERIES, SMALL, Query, topology
+from benchmarks.worker_simulation import Stage
 
 STATELESS = ("filter", "map", "static-join", "apps.tpcx_bb.clicks:SessionPairs")
 LEAST_BLOCKED_S = 0.05

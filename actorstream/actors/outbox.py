@@ -9,11 +9,11 @@ import msgspec
 from actorstream.actors.failure import Failure
 from actorstream.actors.ref import ActorRef
 from actorstream.actors.typetable import OutboundTypes
-from actorstream.actors.wire import BLANK, HEADER, LENGTH_BYTES, Control, DefineType, Kind, control_frame
+from actorstream.actors.wire import BLANK, HEADER, LENGTH_BYTES, Control, DefineType, FrameKind, control_frame
 from actorstream.errors import ActorError
 
 
-class Outbox:
+class SendQueue:
     """Frames in the order in which they leave. `limit`: largest frame that the peer takes."""
 
     __slots__ = ("_encoder", "_types", "frames", "limit")
@@ -67,11 +67,11 @@ class Outbox:
         self.frames += BLANK
         self._encoder.encode_into(failure, self.frames, -1)
         HEADER.pack_into(
-            self.frames, start, len(self.frames) - start - LENGTH_BYTES, Kind.ERROR, 0, 0, 0, ask
+            self.frames, start, len(self.frames) - start - LENGTH_BYTES, FrameKind.ERROR, 0, 0, 0, ask
         )
 
     def stop(self, target: int, ask: int) -> None:
-        self.frames += HEADER.pack(HEADER.size - LENGTH_BYTES, Kind.STOP, 0, 0, target, ask)
+        self.frames += HEADER.pack(HEADER.size - LENGTH_BYTES, FrameKind.STOP, 0, 0, target, ask)
 
     def take(self) -> bytearray:
         """Everything gathered so far, to be written."""

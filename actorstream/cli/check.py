@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 from cyclopts import Parameter
 
 if TYPE_CHECKING:
-    from actorstream.cli.consistency import Tried
+    from actorstream.dgs.consistency.trial import Tried
     from actorstream.errors import ConfigurationError
     from actorstream.topology.graph import Graph
 
@@ -53,11 +53,12 @@ def check(
     json_
         Prints the answer to stdout as JSON.
     """
-    from actorstream.cli.consistency import try_programs
+    from actorstream.dgs.consistency.trial import try_programs
     from actorstream.errors import ConfigurationError
     from actorstream.runtime.compile import available, running_graph
     from actorstream.runtime.idleness import idle_sources
     from actorstream.runtime.registry import registry
+    from actorstream.runtime.schedule.pooling import without_kernel
     from actorstream.topology.arrival import by_arrival
     from actorstream.topology.inputs import read_inputs
     from actorstream.topology.plan import check_plan, load_plan
@@ -91,6 +92,11 @@ def check(
         f'{name}: {what}, since its rows come by several ways; order = "timestamp" on its inputs decides it by time, '
         "input and position"
         for name, what in by_arrival(graph).items()
+    ]
+    notes += [
+        f"{name}: its contract has pool_limit {limit:g}, but no thread runs it, since its class has neither `prepare` nor "
+        "`link` beside `on_batch`; write one of them, or leave pool_limit out"
+        for name, limit in without_kernel(graph).items()
     ]
     tried = try_programs(graph, examples)
     notes += tried.notes
@@ -141,7 +147,7 @@ def _placed(graph: Graph, name: str) -> dict[str, object]:
 def tried_json(tried: Tried, graph: Graph) -> dict[str, object]:
     """As `problems_json`, of programs that were tried: `where` is the actor; where one is not consistent, `example` is what
     breaks the condition in `allowed`."""
-    from actorstream.dgs.consistency import CONDITIONS
+    from actorstream.dgs.consistency.conditions import CONDITIONS
 
     problems: list[dict[str, object]] = [
         {**_placed(graph, name), "message": message} for name, message in tried.refused.items()

@@ -63,10 +63,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Runs a command line and returns the exit code. Our own errors are a message on stderr, never a traceback.
 
     arguments: None: those of this process, which ends with that code: signals do not change it any more."""
-    if arguments is None:
-        from actorstream.cli.streams import open_streams
-
-        open_streams()
     tokens = list(sys.argv[1:] if arguments is None else arguments)
     if tokens[:1] == ["launch"]:
         COMMAND.install()
@@ -126,7 +122,7 @@ def exit_code(error: BaseException) -> int | None:
     )
 
     if isinstance(error, RunError):
-        from actorstream.launch.interrupted import Interrupted, Suspended
+        from actorstream.control.interrupted import Interrupted, Suspended
 
         if isinstance(error, Suspended):
             return SUSPENDED

@@ -13,9 +13,9 @@ from cyclopts import Parameter
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from actorstream.drawing.picture import Picture
     from actorstream.runtime.timestamp.gates import Gated
     from actorstream.topology.graph import Graph
-    from actorstream.topology.picture import Picture
     from actorstream.topology.plan import ExecutionPlan
 
 
@@ -109,8 +109,8 @@ def plan(
 
 def as_text(graph: Graph, plan: ExecutionPlan | None, gates: Mapping[str, Gated]) -> str:
     """gates: who merges input in timestamp order, by actor."""
-    from actorstream.topology.draw import graph_text, plan_text
-    from actorstream.topology.tree import tree_text
+    from actorstream.drawing.text import graph_text, plan_text
+    from actorstream.drawing.tree import tree_text
 
     if plan is None:
         return graph_text(graph)
@@ -130,8 +130,8 @@ def _merging(each: Gated) -> str:
 def as_json(graph: Graph, plan: ExecutionPlan | None, gates: Mapping[str, Gated]) -> dict[str, object]:
     """`{"graph": {…}, "plan": {…, "fingerprint": "…"}, "gates": {ACTOR: {"gates": 1, "replicas": 3, "why": ""}}, "trees":
     {ACTOR: {…}}}`; gates only where the deployment asks for them, trees only where there are programs."""
-    from actorstream.topology.draw import graph_json
-    from actorstream.topology.tree import tree_json
+    from actorstream.drawing.text import graph_json
+    from actorstream.drawing.tree import tree_json
 
     found: dict[str, object] = {"graph": graph_json(graph)}
     if plan is not None:
@@ -145,7 +145,7 @@ def as_json(graph: Graph, plan: ExecutionPlan | None, gates: Mapping[str, Gated]
 
 def as_mermaid(graph: Graph, plan: ExecutionPlan | None, gates: Mapping[str, Gated]) -> str:
     """The drawings as one text of Mermaid."""
-    from actorstream.topology.draw import mermaid
+    from actorstream.drawing.text import mermaid
 
     return "\n".join(mermaid(picture) for picture in pictures(graph, plan, gates))
 
@@ -153,7 +153,7 @@ def as_mermaid(graph: Graph, plan: ExecutionPlan | None, gates: Mapping[str, Gat
 def write_svg(path: Path, graph: Graph, plan: ExecutionPlan | None, gates: Mapping[str, Gated]) -> None:
     """Writes the drawings and says where."""
     from actorstream.cli.output_file import write_output
-    from actorstream.topology.svg import svg
+    from actorstream.drawing.svg import svg
 
     trees = [path.with_suffix(f".{each.actor}{path.suffix}") for each in plan.dependencies] if plan else []
     paths = [path, path.with_suffix(f".plan{path.suffix}"), *trees]
@@ -164,8 +164,8 @@ def write_svg(path: Path, graph: Graph, plan: ExecutionPlan | None, gates: Mappi
 
 def pictures(graph: Graph, plan: ExecutionPlan | None, gates: Mapping[str, Gated]) -> list[Picture]:
     """The graph; the execution plan, if there is one; and the trees of its programs."""
-    from actorstream.topology.picture import picture_of_graph, picture_of_plan
-    from actorstream.topology.tree import picture_of_tree
+    from actorstream.drawing.picture import picture_of_graph, picture_of_plan
+    from actorstream.drawing.tree import picture_of_tree
 
     roles = {actor.name: actor.role for actor in graph.actors.values()}
     merges = {name: (each.gates, each.why) for name, each in gates.items()}

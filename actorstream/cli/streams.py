@@ -15,7 +15,7 @@ STREAMS = {0: os.O_RDWR, 1: os.O_RDONLY, 2: os.O_RDWR}
 so stdout cannot be written."""
 
 
-class OutputError(RunError):
+class PrintError(RunError):
     """What a command has to print cannot be printed."""
 
 
@@ -42,7 +42,7 @@ class _Output(io.RawIOBase):
                 return len(data)
             if isinstance(error, BrokenPipeError):
                 raise
-            raise OutputError(f"cannot write to {self.called}: {error.strerror}") from error
+            raise PrintError(f"cannot write to {self.called}: {error.strerror}") from error
 
     def _written(self, data: bytes) -> int:
         while True:

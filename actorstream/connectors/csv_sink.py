@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
+from actorstream.actors.contract import Contract
 from actorstream.connectors.blocks import BOM
 from actorstream.connectors.csv_text import csv_text, header_line
 from actorstream.connectors.file_sink import FileSink
@@ -28,6 +29,7 @@ class CsvSink(FileSink):
         delimiter: one character.
     """
 
+    contract: ClassVar[Contract] = Contract(one_stream=True, file_format="csv")
     extension = ".csv"
 
     def __init__(self, path: Path, *, header: bool = True, delimiter: str = ",") -> None:

@@ -23,7 +23,7 @@ MOST = 16
 """Rooms that are kept: more are in use only if batches wait in queues, or user code keeps them."""
 
 
-class Room(ABC):
+class ColumnBuffer(ABC):
     """Columns of `rows` rows. Whatever looks at one holds its arrays, or the memory that they are views of."""
 
     rows: int
@@ -39,7 +39,7 @@ class Room(ABC):
         """What was written."""
 
 
-class NumberRoom(Room):
+class NumberRoom(ColumnBuffer):
     """Fixed-width columns one after the other, each at a multiple of 64 bytes."""
 
     def __init__(self, schema: Schema, rows: int) -> None:
@@ -67,7 +67,7 @@ class NumberRoom(Room):
         return Batch(schema, rows, columns)
 
 
-class TextRoom(Room):
+class TextRoom(ColumnBuffer):
     """Six columns of texts, and the event time among them."""
 
     def __init__(self, texts: YsbTexts) -> None:
@@ -88,7 +88,7 @@ class TextRoom(Room):
         return Batch(schema, rows, columns)
 
 
-R = TypeVar("R", bound=Room)
+R = TypeVar("R", bound=ColumnBuffer)
 
 
 class Rooms(Generic[R]):

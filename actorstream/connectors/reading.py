@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from actorstream.events.batch import Batch
 
 
-class Reading:
+class PartitionReader:
     """Reads a partition, over all its passes.
 
     Args:

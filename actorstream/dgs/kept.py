@@ -16,7 +16,7 @@ import msgspec
 from actorstream.errors import BrokenError, Problem
 
 if TYPE_CHECKING:
-    from actorstream.dgs.deployment import Deployment
+    from actorstream.dgs.deployment import ProgramDeployment
 
 
 class KeptRows(msgspec.Struct, frozen=True):
@@ -49,7 +49,7 @@ class KeptWorker(msgspec.Struct, frozen=True):
 
 
 def joined_state(
-    deployment: Deployment, states: dict[int, bytes], decode: Callable[[type, bytes], Any]
+    deployment: ProgramDeployment, states: dict[int, bytes], decode: Callable[[type, bytes], Any]
 ) -> Any:
     """The root's state: the states of a cut, joined as the plan that they are of would.
 
@@ -73,7 +73,7 @@ def joined_state(
 
 
 def changes(kept: dict[str, list[str]], now: dict[str, list[str]], actor: str, where: str) -> list[Problem]:
-    """What a program says of itself otherwise than when the checkpoint was made (`Deployment.says`)."""
+    """What a program says of itself otherwise than when the checkpoint was made (`ProgramDeployment.says`)."""
     found = []
     for what in kept.keys() | now.keys():
         before, after = kept.get(what, []), now.get(what, [])

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from actorstream.events.schema import Schema
 
 
-class Rows:
+class EventCodec:
     """What is compiled for one schema: how its events are built and how a field of many events is read."""
 
     __slots__ = ("event_class", "formats", "positional", "readers", "schema", "single")
@@ -59,11 +59,11 @@ class Rows:
         )
 
 
-def rows_of(schema: Schema) -> Rows:
+def rows_of(schema: Schema) -> EventCodec:
     """The compiled functions of `schema`, made on first use."""
     found = schema._rows
     if found is None:
-        found = schema._rows = Rows(schema.user)
+        found = schema._rows = EventCodec(schema.user)
     return found  # type: ignore[no-any-return]
 
 

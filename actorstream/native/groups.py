@@ -135,6 +135,15 @@ class Groups:
             lib.as_groups_valid(self._groups, key, uint32s(groups), len(groups), marks)
         return out
 
+    def text_sizes(self, key: int, groups: Numbers) -> npt.NDArray[np.int64]:
+        """Bytes of each value that `texts` returns."""
+        return read_sizes(
+            len(groups),
+            lambda offsets, data: lib.as_groups_texts(
+                self._groups, key, uint32s(groups), len(groups), offsets, data
+            ),
+        )
+
     def texts(self, key: int, groups: Numbers) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.uint8]]:
         """Key column `key` of bytes: offsets (one more than groups), and the bytes."""
         return read_texts(
@@ -157,6 +166,14 @@ def read_words(
     if len(words):
         read(numbers, rows, int64s(offsets), uint64s(words))
     return offsets, words
+
+
+def read_sizes(rows: int, read: Any) -> npt.NDArray[np.int64]:
+    """Bytes of each of the texts that `read_texts` reads."""
+    offsets = np.zeros(rows + 1, np.int64)
+    if rows:
+        read(int64s(offsets), ffi.NULL)
+    return np.diff(offsets)
 
 
 def read_texts(rows: int, read: Any) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.uint8]]:

@@ -10,8 +10,17 @@ import numpy as np
 import numpy.typing as npt
 
 from actorstream.native._core import ffi, lib
-from actorstream.native.cells import DISTINCT, FLOATS, ROWS, VALUES, Program, checked
-from actorstream.native.groups import Groups, Numbers, int64s, read_texts, read_words, uint32s, uint64s
+from actorstream.native.cells import DISTINCT, FLOATS, ROWS, VALUES, CellProgram, checked
+from actorstream.native.groups import (
+    Groups,
+    Numbers,
+    int64s,
+    read_sizes,
+    read_texts,
+    read_words,
+    uint32s,
+    uint64s,
+)
 from actorstream.native.operands import Operands
 from actorstream.native.status import opened
 
@@ -37,7 +46,7 @@ class Panes:
     __slots__ = ("_panes", "groups", "program", "words")
 
     def __init__(
-        self, keys: Sequence[tuple[int, bool]], program: Program, *, origin: int = 0, width: int = 0
+        self, keys: Sequence[tuple[int, bool]], program: CellProgram, *, origin: int = 0, width: int = 0
     ) -> None:
         groups = Groups.create(keys)
         handle = lib.as_panes_create(groups, len(keys), program.pointer, origin, width)
@@ -134,6 +143,15 @@ class Panes:
     @property
     def nbytes(self) -> int:
         return lib.as_panes_bytes(self._panes)  # type: ignore[no-any-return]
+
+    def text_sizes(self, value: int, numbers: npt.NDArray[np.uint64]) -> np.ndarray:
+        """Bytes of each text that `texts` returns."""
+        return read_sizes(
+            len(numbers),
+            lambda offsets, data: lib.as_panes_texts(
+                self._panes, value, uint64s(numbers), len(numbers), offsets, data
+            ),
+        )
 
     def texts(self, value: int, numbers: npt.NDArray[np.uint64]) -> tuple[np.ndarray, np.ndarray]:
         """Texts of a value column of bytes: offsets and data."""

@@ -11,8 +11,17 @@ import numpy as np
 import numpy.typing as npt
 
 from actorstream.native._core import ffi, lib
-from actorstream.native.cells import FLOATS, Program, checked
-from actorstream.native.groups import Groups, Numbers, int64s, read_texts, read_words, uint32s, uint64s
+from actorstream.native.cells import FLOATS, CellProgram, checked
+from actorstream.native.groups import (
+    Groups,
+    Numbers,
+    int64s,
+    read_sizes,
+    read_texts,
+    read_words,
+    uint32s,
+    uint64s,
+)
 from actorstream.native.operands import Operands
 from actorstream.native.status import opened
 
@@ -36,7 +45,7 @@ class Sessions:
     def __init__(
         self,
         keys: Sequence[tuple[int, bool]],
-        program: Program,
+        program: CellProgram,
         *,
         gap: int,
         lateness: int = 0,
@@ -125,6 +134,15 @@ class Sessions:
     @property
     def nbytes(self) -> int:
         return lib.as_sessions_bytes(self._sessions)  # type: ignore[no-any-return]
+
+    def text_sizes(self, value: int, numbers: npt.NDArray[np.uint64]) -> np.ndarray:
+        """Bytes of each text that `texts` returns."""
+        return read_sizes(
+            len(numbers),
+            lambda offsets, data: lib.as_sessions_texts(
+                self._sessions, value, uint64s(numbers), len(numbers), offsets, data
+            ),
+        )
 
     def texts(self, value: int, numbers: npt.NDArray[np.uint64]) -> tuple[np.ndarray, np.ndarray]:
         """Texts of a value column of bytes: offsets and data."""

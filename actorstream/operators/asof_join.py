@@ -3,17 +3,15 @@ nearest to it. As pandas.merge_asof, for streams."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
-import numpy as np
-
 from actorstream.actors.actor import Actor
+from actorstream.actors.contract import Contract
 from actorstream.errors import Problem
 from actorstream.events.schema import Schema
 from actorstream.operators.joining.asof import AsOf
 from actorstream.operators.joining.fields import others
-from actorstream.operators.joining.joined import beside
 from actorstream.operators.joining.keys import key_pairs, key_problems
 from actorstream.operators.joining.pending import Pending
 from actorstream.windows.sliding import SlidingWindows
@@ -27,6 +25,8 @@ if TYPE_CHECKING:
 
 SETTLE_ROWS = 1 << 16
 """Right rows that may come in before what nobody needs of them is let go of, though no left row asks."""
+SETTLE_BYTES = 32 << 20
+"""The bytes of these rows for the same."""
 SHARE = 8
 """Rows that wait are looked at again once an eighth of as many rows have come in, or the watermark is an eighth further
 from the first of them: so each is looked at a few times only."""
@@ -49,8 +49,7 @@ class AsofJoin(Actor):
     The right's time comes out only if its field has another name than the left's.
     """
 
-    stateless: ClassVar[bool] = True  # what a batch that raises has brought is not kept
-    uses_event_time: ClassVar[bool] = True
+    contract: ClassVar[Contract] = Contract(stateless=True, timely=False, uses_event_time=True)
 
     def __init__(
         self,
@@ -133,11 +132,11 @@ class AsofJoin(Actor):
             self.context.count_late(late.rows)
             self.emit(late, output)
 
-    def on_heartbeat(self, frontier: int) -> Batch | None:
+    def on_heartbeat(self, frontier: int) -> Iterator[Batch] | None:
         low, waiting = self.left.low, self.asof.low
         if waiting is None:
             settled = low is not None and low < frontier
-            if not settled and self.right.rows < SETTLE_ROWS:
+            if not settled and self.right.rows < SETTLE_ROWS and self.right.nbytes < SETTLE_BYTES:
                 return None
         elif (self.left.rows + self.right.rows) * SHARE < self.asof.rows and (
             frontier - self._settled
@@ -149,7 +148,7 @@ class AsofJoin(Actor):
         lows = [low for low in (self.left.low, self.asof.low) if low is not None]
         return min([frontier, *lows])
 
-    def on_end(self) -> Batch | None:
+    def on_end(self) -> Iterator[Batch] | None:
         return self._settle(ENDLESS, end=True)
 
     @property
@@ -161,14 +160,11 @@ class AsofJoin(Actor):
         parts: dict[str, Any] = {"left": self.left, "right": self.right, "asof": self.asof}
         return {name: part.snapshot() for name, part in parts.items()}
 
-    def _settle(self, frontier: int, *, end: bool) -> Batch | None:
+    def _settle(self, frontier: int, *, end: bool) -> Iterator[Batch] | None:
         self._settled = frontier
         left, right = self.left.close(frontier - 1), self.right.close(frontier - 1)
         answers = self.asof.settle(left.rows, left.window, right.rows, right.window, frontier, end=end)
-        if answers is None:
-            return None
-        columns = [answers.right.column(name) for name in self._names]
-        return beside(answers.left, self.schema, columns, np.ascontiguousarray(answers.row), outer=True)
+        return None if answers is None else answers.batches(self.schema, self._names)
 
 
 def asof_schema(left: Schema, right: Schema, by: list[tuple[str, str]]) -> tuple[Schema, list[str]]:

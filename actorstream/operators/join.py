@@ -7,6 +7,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from actorstream.actors.actor import Actor
+from actorstream.actors.contract import Contract
 from actorstream.errors import Problem
 from actorstream.operators.joining.fields import common
 from actorstream.operators.joining.keys import key_pairs, key_problems
@@ -24,9 +25,6 @@ if TYPE_CHECKING:
     from actorstream.events.event import Event
     from actorstream.events.schema import Schema
 
-BATCH_ROWS = 1 << 16
-"""Rows of an emitted batch at the most."""
-
 
 class Join(Actor):
     """Pairs of a left and a right row with equal keys in the same window, once the watermark has passed its end.
@@ -43,8 +41,7 @@ class Join(Actor):
     no partner.
     """
 
-    stateless: ClassVar[bool] = True  # what a batch that raises has brought is not kept
-    uses_event_time: ClassVar[bool] = True
+    contract: ClassVar[Contract] = Contract(stateless=True, timely=False, uses_event_time=True)
 
     def __init__(
         self,
@@ -144,11 +141,8 @@ class Join(Actor):
 
     def _pairs(self, left: Closing, right: Closing) -> Iterator[Batch]:
         pairs = matches(left, right, self.pairs, self.how)
-        if len(pairs.window) == 0:
-            return
-        made = self.fields.rows(left, right, pairs, self.windows)
-        for first in range(0, made.rows, BATCH_ROWS):
-            yield made.slice(first, min(BATCH_ROWS, made.rows - first))
+        if len(pairs.window):
+            yield from self.fields.batches(left, right, pairs, self.windows)
 
 
 def window_of(table: Any, unit: str, lateness: Any) -> tuple[WindowSpec | None, list[Problem]]:

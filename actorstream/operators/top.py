@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
 from actorstream.actors.actor import Actor
+from actorstream.actors.contract import Contract
 from actorstream.errors import Problem
 from actorstream.events.batch import Batch
+from actorstream.events.cuts import cuts, sizes_of
 from actorstream.events.fields import Field
 from actorstream.events.schema import Schema
 from actorstream.operators.checks import same_inputs
@@ -32,6 +35,8 @@ if TYPE_CHECKING:
 
 REDUCE_ROWS = 1 << 15
 """Rows that may wait before those that cannot be among the best are let go of, and beyond twice what is left then."""
+REDUCE_BYTES = 32 << 20
+"""The bytes of these rows for the same."""
 _ORDERED = re.compile(r"^(.*\S)\s+(asc|desc)$", re.IGNORECASE | re.DOTALL)
 
 
@@ -51,8 +56,7 @@ class Top(Actor):
     which came first. The rows of a window carry `window_start` and `window_end` before their fields.
     """
 
-    one_stream: ClassVar[bool] = True
-    stateless: ClassVar[bool] = True  # what a batch that raises has brought is not kept
+    contract: ClassVar[Contract] = Contract(stateless=True, one_stream=True, timely=False, sorts=True)
 
     def __init__(
         self,
@@ -70,8 +74,8 @@ class Top(Actor):
     # -- what the topology asks
 
     @classmethod
-    def uses_event_time(cls, keys: dict[str, Any]) -> bool:
-        return keys.get("window") is not None
+    def contract_of(cls, keys: dict[str, Any]) -> Contract:
+        return replace(cls.contract, uses_event_time=keys.get("window") is not None)
 
     @classmethod
     def keyed_by(cls, keys: dict[str, Any], input: int) -> tuple[str, ...] | None:
@@ -139,7 +143,7 @@ class Top(Actor):
             assert spec is not None, problems
             self.windows = SlidingWindows(spec)
         self.pending = Pending(self.windows, self._kept)
-        self._limit = REDUCE_ROWS
+        self._limit, self._byte_limit = REDUCE_ROWS, REDUCE_BYTES
         if self.state is not None:
             self.pending.restore(self.state)
             self.state = None
@@ -153,17 +157,18 @@ class Top(Actor):
             self.context.count_late(late.rows)
             schema = next(iter(self.context.inputs.values()))
             self.emit(late.select(schema.user.names()) if self._added else late, "late")
-        if self.pending.rows > self._limit:
-            self.pending.reduce(lambda rows, groups: np.sort(self._ranking.best(rows.column, groups)))
+        if self.pending.rows > self._limit or self.pending.nbytes > self._byte_limit:
+            self.pending.reduce(lambda rows, groups: np.sort(self._ranking.best(rows, groups)))
             self._limit = max(REDUCE_ROWS, 2 * self.pending.rows)
+            self._byte_limit = max(REDUCE_BYTES, 2 * self.pending.nbytes)
 
-    def on_heartbeat(self, frontier: int) -> Batch | None:
+    def on_heartbeat(self, frontier: int) -> Iterator[Batch] | None:
         return self._fire(self.windows.closed(frontier))
 
     def promise(self, frontier: int) -> int:
         return NOTHING if self.window is None else max(frontier - self.windows.lateness, NOTHING)
 
-    def on_end(self) -> Batch | None:
+    def on_end(self) -> Iterator[Batch] | None:
         return self._fire(self.pending.high)
 
     @property
@@ -174,14 +179,20 @@ class Top(Actor):
     def snapshot(self) -> Any:
         return self.pending.snapshot()
 
-    def _fire(self, closed: int) -> Batch | None:
+    def _fire(self, closed: int) -> Iterator[Batch] | None:
         low = self.pending.low
         if low is None or low > closed:
             self.pending.closed = max(self.pending.closed, closed)
             return None
         closing = self.pending.close(closed)
-        best = self._ranking.best(closing.column, closing.window)
-        return self._rows(closing, best) if len(best) else None
+        best = self._ranking.best(closing.rows, closing.window, closing.index)
+        return self._batches(closing, best) if len(best) else None
+
+    def _batches(self, closing: Closing, best: np.ndarray) -> Iterator[Batch]:
+        chosen = best if closing.index is None else closing.index[best]
+        sizes = sizes_of((closing.rows.column(field.name), chosen) for field in closing.rows.schema.fields)
+        for first, rows in cuts(len(best), self._schema.row_bytes, sizes):
+            yield self._rows(closing, best[first : first + rows])
 
     def _rows(self, closing: Closing, best: np.ndarray) -> Batch:
         rows = closing.rows.take(best if closing.index is None else closing.index[best])
@@ -194,14 +205,14 @@ class Top(Actor):
         return rows.with_columns(event=self._schema, **columns).with_system(_time=ends - 1)
 
 
-class Order:
+class SortKey:
     """One entry of `by`."""
 
     def __init__(self, expression: Expression, greatest: bool) -> None:
         self.expression, self.greatest = expression, greatest
 
 
-def ordered(text: str, schema: Schema) -> Order:
+def ordered(text: str, schema: Schema) -> SortKey:
     """What an entry of `by` means. ExpressionError if it does not fit the schema."""
     greatest = True
     found = _ORDERED.match(text)
@@ -209,8 +220,8 @@ def ordered(text: str, schema: Schema) -> Order:
         text, greatest = found[1], found[2].lower() == "desc"
     bare = text.strip()
     if bare.startswith("-") and bare[1:].strip() in schema:  # also for fields that have no negative
-        return Order(compile_expression(bare[1:], schema), not greatest)
-    return Order(compile_expression(text, schema), greatest)
+        return SortKey(compile_expression(bare[1:], schema), not greatest)
+    return SortKey(compile_expression(text, schema), greatest)
 
 
 def top_schema(schema: Schema, *, windowed: bool) -> Schema:

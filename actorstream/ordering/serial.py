@@ -20,11 +20,14 @@ DATA, HEARTBEAT = 1, 2
 class SerialGate(Gate):
     """Merges lanes that bring rows in ascending serial numbers.
 
-    A lane that brings no serial order (a side input, `lane.serial` false) goes whenever no number is open. A number is
+    A lane of a side input brings no serial order, and goes whenever no number is open. A number is
     `open_number` from when its first frame was taken until `close`; meanwhile it is complete as soon as every lane has
     brought a greater number, promised one (`lane.frontier()`), ended, or come to a barrier. What follows a barrier has
     greater numbers than what comes before it on any lane, since the point that numbers sent it in between: so a lane
     that waits for alignment holds nothing up.
+
+    Args:
+        sides: those of the lanes that belong to side inputs.
 
     Attributes:
         bound: as of the last `next`, no frame of a lower number will come before a barrier does.
@@ -33,7 +36,7 @@ class SerialGate(Gate):
 
     name: ClassVar[str] = "serial"
 
-    def __init__(self, lanes: list[Any]) -> None:
+    def __init__(self, lanes: list[Any], sides: Sequence[Any] = ()) -> None:
         super().__init__(lanes)
         self.bound = self.reached = 0
         self.open_number: int | None = None
@@ -43,8 +46,8 @@ class SerialGate(Gate):
         """Numbers from this one on come lane after lane, since several lanes have rows of one without positions."""
         self.phases = 1
         """Numbers that are no multiple of it come lane after lane too: what replicas fired at one heartbeat."""
-        self._numbered = [lane for lane in lanes if getattr(lane, "serial", True)]
-        self._side = [lane for lane in lanes if not getattr(lane, "serial", True)]
+        self._numbered = [lane for lane in lanes if not any(lane is each for each in sides)]
+        self._side = list(sides)
         self._floors = [0] * len(self._numbered)
         """The number that each lane brought last: it may bring more of that, never of a lower one. Numbers are 0 and
         more, so the first of them waits for no promise."""

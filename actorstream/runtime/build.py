@@ -10,7 +10,7 @@ from actorstream.errors import OperatorError
 from actorstream.events.batch import Batch
 from actorstream.runtime.channels import open_channels
 from actorstream.runtime.direct_edge import DirectEdge, connected
-from actorstream.runtime.hooks import operator_error
+from actorstream.runtime.failures import operator_error
 from actorstream.runtime.lanes import IDLE_WORD, InLane
 from actorstream.runtime.operator_unit import OperatorUnit
 from actorstream.runtime.order import Ends, Order
@@ -88,6 +88,8 @@ class _Builder:
             self._edges(planned)
         for replica in self.replicas.values():
             connected(replica)
+        for unit in self.units.values():
+            unit.may_pause = not (job.is_ordered or unit.kernels)
         if job.restored is not None:
             restore_replicas(job.restored, self.replicas.values())
         return list(dict.fromkeys(self.units[planned.id] for planned in mine if planned.id in self.units))
@@ -122,6 +124,7 @@ class _Builder:
             inherits=inherits(self.job.graph, node.name, self.job.wires, self.job.serial, self.job.timestamp),
             row=self.job.counters.row(planned.id),
             hooked=node.name not in self.job.programs,
+            contract=node.contract,
         )
         if sequenced is not None:
             sorts = node.role == "source" and getattr(actor, "max_out_of_orderness", None) is not None
@@ -275,6 +278,7 @@ class _Builder:
         lane = SendLane(
             channel,
             arena,
+            encodes=link.remote,
             wire=wire,
             plan=self.job.fingerprint,
             producer=link.producer,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from actorstream.runtime.hooks import EventCall
+from actorstream.runtime.portions import widths_of
 
 if TYPE_CHECKING:
     from actorstream.events.batch import Batch
@@ -40,13 +41,16 @@ def takes_events(edge: Edge) -> bool:
     """Whether the consumer behind an edge is handed the very batch, and asks it for events."""
     if isinstance(edge, DirectEdge):
         return not edge.consumer.calls[edge.input].takes_batch
-    return any(lane.framing.arena is None and lane.framing.to_events for lane in getattr(edge, "lanes", ()))
+    return any(not lane.framing.encodes and lane.framing.to_events for lane in getattr(edge, "lanes", ()))
 
 
 def connected(replica: Replica) -> None:
     """All edges are known. Where no consumer takes events, event hooks give columns at once; where several neighbours
     take the same ones, these are made once for all."""
     replica.shared = {output for output, edges in replica.edges.items() if sum(map(takes_events, edges)) > 1}
+    widths = widths_of(replica.schemas, replica.edges)
+    for each in replica.calls.values():
+        each.bound(widths)
     schema = replica.schemas.get("default")
     calls = [call for call in replica.calls.values() if isinstance(call, EventCall)]
     if (

@@ -22,18 +22,30 @@ class Framing:
     """Makes frames of batches, for one channel.
 
     Args:
-        arena: where jumbo tuples are built; None: the channel hands batches over as they are (inside a process).
+        encodes: whether the channel takes jumbo tuples; else it hands batches over as they are (inside a process).
+        arena: where jumbo tuples are built; None: on the heap.
         cut_bytes: a batch of more bytes is cut into several.
         to_events: whether the consumer takes events rather than columns.
         unfit: makes the error of rows that cannot be encoded; it names who emitted them.
     """
 
-    __slots__ = ("_spare", "arena", "cut_bytes", "plan", "producer", "to_events", "unfit", "wire")
+    __slots__ = (
+        "_spare",
+        "arena",
+        "cut_bytes",
+        "encodes",
+        "plan",
+        "producer",
+        "to_events",
+        "unfit",
+        "wire",
+    )
 
     def __init__(
         self,
         arena: Arena | None,
         *,
+        encodes: bool,
         wire: Wire,
         plan: int,
         producer: int,
@@ -41,9 +53,10 @@ class Framing:
         to_events: bool,
         unfit: Callable[[Exception], Exception],
     ) -> None:
-        self.arena, self.wire, self.plan, self.producer = arena, wire, plan, producer
+        self.arena, self.encodes = arena, encodes
+        self.wire, self.plan, self.producer = wire, plan, producer
         self.cut_bytes, self.to_events, self.unfit = cut_bytes, to_events, unfit
-        # a channel between processes copies what a frame says, so one frame serves for all
+        # a channel that hands over memory copies what a frame says, so one frame serves for all
         self._spare = None if arena is None else Frame.data(None, 0, 0, 0, 0, producer, 0, 0)
 
     def size(self, batch: Batch) -> int:
@@ -70,7 +83,7 @@ class Framing:
         nbytes = self.size(batch)
         if nbytes > self.cut_bytes and batch.rows > 1:
             return None
-        if self.arena is None:
+        if not self.encodes:
             if batch.is_selection and not schema.fixed and not self.to_events:
                 # gathered in C here, 3 ns a string; by Arrow in the consumer, 11
                 batch = self._rebuilt(batch, self._encode((batch,), None, schema), schema)
@@ -82,7 +95,7 @@ class Framing:
         """A jumbo tuple of several batches; all of them have rows behind their watermark, or none has."""
         made: Any
         schema = self.schema(parts[0])
-        if self.arena is None:
+        if not self.encodes:
             made = self._one_batch(parts, schema)
         else:
             made = self._encode(parts, self.arena, schema)

@@ -24,11 +24,11 @@ _LOOPS = {
     "one of one field": "for event in events:\n  _0.append({call}.{name})",  # 5 ns less without a name for the answer
     "one": "for event in events:\n  result = {call}\n  {read}",
     "single": "for event in events:\n  result = {call}\n  if result is not None:\n   {read}",
-    "generator": "for event in events:\n  for result in {call}:\n   {read}",
+    "generator": "for result in events:\n  {read}",  # its results, by chain and map: no slower than two loops
 }
 
 Loop = Callable[..., None]
-"""(events, values of the first field, of the second, ...)."""
+"""(events, values of the first field, of the second, ...); of a generator the events that it yields."""
 
 
 def loop_of(hook: Callable[..., Any], shape: str, schema: Schema) -> Loop | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, final
 
 from actorstream.transports.base import FRONTIER_END, FRONTIER_MIN, Frame, ReceiveChannel
 
@@ -17,8 +17,9 @@ IDLE_WORD = 2
 """The frontier word of a channel that counts transitions between busy (even) and idle (odd)."""
 
 
+@final
 class InLane:
-    """One producer replica's channel into a unit."""
+    """One producer replica's channel into a unit, and the words promised on it. What an order needs beside it is in its inbox."""
 
     __slots__ = (
         "bound",
@@ -34,6 +35,7 @@ class InLane:
         "single",
         "taken",
         "watch",
+        "word",
     )
 
     def __init__(
@@ -46,11 +48,12 @@ class InLane:
         watch: EventWatch | None = None,
         *,
         idles: bool = False,
+        word: int = 0,
     ) -> None:
         """`single`: takes the head if it is a single event. `watch`: waits for one. `idles`: whether the channel says when its
-        producer is idle."""
+        producer is idle. `word`: the frontier word that says how far the order of the rows is promised."""
         self.index, self.input, self.channel, self.decode = index, input_name, channel, decode
-        self.single, self.watch, self.idles = single, watch, idles
+        self.single, self.watch, self.idles, self.word = single, watch, idles, word
         self.ended = False
         self.held = False
         self.over = False
@@ -64,11 +67,19 @@ class InLane:
         self.channel.consume()
         self.taken += 1
 
+    def consume_run(self, frames: int) -> None:
+        """Takes so many frames off the channel."""
+        if frames == 1:
+            self.channel.consume()
+        else:
+            self.channel.consume_run(frames)
+        self.taken += frames
+
     def head(self) -> Frame | None:
         return self.channel.peek()
 
     def frontier(self) -> int:
-        return FRONTIER_END if self.ended else self.channel.frontier(0)
+        return FRONTIER_END if self.ended else self.channel.frontier(self.word)
 
     def is_idle(self) -> bool:
         return self.idles and bool(self.channel.frontier(IDLE_WORD) & 1)

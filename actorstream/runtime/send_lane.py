@@ -70,7 +70,8 @@ class SendLane:
 
     Args:
         channel: the sending end.
-        arena: where jumbo tuples are built; None: the channel hands batches over as they are (inside a process).
+        arena: where jumbo tuples are built; None: on the heap, if the channel takes any.
+        encodes: whether the channel takes jumbo tuples; else it hands batches over as they are (inside a process).
         batch_size: rows a jumbo tuple at most has.
         on_blocked: called with this lane when the channel has no credit.
         to_events: whether the consumer takes events rather than columns.
@@ -112,6 +113,7 @@ class SendLane:
         channel: SendChannel,
         arena: Arena | None,
         *,
+        encodes: bool,
         wire: Wire,
         plan: int,
         producer: int,
@@ -131,10 +133,11 @@ class SendLane:
         self.byte_limit = max(channel.channel.budget // 4, 4096)
         """Bytes up to which batches are put together."""
         cut_bytes = self.byte_limit
-        if waiting is Waiting.SELECTIONS and arena is None:
+        if waiting is Waiting.SELECTIONS and not encodes:
             cut_bytes = max(channel.channel.budget, self.byte_limit)  # a part of a batch would free no memory
         self.framing = Framing(
             arena,
+            encodes=encodes,
             wire=wire,
             plan=plan,
             producer=producer,

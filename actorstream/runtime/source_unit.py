@@ -12,7 +12,7 @@ from actorstream.connectors.source import batch_of
 from actorstream.events.batch import BATCHES
 from actorstream.metrics.counters import Counter
 from actorstream.runtime.dependency.output import TagEdge
-from actorstream.runtime.hooks import operator_error
+from actorstream.runtime.failures import operator_error
 from actorstream.runtime.outlet import outlet
 from actorstream.runtime.portion import Portion
 from actorstream.runtime.replica import Replica

@@ -45,7 +45,7 @@ def listeners(graph: Graph) -> frozenset[str]:
     """Actors to which event time matters, or to somebody downstream of them."""
     listening: set[str] = set()
     for actor in reversed(list(graph.actors.values())):
-        own = actor.cls.on_heartbeat is not Actor.on_heartbeat or getattr(actor.cls, "uses_event_time", False)  # type: ignore[attr-defined]
+        own = actor.cls.on_heartbeat is not Actor.on_heartbeat or actor.contract.uses_event_time  # type: ignore[attr-defined]
         flows = [edge.consumer for edge in graph.consumers(actor.name) if not edge.static]
         ordered = any(edge.order == TIMESTAMP for edge in actor.inputs)
         if own or ordered or any(consumer in listening for consumer in flows):

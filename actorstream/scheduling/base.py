@@ -28,7 +28,6 @@ class Operator:
         limit: how many workers may be in it at once: 1 if it is stateful, its partitions if it is partitioned,
             `UNBOUNDED` if it is stateless (the paper's M).
         upstream: index of each operator that feeds it, with the share of that one's outputs that come here.
-        pooled: whether any thread may work on it; else only the thread of the event loop.
     """
 
     __slots__ = (
@@ -37,9 +36,7 @@ class Operator:
         "is_open",
         "limit",
         "name",
-        "pays",
         "peak",
-        "pooled",
         "spent_ns",
         "statistics",
         "upstream",
@@ -54,9 +51,8 @@ class Operator:
         *,
         limit: float = UNBOUNDED,
         upstream: Iterable[tuple[int, float]] = (),
-        pooled: bool = True,
     ) -> None:
-        self.name, self.index, self.limit, self.pooled = name, index, limit, pooled
+        self.name, self.index, self.limit = name, index, limit
         self.upstream = tuple(upstream)
         self.downstream: list[Operator] = []
         self.statistics = Statistics()
@@ -68,8 +64,6 @@ class Operator:
         """Workers in it now (w)."""
         self.is_open = True
         """Whether what it answers has somewhere to go: a free slot to be put in order, and credit downstream."""
-        self.pays = True
-        """Whether more of its time is spent in kernels than handing it to another thread than the loop's costs."""
         self.spent_ns = 0
         """Worker time spent on it in the current window (T)."""
 
@@ -132,9 +126,8 @@ class Heuristic(ABC):
     """Which of the schedulable operators the next worker gets."""
 
     name: ClassVar[str]
-    own_first: ClassVar[bool] = True
-    """Whether the loop's thread leaves what others may run to them while it has work that nobody else may do, sources
-    above all: always, or only while a thread of the pool has nothing to do. It keeps a pool fed; what is fed waits."""
+    reads_ahead: ClassVar[bool] = True
+    """Whether sources may read more while kernels wait for a thread. It keeps the threads busy, but what was read waits."""
 
     def __init__(self, pipeline: Pipeline, *, slice_ns: int, window_ns: int, capacity: int) -> None:
         """`slice_ns`: the time slice s. `window_ns`: CT's window w. `capacity`: tuples, QST's C."""

@@ -12,7 +12,7 @@ class LastInPipeline(Heuristic):
     """The latest operator that is schedulable."""
 
     name: ClassVar[str] = "lp"
-    own_first: ClassVar[bool] = False  # a source that ran ahead of the operators would be the latency
+    reads_ahead: ClassVar[bool] = False  # a source that ran ahead of the operators would be the latency
 
     def tuples(self, operator: Operator) -> int:
         """Of the ingress, what all operators get through in a slice: a slice of the ingress alone, which is often the

@@ -43,24 +43,16 @@ class Scheduler:
         )
         self.decisions = 0
 
-    def decide(self, now: int, *, pooled_only: bool = False, own_first: bool = False) -> Allotment | None:
+    def decide(self, now: int, among: Sequence[Operator] | None = None) -> Allotment | None:
         """Allots a worker, which is counted as in its operator until `finish`; None: nothing is schedulable.
 
-        pooled_only: the worker is a thread of the pool. own_first: the worker is the loop's thread beside a pool,
-        which prefers work that only the loop can do."""
+        among: the operators that the worker may run, in topological order; None: all."""
+        operators = self.operators if among is None else among
         schedulable = [
-            each
-            for each in self.operators
-            if each.worklist > 0
-            and each.workers < each.limit
-            and each.is_open
-            and (not pooled_only or (each.pooled and each.pays))
+            each for each in operators if each.worklist > 0 and each.workers < each.limit and each.is_open
         ]
         if not schedulable:
             return None
-        if own_first:
-            own = [each for each in schedulable if not (each.pooled and each.pays)]
-            schedulable = own or schedulable
         if len(schedulable) == 1:
             (operator,) = schedulable
         else:

@@ -14,7 +14,7 @@ from actorstream.verify.result import NotTheSame, Verified
 from actorstream.verify.verify import verify
 
 if TYPE_CHECKING:
-    from actorstream.testing.program import check_program, find_violations
+    from actorstream.dgs.consistency.check import check_program, find_violations
 
 __all__ = [
     "CheckFailed",
@@ -30,5 +30,5 @@ __all__ = [
 
 def __getattr__(name: str) -> Any:
     if name in ("check_program", "find_violations"):  # they need hypothesis
-        return getattr(import_module("actorstream.testing.program"), name)
+        return getattr(import_module("actorstream.dgs.consistency.check"), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

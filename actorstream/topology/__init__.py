@@ -1,1 +1,1 @@
-"""The graph as data: read, checked, drawn and planned. Knows actors by a protocol only, and runs nothing."""
+"""The graph as data: read, checked and planned. Knows actors by a protocol only, and runs nothing."""

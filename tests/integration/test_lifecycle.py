@@ -66,8 +66,8 @@ class AsyncRecorded(Recorded):
     """The same with hooks that await."""
 
     async def on_start(self) -> None:
+        self.note("start")  # from here on on_stop is due, also if the run fails while this waits
         await asyncio.sleep(0)
-        self.note("start")
 
     async def on_event(self, event: Number) -> Number:
         return super().on_event(event)

@@ -13,7 +13,7 @@ import pytest
 
 from actorstream.checkpoint.checkpoint import Checkpoint
 from actorstream.checkpoint.store import CheckpointStore
-from actorstream.dgs.deployment import Deployment
+from actorstream.dgs.deployment import ProgramDeployment
 from actorstream.dgs.outputs import Gathering
 from actorstream.dgs.sequential import InputStream, merged
 from actorstream.events.jumbo import from_bytes
@@ -53,7 +53,7 @@ def kept(checkpoint: Checkpoint) -> Counter[str]:
     return found
 
 
-def check(checkpoint: Checkpoint, case: Case, deployment: Deployment) -> None:
+def check(checkpoint: Checkpoint, case: Case, deployment: ProgramDeployment) -> None:
     program = case.program()
     assert sorted(each.name for each in deployment.streams) == [each.name for each in deployment.streams]
     streams = [InputStream(name, events) for name, parts in case.streams.items() for events in parts]

@@ -112,8 +112,8 @@ def kept(job: Job, state: Any) -> list[Row]:
     """Rows that waited at a barrier before a replica of the sink."""
     sink = job.graph.actors["sink"]
     rows: list[Row] = []
-    for lane in (state["unit"] or {"lanes": []})["lanes"]:
-        for saved in lane:
+    for _, _, waiting in (state["unit"] or {"lanes": []})["lanes"]:
+        for saved in waiting:
             batch = saved_rows(sink.input_schemas[0], saved)
             rows += zip(batch["value"].tolist(), batch["group"].tolist())
     return rows

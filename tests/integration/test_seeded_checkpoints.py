@@ -19,7 +19,7 @@ from actorstream.launch.launcher import Launcher
 from actorstream.launch.resume import restore_job
 from actorstream.launch.run import run_job
 from actorstream.runtime.compile import read_job
-from actorstream.testing.seeded_program import Item, SeededProgram, seeded_streams
+from tests.seeded_program import Item, SeededProgram, seeded_streams
 
 PLANS = ("sequential", "balanced", "communication")
 KILLS = 3
@@ -27,13 +27,13 @@ SOURCE = """
 [actors.{name}]
 type = "{type}"
 path = "{name}"
-event = "actorstream.testing.seeded_program:Item"
+event = "tests.seeded_program:Item"
 time_unit = "ms"
 {streams}
 """
 PROGRAM = """
 [actors.program]
-type = "actorstream.testing.seeded_program:SeededProgram"
+type = "tests.seeded_program:SeededProgram"
 seed = {seed}
 inputs = [{inputs}]
 """

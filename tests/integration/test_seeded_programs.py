@@ -8,9 +8,9 @@ from collections import Counter
 import pytest
 
 from actorstream.dgs.sequential import run_sequentially
-from actorstream.testing.seeded_program import Item, SeededProgram, Seen, seeded_streams
 from actorstream.topology.builder import Topology
 from tests.integration.programs import Singly
+from tests.seeded_program import Item, SeededProgram, Seen, seeded_streams
 
 PLANS = ("sequential", "balanced", "communication")
 

@@ -7,7 +7,7 @@ from collections import deque
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from actorstream.native.mpmc import Mpmc
+from tests.native.mpmc import Mpmc
 
 starts = st.sampled_from([0, 1, 2**32 - 3, 2**63 - 3, 2**64 - 1, 2**64 - 3])
 # a number is pushed, None pops

@@ -7,7 +7,7 @@ from random import Random
 
 import pytest
 
-from actorstream.native.worklist import KINDS, Work, Worklist
+from tests.native.worklist import KINDS, Work, Worklist
 
 SCHEDULES = 1000  # for each kind
 STARTS = (0, 2**32 - 5, 2**63 - 5, 2**64 - 5)

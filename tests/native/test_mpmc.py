@@ -6,7 +6,7 @@ import threading
 
 import pytest
 
-from actorstream.native.mpmc import Mpmc
+from tests.native.mpmc import Mpmc
 
 
 def test_what_threads_push_comes_out_once() -> None:

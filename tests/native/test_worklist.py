@@ -8,7 +8,7 @@ import threading
 import pytest
 
 from actorstream.native.reorder import ReorderBuffer
-from actorstream.native.worklist import KINDS, Work, Worklist
+from tests.native.worklist import KINDS, Work, Worklist
 
 
 @pytest.mark.parametrize("kind", KINDS)

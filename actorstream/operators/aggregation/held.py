@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from actorstream.events.schema import Schema
 
 
-class Held:
+class PendingRows:
     """Rows of one schema, each with its watermark and event time."""
 
     def __init__(self, schema: Schema) -> None:

@@ -20,6 +20,16 @@ def key_columns(groups: Groups, fields: tuple[Field, ...], numbers: Numbers) -> 
     return [key_column(groups, key, field, numbers) for key, field in enumerate(fields)]
 
 
+def key_sizes(groups: Groups, fields: tuple[Field, ...], numbers: Numbers) -> np.ndarray | None:
+    """Bytes that the texts among the keys of each group have; None: no key is a text."""
+    total = None
+    for key, field in enumerate(fields):
+        if field.dtype is None:
+            found = groups.text_sizes(key, numbers)
+            total = found if total is None else total + found
+    return total
+
+
 def key_column(groups: Groups, key: int, field: Field, numbers: Numbers) -> Column:
     """Key field `key` of the groups of these numbers, as a column."""
     valid = groups.valid(key, numbers) if field.nullable else None

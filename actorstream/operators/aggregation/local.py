@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from actorstream.actors.actor import Actor
+from actorstream.actors.contract import Contract
 from actorstream.events.batch import Batch
+from actorstream.events.cuts import cuts
 from actorstream.events.fields import Field, Kind
 from actorstream.events.schema import Schema
 from actorstream.native import cells
@@ -17,7 +19,7 @@ from actorstream.native.panes import ALL
 from actorstream.operators.aggregation.admission import times_of
 from actorstream.operators.aggregation.definition import Definition, define
 from actorstream.operators.aggregation.inputs import key_operands
-from actorstream.operators.aggregation.keys import fixed_column, key_columns
+from actorstream.operators.aggregation.keys import fixed_column, key_columns, key_sizes
 from actorstream.operators.aggregation.paned import Paned
 from actorstream.operators.aggregation.parts import put_parts, split
 from actorstream.operators.aggregation.repeats import Repeats
@@ -36,6 +38,8 @@ LOCAL_BYTES = 4 << 20
 """Cells that are sent on before any window asks for them: more would not stay in the second-level cache."""
 LOOK_ROWS = 1 << 18
 """Rows after which their size is looked at again."""
+LOOK_BYTES_A_ROW = 16
+"""So many bytes of rows with text keys count as a row."""
 
 _APART = (cells.DISTINCT, cells.VALUES, cells.ROWS)
 
@@ -59,14 +63,10 @@ def partial_schema(definition: Definition) -> Schema | None:
 class LocalAggregate(Actor):
     """The first step of `aggregate`, with its keys."""
 
-    uses_event_time: ClassVar[bool] = True
+    contract: ClassVar[Contract] = Contract(uses_event_time=True)
 
     def __init__(self, **keys: Any) -> None:
         self.keys = keys
-
-    @classmethod
-    def pool_limit(cls, keys: dict[str, Any]) -> float:
-        return 1
 
     def on_start(self) -> None:
         definition, problems = define(self.keys, next(iter(self.context.inputs.values())))
@@ -75,6 +75,7 @@ class LocalAggregate(Actor):
         self.cells = LocalPanes(self, definition, self.repeats, self.state)
         self.state = None
         self._until_look = LOOK_ROWS
+        self._wide = any(field.dtype is None for field in definition.fields)
 
     def on_batch(self, batch: Batch) -> Any:
         try:
@@ -89,7 +90,7 @@ class LocalAggregate(Actor):
         if late is not None:
             self.context.count_late(late.rows)
             self.emit(late, "late")
-        self._until_look -= batch.rows
+        self._until_look -= max(batch.rows, batch.nbytes // LOOK_BYTES_A_ROW) if self._wide else batch.rows
         if self._until_look > 0:
             return None
         self._until_look = LOOK_ROWS
@@ -189,15 +190,19 @@ class LocalPanes(Paned):
         own = own[:rows]
         self._repeats.sent(int(own[:, 0].sum()), rows)
         apart, parts = split(panes, groups, own)
-        yield self._partial(number, tag, groups, own)
+        yield from self._partial(number, tag, groups, own)
         if len(apart):
-            yield self._partial(number, tag, apart, parts)
+            yield from self._partial(number, tag, apart, parts)
 
-    def _partial(self, number: int, tag: int, groups: np.ndarray, own: np.ndarray) -> Batch:
-        columns = key_columns(self.panes.groups, self.definition.fields, groups)
-        starts = np.full(len(own), self.windows.pane_start(number))
-        columns += self._cells(columns, starts, np.full(len(own), tag), own)
-        return Batch(self._schema, len(own), list(columns))
+    def _partial(self, number: int, tag: int, groups: np.ndarray, own: np.ndarray) -> Iterator[Batch]:
+        fields = self.definition.fields
+        sizes = key_sizes(self.panes.groups, fields, groups)
+        for first, rows in cuts(len(own), self._schema.row_bytes, sizes):
+            part = slice(first, first + rows)
+            columns = key_columns(self.panes.groups, fields, groups[part])
+            starts = np.full(rows, self.windows.pane_start(number))
+            columns += self._cells(columns, starts, np.full(rows, tag), own[part])
+            yield Batch(self._schema, rows, list(columns))
 
 
 class MergedPanes(Paned):

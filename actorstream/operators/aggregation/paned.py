@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from actorstream.events.cuts import MOST_ROWS
 from actorstream.native.panes import ALL, UNKNOWN, Panes
 from actorstream.operators.aggregation.admission import admit, times_of, valid_rows
-from actorstream.operators.aggregation.inputs import Inputs
+from actorstream.operators.aggregation.inputs import AggregateInputs
 from actorstream.operators.aggregation.saved_panes import restore_panes, save_panes
-from actorstream.operators.aggregation.windowed_rows import BATCH_ROWS, WindowedRows
+from actorstream.operators.aggregation.windowed_rows import WindowedRows
 from actorstream.windows.sliding import SlidingWindows
 from actorstream.windows.spec import TUMBLING, WindowSpec
 from actorstream.windows.watermark import AT_END, NOTHING
@@ -32,7 +33,7 @@ class PaneReader:
     """What results read beside the cells of panes."""
 
     def __init__(self, panes: Panes) -> None:
-        self.texts, self.quantile = panes.texts, panes.quantile
+        self.texts, self.text_sizes, self.quantile = panes.texts, panes.text_sizes, panes.quantile
         self.sums, self.rows = panes.sums, panes.rows
 
     def distinct(self, step: int, which: np.ndarray, words: np.ndarray) -> np.ndarray:
@@ -62,7 +63,7 @@ class Paned:
             width=0 if self.whole else windows.width,
         )
         timed = not self.whole or layout.program.orders > 0
-        self._inputs = Inputs(
+        self._inputs = AggregateInputs(
             definition.schema, definition.key, layout.values, timed=timed, orders=layout.program.columns
         )
         self._rows = WindowedRows(actor, definition, self.panes.groups, PaneReader(self.panes))
@@ -197,24 +198,22 @@ class Paned:
         else:
             most = panes.open(windows.first_pane(window), windows.window_panes, window, marked=marked)
         while most > 0:
-            room = min(most, BATCH_ROWS)
+            room = min(most, MOST_ROWS)
             groups, own = np.empty(room, np.uint32), np.empty((room, panes.words), np.uint64)
             found = panes.take(groups, own)
             if found:
-                made = self._made(groups[:found], own[:found], window)
-                if made is not None:
-                    yield made
+                yield from self._made(groups[:found], own[:found], window)
             if found < room:
                 return
 
-    def _made(self, groups: np.ndarray, own: np.ndarray, window: int) -> Batch | None:
+    def _made(self, groups: np.ndarray, own: np.ndarray, window: int) -> Iterator[Batch]:
         if self.whole:
             time = max(self._latest, self._frontier) if self._latest > NOTHING else NOTHING
             times = np.full(len(groups), time) if time > NOTHING else None
-            return self._rows.batch(groups, groups, own, None, times)
+            return self._rows.batches(groups, groups, own, None, times)
         start, end = self.windows.start(window), self.windows.end(window)
         bounds = np.full(len(groups), start), np.full(len(groups), end)
-        return self._rows.batch(groups, groups, own, bounds, np.full(len(groups), end - 1))
+        return self._rows.batches(groups, groups, own, bounds, np.full(len(groups), end - 1))
 
     # -- state
 

@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from actorstream.events.batch import Batch
+from actorstream.events.cuts import MOST_ROWS
 from actorstream.native.sessions import EVERYTHING, Sessions
 from actorstream.operators.aggregation.admission import WATERMARK, times_of, valid_rows
-from actorstream.operators.aggregation.held import Held
-from actorstream.operators.aggregation.inputs import Inputs
+from actorstream.operators.aggregation.held import PendingRows
+from actorstream.operators.aggregation.inputs import AggregateInputs
 from actorstream.operators.aggregation.saved_runs import restore_runs, save_runs
-from actorstream.operators.aggregation.windowed_rows import BATCH_ROWS, WindowedRows
+from actorstream.operators.aggregation.windowed_rows import WindowedRows
 from actorstream.windows.spec import COUNT
 from actorstream.windows.watermark import AT_END, NOTHING
 
@@ -27,7 +28,7 @@ class RunReader:
     """What results read beside the cells of sessions."""
 
     def __init__(self, sessions: Sessions) -> None:
-        self.texts, self.quantile = sessions.texts, sessions.quantile
+        self.texts, self.text_sizes, self.quantile = sessions.texts, sessions.text_sizes, sessions.quantile
         self.sums, self.rows = sessions.sums, sessions.lists
         self._sessions = sessions
 
@@ -35,7 +36,7 @@ class RunReader:
         return self._sessions.distinct(step, which)
 
 
-class Runs:
+class KeyRuns:
     """The runs of one replica; `snapshot`: to go on from.
 
     Rows behind their partition's watermark wait until the merged watermark is above it: then all rows that can be in
@@ -66,11 +67,11 @@ class Runs:
             size=window.size if window is not None and self.counted else 0,
             timed=self.timed,
         )
-        self._inputs = Inputs(
+        self._inputs = AggregateInputs(
             definition.schema, definition.key, layout.values, timed=self.timed, orders=layout.program.columns
         )
         self._rows = WindowedRows(actor, definition, self.sessions.groups, RunReader(self.sessions))
-        self._held = Held(definition.schema)
+        self._held = PendingRows(definition.schema)
         self._frontier = NOTHING
         self.due = NOTHING
         if snapshot is not None:
@@ -145,24 +146,22 @@ class Runs:
         order = self.sessions.groups.order()
         rank[order] = np.arange(len(order), dtype=np.uint32)
         which = np.lexsort((rank[groups], start, last)).astype(np.uint32)
-        for first in range(0, len(which), BATCH_ROWS):
-            some = which[first : first + BATCH_ROWS]
-            made = self._made(groups[some], some, start[some], last[some], bound)
-            if made is not None:
-                yield made
+        for first in range(0, len(which), MOST_ROWS):
+            some = which[first : first + MOST_ROWS]
+            yield from self._made(groups[some], some, start[some], last[some], bound)
         self.sessions.release()
 
     def _made(
         self, groups: np.ndarray, which: np.ndarray, start: np.ndarray, last: np.ndarray, bound: int
-    ) -> Batch | None:
+    ) -> Iterator[Batch]:
         own = self.sessions.cells(which)
         if self.definition.window is None:
-            return self._rows.batch(groups, which, own, None, last)
+            return self._rows.batches(groups, which, own, None, last)
         end = last + 1 if self.counted else last + self._gap
         time = None
         if self.timed:
             time = self._counted_time(last, bound) if self.counted else end - 1
-        return self._rows.batch(groups, which, own, (start, end), time)
+        return self._rows.batches(groups, which, own, (start, end), time)
 
     def _counted_time(self, last: np.ndarray, bound: int) -> np.ndarray:
         """Event times of count windows, which do not depend on when watermarks came: that of the last row where it

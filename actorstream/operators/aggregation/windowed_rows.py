@@ -8,19 +8,19 @@ import numpy as np
 
 from actorstream.events.batch import Batch
 from actorstream.events.column import Column
-from actorstream.operators.aggregation.keys import key_columns
+from actorstream.events.cuts import cuts
+from actorstream.operators.aggregation.keys import key_columns, key_sizes
 from actorstream.operators.aggregation.results import Results
 from actorstream.operators.failed_rows import fail_event
 from actorstream.operators.joining.windowed import END, START, bound_column
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from actorstream.actors.actor import Actor
     from actorstream.native.groups import Groups, Numbers
     from actorstream.operators.aggregation.definition import Definition
     from actorstream.operators.aggregation.results import Beside
-
-BATCH_ROWS = 1 << 16
-"""Rows of an emitted batch at the most."""
 
 
 class WindowedRows:
@@ -37,7 +37,37 @@ class WindowedRows:
             if definition.window is not None and name not in definition.key
         ]
 
-    def batch(
+    def batches(
+        self,
+        groups: Numbers,
+        which: Numbers,
+        own: np.ndarray,
+        bounds: tuple[np.ndarray, np.ndarray] | None,
+        time: np.ndarray | None,
+    ) -> Iterator[Batch]:
+        """The rows of `groups`, whose cells are `own`, and that `which` names beside them, as batches that are bounded.
+
+        bounds: start and end of the window of each, int64. time: the event time of each; None: there is none."""
+        for first, rows in cuts(len(groups), self.schema.row_bytes, self._sizes(groups, own)):
+            part = slice(first, first + rows)
+            made = self._batch(
+                groups[part],
+                which[part],
+                own[part],
+                None if bounds is None else (bounds[0][part], bounds[1][part]),
+                None if time is None else time[part],
+            )
+            if made is not None:
+                yield made
+
+    def _sizes(self, groups: Numbers, own: np.ndarray) -> np.ndarray | None:
+        """Bytes of the texts in the row of each group; None: a row has no text."""
+        if self.schema.fixed:
+            return None
+        keys, results = key_sizes(self._groups, self._fields, groups), self._results.sizes(own)
+        return results if keys is None else keys if results is None else keys + results
+
+    def _batch(
         self,
         groups: Numbers,
         which: Numbers,
@@ -45,9 +75,6 @@ class WindowedRows:
         bounds: tuple[np.ndarray, np.ndarray] | None,
         time: np.ndarray | None,
     ) -> Batch | None:
-        """The rows of `groups`, whose cells are `own`, and that `which` names beside them.
-
-        bounds: start and end of the window of each, int64. time: the event time of each; None: there is none."""
         columns: list[Column] = []
         for field, is_end in self._bounds:
             assert bounds is not None

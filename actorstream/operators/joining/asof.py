@@ -11,12 +11,16 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from actorstream.events.batch import Batch
+from actorstream.events.cuts import cuts, sizes_of
 from actorstream.events.jumbo import decode, from_bytes, to_bytes
 from actorstream.native.lookup import NONE
+from actorstream.operators.joining.joined import beside
 from actorstream.operators.joining.latest import KeyLookup, Latest, key_columns
 from actorstream.operators.joining.order import sorted_rows
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from actorstream.events.schema import Schema
     from actorstream.operators.joining.keys import Pairs
 
@@ -26,11 +30,41 @@ FAR = np.int64(2**62)
 
 
 class Answers(NamedTuple):
-    """Left rows in order, and the right row of each: number `row[i]` of `right`, NONE for none."""
+    """Left rows in order, and the right row of each: number `row[i]` of `right[source[i]]`; a source below -1: none."""
 
     left: Batch
-    right: Batch
+    right: dict[int, Batch]
+    source: np.ndarray
     row: np.ndarray
+    schema: Schema
+    """Of the right rows."""
+
+    def batches(self, schema: Schema, names: list[str]) -> Iterator[Batch]:
+        """The left rows, each with the fields `names` of its right row, as batches of `schema` that are bounded."""
+        sizes = sizes_of(self.left.ungathered(field.name) for field in self.left.schema.fields)
+        for source, places in self.right.items():
+            found = sizes_of((places.column(name), None) for name in names)
+            if found is not None:
+                here = np.flatnonzero(self.source == source)
+                sizes = np.zeros(len(self.row), np.int64) if sizes is None else sizes
+                sizes[here] += found[self.row[here]]
+        for first, rows in cuts(len(self.row), schema.row_bytes, sizes):
+            right, index = self._right(slice(first, first + rows))
+            columns = [right.column(name) for name in names]
+            yield beside(self.left.slice(first, rows), schema, columns, index, outer=True)
+
+    def _right(self, part: slice) -> tuple[Batch, np.ndarray]:
+        """The right rows of some left rows, put together from several places: rows, and the number of each in them."""
+        source, row = self.source[part], self.row[part]
+        parts: list[Batch] = []
+        index = np.full(len(row), NONE, np.uint32)
+        offset = 0
+        for each in np.unique(source[source >= -1]).tolist():
+            here = np.flatnonzero(source == each)
+            parts.append(self.right[each].take(row[here]))
+            index[here] = np.arange(offset, offset + len(here), dtype=np.uint32)
+            offset += len(here)
+        return Batch.concat(parts) if parts else _none(self.schema), index
 
 
 class _Rows(NamedTuple):
@@ -178,17 +212,9 @@ class AsOf:
             back[at] = times[at] - self.latest.levels[each].times[found[here]]
 
     def _answers(self, left: Batch, source: np.ndarray, row: np.ndarray) -> Answers:
-        """Puts the right rows of several places together."""
-        parts: list[Batch] = []
-        index = np.full(len(row), NONE, np.uint32)
-        offset = 0
-        for each in np.unique(source[source >= -1]):
-            here = np.flatnonzero(source == each)
-            rows = self.window.rows if each == -1 else self.latest.levels[each].rows
-            parts.append(rows.take(row[here]))
-            index[here] = np.arange(offset, offset + len(here), dtype=np.uint32)
-            offset += len(here)
-        return Answers(left, Batch.concat(parts) if parts else _none(self.right), index)
+        places = np.unique(source[source >= -1]).tolist()
+        rows = {each: self.window.rows if each == -1 else self.latest.levels[each].rows for each in places}
+        return Answers(left, rows, source, row, self.right)
 
     def _let_go(self, frontier: int) -> None:
         """Keeps of the right rows before every left row that waits, or may still come, the last of each key."""

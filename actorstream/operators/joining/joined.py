@@ -44,6 +44,13 @@ class Joined(Batch):
                 return own, self._rows
         return super().ungathered(name)
 
+    def slice(self, first: int, rows: int) -> Batch:
+        """As of any batch, but the rows outside are not gathered for it."""
+        if rows == self.rows or self._rows is None or not isinstance(self._parent, Batch):
+            return super().slice(first, rows)
+        index = self._rows[first : first + rows]
+        return beside(self._parent.slice(first, rows), self.schema, self._others, index, outer=self._outer)
+
     @property
     def nbytes(self) -> int:
         spread = sum(column.nbytes / max(column.length, 1) for column in self._others)

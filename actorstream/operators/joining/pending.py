@@ -71,7 +71,7 @@ class Pending:
         self.closed = NOTHING
         self._chunks: list[_Chunk] = []
         self._fresh: list[tuple[Batch, np.ndarray, np.ndarray | None]] = []
-        self._fresh_rows = 0
+        self._fresh_rows = self._fresh_bytes = 0
         self._fresh_low = NOTHING
 
     def add(self, batch: Batch) -> Batch | None:
@@ -102,6 +102,7 @@ class Pending:
             self._fresh_low = low if not self._fresh else min(low, self._fresh_low)
             self._fresh.append((batch, times, first))
             self._fresh_rows += batch.rows
+            self._fresh_bytes += batch.nbytes
             if self._fresh_rows >= CHUNK_ROWS or len(self._fresh) >= CHUNK_PARTS:
                 self._settle()
         return late_rows
@@ -188,7 +189,7 @@ class Pending:
         """Puts the batches that came in together, in memory of their own."""
         if not self._fresh:
             return
-        parts, self._fresh, self._fresh_rows = self._fresh, [], 0
+        parts, self._fresh, self._fresh_rows, self._fresh_bytes = self._fresh, [], 0, 0
         batches = [batch for batch, _, _ in parts]
         rows = Batch.concat(batches) if len(parts) > 1 else batches[0].compact()
         first = None
@@ -235,8 +236,7 @@ class Pending:
     @property
     def nbytes(self) -> int:
         """Of the rows that wait."""
-        waiting = sum(batch.nbytes for batch, _, _ in self._fresh)
-        return waiting + sum(chunk.nbytes for chunk in self._chunks)
+        return self._fresh_bytes + sum(chunk.nbytes for chunk in self._chunks)
 
     # -- snapshots
 

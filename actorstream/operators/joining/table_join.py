@@ -6,6 +6,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from actorstream.events.column import Column
+from actorstream.events.cuts import MOST_BYTES, MOST_ROWS, cuts, sizes_of
 from actorstream.events.fields import Field, Kind
 from actorstream.native.lookup import Lookup, kinds
 from actorstream.native.pieces import ColumnTable
@@ -20,9 +21,6 @@ if TYPE_CHECKING:
 
     from actorstream.events.batch import Batch
     from actorstream.events.schema import Schema
-
-PAIRS = 1 << 16
-"""Rows of a joined batch at the most, where keys have many rows in the table."""
 
 
 class TableJoin:
@@ -48,6 +46,11 @@ class TableJoin:
         ]  # kept: text keys are compared where they lie
         self._others = [table.column(name) for name in fields]
         hows = table_hows([key.field for key in self._keys], asked)
+        sizes = sizes_of((column, None) for column in self._others)
+        self._most_rows = (
+            MOST_ROWS if sizes is None or not len(sizes) else MOST_BYTES // max(int(sizes.max()), 1)
+        )
+        """Joined rows for which the table's fields have at most MOST_BYTES, whichever rows they are."""
         self.lookup = Lookup([key.descriptor for key in self._keys], hows, table.rows)
         self._hows = kinds([how_of(field) for field in asked])
         self._asked = ColumnTable(len(pairs))
@@ -74,14 +77,27 @@ class TableJoin:
             found = lookup.find(self._asked, self._hows, batch.rows, index)
             if not lookup.unique:
                 return self._many(batch, found)
-            return beside(batch, self.schema, self._others, found, outer=True)
+            return self._beside(batch, found)
         left, right = lookup.match(self._asked, self._hows, batch.rows, index)
         if left is None:
-            return beside(batch, self.schema, self._others, right) if batch.rows else None
+            return self._beside(batch, right) if batch.rows else None
         if not len(right):
             return None
         kept = batch.selection(left) if index is None else batch._viewed().selection(left)  # type: ignore[attr-defined]
-        return beside(kept, self.schema, self._others, right)
+        return self._beside(kept, right)
+
+    def _beside(self, batch: Batch, rows: np.ndarray) -> Batch | Iterator[Batch]:
+        """The rows of `batch` with the rows of the table at `rows`: one batch, or several where it would be too large."""
+        if batch.rows > self._most_rows:
+            return self._parts(batch, rows)
+        return beside(batch, self.schema, self._others, rows, outer=self.outer)
+
+    def _parts(self, batch: Batch, rows: np.ndarray) -> Iterator[Batch]:
+        own = [batch.ungathered(field.name) for field in batch.schema.fields]
+        sizes = sizes_of([*own, *((column, rows) for column in self._others)])
+        for first, count in cuts(batch.rows, self.schema.row_bytes, sizes):
+            part = rows[first : first + count]
+            yield beside(batch.slice(first, count), self.schema, self._others, part, outer=self.outer)
 
     def link(self, chain: Linking, rows: LinkedRows) -> LinkedRows:
         """A call as a step of a chain: of a table in which a key has one row. UnlinkedError: it has several."""
@@ -96,8 +112,8 @@ class TableJoin:
         return LinkedRows(made, self.schema, columns)
 
     def _many(self, batch: Batch, found: np.ndarray) -> Iterator[Batch]:
-        for left, right in self.lookup.expand(found, outer=self.outer, most=PAIRS):
-            yield beside(batch.selection(left), self.schema, self._others, right, outer=self.outer)
+        for left, right in self.lookup.expand(found, outer=self.outer, most=MOST_ROWS):
+            yield from self._parts(batch.selection(left), right)
 
 
 def converted(key: Column, asked: Field) -> Column:

@@ -9,6 +9,7 @@ import numpy as np
 
 from actorstream.events.batch import Batch
 from actorstream.events.column import Column
+from actorstream.events.cuts import cuts, sizes_of
 from actorstream.events.fields import Field, Kind
 from actorstream.events.schema import Schema
 from actorstream.events.values import FIRST_TIME, LAST_TIME
@@ -18,6 +19,8 @@ from actorstream.operators.joining.joined import gather
 from actorstream.operators.joining.order import sort_keys, sorted_rows
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from actorstream.operators.joining.keys import Pairs
     from actorstream.operators.joining.matching import Matches
     from actorstream.operators.joining.pending import Closing
@@ -73,18 +76,35 @@ class WindowedFields:
         fields = (*keys, *self._left, *(field for _, field in self._right), *self._bounds)
         self.schema = Schema(left.name, fields, None, left.time_unit)
 
-    def rows(self, left: Closing, right: Closing, pairs: Matches, windows: SlidingWindows) -> Batch:
+    def batches(
+        self, left: Closing, right: Closing, pairs: Matches, windows: SlidingWindows
+    ) -> Iterator[Batch]:
         """The rows of all pairs, by window, key, and the order in which the left's and the right's rows came in."""
         first, second = left.row(pairs.left), right.row(pairs.right)
         keys = [self._key(number, left, right, first, second) for number in range(len(self._keys))]
         order = sorted_rows([pairs.window, *(array for key in keys for array in sort_keys(key))])
         first, second = first[order], second[order]
         window = pairs.window[order]
-        columns = [key.take(order) for key in keys]
-        missing = self.how in ("right", "outer")
-        columns += [gather(left.rows.column(f.name), first, f, outer=missing) for f in self._left]
-        missing = self.how in ("left", "outer")
-        columns += [gather(right.rows.column(n), second, f, outer=missing) for n, f in self._right]
+        ordered = [(key, order) for key in keys]
+        own = [(left.rows.column(field.name), first) for field in self._left]
+        others = [(right.rows.column(name), second) for name, _ in self._right]
+        for at, rows in cuts(len(window), self.schema.row_bytes, sizes_of([*ordered, *own, *others])):
+            part = slice(at, at + rows)
+            columns = [key.take(order[part]) for key in keys]
+            missing = self.how in ("right", "outer")
+            columns += [
+                gather(column, index[part], field, outer=missing)
+                for (column, index), field in zip(own, self._left)
+            ]
+            missing = self.how in ("left", "outer")
+            columns += [
+                gather(column, index[part], field, outer=missing)
+                for (column, index), (_, field) in zip(others, self._right)
+            ]
+            yield self._bounded(columns, window[part], windows)
+
+    def _bounded(self, columns: list[Column], window: np.ndarray, windows: SlidingWindows) -> Batch:
+        """Rows of these columns, with the bounds of their windows behind them."""
         ends = windows.end(window)
         bounds = {START: windows.start(window), END: ends}
         columns += [bound_column(field, bounds[field.name]) for field in self._bounds]

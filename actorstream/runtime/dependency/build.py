@@ -10,25 +10,25 @@ from actorstream.dgs.adding import AddingWorker
 from actorstream.dgs.state_classes import StateClasses
 from actorstream.dgs.ticks import Ticks
 from actorstream.dgs.worker import WorkerProtocol
-from actorstream.errors import OperatorError
 from actorstream.runtime.dependency.calls import ProgramCalls
 from actorstream.runtime.dependency.compile import StreamWords, positioned, stream_words, streams_from
 from actorstream.runtime.dependency.cuts import Cuts
-from actorstream.runtime.dependency.lanes import TagLane
 from actorstream.runtime.dependency.links import TreeReceiver, TreeSender
 from actorstream.runtime.dependency.messages import Codec
 from actorstream.runtime.dependency.output import TagEdge, TagStream
 from actorstream.runtime.dependency.restored import RestoredProgram
 from actorstream.runtime.dependency.short_way import ShortWay
+from actorstream.runtime.dependency.tag_rows import TagRows
 from actorstream.runtime.dependency.tree_worker import TreeWorker, connect
 from actorstream.runtime.dependency.unit import ProgramUnit
-from actorstream.runtime.hooks import operator_error
+from actorstream.runtime.failures import operator_error
+from actorstream.runtime.lanes import InLane
 from actorstream.runtime.source_unit import SourceUnit
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from actorstream.dgs.deployment import Deployment
+    from actorstream.dgs.deployment import ProgramDeployment
     from actorstream.events.batch import Batch
     from actorstream.events.schema import Schema
     from actorstream.runtime.compile import Job, Link
@@ -55,7 +55,7 @@ class ProgramBuilder:
     ) -> None:
         self.worker, self.actor = worker, actor
         self.job: Job = worker.job
-        self.deployment: Deployment = self.job.programs[actor]
+        self.deployment: ProgramDeployment = self.job.programs[actor]
         self.senders, self.receivers = senders, receivers
         self.owners = {
             number: self.deployment.responsible[tag] for number, tag in enumerate(self.deployment.tags)
@@ -182,11 +182,9 @@ class ProgramBuilder:
         self, unit: ProgramUnit, each: TreeWorker, link: Link, decode: Callable[[Frame], Batch]
     ) -> None:
         streams = self._words(link.edge, self.job.plan.replicas[link.producer].index)
-        lane = TagLane(
-            len(each.lanes),
-            link.edge.name,
-            self.receivers[link.channel.id],
-            decode,
+        receiver = self.receivers[link.channel.id]
+        lane = TagRows(
+            InLane(len(each.lanes), link.edge.name, receiver, decode),
             {
                 words.promise: [tag for tag in self._tags_of(stream) if self.owners[tag] == each.number]
                 for stream, words in streams.items()
@@ -214,13 +212,6 @@ class ProgramBuilder:
         tree = self.deployment.tree
         goes_up = tree.parents.get(link.sender) == link.receiver
         if link.sender in here and channel.id in self.senders:
-            if arena is None:
-                raise OperatorError(
-                    self.actor,
-                    link.sender - 1,
-                    f"transport {self.job.deploy.transport!r} hands over no memory, and workers of a plan in different "
-                    "processes need it; allowed: local, shm",
-                )
             each = here[link.sender]
             sender = TreeSender(self.senders[channel.id], arena, Codec(Any, where, unit.clock))
             if goes_up:
@@ -286,5 +277,5 @@ class ProgramBuilder:
                 continue
             channel = lanes[self.owners[tag] - 1].channel.channel
             for lane in each.lanes:
-                if lane.channel.channel is channel:
+                if lane.lane.channel.channel is channel:
                     yield tag, ShortWay(self._unit, each, lane, tag, words.promise)

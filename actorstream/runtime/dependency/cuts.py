@@ -21,11 +21,11 @@ from actorstream.transports.base import FrameKind
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from actorstream.dgs.deployment import Deployment
+    from actorstream.dgs.deployment import ProgramDeployment
     from actorstream.events.schema import Schema
-    from actorstream.runtime.dependency.lanes import TagLane
     from actorstream.runtime.dependency.links import TreeReceiver
     from actorstream.runtime.dependency.messages import Message
+    from actorstream.runtime.dependency.tag_rows import TagRows
     from actorstream.runtime.dependency.tree_worker import TreeWorker
     from actorstream.runtime.dependency.unit import ProgramUnit
 
@@ -61,11 +61,11 @@ class Cuts:
         wires: by input, what its rows look like on the way.
     """
 
-    def __init__(self, unit: ProgramUnit, deployment: Deployment, wires: Mapping[str, Schema]) -> None:
+    def __init__(self, unit: ProgramUnit, deployment: ProgramDeployment, wires: Mapping[str, Schema]) -> None:
         self.unit, self.deployment, self.wires = unit, deployment, wires
         self._shares: dict[int, list[Share]] = {}
 
-    def at_lane(self, lane: TagLane, barrier: int) -> None:
+    def at_lane(self, lane: TagRows, barrier: int) -> None:
         """A source's barrier: all its rows before it have come."""
         self._begin(barrier)
         self._close(lane, barrier)
@@ -126,7 +126,7 @@ class Cuts:
         if barrier > self.unit.barrier:
             self.take(barrier)
 
-    def _close(self, channel: TagLane | TreeReceiver, barrier: int) -> None:
+    def _close(self, channel: TagRows | TreeReceiver, barrier: int) -> None:
         """Nothing more that a channel brings belongs to the checkpoint."""
         for share in self._shares.get(barrier, ()):
             if share in channel.shares:

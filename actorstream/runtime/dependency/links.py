@@ -7,12 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
 from actorstream.dgs.messages import Promise, Request, StateDown, StateUp
-from actorstream.events.jumbo import JumboTuple
+from actorstream.events.batch import Batch
+from actorstream.events.schema import Schema
+from actorstream.events.writable import allocate
 from actorstream.runtime.dependency.messages import aligned
 from actorstream.runtime.dependency.short_form import (
     DOWN,
@@ -35,6 +37,9 @@ if TYPE_CHECKING:
     from actorstream.transports.base import Channel, ReceiveChannel, SendChannel
 
 END = int(FrameKind.END)
+WORDS = Schema.from_dict({"words": "int"})
+"""Messages between processes are the bytes of such rows, so that any transport carries them as a jumbo tuple. The first word
+says how many bytes of messages follow; arrays lie behind these."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,9 +54,13 @@ class TreeLink:
 
 
 class TreeSender:
-    """The sending end: messages in their order, as few hand-overs as there are turns."""
+    """The sending end: messages in their order, as few hand-overs as there are turns.
 
-    def __init__(self, channel: SendChannel, arena: Arena, codec: Codec) -> None:
+    Args:
+        arena: where jumbo tuples of messages are built; None: on the heap.
+    """
+
+    def __init__(self, channel: SendChannel, arena: Arena | None, codec: Codec) -> None:
         self.channel, self.arena, self.codec = channel, arena, codec
         self.pending: list[Message] = []
         short = (channel.events(form, 0, 0) for form in (Bytes(), OneRequest(), OneState(codec)))
@@ -127,29 +136,30 @@ class TreeSender:
         """Sends messages in the entry of the ring, or makes a frame of them that is to be sent."""
         data, send = self.codec.encode(messages), self._send_bytes
         if send is None or self.codec.room or len(data) > SHORT or not send(data, 0, 0):  # type: ignore[arg-type]
-            self._encoded = self._frame(messages, data)
+            self._encoded = self._frame(data)
 
     def _next(self) -> Frame | None:
         if self.pending:
             messages, self.pending = self.pending, []
-            return self._frame(messages, self.codec.encode(messages))
+            return self._frame(self.codec.encode(messages))
         if self._ending:
             self._ending = False
             return Frame(FrameKind.END)
         return None
 
-    def _frame(self, messages: list[Message], data: bytes) -> Frame:
+    def _frame(self, data: bytes) -> Frame:
         codec, beside = self.codec, aligned(8 + len(data))
-        block = self.arena.allocate(beside + codec.room)
-        view = block.view()
-        view[:8].view(np.int64)[0] = len(data)
+        batch = allocate(WORDS, (beside + codec.room) // 8, self.arena)
+        words = batch.arrays()[0]
+        words[0] = len(data)
+        view = words.view(np.uint8)
         view[8 : 8 + len(data)] = np.frombuffer(data, np.uint8)
         for at, array in codec.apart:
             place = view[beside + at : beside + at + array.nbytes]
             place.view(array.dtype).reshape(array.shape)[...] = array
-        nbytes = len(data) + codec.room
         codec.apart = []
-        return Frame(FrameKind.DATA, JumboTuple(block), rows=len(messages), nbytes=nbytes)
+        jumbo: Any = batch.seal()._jumbo
+        return Frame(FrameKind.DATA, jumbo, rows=batch.rows, nbytes=jumbo.nbytes, schema=WORDS.fingerprint)
 
     def say(self, messages: list[Any]) -> None:
         """Queues messages. A promise is left out if a later promise of its tag follows it directly."""
@@ -202,10 +212,10 @@ class TreeReceiver:
                 channel.consume()
                 yield from self._said(*FORM.unpack_from(frame.payload))
                 continue
-            view = frame.payload.block.view()
-            size = int(view[:8].view(np.int64)[0])
+            words = Batch.from_jumbo(WORDS, frame.payload).column("words").data
+            size, view = int(words[0]), cast("Any", words.view(np.uint8))
             messages = self.codec.decode(memoryview(view[8 : 8 + size]), view[aligned(8 + size) :])
-            del view
+            del words, view
             channel.consume()
             yield from messages
 

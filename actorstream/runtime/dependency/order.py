@@ -62,7 +62,8 @@ class DependencyOrder(Order):
         if link.edge.consumer in self.programs:
             unit.runs = True
         else:
-            unit.outputs_of(replica).append(lane)  # type: ignore[attr-defined]
+            causal = not link.remote or self.job.transport.causal
+            unit.sends_in_order(replica, lane, causal=causal)  # type: ignore[attr-defined]
 
     def edge(self, edge: Edge, replica: Replica, lanes: list[SendLane]) -> TagEdge | None:
         builder = self.programs.get(edge.consumer)

@@ -209,7 +209,7 @@ class TagEdge:
         ):
             return None
         lane, way = self.lanes[stream.owners[tag]], self.ways.get(tag)
-        if lane.framing.arena is not None or lane.framing.wire.plain.system:
+        if lane.framing.encodes or lane.framing.wire.plain.system:
             return None
         channel, nbytes, fingerprint = (
             lane.channel,

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from actorstream.runtime.dependency.lanes import DATA, Held
+from actorstream.runtime.dependency.tag_rows import DATA, Held
 
 if TYPE_CHECKING:
     from actorstream.events.batch import Batch
-    from actorstream.runtime.dependency.lanes import TagLane
+    from actorstream.runtime.dependency.tag_rows import TagRows
     from actorstream.runtime.dependency.tree_worker import TreeWorker
     from actorstream.runtime.dependency.unit import ProgramUnit
 
@@ -30,7 +30,7 @@ class ShortWay:
 
     __slots__ = ("_held", "_time", "each", "lane", "tag", "unit", "word")
 
-    def __init__(self, unit: ProgramUnit, each: TreeWorker, lane: TagLane, tag: int, word: int) -> None:
+    def __init__(self, unit: ProgramUnit, each: TreeWorker, lane: TagRows, tag: int, word: int) -> None:
         self.unit, self.each, self.lane, self.tag, self.word = unit, each, lane, tag, word
         self._held: Held | None = None
         self._time = 0

@@ -13,10 +13,13 @@ if TYPE_CHECKING:
     from actorstream.dgs.worker import WorkerProtocol
     from actorstream.runtime.dependency.calls import ProgramCalls
     from actorstream.runtime.dependency.compile import StreamWords
-    from actorstream.runtime.dependency.lanes import TagLane
     from actorstream.runtime.dependency.links import TreeReceiver, TreeSender
+    from actorstream.runtime.dependency.tag_rows import TagRows
     from actorstream.runtime.send_lane import SendLane
     from actorstream.runtime.source_unit import SourceUnit
+
+EVERYTHING = 1 << 62
+"""More bytes than any budget: a channel admits so many once everything before was consumed, and rings the doorbell then."""
 
 
 class TreeWorker:
@@ -27,8 +30,8 @@ class TreeWorker:
     def __init__(self, number: int, calls: ProgramCalls, protocol: WorkerProtocol) -> None:
         self.number, self.calls, self.protocol = number, calls, protocol
         self.replica = calls.replica
-        self.lanes: list[TagLane] = []
-        self.lanes_of: dict[int, list[tuple[TagLane, int]]] = {}
+        self.lanes: list[TagRows] = []
+        self.lanes_of: dict[int, list[tuple[TagRows, int]]] = {}
         """Tags that come on several lanes, and the frontier words that promise for them on each."""
         self.parent: TreeWorker | None = None
         self.which = 0
@@ -42,21 +45,23 @@ class TreeWorker:
         """Links that bring messages, each with the number of the child, or -1 for the parent."""
         self.ticks: dict[int, Ticks] = {}
         """Tags of the ticks that this worker is responsible for."""
-        self.tick_streams: list[tuple[TagLane, int, StreamWords]] = []
+        self.tick_streams: list[tuple[TagRows, int, StreamWords]] = []
         """Frontier words that tell how far each stream is, if this worker is responsible for ticks."""
         self.sources: list[SourceUnit] = []
         """The sources in this process that bring its rows."""
         self.outputs: list[SendLane] = []
         """Lanes on which its outputs have an order with those of other workers."""
+        self.awaited: list[SendLane] = []
+        """Those of them whose transport may deliver what follows from an output before the output itself."""
         self.queued = False
         self.promised = FRONTIER_MIN
 
     def put_out(self) -> bool:
-        """Sends the worker's outputs where they must go before any message about its state; returns whether there was room
-        for all of them."""
+        """Sends the worker's outputs where they must go before any message about its state; returns whether this is done: there
+        was room for all of them, and their consumer has those that it might see too late."""
         self.calls.hand_on()
         cleared = [lane.clear() for lane in self.outputs]
-        return all(cleared)
+        return all(cleared) and all(lane.channel.admits(EVERYTHING) for lane in self.awaited)
 
     def senders(self) -> list[TreeSender]:
         return [each for each in (self.up, *self.down) if each is not None]

@@ -16,8 +16,8 @@ from actorstream.dgs.tagging import Tick
 from actorstream.events.batch import Batch
 from actorstream.metrics.counters import Counter
 from actorstream.runtime.dependency.causal import Clock
-from actorstream.runtime.dependency.lanes import DATA, Held
 from actorstream.runtime.dependency.messages import Mark
+from actorstream.runtime.dependency.tag_rows import DATA, Held
 from actorstream.runtime.unit import Status, Unit
 
 if TYPE_CHECKING:
@@ -27,10 +27,10 @@ if TYPE_CHECKING:
     from actorstream.native.doorbell import Doorbell
     from actorstream.runtime.dependency.calls import CheckpointWish
     from actorstream.runtime.dependency.cuts import Cuts
-    from actorstream.runtime.dependency.lanes import TagLane
     from actorstream.runtime.dependency.links import TreeReceiver, TreeSender
     from actorstream.runtime.dependency.messages import Message
     from actorstream.runtime.dependency.short_way import ShortWay
+    from actorstream.runtime.dependency.tag_rows import TagRows
     from actorstream.runtime.dependency.tree_worker import TreeWorker
     from actorstream.runtime.replica import Replica
     from actorstream.runtime.send_lane import SendLane
@@ -71,10 +71,12 @@ class ProgramUnit(Unit):
         self.wants: CheckpointWish | None = None
         """Asks the program whether it wants checkpoints; None: it never does, or the root is in another process."""
 
-    def outputs_of(self, replica: Replica) -> list[SendLane]:
-        """Lanes on which outputs of a worker have an order with those of other workers."""
-        (found,) = (each.outputs for each in self.workers if each.replica is replica)
-        return found
+    def sends_in_order(self, replica: Replica, lane: SendLane, *, causal: bool) -> None:
+        """Outputs of a worker on a lane have an order with those of other workers. causal: see `Transport.causal`."""
+        (each,) = (each for each in self.workers if each.replica is replica)
+        each.outputs.append(lane)
+        if not causal:
+            each.awaited.append(lane)
 
     @property
     def rests(self) -> bool:
@@ -227,7 +229,7 @@ class ProgramUnit(Unit):
                 each.protocol.promise(tag, ticks.bound)
                 self._queue(each)
 
-    def _promise(self, each: TreeWorker, lane: TagLane, word: int) -> None:
+    def _promise(self, each: TreeWorker, lane: TagRows, word: int) -> None:
         for tag in lane.words[word]:
             several = each.lanes_of.get(tag)
             bound = lane.bounds[word]
@@ -359,7 +361,7 @@ class ProgramUnit(Unit):
     def publish(self) -> None:
         super().publish()
         for each in self.workers:
-            kept = sum(lane.channel.statistics()["kept"] for lane in each.lanes)
+            kept = sum(rows.lane.channel.statistics()["kept"] for rows in each.lanes)
             each.replica.row[Counter.KEPT_BLOCKS] = kept
         sent = (sender.channel.statistics()["sent_bytes"] for sender in self._senders)
         self.head.row[Counter.SENT_BYTES] += sum(sent)
@@ -381,4 +383,4 @@ def _waits(messages: list[ToChild]) -> bool:
 
 
 def _drained(each: TreeWorker) -> bool:
-    return all(lane.ended for lane in each.lanes)
+    return all(rows.lane.ended for rows in each.lanes)

@@ -25,7 +25,7 @@ def operators_of(job: Job, units: Sequence[Unit]) -> tuple[list[Operator], dict[
     operators = []
     for name, own in by_head.items():
         upstream = _upstream(job, name, heads, numbers)
-        operators.append(Operator(name, numbers[name], limit=len(own), pooled=False, upstream=upstream))
+        operators.append(Operator(name, numbers[name], limit=len(own), upstream=upstream))
     return operators, {id(unit): operators[numbers[name]] for name, own in by_head.items() for unit in own}
 
 

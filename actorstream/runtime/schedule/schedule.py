@@ -107,7 +107,7 @@ class Schedule:
             self._look(self._scheduler.operators[index])
         if kernels is not None:
             kernels.rank()
-            if not self._scheduler.heuristic.own_first and self._only_sources():  # before more is read
+            if not self._scheduler.heuristic.reads_ahead and self._only_sources():  # before more is read
                 if kernels.waiting() > kernels.threads:
                     self._helps = True
                     return True

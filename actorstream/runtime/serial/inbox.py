@@ -6,9 +6,9 @@ The gate (`ordering.serial`) decides the order; the inbox takes rows in, merges 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -16,49 +16,34 @@ from actorstream.events.batch import Batch
 from actorstream.ordering.serial import NO_BOUND, SerialGate, merge_order
 from actorstream.runtime.inbox import Inbox, Step
 from actorstream.runtime.lanes import InLane
-from actorstream.runtime.serial.numbering import END_HAND_OVER, SERIAL_WORD
-from actorstream.transports.base import FRONTIER_END, FRONTIER_MIN, Frame, FrameKind, ReceiveChannel
+from actorstream.runtime.serial.numbering import END_HAND_OVER
+from actorstream.transports.base import FRONTIER_END, FRONTIER_MIN, FrameKind
 
 if TYPE_CHECKING:
     from actorstream.runtime.serial.numbering import Numbering
 
 
-class SerialInLane(InLane):
-    """A channel that brings numbered rows. `columns`: they place rows within a number. `rank`: that of the input."""
+class NumberedInput(NamedTuple):
+    """How the rows of a lane are placed within a number: by which columns, and by the rank of its input."""
 
-    __slots__ = ("columns", "rank", "time")
-    serial = True
-
-    def __init__(
-        self,
-        index: int,
-        input_name: str,
-        channel: ReceiveChannel,
-        decode: Callable[[Frame], Batch],
-        columns: tuple[str, ...],
-        rank: int,
-    ) -> None:
-        super().__init__(index, input_name, channel, decode)
-        self.columns, self.rank = columns, rank
-        self.time = FRONTIER_MIN
-        """The event time that came in band last."""
-
-    def frontier(self) -> int:
-        """The serial number below which nothing will follow."""
-        return self.channel.frontier(SERIAL_WORD)
+    columns: tuple[str, ...]
+    rank: int
 
 
-class SideLane(InLane):
-    """A channel of a side input, which has no order."""
+class Piece(NamedTuple):
+    """Rows of one number that came on one lane."""
 
-    __slots__ = ()
-    serial = False
+    lane: InLane
+    how: NumberedInput
+    batch: Batch
 
 
 class SerialInbox(Inbox):
     """The serial inputs of a unit as one sequence.
 
     Args:
+        lanes: of all inputs.
+        numbered: by lane, how its rows are placed within a number; None: it belongs to a side input, which has no order.
         numbering: the numbers that the unit's members send under; it follows the gate.
         merging: whether rows of one number come on several lanes. All of them must have come before a hook runs.
         follows: whether the unit or a consumer listens to event time.
@@ -67,14 +52,23 @@ class SerialInbox(Inbox):
     by_number: ClassVar[bool] = True
 
     def __init__(
-        self, lanes: list[InLane], gate: SerialGate, numbering: Numbering, *, merging: bool, follows: bool
+        self,
+        lanes: list[InLane],
+        numbered: list[NumberedInput | None],
+        numbering: Numbering,
+        *,
+        merging: bool,
+        follows: bool,
     ) -> None:
         super().__init__(lanes)
-        self.gate, self.numbering, self.merging, self.follows = gate, numbering, merging, follows
+        self.numbered, self.numbering, self.merging, self.follows = numbered, numbering, merging, follows
+        gate = self.gate = SerialGate(lanes, [lane for lane, how in zip(lanes, numbered) if how is None])
+        self._times = [FRONTIER_MIN] * len(lanes)
+        """The event time that came in band last on each lane."""
         gate.stepwise, gate.phases = True, numbering.phases
         gate.strict_from = END_HAND_OVER * numbering.phases
         self._frontier = FRONTIER_MIN
-        self._pieces: list[tuple[SerialInLane, Batch]] = []
+        self._pieces: list[Piece] = []
         self._runs: deque[tuple[Batch, str]] = deque()
 
     def next(self) -> Step:
@@ -111,9 +105,9 @@ class SerialInbox(Inbox):
 
     def _consume(self, lane: Any) -> Step:
         """Takes the head of a lane."""
-        gate, numbering = self.gate, self.numbering
+        gate, numbering, how = self.gate, self.numbering, self.numbered[lane.index]
         frame = lane.channel.peek()
-        if lane.serial and frame.kind <= FrameKind.HEARTBEAT and gate.open_number is not None:
+        if how is not None and frame.kind <= FrameKind.HEARTBEAT and gate.open_number is not None:
             numbering.number = gate.open_number
             numbering.is_open = True
             self._promise(gate.open_number)
@@ -121,11 +115,11 @@ class SerialInbox(Inbox):
             batch = lane.decode(frame)
             lane.consume()
             step = self._give(frame, batch, lane.input)
-            if not self.merging or not lane.serial:
+            if not self.merging or how is None:
                 return step
-            self._pieces.append((lane, batch))
+            self._pieces.append(Piece(lane, how, batch))
         elif frame.kind == FrameKind.HEARTBEAT:
-            lane.time = frame.max_time
+            self._times[lane.index] = frame.max_time
             lane.consume()
         else:
             return self._mark(lane, frame)
@@ -153,14 +147,13 @@ class SerialInbox(Inbox):
         self._frontier = found
         return True
 
-    @staticmethod
-    def _time_of(lane: Any) -> int:
+    def _time_of(self, lane: InLane) -> int:
         if lane.ended:
             return FRONTIER_END
-        if lane.serial:
-            return int(lane.time)
+        if self.numbered[lane.index] is not None:
+            return self._times[lane.index]
         frontier = lane.frontier()
-        return FRONTIER_MIN if lane.channel.waiting() else int(frontier)
+        return FRONTIER_MIN if lane.channel.waiting() else frontier
 
     def _promise(self, number: int) -> None:
         if number < NO_BOUND:
@@ -170,36 +163,35 @@ class SerialInbox(Inbox):
         return self.gate.statistics()
 
 
-def _merged(pieces: list[tuple[SerialInLane, Batch]]) -> Iterator[tuple[Batch, str]]:
+def _merged(pieces: list[Piece]) -> Iterator[tuple[Batch, str]]:
     """The rows of one number in order, as runs of rows of one input each."""
-    pieces.sort(key=lambda piece: piece[0].index)  # stable: a lane's own pieces stay as they came
+    pieces.sort(key=lambda piece: piece.lane.index)  # stable: a lane's own pieces stay as they came
     places = []
     if len(pieces) > 1:
-        places = [[batch.system[name].data for name in lane.columns] for lane, batch in pieces]
-    ranks = [lane.rank for lane, _ in pieces]
+        places = [[each.batch.system[name].data for name in each.how.columns] for each in pieces]
+    ranks = [each.how.rank for each in pieces]
     order = merge_order(places, ranks) if places and all(places) else None
     if order is None:
-        for lane, batch in pieces:
-            yield batch, lane.input
+        for each in pieces:
+            yield each.batch, each.lane.input
         return
     sources, starts, start = {}, [], 0
     for rank in sorted(set(ranks)):
-        sources[rank] = _joined([batch for lane, batch in pieces if lane.rank == rank])
+        sources[rank] = _joined([each.batch for each in pieces if each.how.rank == rank])
     counts = dict.fromkeys(sources, 0)
-    for (_, batch), rank in zip(pieces, ranks):
+    lengths = [each.batch.rows for each in pieces]
+    for rows, rank in zip(lengths, ranks):
         starts.append(counts[rank] - start)
-        counts[rank] += batch.rows
-        start += batch.rows
-    lengths = [batch.rows for _, batch in pieces]
-    rows = (order + np.repeat(starts, lengths)[order]).astype(
-        np.uint32
-    )  # row numbers within the input's rows
+        counts[rank] += rows
+        start += rows
+    # row numbers within the rows of their input
+    places_of = (order + np.repeat(starts, lengths)[order]).astype(np.uint32)
     owner = np.repeat(ranks, lengths)[order]
-    names = {lane.rank: lane.input for lane, _ in pieces}
+    names = {each.how.rank: each.lane.input for each in pieces}
     cuts = [0, *(np.flatnonzero(owner[1:] != owner[:-1]) + 1).tolist(), len(owner)]
     for first, last in pairwise(cuts):
         rank = int(owner[first])
-        run = sources[rank].selection(rows[first:last])
+        run = sources[rank].selection(places_of[first:last])
         run.began = sources[rank].began
         yield run, names[rank]
 

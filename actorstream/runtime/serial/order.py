@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from actorstream.ordering.serial import SerialGate
+from actorstream.runtime.lanes import InLane
 from actorstream.runtime.order import Ends, Order
 from actorstream.runtime.send_lane import Waiting
-from actorstream.runtime.serial.inbox import SerialInbox, SerialInLane, SideLane
-from actorstream.runtime.serial.numbering import ByNumber, Follower, Numberer, Numbering
+from actorstream.runtime.serial.inbox import NumberedInput, SerialInbox
+from actorstream.runtime.serial.numbering import SERIAL_WORD, ByNumber, Follower, Numberer, Numbering
 
 if TYPE_CHECKING:
     from actorstream.runtime.compile import Link
     from actorstream.runtime.inbox import Ports
-    from actorstream.runtime.lanes import InLane
     from actorstream.runtime.replica import Replica
     from actorstream.runtime.routing import Router
     from actorstream.runtime.send_lane import SendLane
@@ -42,17 +41,18 @@ class SerialOrder(Order):
         if point is None:
             return None
         lanes: list[InLane] = []
+        numbered: list[NumberedInput | None] = []
         for index, link in enumerate(links):
-            receiver = self.ends.receivers[link.channel.id]
-            ends = (index, link.edge.name, receiver, self.ends.decoder(link))
+            how, word = None, 0
             if link.edge.index in edges:
                 columns = self.plan.producers[link.edge.producer].columns
-                lanes.append(SerialInLane(*ends, columns, link.edge.input))
-            else:
-                lanes.append(SideLane(*ends))
+                how, word = NumberedInput(columns, link.edge.input), SERIAL_WORD
+            receiver, decode = self.ends.receivers[link.channel.id], self.ends.decoder(link)
+            lanes.append(InLane(index, link.edge.name, receiver, decode, word=word))
+            numbered.append(how)
         merging, follows = head.name in self.plan.merging, head.name in self.job.listens
         numbering = self._numbering(ports, point)
-        return SerialInbox(lanes, SerialGate(lanes), numbering, merging=merging, follows=follows)
+        return SerialInbox(lanes, numbered, numbering, merging=merging, follows=follows)
 
     def joined(self, replica: Replica) -> None:
         described = self.plan.producers.get(replica.name)

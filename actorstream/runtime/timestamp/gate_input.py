@@ -7,30 +7,28 @@ native/src/scalegate.c decides the order.
 
 from __future__ import annotations
 
-from threading import Lock
 from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 import numpy as np
 
 from actorstream.checkpoint.alignment import Alignment
-from actorstream.events.saved import SavedRows, save_rows, saved_rows
+from actorstream.events.saved import save_rows, saved_rows
 from actorstream.native.scalegate import LEAVES, ScaleGate, Stretches
-from actorstream.native.stretches import Runs
-from actorstream.runtime.timestamp.gate_lane import GateLane, Run
-from actorstream.runtime.timestamp.kept import count_tied
-from actorstream.runtime.timestamp.lane import times_of
+from actorstream.native.stretches import StretchColumns
+from actorstream.runtime.timestamp.gate_rows import GateRows, Run
+from actorstream.runtime.timestamp.kept import KeptRows, count_tied, kept_by, kept_of
+from actorstream.runtime.timestamp.lane_rows import times_of
 from actorstream.runtime.timestamp.merged_rows import addresses_of, batch_of, columns_for
 from actorstream.runtime.timestamp.ready_rows import LEAST_MERGED, LONG_RUN
 from actorstream.runtime.timestamp.ready_rows import cut as part_of
 from actorstream.transports.base import DATA, FRONTIER_MIN, FrameKind
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from actorstream.events.batch import Batch
     from actorstream.events.schema import Schema
     from actorstream.native.scalegate import View
-    from actorstream.runtime.worker import Worker
 
 RUNS = 64
 """Runs of each source that may be in the gate."""
@@ -52,24 +50,22 @@ class Made(NamedTuple):
 class GateInput:
     """The channels, the gate, and the state of both.
 
-    `intake` may be called while it runs: it holds `_entry`, and a call that finds `_entry` held sets `_asked`, so that the
-    holder repeats.
-
     Args:
-        lanes: one for each replica that sends.
+        ring: wakes the reader of a doorbell bit.
+        sources: one for each replica that sends.
         ties: columns that tell tied rows of one rank apart.
-        schema: of the rows of all lanes, with the system columns to keep; of fixed width.
+        schema: of the rows of all sources, with the system columns to keep; of fixed width.
         one_stream: whether rows of several inputs may become one batch.
         readers: how many.
     """
 
     most_tied: ClassVar[int] = 64 << 20
-    """Bytes of each lane that wait in memory for their tie; beyond it rows are spilled to a file."""
+    """Bytes of each source that wait in memory for their tie; beyond it rows are spilled to a file."""
 
     def __init__(
         self,
-        worker: Worker,
-        lanes: list[GateLane],
+        ring: Callable[[int], None],
+        sources: list[GateRows],
         ties: int,
         schema: Schema,
         *,
@@ -77,11 +73,11 @@ class GateInput:
         readers: int,
         batch_size: int,
     ) -> None:
-        self.worker, self.lanes, self.ties, self.schema = worker, lanes, ties, schema
+        self._ring, self.sources, self.ties, self.schema = ring, sources, ties, schema
         self.batch_size = max(batch_size, LEAST_MERGED)
         self.room = min(MOST_STRETCHES, 1 << (self.batch_size - 1).bit_length())
         self.gate = ScaleGate(
-            [lane.rank for lane in lanes],
+            [source.order.rank for source in sources],
             readers,
             runs=RUNS,
             stretches=min(MOST_STRETCHES, 4 * self.room),
@@ -93,32 +89,30 @@ class GateInput:
         """Stretches that each reader was given."""
         self.seen = (0, FRONTIER_MIN)
         """As of the last look at the gate: the number of stretches, and the time below which no later stretch has a row."""
-        self.alignment = Alignment(lanes)
+        self.alignment = Alignment([source.lane for source in sources])
         self.barrier: int | None = None
-        """A barrier that all lanes have brought: nothing comes in until all readers have passed it."""
+        """A barrier that all sources have brought: nothing comes in until all readers have passed it."""
         self.at: int | None = None
         """The stretch that the barrier stands before, once that is known."""
         self.passing: set[int] = set()
         """Readers that have not passed the barrier."""
         self.is_over = False
-        """Whether all lanes have ended, and no rows wait beside the gate."""
+        """Whether all sources have ended, and no rows wait beside the gate."""
         self.bits: list[int] = []
         """Doorbell bits of the readers."""
         self.first = 0
-        """The replica that reads first; its channels are the lanes'."""
+        """The replica that reads first; its channels are the sources'."""
         self.row: np.ndarray | None = None
         """Its counters."""
         self._pending: list[list[Batch]] = []
-        self._saved: list[list[SavedRows]] | None = None
+        self._saved: KeptRows | None = None
         self._widths = np.array([field.width for field in schema.fields], np.uint64)
-        inputs = [0 if one_stream else lane.rank for lane in lanes]
-        self._runs = Runs(len(lanes) * RUNS, [field.width for field in schema.fields], inputs)
-        self._batches: list[Batch | None] = [None] * (len(lanes) * RUNS)
+        inputs = [0 if one_stream else source.order.rank for source in sources]
+        self._runs = StretchColumns(len(sources) * RUNS, [field.width for field in schema.fields], inputs)
+        self._batches: list[Batch | None] = [None] * (len(sources) * RUNS)
         self._waited = LEAVES
         self._told: tuple[object, ...] = ()
         self._is_restored = False
-        self._entry = Lock()
-        self._asked = False
 
     # -- input
 
@@ -131,147 +125,140 @@ class GateInput:
     def intake(self, reader: int = -1) -> None:
         """Puts the rows that wait into the gate, and wakes the other readers if that has made rows ready. A reader that has
         taken stretches calls it before it rests, because taking them may have merged more."""
-        self._asked = True
-        while self._asked and self._entry.acquire(blocking=False):
-            try:
-                self._asked = False
-                self._round(reader)
-            finally:
-                self._entry.release()
-
-    def _round(self, reader: int) -> None:
-        gate, lanes = self.gate, self.lanes
+        gate, sources = self.gate, self.sources
         if self.at is not None and not self.passing:
             self.barrier = self.at = self._saved = None
             self._pending = []
-        for lane in lanes:
-            self._release(lane)
-            self._take(lane)
+        for source in sources:
+            self._release(source)
+            self._take(source)
         view = gate.look()
         while view is not None and self.barrier is None and self._relieve(view):
-            for lane in lanes:
-                self._take(lane)
+            for source in sources:
+                self._take(source)
             view = gate.look()
         if view is not None:
             self._see(view)
         if self.made:
             least = min(self.positions)
-            for start in [each for each in list(self.made) if each < least]:
-                self.made.pop(start, None)
+            for start in [each for each in self.made if each < least]:
+                del self.made[start]
         told = (*self.seen, self.at, self.barrier, self.is_over)
         if told != self._told:
             self._told = told
             self._tell(reader)
 
-    def _release(self, lane: GateLane) -> None:
-        """Releases the runs of a lane that all readers have passed."""
-        passed = self.gate.acknowledged(lane.index)
-        for run in range(lane.gone, passed):
-            self._batches[lane.index * RUNS + run % RUNS] = None
-        lane.release_runs(passed)
+    def _release(self, source: GateRows) -> None:
+        """Releases the runs of a source that all readers have passed."""
+        passed = self.gate.acknowledged(source.index)
+        for run in range(source.gone, passed):
+            self._batches[source.index * RUNS + run % RUNS] = None
+        source.release_runs(passed)
 
     def _see(self, view: View) -> None:
         self.seen = (view.logged, view.reached)
-        self.is_over = view.reached == LEAVES and all(lane.over for lane in self.lanes)
+        self.is_over = view.reached == LEAVES and all(source.over for source in self.sources)
         if self.barrier is not None and self.at is None and not view.is_full:
-            self._pending = [lane.pending(*self.gate.gone(lane.index)) for lane in self.lanes]
+            self._pending = [source.pending(*self.gate.gone(source.index)) for source in self.sources]
             self.at = view.logged
-        if self.row is not None and any(lane.buffered for lane in self.lanes):
-            count_tied(self.lanes, self.row)  # type: ignore[arg-type]
+        if self.row is not None and any(source.buffered for source in self.sources):
+            count_tied(self.sources, self.row)
 
     def _tell(self, but: int = -1) -> None:
         for number, bit in enumerate(self.bits):
             if number != but:
-                self.worker.ring(bit)
+                self._ring(bit)
 
-    def _take(self, lane: GateLane) -> None:
-        """Puts the rows that wait in a lane into the gate, as far as there is room."""
-        gate, channel = self.gate, lane.channel
-        while not lane.held and not lane.over and self.barrier is None:
-            while lane.waits and self._has_room(lane):
-                if not lane.behind:
-                    lane.take_back(lane.spill.take())
-                self._add(lane, lane.behind.popleft(), 0)
-            if lane.ended:
-                if lane.waits:
+    def _take(self, source: GateRows) -> None:
+        """Puts the rows that wait in a source into the gate, as far as there is room."""
+        gate, channel = self.gate, source.lane.channel
+        while not source.lane.held and not source.over and self.barrier is None:
+            while source.waits and self._has_room(source):
+                if not source.behind:
+                    source.take_back(source.spill.take())
+                self._add(source, source.behind.popleft(), 0)
+            if source.lane.ended:
+                if source.waits:
                     return
-                lane.over = True
-                gate.promise(lane.index, LEAVES)
+                source.over = True
+                gate.promise(source.index, LEAVES)
                 return
             bound = channel.frontier(0)  # before the head: what it covers is there
-            head = channel.peek(lane.open)
+            head = channel.peek(source.open)
             if head is None:
-                if not lane.waits:
-                    gate.promise(lane.index, bound)
+                if not source.waits:
+                    gate.promise(source.index, bound)
                 return
             if head.kind != DATA:
-                self._mark(lane, head.kind, head.barrier)
-            elif not lane.waits and self._has_room(lane):
-                self._add(lane, *lane.fetch())
-            elif lane.crowded and (lane.last == self._waited or self.alignment.barrier is not None):
-                lane.buffer()
-                self._put_behind(lane, lane.fetch()[0])
+                self._mark(source, head.kind, head.barrier)
+            elif not source.waits and self._has_room(source):
+                self._add(source, *source.fetch())
+            elif source.crowded and (source.last == self._waited or self.alignment.barrier is not None):
+                source.buffer()
+                self._put_behind(source, source.fetch()[0])
             else:
                 return
 
-    def _has_room(self, lane: GateLane) -> bool:
-        """Whether one more run of a lane may be in the gate. The first one always may."""
-        runs = lane.added - lane.gone
-        return runs == 0 or (runs < RUNS and lane.buffered <= self.most_tied)
+    def _has_room(self, source: GateRows) -> bool:
+        """Whether one more run of a source may be in the gate. The first one always may."""
+        runs = source.added - source.gone
+        return runs == 0 or (runs < RUNS and source.buffered <= self.most_tied)
 
-    def _add(self, lane: GateLane, batch: Batch, frames: int) -> None:
+    def _add(self, source: GateRows, batch: Batch, frames: int) -> None:
         if not batch.rows:
-            lane.buffer()
+            source.buffer()
             return
         times = times_of(batch)
-        ties = lane.ties(batch, self.ties)
-        reference = lane.index * RUNS + lane.added % RUNS
+        ties = source.order.ties(batch, self.ties)
+        reference = source.index * RUNS + source.added % RUNS
         marks = (batch.entry_min, batch.entry_max, batch.began)
         self._runs.put(reference, addresses_of(batch, self.schema, self._widths), marks)
         self._batches[reference] = batch
-        lane.runs.append(Run(batch, frames, (times, *ties)))
-        lane.added += 1
-        lane.last = max(lane.last, int(times[-1]))
-        added = self.gate.add(lane.index, times, reference, ties)
+        source.runs.append(Run(batch, frames, (times, *ties)))
+        source.added += 1
+        source.last = max(source.last, int(times[-1]))
+        added = self.gate.add(source.index, times, reference, ties)
         assert added, "there is room for the run"
 
-    def _put_behind(self, lane: GateLane, batch: Batch) -> None:
+    def _put_behind(self, source: GateRows, batch: Batch) -> None:
         """Takes rows off their channel; they wait here until there is room in the gate."""
-        lane.consume_open()
+        source.consume_open()
         if not batch.rows:
             return
-        lane.last = int(times_of(batch)[-1])
-        self._keep(lane, batch)
+        source.last = int(times_of(batch)[-1])
+        self._keep(source, batch)
 
-    def _keep(self, lane: GateLane, batch: Batch) -> None:
+    def _keep(self, source: GateRows, batch: Batch) -> None:
         """Keeps rows that have left their channel, in memory or in a file."""
-        if lane.spill or lane.buffered > self.most_tied:
-            lane.spill.put(batch)
+        if source.spill or source.buffered > self.most_tied:
+            source.spill.put(batch)
         else:
-            lane.take_back(batch)
+            source.take_back(batch)
 
     def _relieve(self, view: View) -> bool:
         """Lets rows leave their channels if all of them are tied at the time that is waited on, or, while a barrier is
         aligned, if they came before it. Returns whether something waits behind them."""
         self._waited, aligns, found = view.waited, self.alignment.barrier is not None, False
-        for lane in self.lanes:
-            lane.crowded = not lane.held and not lane.ended and (aligns or lane.last == view.waited)
-            if lane.crowded:
-                lane.buffer()
-                found = found or lane.channel.peek() is not None
+        for source in self.sources:
+            source.crowded = (
+                not source.lane.held and not source.lane.ended and (aligns or source.last == view.waited)
+            )
+            if source.crowded:
+                source.buffer()
+                found = found or source.lane.channel.peek() is not None
         return found
 
     # -- marks
 
-    def _mark(self, lane: GateLane, kind: int, barrier: int) -> None:
+    def _mark(self, source: GateRows, kind: int, barrier: int) -> None:
         """Takes a barrier or end mark off a channel."""
-        lane.buffer()
-        lane.consume()
+        source.buffer()
+        source.lane.consume()
         if kind == FrameKind.BARRIER:
-            complete = self.alignment.deliver(lane, barrier)
+            complete = self.alignment.deliver(source.lane, barrier)
         else:
-            lane.ended = True
-            complete = self.alignment.ended(lane)
+            source.lane.ended = True
+            complete = self.alignment.ended(source.lane)
         if complete is not None:
             self.passing = set(range(len(self.positions)))
             self.barrier = complete
@@ -281,24 +268,25 @@ class GateInput:
         self.passing.discard(reader)
         self.intake()
 
-    def saved(self) -> list[list[SavedRows]]:
-        """By lane, the rows before the barrier that no reader has got."""
+    def kept(self) -> KeptRows:
+        """By source, the rows before the barrier that no reader has got."""
         if self.at is None:
-            return [[] for _ in self.lanes]
+            return [kept_of(source, []) for source in self.sources]
         if self._saved is None:
             self._saved = [
-                [*map(save_rows, rows), *lane.spill.saved()] for lane, rows in zip(self.lanes, self._pending)
+                kept_of(source, [*map(save_rows, rows), *source.spill.saved()])
+                for source, rows in zip(self.sources, self._pending)
             ]
         return self._saved
 
-    def take_back(self, kept: list[list[SavedRows]], schemas: Mapping[str, Schema]) -> None:
+    def take_back(self, kept: KeptRows, schemas: Mapping[str, Schema]) -> None:
         """Restores the rows that the first reader kept; all readers have kept the same."""
         if self._is_restored:
             return
         self._is_restored = True
-        for lane, rows in zip(self.lanes, kept, strict=True):
+        for source, rows in kept_by(kept, self.sources):
             for each in rows:
-                self._keep(lane, saved_rows(schemas[lane.input], each))
+                self._keep(source, saved_rows(schemas[source.lane.input], each))
 
     # -- output
 
@@ -313,12 +301,12 @@ class GateInput:
             return batches
         found = made.get(at)
         if found is None:
-            behind = [start for start in list(made) if start > at]
+            behind = [start for start in made if start > at]
             gate.give(reader, into, min(behind) - at if behind else self.room, self.batch_size)
             if not into.count:
                 return []
             found = Made(at + into.count, self._batches_of(into))
-            made.setdefault(at, found)
+            made[at] = found
         else:  # another reader has made it
             gate.give(reader, into, found.end - at)
         self.positions[reader] = found.end
@@ -332,22 +320,22 @@ class GateInput:
         while at < stretches.count:
             count, rows = self._runs.cut(stretches, at, LONG_RUN, self.batch_size)
             first = stretches[at]
-            lane = self.lanes[first.source]
+            source = self.sources[first.source]
             if count == 1:
                 batch = self._batches[first.reference]
                 assert batch is not None
-                found.append((part_of(batch, first.first, rows), lane.input))
+                found.append((part_of(batch, first.first, rows), source.lane.input))
             else:
                 columns, addresses = columns_for(self.schema, rows)
                 self._runs.pour(stretches, at, count, addresses)
                 made = batch_of(self.schema, columns)
                 made.entry_min, made.entry_max, made.began = self._runs.marks(stretches, at, count)
-                found.append((made, lane.input))
+                found.append((made, source.lane.input))
             at += count
         return found
 
     def statistics(self) -> dict[str, int]:
         """About how many rows are in the gate and wait before it."""
-        runs = [run.batch.rows for lane in self.lanes for run in list(lane.runs)]
-        behind = [batch.rows for lane in self.lanes for batch in list(lane.behind)]
+        runs = [run.batch.rows for source in self.sources for run in source.runs]
+        behind = [batch.rows for source in self.sources for batch in source.behind]
         return {"rows": sum(runs) + sum(behind), "behind": sum(behind)}

@@ -6,28 +6,29 @@ from typing import TYPE_CHECKING, Any
 
 from actorstream.native.scalegate import Stretches
 from actorstream.runtime.inbox import Step
+from actorstream.runtime.lanes import InLane
 from actorstream.runtime.timestamp.inbox import Found, Merging
 from actorstream.runtime.timestamp.kept import tied_bytes
-from actorstream.transports.base import FRONTIER_END, FRONTIER_MIN, Frame, FrameKind
+from actorstream.transports.base import FRONTIER_END, FRONTIER_MIN, Frame, FrameKind, ReceiveChannel
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from actorstream.events.batch import Batch
     from actorstream.events.schema import Schema
     from actorstream.runtime.timestamp.gate_input import GateInput
 
 
-class ReaderLane:
-    """The only lane of a reader, as alignment and counters see it. It brings marks only."""
+class ReaderChannel(ReceiveChannel):
+    """What a reader of a gate gets, as a channel that brings marks only: its rows are asked of the gate.
+
+    Args:
+        number: the reader's, from 0."""
 
     def __init__(self, gate: GateInput, number: int) -> None:
         self.gate, self.number = gate, number
-        self.index = 0
-        self.input = gate.lanes[0].input
-        self.channel = self
-        self.ended = self.held = self.over = False
 
-    def head(self) -> Frame | None:
+    def peek(self, ahead: int = 0) -> Frame | None:
         """The mark that is due, behind all rows before it."""
         gate = self.gate
         at = gate.at
@@ -39,13 +40,19 @@ class ReaderLane:
     def consume(self) -> None:
         """Does nothing: a mark is gone once the unit has passed it."""
 
+    def frontier(self, word: int = 0) -> int:
+        return FRONTIER_MIN
+
     def waiting(self) -> int:
         """Whether something waits: 1, or 0."""
         return int(self.gate.seen[0] > self.gate.positions[self.number])
 
     def statistics(self) -> dict[str, int]:
-        """Statistics as a channel has them; the lane lends no blocks."""
+        """Statistics as a channel has them; it lends no blocks."""
         return {"received": 0, "waiting": self.waiting(), "kept": 0}
+
+    def close(self) -> None:
+        """Nothing is open."""
 
 
 class GateMerging(Merging):
@@ -53,8 +60,8 @@ class GateMerging(Merging):
 
     def __init__(self, gate: GateInput, number: int) -> None:
         self.gate, self.number = gate, number
-        self.lane = ReaderLane(gate, number)
-        super().__init__([self.lane])
+        lane = self.lane = InLane(0, gate.sources[0].lane.input, ReaderChannel(gate, number), _no_rows)
+        super().__init__([lane])
         self._stretches = Stretches(gate.room)
 
     def next(self) -> Found:
@@ -72,7 +79,7 @@ class GateMerging(Merging):
         """Puts the rows that wait into the gate; returns whether the reader can take something now."""
         self.gate.intake(self.number)
         lane = self.lane
-        return bool(lane.waiting()) or (not lane.held and not lane.ended and lane.head() is not None)
+        return bool(lane.channel.waiting()) or (not lane.held and not lane.ended and lane.head() is not None)
 
     def look(self) -> None:
         self._look()
@@ -93,10 +100,14 @@ class GateMerging(Merging):
         return True
 
     def kept(self) -> dict[str, Any]:
-        return {"lanes": self.gate.saved(), "tied": None}
+        return {"lanes": self.gate.kept(), "tied": None}
 
     def take_back(self, kept: Any, schemas: Mapping[str, Schema]) -> None:
         self.gate.take_back(kept["lanes"], schemas)
 
     def statistics(self) -> dict[str, int]:
-        return self.gate.statistics() | tied_bytes(self.gate.lanes)  # type: ignore[arg-type]
+        return self.gate.statistics() | tied_bytes(self.gate.sources)
+
+
+def _no_rows(frame: Frame) -> Batch:
+    raise AssertionError("a reader's lane brings marks only")

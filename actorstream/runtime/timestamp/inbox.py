@@ -8,7 +8,7 @@ from collections import deque
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from actorstream.runtime.inbox import Inbox, Step
-from actorstream.runtime.timestamp.lane import times_of
+from actorstream.runtime.timestamp.lane_rows import times_of
 from actorstream.transports.base import FRONTIER_END, FRONTIER_MIN, Frame, FrameKind
 
 if TYPE_CHECKING:

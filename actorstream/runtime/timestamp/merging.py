@@ -10,36 +10,45 @@ import numpy as np
 from actorstream.events.saved import save_rows, saved_rows
 from actorstream.runtime.inbox import Step
 from actorstream.runtime.timestamp.inbox import Found, Merging
-from actorstream.runtime.timestamp.kept import count_tied, keep_lanes, put_aside, take_back_lanes, tied_bytes
-from actorstream.runtime.timestamp.lane import TimestampInLane, times_of
+from actorstream.runtime.timestamp.kept import (
+    count_tied,
+    keep_lanes,
+    kept_by,
+    kept_of,
+    put_aside,
+    take_back_lanes,
+    tied_bytes,
+)
+from actorstream.runtime.timestamp.lane_rows import times_of
 from actorstream.runtime.timestamp.ready_rows import ReadyRows, cut
 from actorstream.runtime.timestamp.sequence import joined
 from actorstream.runtime.timestamp.ties import by_value
 from actorstream.transports.base import FRONTIER_END, FrameKind
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from actorstream.events.batch import Batch
     from actorstream.events.schema import Schema
     from actorstream.ordering.timestamp import TimestampGate
     from actorstream.runtime.inbox import Ports
+    from actorstream.runtime.lanes import InLane
+    from actorstream.runtime.timestamp.lane_rows import LaneRows
 
 
 class Turns:
     """Tells the unit when a merging whose lanes may be idle becomes idle or busy."""
 
-    def __init__(self, lanes: list[TimestampInLane], ports: Ports) -> None:
-        self.lanes, self.ports = lanes, ports
+    def __init__(self, all_rows: Sequence[LaneRows], ports: Ports) -> None:
+        self.all_rows, self.ports = all_rows, ports
         self._count = 0
         """Transitions so far; odd while idle."""
 
     def rest(self) -> None:
         """The unit has nothing to do: it is idle if all its lanes are."""
-        lanes = self.lanes
-        if self._count & 1 or not all(lane.ended or lane.is_idle() for lane in lanes):
+        if self._count & 1 or not all(each.ended or each.lane.is_idle() for each in self.all_rows):
             return
-        if not all(lane.ended for lane in lanes) and not any(lane.head() for lane in lanes):
+        if not all(each.ended for each in self.all_rows) and not any(each.head() for each in self.all_rows):
             self._turn()
 
     def wake(self) -> None:
@@ -55,9 +64,9 @@ class Turns:
 class OneLane(Merging):
     """Merging of one lane: there is nothing to merge, and its frames pass whole."""
 
-    def __init__(self, lane: TimestampInLane, ports: Ports) -> None:
-        super().__init__([lane])
-        self.lane, self.turns = lane, Turns([lane], ports)
+    def __init__(self, rows: LaneRows, ports: Ports) -> None:
+        super().__init__([rows.lane])
+        self.rows, self.lane, self.turns = rows, rows.lane, Turns([rows], ports)
 
     def next(self) -> Found:
         lane = self.lane
@@ -66,14 +75,14 @@ class OneLane(Merging):
         if frame.kind != FrameKind.DATA:
             return lane, frame
         self.turns.wake()
-        batch = lane.take_in()
+        batch = self.rows.take_in()
         self.last = max(self.last, int(times_of(batch)[-1]))
         self.runs.append((batch, lane.input))
         return Step.ROWS
 
     def done(self) -> None:
-        if self.lane.batches:
-            self.lane.release()
+        if self.rows.batches:
+            self.rows.release()
 
     def reached(self) -> int:
         lane = self.lane
@@ -91,17 +100,17 @@ class OneLane(Merging):
         self.turns.rest()
 
     def kept(self) -> dict[str, Any]:
-        return {"lanes": [[]], "tied": None}
+        return {"lanes": [kept_of(self.rows, [])], "tied": None}
 
     def take_back(self, kept: Any, schemas: Mapping[str, Schema]) -> None:
-        for rows in kept["lanes"]:
-            for each in rows:
+        for _, saved in kept_by(kept["lanes"], [self.rows]):
+            for each in saved:
                 batch = saved_rows(schemas[self.lane.input], each)
                 self.runs.append((batch, self.lane.input))
                 self.last = max(self.last, int(times_of(batch)[-1]))
 
     def statistics(self) -> dict[str, int]:
-        return {"rows": 0, "behind": 0} | tied_bytes([self.lane])
+        return {"rows": 0, "behind": 0} | tied_bytes([self.rows])
 
 
 class ChannelMerging(Merging):
@@ -117,38 +126,39 @@ class ChannelMerging(Merging):
 
     def __init__(
         self,
-        lanes: list[TimestampInLane],
+        all_rows: list[LaneRows],
         gate: TimestampGate,
         ready_rows: ReadyRows,
         ports: Ports,
         row: np.ndarray,
     ) -> None:
-        super().__init__(lanes)
+        super().__init__([rows.lane for rows in all_rows])
+        self.all_rows = all_rows
         self.gate, self.ready_rows, self.ports, self.row = gate, ready_rows, ports, row
-        self.turns = Turns(lanes, ports)
+        self.turns = Turns(all_rows, ports)
         self._tied: list[Batch] = []
         """Rows of one time, to be ordered by value, while more rows of that time may come."""
-        self._tied_lane: TimestampInLane | None = None
+        self._tied_of: LaneRows | None = None
 
     # -- what comes in
 
     def next(self) -> Found:
         gate = self.gate
-        for lane in gate.due():
-            if lane.head().kind == FrameKind.DATA:
-                self._take_in(lane)
-        lane = gate.next()
-        if lane is not None:
-            lane.buffer()
-            head = lane.head()
+        for rows in gate.due():
+            if rows.head().kind == FrameKind.DATA:
+                self._take_in(rows)
+        rows = gate.next()
+        if rows is not None:
+            rows.buffer()
+            head = rows.head()
             if head.kind != FrameKind.DATA:
-                return lane, head
-            self._take_in(lane)
+                return rows.lane, head
+            self._take_in(rows)
             return Step.AGAIN
         found = self.ready_rows.next(self._take_in)
-        for batch, source in found:
-            self._add(batch, source)
-            if source.idles:
+        for batch, rows in found:
+            self._add(batch, rows)
+            if rows.idles:
                 self.last = int(times_of(batch)[-1])
         self._settle_ties()
         if self.runs:
@@ -156,70 +166,70 @@ class ChannelMerging(Merging):
         if found:
             return Step.AGAIN
         for at in gate.crowded():
-            self.lanes[at].buffer()
+            self.all_rows[at].buffer()
         if gate.next() is not None:  # a row that may be tied with what is waited on
             return Step.AGAIN
         return Step.NOTHING
 
     def look(self) -> None:
-        while (lane := self.gate.next()) is not None:
-            lane.buffer()
-            if lane.head().kind != FrameKind.DATA:
+        while (rows := self.gate.next()) is not None:
+            rows.buffer()
+            if rows.head().kind != FrameKind.DATA:
                 break
-            self._take_in(lane)
+            self._take_in(rows)
 
-    def marked(self, lane: TimestampInLane, barrier: int) -> None:
-        if barrier < 0 and lane.spill:
+    def marked(self, lane: InLane, barrier: int) -> None:
+        if barrier < 0 and self.all_rows[lane.index].spill:
             lane.over = True
 
-    def _take_in(self, lane: TimestampInLane) -> None:
-        crowded = bool(lane.batches) and (bool(lane.spill) or lane.buffered > self.most_tied)
-        batch = lane.take_in()
-        if lane.over and not lane.spill:
-            lane.ended = True
+    def _take_in(self, rows: LaneRows) -> None:
+        crowded = bool(rows.batches) and (bool(rows.spill) or rows.buffered > self.most_tied)
+        batch = rows.take_in()
+        if rows.lane.over and not rows.spill:
+            rows.lane.ended = True
         if not batch.rows:
-            lane.drop()
+            rows.drop()
             return
         self.turns.wake()
         times = times_of(batch)
-        if lane.idles and lane.open and times[0] < max(self.frontier, self.last):
-            batch, times = self._not_late(lane, batch, times)
+        if rows.idles and rows.open and times[0] < max(self.frontier, self.last):
+            batch, times = self._not_late(rows, batch, times)
         if not len(times):
             return
         if crowded:
-            put_aside(lane, self.gate)
+            put_aside(rows, self.gate)
         else:
-            self.gate.put(lane.index, times, lane.ties(batch, self.gate.ties))
-        if lane.buffered:
-            count_tied(self.lanes, self.row)
+            self.gate.put(rows.index, times, rows.order.ties(batch, self.gate.ties))
+        if rows.buffered:
+            count_tied(self.all_rows, self.row)
 
-    def _not_late(self, lane: TimestampInLane, batch: Batch, times: np.ndarray) -> tuple[Batch, np.ndarray]:
+    def _not_late(self, rows: LaneRows, batch: Batch, times: np.ndarray) -> tuple[Batch, np.ndarray]:
         """Splits off the late rows of a lane that was idle: those below what the others have reached meanwhile."""
         late = times < max(self.frontier, self.last)
         self.ports.late(batch.take(late))
         rest = batch.take(~late)
-        lane.batches[-1] = rest
+        rows.batches[-1] = rest
         if not rest.rows:
-            lane.drop()
+            rows.drop()
         return rest, times[~late]
 
     # -- what is ready
 
-    def _add(self, batch: Batch, lane: TimestampInLane) -> None:
-        if not lane.by_value:
+    def _add(self, batch: Batch, of: LaneRows) -> None:
+        if not of.order.by_value:
             self._let_tied_go()
-            self.runs.append((batch, lane.input))
+            self.runs.append((batch, of.input))
             return
-        if self._tied_lane is not None and self._tied_lane.rank != lane.rank:
+        if self._tied_of is not None and self._tied_of.order.rank != of.order.rank:
             self._let_tied_go()
         self._tied.append(batch)
-        self._tied_lane = lane
+        self._tied_of = of
 
     def _settle_ties(self) -> None:
         """Lets rows go that are ordered by value, as far as none can come any more that is tied with them."""
         if not self._tied:
             return
-        assert self._tied_lane is not None
+        assert self._tied_of is not None
         reached = self.gate.reached()
         if reached == FRONTIER_END:  # also rows of that time: none can follow
             self._let_tied_go()
@@ -229,17 +239,17 @@ class ChannelMerging(Merging):
         batch = joined(self._tied)
         times = times_of(batch)
         rows = int(np.searchsorted(times, reached))
-        lane, self._tied, self._tied_lane = self._tied_lane, [], None
+        of, self._tied, self._tied_of = self._tied_of, [], None
         if rows < batch.rows:
-            self._tied, self._tied_lane = [cut(batch, rows, batch.rows - rows)], lane
+            self._tied, self._tied_of = [cut(batch, rows, batch.rows - rows)], of
         if rows:
-            self.runs.append((by_value(cut(batch, 0, rows), times[:rows], lane.tie_fields), lane.input))
+            self.runs.append((by_value(cut(batch, 0, rows), times[:rows], of.order.tie_fields), of.input))
 
     def _let_tied_go(self) -> None:
-        if self._tied and self._tied_lane is not None:
-            batch, lane = joined(self._tied), self._tied_lane
-            self.runs.append((by_value(batch, times_of(batch), lane.tie_fields), lane.input))
-        self._tied, self._tied_lane = [], None
+        if self._tied and self._tied_of is not None:
+            batch, of = joined(self._tied), self._tied_of
+            self.runs.append((by_value(batch, times_of(batch), of.order.tie_fields), of.input))
+        self._tied, self._tied_of = [], None
 
     # -- promises
 
@@ -252,7 +262,7 @@ class ChannelMerging(Merging):
         return max(self.last, self.gate.latest())
 
     def is_through(self) -> bool:
-        return not self._tied and not any(lane.batches for lane in self.lanes)
+        return not self._tied and not any(rows.batches for rows in self.all_rows)
 
     def rest(self) -> None:
         self.turns.rest()
@@ -260,19 +270,19 @@ class ChannelMerging(Merging):
     # -- checkpoints
 
     def kept(self) -> dict[str, Any]:
-        lane = None if self._tied_lane is None else self._tied_lane.index
+        of = self._tied_of
         return {
-            "lanes": keep_lanes(self.lanes, self.gate),
-            "tied": [lane, save_rows(joined(self._tied))] if self._tied else None,
+            "lanes": keep_lanes(self.all_rows, self.gate),
+            "tied": kept_of(of, [save_rows(joined(self._tied))]) if of is not None else None,
         }
 
     def take_back(self, kept: Any, schemas: Mapping[str, Schema]) -> None:
-        take_back_lanes(self.lanes, self.gate, schemas, self.most_tied, kept["lanes"])
+        take_back_lanes(self.all_rows, self.gate, schemas, self.most_tied, kept["lanes"])
         if kept["tied"] is not None:
-            lane = self._tied_lane = self.lanes[kept["tied"][0]]
-            self._tied = [saved_rows(schemas[lane.input], kept["tied"][1])]
+            for of, (saved,) in kept_by([kept["tied"]], self.all_rows):
+                self._tied_of, self._tied = of, [saved_rows(schemas[of.input], saved)]
 
     def statistics(self) -> dict[str, int]:
         """Rows that wait for their turn; `tie_bytes`: what left its channel to wait for its tie, beside the budget, and
         `spilled_bytes` of it in files."""
-        return self.gate.statistics() | tied_bytes(self.lanes)
+        return self.gate.statistics() | tied_bytes(self.all_rows)

@@ -8,24 +8,25 @@ from typing import TYPE_CHECKING, Any
 
 from actorstream.ordering.none import NoOrder
 from actorstream.ordering.timestamp import TimestampGate
+from actorstream.runtime.lanes import IDLE_WORD, InLane
 from actorstream.runtime.order import Ends, Order
 from actorstream.runtime.timestamp.gate_input import GateInput
-from actorstream.runtime.timestamp.gate_lane import GateLane
 from actorstream.runtime.timestamp.gate_merging import GateMerging
+from actorstream.runtime.timestamp.gate_rows import GateRows
 from actorstream.runtime.timestamp.inbox import TimestampInbox
-from actorstream.runtime.timestamp.lane import TimestampInLane
+from actorstream.runtime.timestamp.lane_rows import LaneRows, RowOrder
 from actorstream.runtime.timestamp.merging import ChannelMerging, OneLane
 from actorstream.runtime.timestamp.ready_rows import ReadyRows
 from actorstream.runtime.timestamp.source import MOST_PARTITIONS, MergedPartitions
+from actorstream.runtime.timestamp.spill import Spill
 from actorstream.topology.timestamp import ORIGIN, TIMESTAMP
 from actorstream.transports.local import local_channel
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from actorstream.runtime.compile import Job, Link
     from actorstream.runtime.inbox import Ports
-    from actorstream.runtime.lanes import InLane
     from actorstream.runtime.replica import Replica
     from actorstream.runtime.timestamp.inbox import Merging
     from actorstream.topology.graph import GraphActor
@@ -70,26 +71,26 @@ class TimestampOrder(Order):
 def _merging(ends: Ends, head: Replica, ports: Ports, own: list[Link]) -> Merging:
     """What makes one sequence of channels in timestamp order."""
     job = ends.job
-    lanes = _lanes(ends, head, own, TimestampInLane)
+    lanes = [LaneRows(*each) for each in _lanes(ends, head, own)]
     if len(lanes) == 1:
         return OneLane(lanes[0], ports)
-    ties = max(len(lane.columns) for lane in lanes)
+    ties = max(len(lane.order.columns) for lane in lanes)
     schemas = {link.edge.input: job.wires[link.edge.index].plain for link in own}
     alike = len({schema.user.fingerprint for schema in schemas.values()}) == 1
     same_places = len({schema.system for schema in schemas.values()}) == 1
-    one_stream = alike and same_places and type(head.actor).one_stream
+    one_stream = alike and same_places and head.contract.one_stream
     as_events = not any(call.takes_batch for call in head.calls.values())
     together = (
         (one_stream or len(schemas) == 1)
         and len({schema.fingerprint for schema in schemas.values()}) == 1
         and all(schema.fixed for schema in schemas.values())
-        and not any(lane.by_value for lane in lanes)
+        and not any(lane.order.by_value for lane in lanes)
         and not as_events
     )
     schema = next(iter(schemas.values())) if together else None
     for lane in lanes:
-        lane.packs = schema
-    merge = TimestampGate(lanes, [lane.rank for lane in lanes], ties)
+        lane.order.packs = schema
+    merge = TimestampGate(lanes, [lane.order.rank for lane in lanes], ties)
     ready_rows = ReadyRows(
         merge,
         lanes,
@@ -102,30 +103,28 @@ def _merging(ends: Ends, head: Replica, ports: Ports, own: list[Link]) -> Mergin
     return ChannelMerging(lanes, merge, ready_rows, ports, head.row)
 
 
-def _lanes(ends: Ends, head: Replica, own: list[Link], kind: type[TimestampInLane]) -> list[Any]:
-    """The lanes of links in timestamp order, each of one replica that sends."""
+def _lanes(ends: Ends, head: Replica, own: list[Link]) -> Iterator[tuple[InLane, RowOrder, Spill]]:
+    """The lanes of links in timestamp order, each of one replica that sends, the order of their rows, and where these wait
+    that are too many for memory."""
     job = ends.job
-    producers = job.timestamp.producers
     counts = Counter(link.edge.index for link in own)
     offsets = _offsets(job, head)
-    lanes = []
     for index, link in enumerate(own):
-        producer = producers[link.edge.producer]
-        several = counts[link.edge.index] > 1
-        lane = kind(
-            index,
-            link.edge.name,
-            ends.receivers[link.channel.id],
-            ends.decoder(link),
-            rank=link.edge.input,
+        edge, channel = link.edge, ends.receivers[link.channel.id]
+        producer = job.timestamp.producers[edge.producer]
+        several = counts[edge.index] > 1
+        idles = channel.channel.frontiers > IDLE_WORD
+        order = RowOrder(
+            rank=edge.input,
+            replica=job.plan.replicas[link.producer].index,
             columns=producer.columns if several and not producer.by_value else (),
             by_value=several and producer.by_value,
             tie_fields=producer.tie_fields,
-            shift=offsets[link.edge.input] if offsets else 0,
+            shift=offsets[edge.input] if offsets else 0,
+            local=not link.remote,
         )
-        lane.local = not link.remote
-        lanes.append(lane)
-    return lanes
+        lane = InLane(index, edge.name, channel, ends.decoder(link), idles=idles)
+        yield lane, order, Spill(f"input {edge.name!r}")
 
 
 def _sides(job: Job, links: list[Link], first: int, side_lane: Callable[[int, Link], InLane]) -> list[InLane]:
@@ -160,17 +159,17 @@ def open_gates(ends: Ends) -> dict[int, GateInput]:
         for link in links:
             sender, receiver = local_channel(link.channel, worker, bell)
             ends.senders[link.channel.id], ends.receivers[link.channel.id] = sender, receiver
-        lanes = _lanes(ends, heads[0], links, GateLane)
+        sources = [GateRows(*each) for each in _lanes(ends, heads[0], links)]
         schema = job.wires[links[0].edge.index].plain
-        for lane in lanes:
-            lane.packs = schema
-        ties = max(len(lane.columns) for lane in lanes)
+        for source in sources:
+            source.order.packs = schema
+        ties = max(len(source.order.columns) for source in sources)
         bell.gate = GateInput(
-            worker,
-            lanes,
+            worker.ring,
+            sources,
             ties,
             schema,
-            one_stream=type(heads[0].actor).one_stream,
+            one_stream=heads[0].contract.one_stream,
             readers=len(heads),
             batch_size=job.deploy.batch_size,
         )

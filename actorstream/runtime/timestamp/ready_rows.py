@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from actorstream.runtime.timestamp.lane import TimestampInLane, interleaved
+from actorstream.runtime.timestamp.lane_rows import LaneRows, interleaved
 from actorstream.runtime.timestamp.merged_rows import MergedRows
 from actorstream.transports.base import FrameKind
 
@@ -24,7 +24,7 @@ LONG_RUN = 512
 LEAST_MERGED = 1024
 """The least number of rows that are merged at once, however few a jumbo tuple has."""
 
-Found = list[tuple["Batch", TimestampInLane]]
+Found = list[tuple["Batch", LaneRows]]
 
 
 class ReadyRows:
@@ -41,7 +41,7 @@ class ReadyRows:
     def __init__(
         self,
         gate: TimestampGate,
-        lanes: list[TimestampInLane],
+        lanes: list[LaneRows],
         *,
         batch_size: int,
         wanted: dict[int, tuple[str, ...]],
@@ -56,7 +56,7 @@ class ReadyRows:
         self._goes_on = not any(lane.idles for lane in lanes)
         """Whether rows may be taken in before those that went are known: a lane that was idle asks what they were."""
 
-    def next(self, take_in: Callable[[TimestampInLane], None]) -> Found:
+    def next(self, take_in: Callable[[LaneRows], None]) -> Found:
         """The next rows in order, and a lane of the input that each batch is of; none: nothing is ready.
 
         take_in: called with a lane whose rows here have gone and whose head is data, to take it in."""
@@ -69,7 +69,7 @@ class ReadyRows:
             return [(self._slice(only, rows), self.lanes[only])]
         return list(self._by_input(rows, tags))
 
-    def _merged(self, merged: MergedRows, take_in: Callable[[TimestampInLane], None]) -> Found:
+    def _merged(self, merged: MergedRows, take_in: Callable[[LaneRows], None]) -> Found:
         """What is ready, and what comes right behind it, as one batch; a long run of one lane by itself."""
         gate, lanes = self.gate, self.lanes
         room = min(gate.rows(), self.batch_size)
@@ -97,16 +97,16 @@ class ReadyRows:
                     take_in(lane)
         return [(merged.take(), lanes[0])] if merged.rows else []
 
-    def _by_input(self, rows: int, tags: np.ndarray) -> Iterator[tuple[Batch, TimestampInLane]]:
+    def _by_input(self, rows: int, tags: np.ndarray) -> Iterator[tuple[Batch, LaneRows]]:
         """Rows that several lanes have, as runs of rows of one input."""
         lanes = self.lanes
         counts = self.gate.taken
         parts = [self._slice(at, count) if count else None for at, count in enumerate(counts)]
-        ranks = {lanes[at].rank for at, count in enumerate(counts) if count}
+        ranks = {lanes[at].order.rank for at, count in enumerate(counts) if count}
         if len(ranks) == 1 or self.one_stream:
             yield self._gathered(tags, parts)
             return
-        by_rank = np.array([lane.rank for lane in lanes])[tags]
+        by_rank = np.array([lane.order.rank for lane in lanes])[tags]
         taken = [0] * len(lanes)
         cuts = [0, *(np.flatnonzero(by_rank[1:] != by_rank[:-1]) + 1).tolist(), rows]
         for first, end in pairwise(cuts):
@@ -119,7 +119,7 @@ class ReadyRows:
                     taken[at] += count
             yield self._gathered(own, some)
 
-    def _gathered(self, tags: np.ndarray, parts: list[Batch | None]) -> tuple[Batch, TimestampInLane]:
+    def _gathered(self, tags: np.ndarray, parts: list[Batch | None]) -> tuple[Batch, LaneRows]:
         lanes = self.lanes
         given = [at for at, part in enumerate(parts) if part is not None]
         lane = lanes[given[0]]
@@ -127,7 +127,7 @@ class ReadyRows:
             part = parts[given[0]]
             assert part is not None
             return part, lane
-        return interleaved(tags, parts, self.wanted[lane.rank], self.as_events), lane
+        return interleaved(tags, parts, self.wanted[lane.order.rank], self.as_events), lane
 
     def _slice(self, at: int, rows: int) -> Batch:
         """The `rows` of a lane that went last; what is used up is given back."""

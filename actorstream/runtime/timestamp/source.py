@@ -13,7 +13,7 @@ from actorstream.errors import DataError
 from actorstream.events.batch import Batch
 from actorstream.events.saved import save_rows, saved_rows
 from actorstream.native.merge import ENDED, Merge
-from actorstream.runtime.timestamp.lane import interleaved, times_of
+from actorstream.runtime.timestamp.lane_rows import interleaved, times_of
 from actorstream.runtime.timestamp.sequence import Ascending, Sorted, Unsorted, joined
 from actorstream.topology.serial import POSITION
 from actorstream.topology.timestamp import ORIGIN

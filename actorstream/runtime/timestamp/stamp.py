@@ -11,7 +11,7 @@ from actorstream.errors import DataError, OperatorError, SchemaError
 from actorstream.runtime.replica import FRONTIER_MIN
 from actorstream.runtime.serial.numbering import REPLICA_SHIFT
 from actorstream.runtime.stamp import Stamp
-from actorstream.runtime.timestamp.lane import times_of, zeros
+from actorstream.runtime.timestamp.lane_rows import times_of, zeros
 from actorstream.runtime.timestamp.sequence import Ascending, Sorted, Unsorted
 from actorstream.runtime.timestamp.ties import by_value
 from actorstream.runtime.wire import TIME

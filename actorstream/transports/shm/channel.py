@@ -14,7 +14,7 @@ from actorstream.events.jumbo import JumboTuple
 from actorstream.native.arena import Arena, Block
 from actorstream.native.channel import ENTRY_MAGIC, ENTRY_VERSION, Entry, ReceiveRing, SendRing
 from actorstream.native.doorbell import Doorbell
-from actorstream.native.line import Line
+from actorstream.native.line import CacheLine
 from actorstream.transports.base import (
     Channel,
     Frame,
@@ -60,7 +60,7 @@ class ShmSendChannel(SendChannel):
         self,
         channel: Channel,
         ring: SendRing,
-        line: Line,
+        line: CacheLine,
         peer: Doorbell,
         arena: Arena,
         reachable: frozenset[int],
@@ -210,7 +210,7 @@ class ShmReceiveChannel(ReceiveChannel):
         self,
         channel: Channel,
         ring: ReceiveRing,
-        line: Line,
+        line: CacheLine,
         arena_of: Callable[[int], Arena],
         most_kept: int,
         *,

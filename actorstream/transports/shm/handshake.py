@@ -30,7 +30,7 @@ SECONDS = 10.0
 _CREDENTIALS = struct.Struct("iII")
 
 
-class Hello(msgspec.Struct, tag="hello", forbid_unknown_fields=True):
+class ProducerHello(msgspec.Struct, tag="hello", forbid_unknown_fields=True):
     """The producer's first words."""
 
     version: int
@@ -56,11 +56,11 @@ class Refusal(msgspec.Struct, tag="refusal", forbid_unknown_fields=True):
     why: str
 
 
-_hello = msgspec.msgpack.Decoder(Hello)
+_hello = msgspec.msgpack.Decoder(ProducerHello)
 _answer = msgspec.msgpack.Decoder(Offer | Refusal)
 
 
-class Token(msgspec.Struct, frozen=True):
+class ListenToken(msgspec.Struct, frozen=True):
     """What lets one producer in: the socket's name is public (/proc/net/unix), the secret is not."""
 
     name: str
@@ -68,11 +68,11 @@ class Token(msgspec.Struct, frozen=True):
     secret: str
 
     @classmethod
-    def new(cls, plan: int) -> Token:
+    def new(cls, plan: int) -> ListenToken:
         return cls(secrets.token_hex(8), plan, secrets.token_hex(16))
 
     @classmethod
-    def parse(cls, text: str) -> Token:
+    def parse(cls, text: str) -> ListenToken:
         """ConfigurationError if `text` is not what `str(token)` gives."""
         parts = text.split(":")
         try:
@@ -105,12 +105,14 @@ def check_user(connection: socket.socket) -> None:
         )
 
 
-async def send_message(connection: socket.socket, message: Hello | Offer | Refusal, fds: list[int]) -> None:
+async def send_message(
+    connection: socket.socket, message: ProducerHello | Offer | Refusal, fds: list[int]
+) -> None:
     """One datagram (SOCK_SEQPACKET), with descriptors. The first message always fits into the socket's buffer."""
     socket.send_fds(connection, [msgspec.msgpack.encode(message)], fds)
 
 
-async def receive_hello(connection: socket.socket) -> Hello:
+async def receive_hello(connection: socket.socket) -> ProducerHello:
     """BrokenError: not a hello in time."""
     data, fds = await _receive(connection, 0)
     for fd in fds:

@@ -6,33 +6,11 @@
 #define AGGREGATE_ROWS_H
 #include <math.h>
 #include <stdbool.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include "kernels.h"
 #include "operand.h"
 #include "status.h"
-
-#define CHECK(condition)                                                                                     \
-    do {                                                                                                     \
-        if (!(condition)) {                                                                                  \
-            fprintf(stderr, "%s:%d: seed %llu, round %d: %s\n", __FILE__, __LINE__, seed, round_number,      \
-                    #condition);                                                                             \
-            exit(1);                                                                                         \
-        }                                                                                                    \
-    } while (0)
-
-static unsigned long long seed;
-static uint64_t state;
-static int round_number;
-
-static inline uint64_t below(uint64_t limit)
-{
-    state ^= state << 13;
-    state ^= state >> 7;
-    state ^= state << 17;
-    return (state >> 11) % limit;
-}
+#include "seeded.h"
 
 typedef struct value { /* of one row */
     bool null;

@@ -3,37 +3,12 @@
 #define EXPRESSION_ROWS_H
 #include <math.h>
 #include <stdbool.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include "expression.h"
-
-#define CHECK(condition)                                                                                     \
-    do {                                                                                                     \
-        if (!(condition)) {                                                                                  \
-            fprintf(stderr, "%s:%d: seed %llu, round %d: %s\n", __FILE__, __LINE__, seed, round_number,      \
-                    #condition);                                                                             \
-            exit(1);                                                                                         \
-        }                                                                                                    \
-    } while (0)
+#include "seeded.h"
 
 enum { REGISTERS = 5, COLUMNS = 6, STEPS = 24, OUTPUTS = 4 };
-static unsigned long long seed;
-static uint64_t state;
-static int round_number;
 static const uint32_t WIDTHS[] = {1, 2, 4, 8, 1, 2, 4, 8, 4, 8};
-
-static uint64_t next(void)
-{
-    state ^= state << 13;
-    state ^= state >> 7;
-    return state ^= state << 17;
-}
-
-static uint64_t below(uint64_t limit)
-{
-    return (next() >> 11) % limit;
-}
 
 /* Small numbers, limits of types, and anything. */
 static int64_t random_int(void)
@@ -41,7 +16,7 @@ static int64_t random_int(void)
     static const int64_t special[] = {INT64_MIN, INT64_MAX, -1, 0, 1, INT64_C(1) << 31, INT64_C(1) << 52,
                                       INT64_C(1) << 53, -(INT64_C(1) << 52) - 1};
     const uint64_t how = below(4);
-    return how == 0 ? special[below(9)] : how == 1 ? (int64_t)next() : (int64_t)below(20) - 10;
+    return how == 0 ? special[below(9)] : how == 1 ? (int64_t)random64() : (int64_t)below(20) - 10;
 }
 
 static double random_float(void)
@@ -102,7 +77,7 @@ static void random_column(int number, int64_t rows)
     if (nullable) {
         uint8_t *bits = malloc((size_t)(values + 7) / 8);
         for (int64_t i = 0; i < (values + 7) / 8; i++)
-            bits[i] = (uint8_t)next();
+            bits[i] = (uint8_t)random64();
         column->validity = bits;
     }
     if (kinds[number] < 0) {

@@ -2,30 +2,9 @@
  * Generators into memory of exactly the size that they are promised, so that AddressSanitizer sees a byte too many, and
  * the same rows in one piece and in two. Usage: generate SEED ROUNDS
  */
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include "generate.h"
-
-#define CHECK(condition)                                                                                     \
-    do {                                                                                                     \
-        if (!(condition)) {                                                                                  \
-            fprintf(stderr, "%s:%d: seed %llu: %s\n", __FILE__, __LINE__, (unsigned long long)seed,          \
-                    #condition);                                                                             \
-            exit(1);                                                                                         \
-        }                                                                                                    \
-    } while (0)
-
-static unsigned long long seed;
-static uint64_t state;
-
-static uint64_t below(uint64_t limit)
-{
-    state ^= state << 13;
-    state ^= state >> 7;
-    state ^= state << 17;
-    return state % limit;
-}
+#include "seeded.h"
 
 static void *room(uint64_t bytes)
 {
@@ -128,7 +107,7 @@ int main(int count, char **arguments)
     state = seed * 2654435761u + 1;
     uint8_t *ids = room(1200 * AS_UUID_SLOT);
     memset(ids, 'x', 1200 * AS_UUID_SLOT);
-    for (int round = atoi(arguments[2]); round > 0; round--) {
+    for (round_number = atoi(arguments[2]); round_number > 0; round_number--) {
         const as_numbering n = random_numbering();
         const int64_t rows = (int64_t)below(below(4) ? 40 : 3000);
         /* near a multiple of 2^32 now and then */

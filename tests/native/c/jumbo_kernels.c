@@ -4,30 +4,9 @@
  * jumbo_kernels SEED ROUNDS
  */
 #include <stdbool.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include "kernels.h"
-
-#define CHECK(condition)                                                                                     \
-    do {                                                                                                     \
-        if (!(condition)) {                                                                                  \
-            fprintf(stderr, "%s:%d: seed %llu: %s\n", __FILE__, __LINE__, (unsigned long long)seed,          \
-                    #condition);                                                                             \
-            exit(1);                                                                                         \
-        }                                                                                                    \
-    } while (0)
-
-static unsigned long long seed;
-static uint64_t state;
-
-static uint64_t below(uint64_t limit)
-{
-    state ^= state << 13;
-    state ^= state >> 7;
-    state ^= state << 17;
-    return state % limit;
-}
+#include "seeded.h"
 
 static uint8_t *random_bytes(size_t bytes)
 {
@@ -176,7 +155,7 @@ int main(int count, char **arguments)
     state = seed * 2 + 1;
     CHECK(as_hash_int64(0) == UINT64_C(0xfbe18f9e65e57173) &&
           as_hash_bytes("actor", 5) == UINT64_C(0x9d99d346a79534d9));
-    for (long rounds = atol(arguments[2]); rounds > 0; rounds--)
+    for (round_number = atoi(arguments[2]); round_number > 0; round_number--)
         one_round();
     puts("ok");
     return 0;

@@ -5,37 +5,12 @@
  */
 #include <errno.h>
 #include <stdbool.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include "jumbo.h"
+#include "seeded.h"
 
 #define MAX_COLUMNS 6
 #define MAX_PIECES 4
-#define CHECK(condition)                                                                                     \
-    do {                                                                                                     \
-        if (!(condition)) {                                                                                  \
-            fprintf(stderr, "%s:%d: seed %llu: %s\n", __FILE__, __LINE__, (unsigned long long)seed,          \
-                    #condition);                                                                             \
-            exit(1);                                                                                         \
-        }                                                                                                    \
-    } while (0)
-
-static unsigned long long seed;
-static uint64_t state;
-
-static uint64_t random64(void) /* xorshift: the same sequence for the same seed */
-{
-    state ^= state << 13;
-    state ^= state >> 7;
-    state ^= state << 17;
-    return state;
-}
-
-static uint64_t below(uint64_t limit)
-{
-    return random64() % limit;
-}
 
 static uint8_t *random_bytes(size_t bytes)
 {
@@ -287,7 +262,7 @@ int main(int count, char **arguments)
         return 2;
     seed = strtoull(arguments[1], NULL, 10);
     state = seed * 2 + 1;
-    for (long rounds = atol(arguments[2]); rounds > 0; rounds--)
+    for (round_number = atoi(arguments[2]); round_number > 0; round_number--)
         one_round();
     changed_pieces_are_refused();
     prepared_blocks_open();

@@ -3,30 +3,9 @@
  * that AddressSanitizer sees an access of one byte too many. Usage: lookup_random SEED ROUNDS
  */
 #include <stdbool.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include "lookup.h"
-
-#define CHECK(condition)                                                                                     \
-    do {                                                                                                     \
-        if (!(condition)) {                                                                                  \
-            fprintf(stderr, "%s:%d: seed %llu: %s\n", __FILE__, __LINE__, (unsigned long long)seed,          \
-                    #condition);                                                                             \
-            exit(1);                                                                                         \
-        }                                                                                                    \
-    } while (0)
-
-static unsigned long long seed;
-static uint64_t state;
-
-static uint64_t below(uint64_t limit)
-{
-    state ^= state << 13;
-    state ^= state >> 7;
-    state ^= state << 17;
-    return state % limit;
-}
+#include "seeded.h"
 
 /* Bytes of a key: few different ones, of lengths 0 to 70, that differ in one place only. */
 static uint64_t some_text(uint8_t *out, uint64_t kinds, uint64_t length, uint64_t place)
@@ -234,7 +213,7 @@ int main(int count, char **arguments)
 {
     seed = count > 1 ? strtoull(arguments[1], NULL, 10) : 1;
     state = seed * UINT64_C(0x9e3779b97f4a7c15) + 1;
-    for (int rounds = count > 2 ? atoi(arguments[2]) : 100; rounds > 0; rounds--)
+    for (round_number = count > 2 ? atoi(arguments[2]) : 100; round_number > 0; round_number--)
         round_of();
     puts("ok");
     return 0;

@@ -3,37 +3,16 @@
  * Usage: merge_random SEED ROUNDS
  */
 #include <stdbool.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "merge.h"
+#include "seeded.h"
 
 enum { LANES = 80, ROWS = 150, LIMIT = 700 };
 
-#define CHECK(condition)                                                                                     \
-    do {                                                                                                     \
-        if (!(condition)) {                                                                                  \
-            fprintf(stderr, "%s:%d: seed %llu, round %d: %s\n", __FILE__, __LINE__, seed, round_number,      \
-                    #condition);                                                                             \
-            exit(1);                                                                                         \
-        }                                                                                                    \
-    } while (0)
-
-static unsigned long long seed;
-static uint64_t state;
-static int round_number;
 static uint32_t count, ties;
 static as_merge_lane lane[LANES], model[LANES];
 static int64_t *row[LANES][1 + AS_MERGE_TIES];
-
-static uint64_t below(uint64_t limit)
-{
-    state ^= state << 13;
-    state ^= state >> 7;
-    state ^= state << 17;
-    return (state >> 11) % limit;
-}
 
 /* Sorted rows of a lane, each column in a buffer of exactly its size. */
 static void make(uint32_t n, uint64_t rows, uint64_t apart, int64_t latest)

@@ -3,29 +3,9 @@
  * Every buffer has exactly its size. Usage: userfn_random SEED ROUNDS
  */
 #include <stdbool.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include "userfn.h"
-
-#define CHECK(condition)                                                                                     \
-    do {                                                                                                     \
-        if (!(condition)) {                                                                                  \
-            fprintf(stderr, "%s:%d: seed %llu: %s\n", __FILE__, __LINE__, seed, #condition);                 \
-            exit(1);                                                                                         \
-        }                                                                                                    \
-    } while (0)
-
-static unsigned long long seed;
-static uint64_t state;
-
-static uint64_t below(uint64_t limit)
-{
-    state ^= state << 13;
-    state ^= state >> 7;
-    state ^= state << 17;
-    return (state >> 11) % limit;
-}
+#include "seeded.h"
 
 static int32_t add(const void *const *columns, int64_t rows, void *out)
 {
@@ -140,7 +120,7 @@ int main(int argc, char **argv)
         return 2;
     seed = strtoull(argv[1], NULL, 10);
     state = seed * UINT64_C(0x9E3779B97F4A7C15) | 1;
-    for (int round = atoi(argv[2]); round > 0; round--)
+    for (round_number = atoi(argv[2]); round_number > 0; round_number--)
         one_round();
     puts("ok");
     return 0;

@@ -11,7 +11,6 @@ import pytest
 
 from actorstream.scheduling import SCHEDULES
 from actorstream.scheduling.base import UNBOUNDED
-from actorstream.scheduling.simulation import Simulation
 from benchmarks import tpcx_bb
 from benchmarks.tpcx_bb import BATCH_SIZE, OBSERVED, QUERIES, SMALL, topology
 from benchmarks.tpcx_bb_models import Models
@@ -25,6 +24,7 @@ from benchmarks.tpcx_bb_stages import (
     pooled_stages,
     stages,
 )
+from benchmarks.worker_simulation import Simulation
 
 TABLE_1 = {
     "q1": ["source", "stateless", "keyed", "keyed", "stateful"],

@@ -115,7 +115,7 @@ def test_an_event_for_an_output_that_is_not_declared_is_a_problem(
 def test_without_hypothesis_it_says_how_to_install_it(
     run: Run, program: Callable[[str], Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for name in [name for name in sys.modules if name.startswith("actorstream.testing.program")]:
+    for name in [name for name in sys.modules if name.startswith("actorstream.dgs.consistency.check")]:
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, "hypothesis", None)
     answer = run("check", program("Lost"))

@@ -244,8 +244,7 @@ def test_state_grows_with_the_keys_and_not_with_time(direction):
         texts = ["x"] * 2000
         give(made, context, "a", ts=numbers, key=numbers % 100, text=texts, row=numbers)
         give(made, context, "b", ts=numbers, key=numbers % 100, text=texts, number=numbers)
-        batch = made.on_heartbeat(start + 1990)
-        answered += batch.rows if batch is not None else 0
+        answered += sum(batch.rows for batch in made.on_heartbeat(start + 1990) or ())
         sizes.append(made.state_bytes)
     assert answered > 550_000
     assert max(sizes[150:]) <= 1.1 * max(sizes[:150])
@@ -260,10 +259,8 @@ def test_right_rows_that_nobody_asks_for_do_not_pile_up():
         assert made.on_heartbeat(start + 9_999) is None
     assert made.state_bytes < 60 * asof_join.SETTLE_ROWS
     give(made, context, "a", ts=[10**6], key=[3], text=["q"], row=[0])
-    batch = made.on_end()
-    assert batch is not None and batch["number"].to_pylist() == [
-        max(n for n in range(10**6 - 7, 10**6) if n % 7 == 3)
-    ]
+    (batch,) = made.on_end()
+    assert batch["number"].to_pylist() == [max(n for n in range(10**6 - 7, 10**6) if n % 7 == 3)]
 
 
 def test_keys_that_are_silent_longer_than_the_tolerance_are_forgotten():
@@ -285,8 +282,8 @@ def test_a_restored_join_goes_on_where_the_snapshot_was_taken(direction):
             give(made, context, "a", ts=[t], key=[t % 3], text=["x"], row=[t])
             if t % 4 == 0:
                 give(made, context, "b", ts=[t], key=[t % 5], text=["y"], number=[t])
-            batch = made.on_heartbeat(t)
-            found.extend(values(each) for each in (batch.events() if batch is not None else ()))
+            for batch in made.on_heartbeat(t) or ():
+                found.extend(values(each) for each in batch.events())
         return found
 
     keys = {"by": "key", "direction": direction, "tolerance": 20}

@@ -17,8 +17,9 @@ from hypothesis import strategies as st
 
 from actorstream import Batch, Event, Topology
 from actorstream.errors import ConfigurationError
+from actorstream.events.cuts import MOST_ROWS
 from actorstream.events.schema import Schema
-from actorstream.operators.joining.table_join import PAIRS, TableJoin
+from actorstream.operators.joining.table_join import TableJoin
 from actorstream.operators.static_join import StaticJoin, joined_schema
 
 
@@ -218,10 +219,10 @@ def test_a_table_of_a_topology_file_is_relative_to_it_or_a_source_in_it(tmp_path
 
 
 def test_a_key_with_more_rows_than_fit_a_batch_comes_out_in_several():
-    table = Batch.of({"ad": np.zeros(PAIRS + 10, np.int64), "at": np.arange(PAIRS + 10)})
+    table = Batch.of({"ad": np.zeros(MOST_ROWS + 10, np.int64), "at": np.arange(MOST_ROWS + 10)})
     stream = Batch.of({"ad": np.zeros(3, np.int64), "row": np.arange(3)})
     found = joined([stream], [table], on="ad")
-    assert found == sorted(((0, row, at) for row in range(3) for at in range(PAIRS + 10)), key=repr)
+    assert found == sorted(((0, row, at) for row in range(3) for at in range(MOST_ROWS + 10)), key=repr)
 
 
 @pytest.mark.parametrize("pipelining", [True, False])

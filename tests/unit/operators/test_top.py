@@ -203,8 +203,8 @@ def test_state_grows_with_n_and_not_with_the_rows_of_a_window():
         small.on_batch(Batch.of_columns(Left, columns))
         sizes.append(small.state_bytes)
     assert max(sizes[60:]) <= max(sizes[:40])
-    made = small.on_end()
-    assert made is not None and made["key"].to_pylist() == [999, 999]
+    (made,) = small.on_end()
+    assert made["key"].to_pylist() == [999, 999]
 
 
 def test_closed_windows_leave_no_state_behind():
@@ -220,8 +220,8 @@ def test_a_restored_top_goes_on_where_the_snapshot_was_taken():
         fired = []
         for t in part:
             made.on_batch(left_rows(range(t, t + 1)))
-            batch = made.on_heartbeat(t)
-            fired.extend(values(each) for each in (batch.events() if batch is not None else ()))
+            for batch in made.on_heartbeat(t) or ():
+                fired.extend(values(each) for each in batch.events())
         return fired
 
     keys = {"window": {"type": "sliding", "size": 9, "slide": 3, "allowed_lateness": 2}, "key": "text"}

@@ -23,7 +23,6 @@ class Lane:
     waiting: deque[Frame] = field(default_factory=deque)
     promised: int = -(2**63)
     input: str = "in"
-    serial: bool = True
     ended: bool = False
     held: bool = False
 
@@ -179,8 +178,8 @@ class TestWaiting:
         assert gate.reached <= 4, "what comes behind the barrier is not known yet"
 
     def test_a_side_input_goes_between_two_numbers_never_within_one(self) -> None:
-        main, side = Lane(0), Lane(1, serial=False)
-        gate = SerialGate([main, side])
+        main, side = Lane(0), Lane(1)
+        gate = SerialGate([main, side], [side])
         side.waiting.append(number(0))
         main.waiting.extend([number(1), number(1), number(2)])
         side.waiting.append(number(0))

@@ -12,8 +12,9 @@ from actorstream.errors import OperatorError
 from actorstream.events.batch import Batch
 from actorstream.events.event import Event
 from actorstream.events.schema import Schema
+from actorstream.runtime.failures import Failures
 from actorstream.runtime.gathering import MOST_FIELDS, Gathered, loop_of
-from actorstream.runtime.hooks import EventCall, Failures, Outbox
+from actorstream.runtime.hooks import EventCall, Outbox
 
 
 class In(Event):

@@ -31,6 +31,7 @@ class Bench:
         self.lane = SendLane(
             send,
             None,
+            encodes=False,
             wire=Wire(Schema.of(Row)),
             plan=0,
             producer=0,

@@ -11,13 +11,13 @@ import pytest
 
 from actorstream import Event, EventTime, Source
 from actorstream.dgs import Program, Tag, Tags, by
+from actorstream.drawing.tree import tag_text
 from actorstream.errors import ConfigurationError
 from actorstream.runtime import planning
 from actorstream.runtime.compile import available, make_plan
 from actorstream.runtime.registry import registry
 from actorstream.topology.dependency import DependencyPlan
 from actorstream.topology.inputs import read_inputs
-from actorstream.topology.tree import tag_text
 
 
 class Operation(Event):

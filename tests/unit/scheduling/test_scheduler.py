@@ -35,14 +35,13 @@ def test_workers_go_to_schedulable_operators_until_none_is_left(
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_thread_of_the_pool_gets_no_operator_of_the_loop(kind: type[Heuristic]) -> None:
+def test_a_worker_gets_only_operators_that_it_may_run(kind: type[Heuristic]) -> None:
     operators = [operator(index, 100, 10.0, 1.0, 0, 1) for index in range(3)]
-    operators[0].pooled = operators[2].pooled = False
     made = scheduler(operators, kind)
-    allotted = made.decide(0, pooled_only=True)
+    allotted = made.decide(0, operators[1:2])
     assert allotted is not None
     assert allotted.operator is operators[1]
-    assert made.decide(0, pooled_only=True) is None
+    assert made.decide(0, operators[1:2]) is None
 
 
 @pytest.mark.parametrize("kind", KINDS)

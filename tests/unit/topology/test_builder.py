@@ -8,10 +8,10 @@ import pytest
 
 from actorstream import Actor, Event
 from actorstream.dgs import Program, Tag
+from actorstream.drawing.text import graph_text
 from actorstream.errors import ConfigurationError
 from actorstream.topology.available import ORDERS
 from actorstream.topology.builder import Topology
-from actorstream.topology.draw import graph_text
 from actorstream.topology.load import load_topology
 from actorstream.topology.registry import TypeRegistry
 from actorstream.topology.spec import InputSpec

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from actorstream import Batch, Schema
-from actorstream.operators.aggregation.held import Held
+from actorstream.operators.aggregation.held import PendingRows
 
 ROW = Schema.from_dict({"ts": "int", "number": "int"}, event_time="ts")
 
@@ -14,8 +14,8 @@ def batch(*times: int) -> Batch:
     return Batch.of_columns(ROW, {"ts": list(times), "number": [10 * time for time in times]})
 
 
-def held() -> Held:
-    made = Held(ROW)
+def held() -> PendingRows:
+    made = PendingRows(ROW)
     made.add(batch(3, 7, 5), np.array([9, 8, 9]))
     made.add(batch(6), np.array([20]))
     return made
@@ -36,7 +36,7 @@ def test_rows_come_out_once_the_watermark_is_above_theirs():
 
 
 def test_what_is_restored_comes_out_as_before():
-    again = Held(ROW)
+    again = PendingRows(ROW)
     again.restore(held().snapshot())
     found = again.take(100)
     assert found is not None

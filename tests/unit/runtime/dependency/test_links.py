@@ -28,14 +28,14 @@ class State(msgspec.Struct):
     sums: dict[str, np.ndarray] = {}
 
 
-@pytest.fixture
-def link() -> Iterator[tuple[TreeSender, TreeReceiver]]:
-    """The two ends of one."""
+@pytest.fixture(params=["arena", "heap"])
+def link(request: pytest.FixtureRequest) -> Iterator[tuple[TreeSender, TreeReceiver]]:
+    """The two ends of one, whose jumbo tuples are built in an arena or on the heap."""
     fabric = ShmTransport.fabric(2, [CHANNEL], 77)
     above, below = ShmTransport(fabric, 0), ShmTransport(fabric, 1)
     out, into = above.sender(CHANNEL), below.receiver(CHANNEL)
-    assert above.arena is not None
-    sender = TreeSender(out, above.arena, Codec(Any, "program, w1", Clock()))
+    arena = above.arena if request.param == "arena" else None
+    sender = TreeSender(out, arena, Codec(Any, "program, w1", Clock()))
     receiver = TreeReceiver(into, Codec(State, "program, w1", Clock()))
     yield sender, receiver
     into.close()

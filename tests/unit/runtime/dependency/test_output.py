@@ -36,6 +36,7 @@ def lane(
     made = SendLane(
         send,
         None,
+        encodes=False,
         wire=Wire(Schema.of(event).with_system(("_position",)) if event is Operation else Schema.of(event)),
         plan=0,
         producer=0,

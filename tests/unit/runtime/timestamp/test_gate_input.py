@@ -93,8 +93,8 @@ def test_tied_rows_leave_their_channel_beyond_what_the_gate_has_room_for(readers
         worker.give("second", each)
         worker.run("reader")
         assert worker.unit("second").unblock()
-    lane = worker.gate.lanes[1]
-    assert (lane.channel.waiting(), lane.added - lane.gone, len(lane.behind)) == (0, RUNS, RUNS)
+    source = worker.gate.sources[1]
+    assert (source.lane.channel.waiting(), source.added - source.gone, len(source.behind)) == (0, RUNS, RUNS)
     worker.promise(4, "first")
     worker.promise(4, "second")
     found: list[list[Sent]] = [[] for _ in range(readers)]
@@ -146,12 +146,15 @@ def test_a_barrier_lets_nothing_in_until_all_readers_have_passed_it() -> None:
         assert lane.channel.peek().kind == FrameKind.BARRIER
         lane.channel.consume()
         if number < READERS - 1:
-            saved.append(worker.gate.saved())
+            saved.append(worker.gate.kept())
             assert worker.gate.passing == set(range(number + 1, READERS))
             worker.run("reader", number)
             assert worker.got(number) == []
     assert all(each == saved[0] for each in saved)
-    assert [len(rows) for rows in saved[0]] == [0, 1]
+    assert [(name, replica, len(rows)) for name, replica, rows in saved[0]] == [
+        ("first", 0, 0),
+        ("second", 0, 1),
+    ]
     for source in ("first", "second"):
         worker.promise(9, source)
     for number in range(READERS):

@@ -15,8 +15,10 @@ from actorstream.events.event import Event
 from actorstream.events.saved import saved_rows
 from actorstream.events.schema import Schema
 from actorstream.ordering.timestamp import TimestampGate
+from actorstream.runtime.lanes import InLane
 from actorstream.runtime.timestamp.kept import keep_lanes, take_back_lanes
-from actorstream.runtime.timestamp.lane import TimestampInLane, times_of
+from actorstream.runtime.timestamp.lane_rows import LaneRows, RowOrder, times_of
+from actorstream.runtime.timestamp.spill import Spill
 from actorstream.transports.base import Channel as Ends
 from actorstream.transports.base import Frame, FrameKind, ReceiveChannel
 
@@ -59,34 +61,31 @@ class Channel(ReceiveChannel):
         """Nothing is open."""
 
 
-def lanes_of(channels: list[Channel]) -> list[TimestampInLane]:
+def lanes_of(channels: list[Channel]) -> list[LaneRows]:
     return [
-        TimestampInLane(
-            index,
-            "rows",
-            channel,
-            lambda frame: frame.payload,
-            rank=index % 2,
-            columns=("_position",),  # type: ignore[arg-type]
+        LaneRows(
+            InLane(index, "rows", channel, lambda frame: frame.payload),
+            RowOrder(rank=index % 2, replica=index, columns=("_position",)),
+            Spill("rows"),
         )
         for index, channel in enumerate(channels)
     ]
 
 
-def gate_of(lanes: list[TimestampInLane]) -> TimestampGate:
-    return TimestampGate(lanes, [lane.rank for lane in lanes], 1)
+def gate_of(lanes: list[LaneRows]) -> TimestampGate:
+    return TimestampGate(lanes, [lane.order.rank for lane in lanes], 1)
 
 
-def take_in(lanes: list[TimestampInLane], gate: TimestampGate, most: int) -> None:
+def take_in(lanes: list[LaneRows], gate: TimestampGate, most: int) -> None:
     """Takes in up to so many frames of each lane, whether the gate asks for them or not."""
     for lane in lanes:
         for _ in range(most):
             if lane.head() is not None:
                 batch = lane.take_in()
-                gate.put(lane.index, times_of(batch), lane.ties(batch, 1))
+                gate.put(lane.index, times_of(batch), lane.order.ties(batch, 1))
 
 
-def go(lanes: list[TimestampInLane], gate: TimestampGate, limit: int) -> list[int]:
+def go(lanes: list[LaneRows], gate: TimestampGate, limit: int) -> list[int]:
     """Lets up to so many rows go: the lane of each."""
     rows, only, tags = gate.ready(limit)
     for lane in lanes:
@@ -149,11 +148,11 @@ def test_a_gate_that_takes_back_what_waited_goes_on_with_the_same_sequence(
     fresh = lanes_of([Channel([frame.payload for frame in channel.frames]) for channel in channels])
     for lane, old in zip(fresh, lanes):
         if old.open:  # the frame whose rows wait is still in the channel; a producer does not send it again
-            lane.consume()
+            lane.lane.consume()
     again = gate_of(fresh)
     take_back_lanes(fresh, again, {"rows": Schema.of(At)}, most_tied, kept)
     assert keep_lanes(fresh, again) == keep_lanes(lanes, gate)
-    assert any(lane.spill for lane in fresh) == any(spills(rows, most_tied) for rows in kept)
+    assert any(lane.spill for lane in fresh) == any(spills(rows, most_tied) for _, _, rows in kept)
     for lane, rows in zip(fresh, whole):
         first = gone.count(lane.index)
         here = [*lane.batches, *(saved_rows(Schema.of(At), each) for each in lane.spill.saved())]
@@ -162,7 +161,7 @@ def test_a_gate_that_takes_back_what_waited_goes_on_with_the_same_sequence(
         for lane in fresh:
             if not lane.batches or not lane.spill:  # what comes behind spilled rows stays in its channel
                 take_in([lane], again, 1)
-            lane.ended = lane.head() is None and not lane.spill
+            lane.lane.ended = lane.head() is None and not lane.spill
         gone += go(fresh, again, 3)
     cursors = [iter(rows) for rows in whole]
     order = [next(cursors[lane]) for lane in gone]

@@ -12,7 +12,7 @@ from actorstream.events.event import Event
 from actorstream.events.jumbo import encode
 from actorstream.events.schema import Schema
 from actorstream.native.merge import ENDED, Merge
-from actorstream.runtime.timestamp.lane import interleaved
+from actorstream.runtime.timestamp.lane_rows import interleaved
 from actorstream.runtime.timestamp.merged_rows import MergedRows, packed
 
 

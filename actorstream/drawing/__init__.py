@@ -1,0 +1,1 @@
+"""Drawings of topologies, graphs and plans: text, Mermaid, JSON and SVG. Nothing that runs depends on them."""

@@ -1,0 +1,257 @@
+"""Rows of lanes with timestamp input while they wait, and how rows of several become one batch. Decides nothing about order."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol
+
+import numpy as np
+
+from actorstream.events.batch import Batch
+from actorstream.events.column import Column
+from actorstream.native.merge import Tags, gather
+from actorstream.runtime.timestamp.merged_rows import packed
+from actorstream.topology.timestamp import ORIGIN
+from actorstream.transports.base import FRONTIER_END, Frame, FrameKind
+
+if TYPE_CHECKING:
+    from actorstream.events.saved import SavedRows
+    from actorstream.events.schema import Schema
+    from actorstream.runtime.lanes import InLane
+
+_SPILLED = Frame(FrameKind.DATA)
+"""The head of a lane whose next rows are in the spill."""
+_ZEROS = np.zeros(1, np.int64)
+
+
+MOST_RUN = 1024
+"""Frames that are taken in at once."""
+_THERE = Frame(FrameKind.HEARTBEAT)
+"""Says only that something waits behind the frames that are worked on."""
+
+
+class Spilled(Protocol):
+    """Where rows wait that are too many for memory, first in, first out (`timestamp.spill.Spill`). ResourceError: no room."""
+
+    nbytes: int
+
+    def __len__(self) -> int: ...
+    def put(self, batch: Batch) -> None: ...
+    def take(self) -> Batch: ...
+    def saved(self) -> Iterator[SavedRows]: ...
+
+
+@dataclass(slots=True)
+class RowOrder:
+    """What the rows of one lane carry for their order.
+
+    Attributes:
+        rank: of the input. replica: which replica of its producer sends.
+        columns: they tell apart rows of one time and rank.
+        by_value: whether such rows are ordered by what is in them; tie_fields: see `topology.timestamp.Sequenced`.
+        shift: is added to the origins of the rows, so that those of several inputs stay apart whenever and with whatever rows
+            the actor emits them.
+        local: whether the producer is in this process, so that payloads are batches.
+        packs: the schema in which selections are gathered when they are taken in; None: they are not gathered.
+    """
+
+    rank: int = 0
+    replica: int = 0
+    columns: tuple[str, ...] = ()
+    by_value: bool = False
+    tie_fields: tuple[str, ...] = ()
+    shift: int = 0
+    local: bool = False
+    packs: Schema | None = None
+
+    def prepared(self, batch: Batch, frame: Frame) -> Batch:
+        """Rows that have come in a frame, as they are merged."""
+        if self.packs is not None:
+            batch = packed(batch, self.packs)
+        if self.shift:
+            batch = batch.with_system(**{ORIGIN: batch.system[ORIGIN].data + self.shift})
+        batch.entry_min, batch.entry_max, batch.began = frame.min_entry, frame.max_entry, frame.began
+        return batch
+
+    def ties(self, batch: Batch, most: int) -> list[np.ndarray]:
+        """The `most` columns that order tied rows; a column that the lane does not have is 0."""
+        found = [batch.system[name].data for name in self.columns]
+        if len(found) < most:
+            found += [zeros(batch.rows)] * (most - len(found))
+        return found
+
+
+class LaneRows:
+    """The rows of one lane that were taken in and have not gone, and the lane as the merge sees it (`ordering.base.Lane`).
+
+    The frames that are worked on stay in the channel until their rows have gone, unless a tie keeps them."""
+
+    __slots__ = ("batches", "buffered", "idles", "index", "input", "lane", "open", "order", "spill")
+
+    def __init__(self, lane: InLane, order: RowOrder, spill: Spilled) -> None:
+        self.lane, self.order = lane, order
+        self.index, self.input, self.idles = lane.index, lane.input, lane.idles
+        self.open = 0
+        """Frames at the head of the channel that were taken in and not consumed yet."""
+        self.batches: deque[Batch] = deque()
+        """Rows that were taken in and have not gone, oldest first; what lies behind the first has left the channel."""
+        self.buffered = 0
+        """Bytes of rows that have left the channel and wait here for their tie."""
+        self.spill = spill
+        """Rows behind these, which have left the channel too."""
+
+    @property
+    def held(self) -> bool:
+        return self.lane.held
+
+    @property
+    def ended(self) -> bool:
+        return self.lane.ended
+
+    def head(self) -> Frame | None:
+        """The first frame that was not taken in. While frames before it are in use, a stand-in that says there is one."""
+        if self.spill and not self.batches:
+            return _SPILLED
+        if self.open:
+            return _THERE if self.lane.channel.waiting() > self.open else None
+        return self.lane.channel.peek()
+
+    def frontier(self) -> int:
+        """The event time that the producer promises; the end of time while it is idle, so that no reader waits for it."""
+        return FRONTIER_END if self.lane.is_idle() else self.lane.frontier()
+
+    def take_in(self) -> Batch:
+        """Takes in the rows of the head, a data frame, and of the frames that follow it in the same payload."""
+        if self.spill and not self.batches:
+            self.take_back(self.spill.take())
+            return self.batches[0]
+        self.buffer()
+        channel, order = self.lane.channel, self.order
+        frame = channel.peek()
+        assert frame is not None
+        count, rows = channel.run(MOST_RUN)
+        if count == 1:
+            batch = self.lane.decode(frame)
+            if order.local and rows != batch.rows:
+                batch = batch.slice(frame.first, rows)
+        else:
+            batch = self._run(frame, rows)
+        batch = order.prepared(batch, frame)
+        self.batches.append(batch)
+        self.open = count
+        return batch
+
+    def put_aside(self) -> None:
+        """Moves the rows that were taken in last to the spill."""
+        self.spill.put(self.batches.pop())
+        self.consume_open()
+
+    def take_back(self, batch: Batch) -> None:
+        """Keeps rows that have left the channel before."""
+        self.batches.append(batch)
+        self.buffered += batch.nbytes
+
+    def _run(self, frame: Frame, rows: int) -> Batch:
+        if self.order.local:
+            whole: Batch = frame.payload
+            return whole if whole.rows == rows else whole.slice(frame.first, rows)
+        own, frame.rows = frame.rows, rows
+        batch = self.lane.decode(frame)
+        frame.rows = own
+        return batch
+
+    def consume_open(self) -> None:
+        """Takes the frames that were taken in off the channel."""
+        if self.open:
+            self.lane.consume_run(self.open)
+            self.open = 0
+
+    def drop(self) -> None:
+        """Drops the rows that were taken in last: none of them is left."""
+        self.batches.pop()
+        self.consume_open()
+
+    def buffer(self) -> None:
+        """Takes the frames that were taken in off the channel, before their rows have gone."""
+        if self.open:
+            self.consume_open()
+            self.buffered += self.batches[-1].nbytes
+
+    def release(self) -> None:
+        """Drops the rows that were taken in first: they have gone."""
+        batch = self.batches.popleft()
+        if self.open and not self.batches:
+            self.consume_open()
+        elif self.buffered:
+            self.buffered = max(0, self.buffered - batch.nbytes)
+
+
+def zeros(rows: int) -> np.ndarray:
+    """That many zeros, int64, not to be changed."""
+    global _ZEROS
+    if len(_ZEROS) < rows:
+        _ZEROS = np.zeros(2 * rows, np.int64)
+    return _ZEROS[:rows]
+
+
+def times_of(batch: Batch) -> np.ndarray:
+    """Event times as contiguous int64. SchemaError: the rows have none."""
+    times = batch.event_times()
+    if times is None:
+        from actorstream.errors import SchemaError
+
+        raise SchemaError(f"rows of {batch.schema.name} have no event time, which timestamp order needs")
+    return np.ascontiguousarray(times, np.int64)
+
+
+def interleaved(tags: Tags, parts: Sequence[Batch | None], wanted: tuple[str, ...], as_events: bool) -> Batch:
+    """The rows of several batches of one schema in the order of `tags`: the next row of the part that each names.
+
+    wanted: system columns to keep. as_events: whoever gets the batch asks it for events, and the parts have them."""
+    given = [part for part in parts if part is not None]
+    schema = given[0].schema
+    if as_events and all(part.has_events for part in given):
+        streams = [None if part is None else iter(part.events()) for part in parts]
+        made = Batch.of_events(schema, [next(streams[tag]) for tag in tags.tolist()])  # type: ignore[arg-type]
+    elif all(field.plain for field in schema.fields):
+        columns: list[Column | None] = [
+            Column(
+                field,
+                len(tags),
+                None,
+                gather(tags, [None if part is None else part.column(field.name).data for part in parts]),
+                None,
+            )
+            for field in schema.fields
+        ]
+        made = Batch(schema, len(tags), columns)
+    else:
+        made = Batch.concat(given).selection(_places(tags, parts))
+        return _stamped(made, given)
+    system = {}
+    for name in wanted:
+        sources = [None if part is None else part.system.get(name) for part in parts]
+        if all(part is None or each is not None for part, each in zip(parts, sources)):
+            found = gather(tags, [None if each is None else each.data for each in sources])
+            system[name] = Column(
+                next(each.field for each in sources if each is not None), len(tags), None, found, None
+            )
+    made._system = system
+    return _stamped(made, given)
+
+
+def _places(tags: Tags, parts: Sequence[Batch | None]) -> np.ndarray:
+    """Row numbers within the parts laid end to end, in the order of the tags."""
+    order = np.argsort(tags, kind="stable")
+    places = np.empty(len(tags), np.uint32)
+    places[order] = np.arange(len(tags), dtype=np.uint32)
+    return places
+
+
+def _stamped(batch: Batch, parts: Sequence[Batch]) -> Batch:
+    batch.entry_min = min((part.entry_min for part in parts if part.entry_min), default=0)
+    batch.entry_max = max(part.entry_max for part in parts)
+    batch.began = min((part.began for part in parts if part.began), default=0)
+    return batch
