@@ -1,4 +1,4 @@
-"""What a worker is handed that was not forked: a description and open descriptors, over the socket that is its control link.
+"""A worker that was not forked is handed a description and open descriptors, over the socket that is its control link.
 
 The launcher sends it before anything else, so the link needs no other greeting: only the started process has the other end.
 """

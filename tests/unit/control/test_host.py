@@ -91,7 +91,7 @@ def test_a_record_that_cannot_be_written_is_the_outcome() -> None:
     assert run.host.finished.outcome is error
 
 
-def test_who_is_gone_is_told_nothing() -> None:
+def test_a_worker_that_is_gone_is_told_nothing() -> None:
     run = Carried()
     run.host.lost(0, "worker 0 was killed")
     run.now = 1.0
