@@ -12,6 +12,7 @@ from actorstream.runtime.channels import open_channels
 from actorstream.runtime.direct_edge import DirectEdge, connected
 from actorstream.runtime.edge_schemas import inherits
 from actorstream.runtime.failures import operator_error
+from actorstream.runtime.framing import handed_over
 from actorstream.runtime.lanes import IDLE_WORD, InLane
 from actorstream.runtime.operator_unit import OperatorUnit
 from actorstream.runtime.order import Ends, Order
@@ -227,7 +228,7 @@ class _Builder:
             return lambda frame: Batch.from_jumbo(
                 schemas.of(frame.schema), frame.payload, frame.first, frame.rows
             )
-        return _payload
+        return handed_over
 
     def _edges(self, planned: PlannedReplica) -> None:
         job, replica = self.job, self.replicas[planned.id]
@@ -319,10 +320,6 @@ class _Builder:
             batch_size=self.job.deploy.batch_size,
             bounds=edge.bounds,
         )
-
-
-def _payload(frame: Frame) -> Batch:
-    return frame.payload
 
 
 def _opening(head: Replica, method: Callable[..., Any], *arguments: Any) -> Any:

@@ -17,7 +17,6 @@ import msgspec
 
 from actorstream.errors import ConfigurationError, Problem
 from actorstream.metrics.counters import CounterTable
-from actorstream.ordering import ORDERINGS
 from actorstream.placement import PLACEMENTS, place
 from actorstream.placement.base import channels_of, find_placement
 from actorstream.runtime.dependency.compile import deployments, frontier_words, placed_wires, tree_links
@@ -26,6 +25,7 @@ from actorstream.runtime.edge_schemas import EdgeSchemas, listeners, wires
 from actorstream.runtime.fuse import fusible
 from actorstream.runtime.idleness import idle_sources
 from actorstream.runtime.lanes import IDLE_WORD
+from actorstream.runtime.orders import ORDERS
 from actorstream.runtime.planning import with_programs
 from actorstream.runtime.preaggregate import pre_aggregated
 from actorstream.runtime.registry import registry
@@ -65,7 +65,7 @@ RING_ENTRIES = 1 << 16
 def available() -> Available:
     """What this installation can run, of what a topology or deployment may name."""
     return Available(
-        orders=(*ORDERINGS, "dependency"),
+        orders=tuple(sorted(order.name for order in ORDERS)),
         transports=tuple(installed_transports()),
         placements=tuple(PLACEMENTS),
         schedules=("none", *SCHEDULES),

@@ -14,7 +14,6 @@ from actorstream.metrics.counters import Counter
 from actorstream.runtime.dependency.output import TagEdge
 from actorstream.runtime.failures import operator_error
 from actorstream.runtime.replica import Replica
-from actorstream.runtime.row_budget import RowBudget
 from actorstream.runtime.source_fast_path import outlet
 from actorstream.runtime.source_idleness import SourceIdleness
 from actorstream.runtime.unit import TURN_FRAMES, Status, Unit
@@ -109,7 +108,6 @@ class SourceUnit(Unit):
         """What time it is for `lower_bound`."""
         self._promised = NOTHING
         """The greatest value that `lower_bound` has returned."""
-        self._portion: RowBudget | None = None
         self._is_async = inspect.iscoroutinefunction(source.read)
         self._reading: asyncio.Task[Any] | None = None
         self._outlet: Callable[[Any, int], int] | None = None
@@ -166,7 +164,7 @@ class SourceUnit(Unit):
     def _read(self) -> Status:
         deadline = monotonic_ns() + self.worker.turn_ns
         left = self.most_rows
-        portion = self._portion = self._portion or RowBudget(self.members)
+        budget = self.row_budget
         read = self.source.read
         send = self._outlet if self._found else self._find_outlet()
         for _ in range(TURN_FRAMES):
@@ -185,7 +183,7 @@ class SourceUnit(Unit):
                 return self._end_of_input()
             if self._reading is not None:
                 return Status.IDLE
-            rows = min(self.batch_size, portion.rows)
+            rows = self.batch_size if budget is None else min(self.batch_size, budget.rows)
             now = monotonic_ns()
             if self.pace is not None:
                 due = self.pace.due(now)
@@ -217,7 +215,8 @@ class SourceUnit(Unit):
             if type(batch) not in BATCHES:
                 batch = batch_of(self.source, batch)
             self._send(batch, now)
-            portion.took(batch.rows)
+            if budget is not None:
+                budget.took(batch.rows)
             left -= batch.rows
             if not batch.rows:
                 self._look_again(POLL_S)
@@ -358,8 +357,8 @@ class SourceUnit(Unit):
         if batch is None:
             return self._end_of_input()
         self._send(batch, monotonic_ns())
-        if self._portion is not None:
-            self._portion.took(batch.rows)
+        if self.row_budget is not None:
+            self.row_budget.took(batch.rows)
         if not batch.rows:
             self._look_again(POLL_S)
             return Status.IDLE

@@ -52,7 +52,8 @@ def transport_cases(
     """Every check that applies to the transport, once for each way in which it can run.
 
     `ways`: TOGETHER (all workers in this process), APART (a forked process each; only where the transport crosses
-    processes). `deadline`: seconds that a worker waits for a doorbell before the check fails.
+    processes), HANDED (the same, with the fabric as `take_over` gives it; only where the transport has that).
+    `deadline`: seconds that a worker waits for a doorbell before the check fails.
     `loop_factory`: makes each worker's event loop; None: asyncio's. `options` go to `transport_class.fabric`.
     """
     wanted = set(ways)
