@@ -26,6 +26,10 @@ COMMANDS = {
         "actorstream.cli.sustain:sustain",
         "Find the highest rate of a source that a topology keeps up with.",
     ),
+    "data": (
+        "actorstream.cli.data:data",
+        "Make or prepare the input of an app at any size, as a Spark job.",
+    ),
     "doctor": (
         "actorstream.cli.doctor:doctor",
         "Look at this machine: cores, memory and limits, what is installed.",
@@ -100,7 +104,7 @@ def _run(tokens: list[str]) -> int:
         code = exit_code(error)
         if code is None:
             raise
-        if type(error).__name__ == "OutputError":  # or the interpreter tries again at its end
+        if type(error).__name__ == "PrintError":  # or the interpreter tries again at its end
             sys.stdout = None  # type: ignore[assignment]
         return _say(str(error), code)
     return result if isinstance(result, int) else DONE

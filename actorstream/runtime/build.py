@@ -243,7 +243,8 @@ class _Builder:
             links = self.outgoing[planned.id, edge.index]
             for order in self.orders:
                 links = order.used(links)
-            lanes = [self._lane(link, replica, unit) for link in links]
+            calls = (unit.on_blocked, replica.unfit)  # once, for all lanes of the edge
+            lanes = [self._lane(link, replica, unit, *calls) for link in links]
             self.worker.by_bit.update((link.channel.send_bit, unit) for link in links)
             replica.arena = replica.arena or next(
                 (lane.framing.arena for lane in lanes if lane.framing.arena is not None), None
@@ -268,7 +269,14 @@ class _Builder:
         unit.kernels.append(KernelEdge(consumer, name, unit, self.job.deploy, exclusive=exclusive))
         return unit.kernels[-1]
 
-    def _lane(self, link: Link, replica: Replica, unit: Unit) -> SendLane:
+    def _lane(
+        self,
+        link: Link,
+        replica: Replica,
+        unit: Unit,
+        on_blocked: Callable[[SendLane], None],
+        unfit: Callable[[Exception], Exception],
+    ) -> SendLane:
         transport = self.worker.transport
         arena = transport.arena if link.remote and transport is not None else None
         channel, schemas = self.senders[link.channel.id], self.job.wires[link.edge.index]
@@ -284,8 +292,8 @@ class _Builder:
             plan=self.job.fingerprint,
             producer=link.producer,
             batch_size=self.job.deploy.batch_size,
-            on_blocked=unit.on_blocked,
-            unfit=replica.unfit,
+            on_blocked=on_blocked,
+            unfit=unfit,
             to_events=not takes_batches(self.job.graph.actors[link.edge.consumer].cls),
             single=single_sender(channel, rows, schemas.plain.fingerprint, link.producer),
             send_event=channel.events(rows, schemas.plain.fingerprint, link.producer)

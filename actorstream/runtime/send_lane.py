@@ -157,7 +157,7 @@ class SendLane:
         self.sequence = 0
         self.jumbo_out = 0
         self.transfer_ns = 0
-        self._promises: dict[int, int] = {}
+        self._promises: dict[int, int] | None = None
         """Frontier word -> a promise that waits until the rows before it are sent."""
         self._encoded: Frame | None = None
         self._single, self.send_event = single, send_event
@@ -255,6 +255,8 @@ class SendLane:
     def promise(self, word: int, bound: int) -> None:
         """Advances a frontier word once the rows before the promise are sent."""
         if self.pending or self._encoded is not None:
+            if self._promises is None:
+                self._promises = {}
             self._promises[word] = bound
         else:
             self.channel.advance(word, bound)
@@ -266,7 +268,8 @@ class SendLane:
         if count & 1:
             self.promise(self._idles, count)
         else:
-            self._promises.pop(self._idles, None)
+            if self._promises:
+                self._promises.pop(self._idles, None)
             self.channel.advance(self._idles, count)
 
     def clear(self) -> bool:
