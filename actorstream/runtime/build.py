@@ -221,12 +221,12 @@ class _Builder:
         return self._decoders[known]
 
     def _new_decoder(self, link: Link, rows: RowFormat | None) -> Callable[[Frame], Batch]:
-        wire = self.job.wires[link.edge.index]
+        schemas = self.job.wires[link.edge.index]
         if rows is not None:
-            return single_decoder(wire.plain, rows)
+            return single_decoder(schemas.plain, rows)
         if link.remote:
             return lambda frame: Batch.from_jumbo(
-                wire.of(frame.schema), frame.payload, frame.first, frame.rows
+                schemas.of(frame.schema), frame.payload, frame.first, frame.rows
             )
         return handed_over
 
@@ -279,7 +279,7 @@ class _Builder:
     ) -> SendLane:
         transport = self.worker.transport
         arena = transport.arena if link.remote and transport is not None else None
-        channel, wire = self.senders[link.channel.id], self.job.wires[link.edge.index]
+        channel, schemas = self.senders[link.channel.id], self.job.wires[link.edge.index]
         rows = self._row_format(link)
         reads = self.job.graph.actors[link.edge.producer].role == "source"
         said = ((each, each.lane(link, replica, unit)) for each in self.orders)
@@ -288,15 +288,15 @@ class _Builder:
             channel,
             arena,
             encodes=link.remote,
-            wire=wire,
+            schemas=schemas,
             plan=self.job.fingerprint,
             producer=link.producer,
             batch_size=self.job.deploy.batch_size,
             on_blocked=on_blocked,
             unfit=unfit,
             to_events=not takes_batches(self.job.graph.actors[link.edge.consumer].cls),
-            single=single_sender(channel, rows, wire.plain.fingerprint, link.producer),
-            send_event=channel.events(rows, wire.plain.fingerprint, link.producer)
+            single=single_sender(channel, rows, schemas.plain.fingerprint, link.producer),
+            send_event=channel.events(rows, schemas.plain.fingerprint, link.producer)
             if reads and rows
             else None,
             **options,

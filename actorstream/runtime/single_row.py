@@ -22,9 +22,9 @@ SendSingle = Callable[[Batch, int], bool]
 TakeSingle = Callable[[], "tuple[Event, int, int] | None"]
 
 
-def row_format(wire: EdgeSchemas, order: str, most: int) -> RowFormat | None:
+def row_format(schemas: EdgeSchemas, order: str, most: int) -> RowFormat | None:
     """How rows of an edge travel by themselves in at most so many bytes; None: they never do."""
-    return RowFormat.of(wire.plain, most) if wire.marked is None and order == "none" else None
+    return RowFormat.of(schemas.plain, most) if schemas.marked is None and order == "none" else None
 
 
 def single_sender(

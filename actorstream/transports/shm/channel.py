@@ -22,9 +22,9 @@ from actorstream.transports.base import (
     ReceiveChannel,
     SendChannel,
 )
-from actorstream.transports.fast_paths import EventSender, EventWatch, RowSender, RowTaker, WholeSender
+from actorstream.transports.fast_paths import EventSender, EventWatch, JumboSender, RowSender, RowTaker
 from actorstream.transports.shm.copying import copied
-from actorstream.transports.shm.fast_batches import whole_sender
+from actorstream.transports.shm.fast_batches import jumbo_sender
 from actorstream.transports.shm.layout import CLOSED, OPEN
 from actorstream.transports.shm.names import described, worker_name
 from actorstream.transports.shm.retired import retire
@@ -123,9 +123,9 @@ class ShmSendChannel(SendChannel):
             block,
         )
 
-    def wholes(self, schema: int, producer: int) -> WholeSender:
-        frames = super().wholes(schema, producer)
-        return whole_sender(self._ring, self, self._reachable, schema, producer, frames)
+    def jumbo_sender(self, schema: int, producer: int) -> JumboSender:
+        frames = super().jumbo_sender(schema, producer)
+        return jumbo_sender(self._ring, self, self._reachable, schema, producer, frames)
 
     def send_run_nowait(self, frame: Frame, step: int) -> int:
         payload = frame.payload

@@ -32,7 +32,7 @@ class Bench:
             send,
             None,
             encodes=False,
-            wire=EdgeSchemas(Schema.of(Row)),
+            schemas=EdgeSchemas(Schema.of(Row)),
             plan=0,
             producer=0,
             batch_size=1,

@@ -46,7 +46,7 @@ class Bench:
             send,
             None,
             encodes=False,
-            wire=EdgeSchemas(Schema.of(Row)),
+            schemas=EdgeSchemas(Schema.of(Row)),
             plan=0,
             producer=7,
             batch_size=batch_size,

@@ -37,7 +37,7 @@ def lane(
         send,
         None,
         encodes=False,
-        wire=EdgeSchemas(
+        schemas=EdgeSchemas(
             Schema.of(event).with_system(("_position",)) if event is Operation else Schema.of(event)
         ),
         plan=0,
