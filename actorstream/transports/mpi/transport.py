@@ -16,7 +16,7 @@ import mpi4py  # noqa: F401  # so that a missing extra is told; importing mpi4py
 
 from actorstream.native.arena import Arena
 from actorstream.native.doorbell import Doorbell
-from actorstream.native.timer import Timer
+from actorstream.native.timer import TimerFd
 from actorstream.transports.base import Channel, Fabric, Transport
 from actorstream.transports.mpi.fabric import MpiFabric
 from actorstream.transports.mpi.port import MpiPort
@@ -60,7 +60,7 @@ class MpiTransport(Transport):
         self._arena = Arena.create(fabric.arena_limit, secrets.randbits(31))
         self._port = MpiPort(mpi, fabric.run, self._arena)
         self._exchange = Exchange(fabric, worker, self._port, trusted=True)
-        self._timer = Timer()
+        self._timer = TimerFd()
         self._soon: asyncio.Handle | None = None
         self._started = False
         # a rank that has no core of its own would only take the time of the others
