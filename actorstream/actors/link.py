@@ -16,8 +16,8 @@ import msgspec
 from actorstream.actors.address import stranger, tune
 from actorstream.actors.failure import Failure, rebuild
 from actorstream.actors.inbound import Inbound, RemoteReply
-from actorstream.actors.outbox import SendQueue
 from actorstream.actors.remote import RemoteActor
+from actorstream.actors.send_queue import SendQueue
 from actorstream.actors.typetable import InboundTypes
 from actorstream.actors.wire import (
     PROTOCOL,

@@ -29,7 +29,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from actorstream.errors import ConfigurationError
 from actorstream.transports.fabric import Fabric as Fabric
 from actorstream.transports.fabric import HandedOver as HandedOver
-from actorstream.transports.ways import EventSender, EventWatch, RowSender, RowTaker, WholeSender
+from actorstream.transports.fast_paths import EventSender, EventWatch, RowSender, RowTaker, WholeSender
 
 if TYPE_CHECKING:
     from actorstream.events.jumbo import JumboTuple

@@ -22,7 +22,9 @@ from actorstream.transports.base import (
     ReceiveChannel,
     SendChannel,
 )
+from actorstream.transports.fast_paths import EventSender, EventWatch, RowSender, RowTaker, WholeSender
 from actorstream.transports.shm.copying import copied
+from actorstream.transports.shm.fast_batches import whole_sender
 from actorstream.transports.shm.layout import CLOSED, OPEN
 from actorstream.transports.shm.names import described, worker_name
 from actorstream.transports.shm.retired import retire
@@ -36,8 +38,6 @@ from actorstream.transports.shm.rows import (
     waited_flags,
 )
 from actorstream.transports.shm.untrusted import own_frame
-from actorstream.transports.shm.wholes import whole_sender
-from actorstream.transports.ways import EventSender, EventWatch, RowSender, RowTaker, WholeSender
 
 if TYPE_CHECKING:
     from actorstream.events.row_format import RowFormat

@@ -20,7 +20,7 @@ from actorstream.errors import ClosedError
 from actorstream.native.arena import Arena
 from actorstream.native.doorbell import Doorbell
 from actorstream.native.pidfd import open_pidfd
-from actorstream.transports.base import Channel, Fabric, Transport
+from actorstream.transports.base import Channel, Fabric, HandedOver, Transport
 from actorstream.transports.network.exchange import Exchange
 from actorstream.transports.network.receive_channel import NetworkReceiveChannel
 from actorstream.transports.network.send_channel import NetworkSendChannel
@@ -43,6 +43,10 @@ class ZmqTransport(Transport):
         """Options: see ZmqFabric. Without any, the workers are on this host and use Unix sockets."""
         refuse_options(cls.name, options, OPTIONS)
         return ZmqFabric(workers, channels, plan, **options)
+
+    @classmethod
+    def take_over(cls, workers: int, channels: list[Channel], plan: int, handed: HandedOver) -> ZmqFabric:
+        return ZmqFabric.taken_over(workers, channels, plan, handed)
 
     def __init__(self, fabric: Fabric, worker: int) -> None:
         if not isinstance(fabric, ZmqFabric):

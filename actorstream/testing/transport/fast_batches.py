@@ -10,7 +10,7 @@ from actorstream.testing.transport.payload import sample, sample_for, verify
 from actorstream.testing.transport.side import Side, expect
 from actorstream.testing.transport.signals import finish, finished, signal, signalled
 from actorstream.transports.base import NO_TIME_MAX, NO_TIME_MIN
-from actorstream.transports.ways import WholeSender
+from actorstream.transports.fast_paths import WholeSender
 
 WHOLES, PRODUCER = 120, 3
 ROWS = 16

@@ -7,7 +7,7 @@ import pytest
 
 from actorstream.actors import ActorRef, System
 from actorstream.actors.actor import Actor
-from actorstream.actors.outbox import SendQueue
+from actorstream.actors.send_queue import SendQueue
 from actorstream.actors.wire import DefineType, FrameKind, FrameReader, read_control
 from actorstream.errors import ActorError
 

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from actorstream.native.channel import SendRing
-    from actorstream.transports.ways import WholeSender
+    from actorstream.transports.fast_paths import WholeSender
 
 
 def whole_sender(

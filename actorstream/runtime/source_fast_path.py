@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from actorstream.events.batch import BATCHES, Batch
-from actorstream.events.rows import rows_of
+from actorstream.events.event_codec import rows_of
 from actorstream.runtime.dependency.output import TagEdge
 from actorstream.runtime.output import LaneEdge
 from actorstream.runtime.replica import Replica
