@@ -20,7 +20,7 @@ from actorstream.native.timer import TimerFd
 from actorstream.transports.base import Channel, Fabric, Transport
 from actorstream.transports.mpi.fabric import MpiFabric
 from actorstream.transports.mpi.port import MpiPort
-from actorstream.transports.mpi.world import check_size, load, started_ranks
+from actorstream.transports.mpi.world import check_rank, check_size, load, started_ranks
 from actorstream.transports.network.exchange import Exchange
 from actorstream.transports.network.receive_channel import NetworkReceiveChannel
 from actorstream.transports.network.send_channel import NetworkSendChannel
@@ -48,6 +48,7 @@ class MpiTransport(Transport):
         """ConfigurationError: this process is in no MPI world that can run the plan."""
         if not isinstance(fabric, MpiFabric):
             raise TypeError(f"transport 'mpi' needs an MpiFabric, not a {type(fabric).__name__}")
+        check_rank(worker)
         mpi = load()
         world = mpi.COMM_WORLD
         check_size(world.Get_size(), fabric.workers, started_ranks())

@@ -37,6 +37,8 @@ from actorstream.transports.network.receive_channel import NetworkReceiveChannel
 from actorstream.transports.network.send_channel import NetworkSendChannel
 from actorstream.transports.sizing import doorbell_bits
 
+AT_ONCE = 64
+"""Messages that are taken in before their consumer has its turn, so that credit goes back while more come."""
 LATER_S = 0.001
 """How long little credit and few acknowledgements wait for more."""
 
@@ -73,7 +75,7 @@ class Exchange:
         self.receivers: dict[int, NetworkReceiveChannel] = {}
         self.refused = 0
         self._incarnation = new_incarnation()
-        self._flushing = self._polling = False
+        self._flushing = self._polling = self._again = False
         self._later: asyncio.TimerHandle | None = None
         self._changed: asyncio.Event | None = None
         self._mismatch: ConfigurationError | None = None
@@ -117,17 +119,25 @@ class Exchange:
     # -- what goes and comes
 
     def poll(self) -> None:
-        """Takes in what has come and sends what is owed."""
+        """Takes in what has come, if much at most `AT_ONCE` messages, and sends what is owed."""
         if self.closed or self._polling:
             return
         self._polling = True
         try:
-            receive = self.port.receive
-            while (parts := receive()) is not None:
+            receive, left = self.port.receive, AT_ONCE
+            while left and (parts := receive()) is not None:
                 self._take(*parts)
+                left -= 1
             self.flush()
+            if not left and not self._again:  # a descriptor tells of the rest only once
+                self._again = True
+                self._loop().call_soon(self._poll_again)
         finally:
             self._polling = False
+
+    def _poll_again(self) -> None:
+        self._again = False
+        self.poll()
 
     def flush(self, *, now: bool = False) -> None:
         """Sends the promises, credit and acknowledgements that are worth a message; `now`: all of them."""
