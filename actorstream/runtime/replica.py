@@ -29,8 +29,8 @@ if TYPE_CHECKING:
     from actorstream.native.arena import Arena
     from actorstream.runtime.gathering import Gathered
     from actorstream.runtime.output import Edge
+    from actorstream.runtime.ports import UnitPort
     from actorstream.runtime.stamp import Stamp
-    from actorstream.runtime.unit import Unit
 
 FRONTIER_MIN = -(2**63)
 
@@ -83,7 +83,7 @@ class Replica:
         self.descent = Descent(self.outbox) if inherits else None
         self.stamp: Stamp | None = None
         """Gives emitted rows their place in an order; None: no consumer asks for an order."""
-        self.unit: Unit | None = None
+        self.unit: UnitPort | None = None
         self.started = False
         """Whether on_start was called, so that on_stop is due."""
         self.start = Start(self)
