@@ -15,8 +15,7 @@ from actorstream.runtime.failures import operator_error
 from actorstream.runtime.framing import handed_over
 from actorstream.runtime.lanes import IDLE_WORD, InLane
 from actorstream.runtime.operator_unit import OperatorUnit
-from actorstream.runtime.order import Ends, Order
-from actorstream.runtime.orders import ORDERS
+from actorstream.runtime.order import Ends, Order, open_orders
 from actorstream.runtime.output import ChannelEdge, LaneEdge
 from actorstream.runtime.replica import Replica
 from actorstream.runtime.restoring import restore_replicas
@@ -71,7 +70,7 @@ class _Builder:
             self.outgoing[link.producer, link.edge.index].append(link)
         ways = (self.senders, self.receivers, incoming, self._decoder, self._in_lane)
         ends = Ends(self.worker, self.replicas, *ways)
-        self.orders = [order(ends) for order in ORDERS]
+        self.orders = open_orders(ends)
         for order in self.orders:
             self.units.update(order.units())
         for planned in mine:
@@ -167,8 +166,7 @@ class _Builder:
 
     def _static_inputs(self, planned: PlannedReplica, links: list[Link]) -> None:
         replica = self.replicas[planned.id]
-        unit = replica.unit
-        assert unit is not None
+        unit = self._head_unit(planned.id)
         for index, link in enumerate(links):
             if link.edge.static:
                 unit.add_static(replica, self._in_lane(index, link))
@@ -233,8 +231,7 @@ class _Builder:
     def _edges(self, planned: PlannedReplica) -> None:
         job, replica = self.job, self.replicas[planned.id]
         node = job.graph.actors[planned.actor]
-        unit = replica.unit
-        assert unit is not None
+        unit = self._head_unit(planned.id)
         for edge in job.graph.consumers(node.name):
             direct = [down for down, (up, via) in job.fused.items() if up == planned.id and via is edge]
             if direct:

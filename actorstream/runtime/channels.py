@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 from actorstream.transports.local import local_channel
 
 if TYPE_CHECKING:
-    from actorstream.runtime.worker import Worker
+    from actorstream.runtime.ports import WorkerPort
     from actorstream.transports.base import ReceiveChannel, SendChannel
 
 
-def open_channels(worker: Worker) -> tuple[dict[int, SendChannel], dict[int, ReceiveChannel]]:
+def open_channels(worker: WorkerPort) -> tuple[dict[int, SendChannel], dict[int, ReceiveChannel]]:
     """The sending and the receiving ends in this process, by number of the channel: between replicas, and between workers
     of synchronization plans."""
     transport, here = worker.transport, worker.process

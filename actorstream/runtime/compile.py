@@ -24,14 +24,13 @@ from actorstream.runtime.dependency.shares import shared_out
 from actorstream.runtime.edge_schemas import EdgeSchemas, listeners, wires
 from actorstream.runtime.fuse import fusible
 from actorstream.runtime.idleness import idle_sources
-from actorstream.runtime.lanes import IDLE_WORD
+from actorstream.runtime.lanes import IDLE_WORD, SERIAL_WORD
 from actorstream.runtime.orders import ORDERS
 from actorstream.runtime.planning import with_programs
 from actorstream.runtime.preaggregate import pre_aggregated
 from actorstream.runtime.registry import registry
 from actorstream.runtime.routing import FEW_ROWS
 from actorstream.runtime.schedule.pooling import has_pool, kernels, needed
-from actorstream.runtime.serial.numbering import SERIAL_WORD
 from actorstream.runtime.timestamp.gates import gates, own_gates
 from actorstream.runtime.timestamp.merge_operators import merged_by_operators
 from actorstream.scheduling import SCHEDULES
@@ -65,7 +64,7 @@ RING_ENTRIES = 1 << 16
 def available() -> Available:
     """What this installation can run, of what a topology or deployment may name."""
     return Available(
-        orders=tuple(sorted(order.name for order in ORDERS)),
+        orders=tuple(sorted(ORDERS)),
         transports=tuple(installed_transports()),
         placements=tuple(PLACEMENTS),
         schedules=("none", *SCHEDULES),

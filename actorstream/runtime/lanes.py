@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from actorstream.runtime.single_row import TakeSingle
     from actorstream.transports.base import EventWatch
 
+SERIAL_WORD = 1
+"""The frontier word of a channel that promises serial numbers."""
 IDLE_WORD = 2
 """The frontier word of a channel that counts transitions between busy (even) and idle (odd)."""
 

@@ -33,8 +33,7 @@ class Inlet(Actor):
     async def on_message(self, message: Any) -> Any:
         """Hands the message to the operator; what it emits meanwhile flows on, what it returns is the answer."""
         replica = self.target
-        unit = replica.unit
-        assert unit is not None
+        unit: Any = replica.unit
         if unit.worker.starting:  # the on_start of somebody asks
             await replica.start()
         if not replica.started or replica.busy:
@@ -68,8 +67,8 @@ class Inlet(Actor):
             answer = self.target.actor.on_message(message)  # type: ignore[attr-defined]
             if inspect.isawaitable(answer):
                 answer = await answer
-            assert self.target.unit is not None
-            self._dispatch(self.target.unit)
+            unit: Any = self.target.unit
+            self._dispatch(unit)
         except Exception as error:
             if not answered.done():
                 answered.set_exception(error)

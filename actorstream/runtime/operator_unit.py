@@ -18,9 +18,9 @@ if TYPE_CHECKING:
     from actorstream.native.doorbell import Doorbell
     from actorstream.runtime.inbox import Inbox, Ports
     from actorstream.runtime.lanes import InLane
+    from actorstream.runtime.ports import WorkerPort
     from actorstream.runtime.replica import Replica
     from actorstream.runtime.schedule.kernel_edge import KernelEdge
-    from actorstream.runtime.worker import Worker
 
 CHUNK_NS = 1_000_000
 """How long a hook may run over events before the turn looks at the clock."""
@@ -29,7 +29,7 @@ CHUNK_NS = 1_000_000
 class OperatorUnit(Unit):
     """Gives its head the rows that its inbox has, and passes on promises, barriers and the end."""
 
-    def __init__(self, worker: Worker, head: Replica, make_inbox: Callable[[Ports], Inbox]) -> None:
+    def __init__(self, worker: WorkerPort, head: Replica, make_inbox: Callable[[Ports], Inbox]) -> None:
         super().__init__(worker, head)
         self.inbox = make_inbox(self)
         self.in_lanes = self.inbox.lanes

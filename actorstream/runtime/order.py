@@ -5,7 +5,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from actorstream.runtime.orders import ORDERS
 
 if TYPE_CHECKING:
     from actorstream.events.batch import Batch
@@ -13,11 +16,11 @@ if TYPE_CHECKING:
     from actorstream.runtime.inbox import Inbox, Ports
     from actorstream.runtime.lanes import InLane
     from actorstream.runtime.output import Edge as OutEdge
+    from actorstream.runtime.ports import WorkerPort
     from actorstream.runtime.replica import Replica
     from actorstream.runtime.routing import Router
     from actorstream.runtime.send_lane import SendLane
     from actorstream.runtime.unit import Unit
-    from actorstream.runtime.worker import Worker
     from actorstream.topology.graph import Edge
     from actorstream.transports.base import Frame, ReceiveChannel, SendChannel
 
@@ -33,7 +36,7 @@ class Ends:
         decoder: how what comes on a channel becomes rows. in_lane: a channel's lane, by its place among those of a unit.
     """
 
-    worker: Worker
+    worker: WorkerPort
     replicas: Mapping[int, Replica]
     senders: dict[int, SendChannel]
     receivers: dict[int, ReceiveChannel]
@@ -48,9 +51,6 @@ class Ends:
 
 class Order:
     """One order in one process. Each method is asked in the order in which they stand here; None: it does not concern it."""
-
-    name: ClassVar[str]
-    """What `order` says in a topology."""
 
     def __init__(self, ends: Ends) -> None:
         self.ends, self.job = ends, ends.job
@@ -92,3 +92,14 @@ class Order:
     def router(self, edge: Edge, unit: Unit, lanes: list[SendLane]) -> Router | None:
         """A route of this order's own kind."""
         return None
+
+
+def open_orders(ends: Ends) -> list[Order]:
+    """The orders of a process; the first that a channel concerns decides about it. `none`, which all concern, is the last."""
+    rows = [row for name, row in ORDERS.items() if name != "none"]
+    return [_class_of(row)(ends) for row in (*rows, ORDERS["none"])]
+
+
+def _class_of(row: str) -> type[Order]:
+    module, _, name = row.partition(":")
+    return getattr(import_module(module), name)  # type: ignore[no-any-return]

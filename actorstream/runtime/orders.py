@@ -1,11 +1,11 @@
-"""The orders, in which the first that a channel concerns decides about it. A new order is a class and a row of this table."""
+"""The orders. A new one is a class and a row of this table; `order.open_orders` makes them in each process."""
 
 from __future__ import annotations
 
-from actorstream.runtime.dependency.order import DependencyOrder
-from actorstream.runtime.fifo import Fifo
-from actorstream.runtime.order import Order
-from actorstream.runtime.serial.order import SerialOrder
-from actorstream.runtime.timestamp.order import TimestampOrder
-
-ORDERS: list[type[Order]] = [TimestampOrder, SerialOrder, DependencyOrder, Fifo]
+ORDERS: dict[str, str] = {
+    "timestamp": "actorstream.runtime.timestamp.order:TimestampOrder",
+    "serial": "actorstream.runtime.serial.order:SerialOrder",
+    "dependency": "actorstream.runtime.dependency.order:DependencyOrder",
+    "none": "actorstream.runtime.fifo:Fifo",
+}
+"""What `order` says in a topology -> the class."""

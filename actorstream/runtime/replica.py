@@ -33,8 +33,8 @@ if TYPE_CHECKING:
     from actorstream.native.arena import Arena
     from actorstream.runtime.event_columns import EventColumns
     from actorstream.runtime.output import Edge
+    from actorstream.runtime.ports import UnitPort
     from actorstream.runtime.stamp import Stamp
-    from actorstream.runtime.unit import Unit
 
 FRONTIER_MIN = -(2**63)
 
@@ -89,7 +89,7 @@ class Replica:
         self.descent = Descent(self.outbox) if inherits else None
         self.stamp: Stamp | None = None
         """Gives emitted rows their place in an order; None: no consumer asks for an order."""
-        self.unit: Unit | None = None
+        self.unit: UnitPort | None = None
         self.started = False  # on_start was called, so that on_stop is due
         self.start = Start(self)  # runs on_start, once
         self.busy = 0  # how many of its hooks await something, or are due to

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from actorstream.events.batch import Batch
     from actorstream.runtime.alarms import Alarm
     from actorstream.runtime.dependency.unit import ProgramUnit
-    from actorstream.runtime.worker import Worker
+    from actorstream.runtime.ports import WorkerPort
     from actorstream.windows.watermark import PartitionWatermarks
 
 PACE_NS = 1_000_000
@@ -75,7 +75,7 @@ class SourceUnit(Unit):
 
     def __init__(
         self,
-        worker: Worker,
+        worker: WorkerPort,
         head: Replica,
         source: Source,
         *,

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from actorstream.runtime.alarms import Alarm
     from actorstream.runtime.dependency.unit import ProgramUnit
     from actorstream.runtime.operator_unit import OperatorUnit
-    from actorstream.runtime.worker import Worker
+    from actorstream.runtime.ports import WorkerPort
 
 LOOP_NS = 5_000_000
 """Longest time between two looks at the event loop."""
@@ -29,7 +29,7 @@ PUBLISH_S = 0.02
 class Turns:
     """Runs the units of one worker in turns, between `open` and `close`."""
 
-    def __init__(self, worker: Worker, bell: Doorbell | None) -> None:
+    def __init__(self, worker: WorkerPort, bell: Doorbell | None) -> None:
         job = worker.job
         self.worker, self.bell = worker, bell
         self.by_bit: dict[int, Unit] = {}

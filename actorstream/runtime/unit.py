@@ -23,9 +23,9 @@ from actorstream.transports.base import FrameKind
 
 if TYPE_CHECKING:
     from actorstream.runtime.lanes import InLane
+    from actorstream.runtime.ports import WorkerPort
     from actorstream.runtime.row_budget import RowBudget
     from actorstream.runtime.schedule.kernel_edge import KernelEdge
-    from actorstream.runtime.worker import Worker
 
 TURN_FRAMES = 64
 PUBLISH_NS = 10_000_000
@@ -50,7 +50,7 @@ class Status(IntEnum):
 class Unit:
     """What every unit has: members (the head first), their blocked lanes, timers, ends and barriers."""
 
-    def __init__(self, worker: Worker, head: Replica) -> None:
+    def __init__(self, worker: WorkerPort, head: Replica) -> None:
         self.worker = worker
         self.head = head
         self.members: list[Replica] = []

@@ -35,12 +35,12 @@ def newest_first(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     (folder / "newest_first.py").write_text(source)
     with installed_socket_transports(folder):
         module = importlib.import_module("newest_first")
-        ORDERS.insert(0, module.NewestFirstOrder)
+        ORDERS["newest-first"] = "newest_first:NewestFirstOrder"
         available.cache_clear()
         try:
             yield module
         finally:
-            ORDERS.remove(module.NewestFirstOrder)
+            del ORDERS["newest-first"]
             sys.modules.pop("newest_first", None)
 
 

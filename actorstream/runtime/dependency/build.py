@@ -33,8 +33,8 @@ if TYPE_CHECKING:
     from actorstream.events.schema import Schema
     from actorstream.runtime.compile import Job, Link
     from actorstream.runtime.dependency.links import TreeLink
+    from actorstream.runtime.ports import WorkerPort
     from actorstream.runtime.replica import Replica
-    from actorstream.runtime.worker import Worker
     from actorstream.topology.graph import Edge
     from actorstream.transports.base import Frame, ReceiveChannel, SendChannel
 
@@ -48,7 +48,7 @@ class ProgramBuilder:
 
     def __init__(
         self,
-        worker: Worker,
+        worker: WorkerPort,
         actor: str,
         senders: Mapping[int, SendChannel],
         receivers: Mapping[int, ReceiveChannel],

@@ -19,19 +19,6 @@ if TYPE_CHECKING:
     from actorstream.topology.graph import Edge
 
 
-class Clock:
-    """Lamport's clock of the workers of a plan in one process: it counts the states that they have received."""
-
-    __slots__ = ("now",)
-
-    def __init__(self) -> None:
-        self.now = 1
-
-    def heard(self, time: int) -> None:
-        """A state has come from a worker whose clock was at `time`. Everything that is sent from now on is later."""
-        self.now = max(self.now, time) + 1
-
-
 def is_causal(job: Job, link: Link) -> bool:
     """Whether the rows of a channel have an order with those of other channels to the same consumer."""
     return bool(_group(job, link))

@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any
 
 from actorstream.dgs.checkpoint_state import KeptRows, KeptWorker
 from actorstream.dgs.messages import StateDown, StateUp
-from actorstream.dgs.state_bytes import packed
 from actorstream.events.batch import Batch
 from actorstream.events.jumbo import to_bytes
 from actorstream.metrics.counters import Counter
 from actorstream.runtime.dependency.messages import Mark
+from actorstream.runtime.dependency.share import Share
 from actorstream.transports.base import FrameKind
 
 if TYPE_CHECKING:
@@ -28,30 +28,6 @@ if TYPE_CHECKING:
     from actorstream.runtime.dependency.tag_rows import TagRows
     from actorstream.runtime.dependency.tree_worker import TreeWorker
     from actorstream.runtime.dependency.unit import ProgramUnit
-
-
-class Share:
-    """What one worker keeps at a cut, while there are channels on which more of it may come."""
-
-    def __init__(self, each: TreeWorker, where: str) -> None:
-        self.each, self.where = each, where
-        self.open = 0
-        """Channels whose barrier, mark or end has not come."""
-        self.states: dict[int, bytes] = {}
-        self.rows: dict[int, list[Batch]] = {}
-        self.ticks = {tag: ticks.kept() for tag, ticks in each.ticks.items()}
-        self.done = each.protocol.done
-
-    def add(self, tag: int, batch: Batch) -> None:
-        """Events of a tag that are not processed before the cut."""
-        self.rows.setdefault(tag, []).append(batch)
-
-    def state(self, worker: int, state: Any) -> None:
-        """The state of all that a worker handles. At once: it will be changed."""
-        self.states[worker] = packed(state, self.where)
-
-    def close(self) -> None:
-        self.open -= 1
 
 
 class Cuts:

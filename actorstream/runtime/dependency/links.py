@@ -32,8 +32,8 @@ from actorstream.transports.base import Frame, FrameKind
 
 if TYPE_CHECKING:
     from actorstream.native.arena import Arena
-    from actorstream.runtime.dependency.cuts import Share
     from actorstream.runtime.dependency.messages import Codec, Message
+    from actorstream.runtime.dependency.share import Share
     from actorstream.transports.base import Channel, ReceiveChannel, SendChannel
 
 END = int(FrameKind.END)

@@ -13,7 +13,7 @@ from actorstream.dgs.state_bytes import NUMBERS, is_array, packed, read_array, w
 from actorstream.errors import DataError
 
 if TYPE_CHECKING:
-    from actorstream.runtime.dependency.causal import Clock
+    from actorstream.runtime.dependency.clock import Clock
 
 
 class Mark(NamedTuple):

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from actorstream.events.batch import Batch
     from actorstream.events.feed import Feed
     from actorstream.runtime.dependency.compile import StreamWords
-    from actorstream.runtime.dependency.cuts import Share
+    from actorstream.runtime.dependency.share import Share
     from actorstream.runtime.lanes import InLane
 
 DATA, BARRIER, END = int(FrameKind.DATA), int(FrameKind.BARRIER), int(FrameKind.END)

@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from actorstream.runtime.dependency.compile import StreamWords
     from actorstream.runtime.dependency.links import TreeReceiver, TreeSender
     from actorstream.runtime.dependency.tag_rows import TagRows
+    from actorstream.runtime.ports import Promising
     from actorstream.runtime.send_lane import SendLane
-    from actorstream.runtime.source_unit import SourceUnit
 
 EVERYTHING = 1 << 62
 """More bytes than any budget: a channel admits so many once everything before was consumed, and rings the doorbell then."""
@@ -47,7 +47,7 @@ class TreeWorker:
         """Tags of the ticks that this worker is responsible for."""
         self.tick_streams: list[tuple[TagRows, int, StreamWords]] = []
         """Frontier words that tell how far each stream is, if this worker is responsible for ticks."""
-        self.sources: list[SourceUnit] = []
+        self.sources: list[Promising] = []
         """The sources in this process that bring its rows."""
         self.outputs: list[SendLane] = []
         """Lanes on which its outputs have an order with those of other workers."""

@@ -15,7 +15,7 @@ from actorstream.dgs.messages import Promise, Request
 from actorstream.dgs.tagging import Tick
 from actorstream.events.batch import Batch
 from actorstream.metrics.counters import Counter
-from actorstream.runtime.dependency.causal import Clock
+from actorstream.runtime.dependency.clock import Clock
 from actorstream.runtime.dependency.messages import Mark
 from actorstream.runtime.dependency.tag_rows import DATA, Held
 from actorstream.runtime.unit import Status, Unit
@@ -32,9 +32,9 @@ if TYPE_CHECKING:
     from actorstream.runtime.dependency.short_way import ShortWay
     from actorstream.runtime.dependency.tag_rows import TagRows
     from actorstream.runtime.dependency.tree_worker import TreeWorker
+    from actorstream.runtime.ports import WorkerPort
     from actorstream.runtime.replica import Replica
     from actorstream.runtime.send_lane import SendLane
-    from actorstream.runtime.worker import Worker
 
 PATIENCE_NS = 20_000
 """How long a turn that has requested a state may wait for it at its end, with `wait = "spin"`."""
@@ -45,7 +45,7 @@ STEPS = 8
 class ProgramUnit(Unit):
     """Runs the workers of one plan that are in this process. The head is the first of them."""
 
-    def __init__(self, worker: Worker, workers: list[TreeWorker]) -> None:
+    def __init__(self, worker: WorkerPort, workers: list[TreeWorker]) -> None:
         super().__init__(worker, workers[0].replica)
         self.workers = workers
         for each in workers[1:]:

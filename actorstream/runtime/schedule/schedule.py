@@ -18,7 +18,7 @@ from actorstream.scheduling import SCHEDULES
 from actorstream.scheduling.scheduler import Allotment, Scheduler
 
 if TYPE_CHECKING:
-    from actorstream.runtime.worker import Worker
+    from actorstream.runtime.ports import WorkerPort
     from actorstream.scheduling.base import Operator
 
 QUEUE_BATCHES = 8
@@ -30,7 +30,7 @@ SPIN_NS = 50_000
 class Schedule:
     """The queue of units that are ready. The heuristic chooses the next one; a turn may also be a kernel."""
 
-    def __init__(self, worker: Worker) -> None:
+    def __init__(self, worker: WorkerPort) -> None:
         self._worker = worker
         self._early: deque[Unit] = deque()  # units that were marked before there was a scheduler
         self._scheduler: Scheduler | None = None

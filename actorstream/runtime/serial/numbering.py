@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from actorstream.errors import SchemaError
+from actorstream.runtime.lanes import SERIAL_WORD
 from actorstream.runtime.stamp import Stamp
 from actorstream.topology.serial import POSITION
 
@@ -24,8 +25,6 @@ if TYPE_CHECKING:
     from actorstream.runtime.send_lane import SendLane
     from actorstream.topology.serial import Numbered
 
-SERIAL_WORD = 1
-"""The frontier word of a channel that promises serial numbers."""
 END_HAND_OVER = 1 << 46
 """The hand-over of rows that are emitted at the end; with up to 65,536 actors its numbers are positive int64."""
 REPLICA_SHIFT = 40

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
-from actorstream.runtime.lanes import InLane
+from actorstream.runtime.lanes import SERIAL_WORD, InLane
 from actorstream.runtime.order import Ends, Order
 from actorstream.runtime.send_lane import Waiting
 from actorstream.runtime.serial.inbox import NumberedInput, SerialInbox
-from actorstream.runtime.serial.numbering import SERIAL_WORD, ByNumber, Follower, Numberer, Numbering
+from actorstream.runtime.serial.numbering import ByNumber, Follower, Numberer, Numbering
 
 if TYPE_CHECKING:
     from actorstream.runtime.compile import Link
@@ -22,8 +22,6 @@ if TYPE_CHECKING:
 
 class SerialOrder(Order):
     """What a unit sends behind one numbering point, it sends under one numbering."""
-
-    name: ClassVar[str] = "serial"
 
     def __init__(self, ends: Ends) -> None:
         super().__init__(ends)

@@ -12,7 +12,7 @@ import pytest
 
 from actorstream.dgs.messages import Promise, Request, StateDown, StateUp
 from actorstream.errors import DataError
-from actorstream.runtime.dependency.causal import Clock
+from actorstream.runtime.dependency.clock import Clock
 from actorstream.runtime.dependency.links import TreeReceiver, TreeSender
 from actorstream.runtime.dependency.messages import APART, Codec
 from actorstream.runtime.dependency.short_form import SHORT, STATE

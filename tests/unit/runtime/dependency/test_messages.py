@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from actorstream.dgs.mailbox import ENDED
 from actorstream.dgs.messages import Promise, Request, StateDown, StateUp
 from actorstream.errors import DataError
-from actorstream.runtime.dependency.causal import Clock
+from actorstream.runtime.dependency.clock import Clock
 from actorstream.runtime.dependency.messages import APART, Codec
 
 
