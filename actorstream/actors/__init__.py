@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from actorstream.actors.actor import Actor, ActorContext
 
 if TYPE_CHECKING:
-    from actorstream.actors.clock import Clock, ManualClock
+    from actorstream.actors.clock import ManualClock, TimeSource
     from actorstream.actors.failure import RemoteError
     from actorstream.actors.mailbox import MailboxStatistics
     from actorstream.actors.ref import ActorRef
@@ -23,18 +23,18 @@ __all__ = [
     "Actor",
     "ActorContext",
     "ActorRef",
-    "Clock",
     "MailboxStatistics",
     "ManualClock",
     "RemoteError",
     "Supervision",
     "System",
     "Terminated",
+    "TimeSource",
 ]
 
 _HOMES = {
     "ActorRef": "ref",
-    "Clock": "clock",
+    "TimeSource": "clock",
     "MailboxStatistics": "mailbox",
     "ManualClock": "clock",
     "RemoteError": "failure",

@@ -14,7 +14,7 @@ class TimerHandle(Protocol):
     def cancel(self) -> None: ...
 
 
-class Clock(Protocol):
+class TimeSource(Protocol):
     """What timers, timeouts and backoffs need. An asyncio or uvloop event loop is one."""
 
     def time(self) -> float:

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 from actorstream.actors.failure import describe
 from actorstream.actors.window import LEAST_WINDOW, ReceiveWindow
-from actorstream.actors.wire import HEADER, FrameKind
+from actorstream.actors.wire import HEADER, ActorFrameKind
 from actorstream.errors import ActorDeadError, ActorError, BrokenError
 
 if TYPE_CHECKING:
     from actorstream.actors.cell import Cell
-    from actorstream.actors.link import Link
+    from actorstream.actors.link import PeerLink
 
 log = logging.getLogger("actorstream.actors")
 
@@ -27,7 +27,7 @@ class Inbound:
 
     __slots__ = ("cell", "link", "name", "number", "owing", "window")
 
-    def __init__(self, link: Link, number: int, name: str) -> None:
+    def __init__(self, link: PeerLink, number: int, name: str) -> None:
         self.link = link
         self.number = number
         self.name = name
@@ -111,7 +111,7 @@ class RemoteReply:
 
     __slots__ = ("_answered", "_ask", "_link", "where")
 
-    def __init__(self, link: Link, ask: int) -> None:
+    def __init__(self, link: PeerLink, ask: int) -> None:
         self._link = link
         self._ask = ask
         self._answered = False
@@ -124,7 +124,7 @@ class RemoteReply:
         if self.done():
             return
         try:
-            self._link.outbox.encode(FrameKind.ANSWER, 0, self._ask, result)
+            self._link.outbox.encode(ActorFrameKind.ANSWER, 0, self._ask, result)
         except ActorError as error:
             self.set_exception(error)
             return

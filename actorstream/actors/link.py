@@ -16,11 +16,12 @@ import msgspec
 from actorstream.actors.address import stranger, tune
 from actorstream.actors.failure import Failure, rebuild
 from actorstream.actors.inbound import Inbound, RemoteReply
-from actorstream.actors.outbox import SendQueue
 from actorstream.actors.remote import RemoteActor
+from actorstream.actors.send_queue import SendQueue
 from actorstream.actors.typetable import InboundTypes
 from actorstream.actors.wire import (
     PROTOCOL,
+    ActorFrameKind,
     Alive,
     Control,
     Credit,
@@ -28,7 +29,6 @@ from actorstream.actors.wire import (
     DefineActor,
     DefineType,
     Frame,
-    FrameKind,
     FrameReader,
     Goodbye,
     Hello,
@@ -52,16 +52,16 @@ UNSENT_ANSWERS = 256 << 20
 MAX_ACTORS = 1 << 20
 
 _TELL, _ASK, _ANSWER, _ERROR, _STOP = (
-    int(FrameKind.TELL),
-    int(FrameKind.ASK),
-    int(FrameKind.ANSWER),
-    int(FrameKind.ERROR),
-    int(FrameKind.STOP),
+    int(ActorFrameKind.TELL),
+    int(ActorFrameKind.ASK),
+    int(ActorFrameKind.ANSWER),
+    int(ActorFrameKind.ERROR),
+    int(ActorFrameKind.STOP),
 )
 _failure_decoder = msgspec.msgpack.Decoder(Failure)
 
 
-class Link(asyncio.Protocol):
+class PeerLink(asyncio.Protocol):
     """`closed` is None while it works, then why it does not. `peer` is the other system's name, once it is known."""
 
     def __init__(self, links: Links, expected: str | None = None) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from actorstream.actors.address import Address, connected_socket, listening_socket
-from actorstream.actors.link import Link
+from actorstream.actors.link import PeerLink
 from actorstream.actors.peer_end import SocketEnd
 from actorstream.actors.remote import RemoteRef
 from actorstream.actors.typetable import qualified_name
@@ -34,8 +34,8 @@ class Links:
     def __init__(self, system: System) -> None:
         self.system = system
         self.identity = int.from_bytes(os.urandom(7), "little")
-        self.peers: dict[str, Link] = {}
-        self.links: set[Link] = set()
+        self.peers: dict[str, PeerLink] = {}
+        self.links: set[PeerLink] = set()
         self.registered: dict[str, type] = {}
         self.address = ""
         self._closed = False
@@ -53,9 +53,9 @@ class Links:
             if not address.host.startswith("@"):
                 path = Path(address.host)
                 self._socket_file = (path, path.stat().st_ino)
-            self._server = await loop.create_unix_server(lambda: Link(self), sock=sock)
+            self._server = await loop.create_unix_server(lambda: PeerLink(self), sock=sock)
         else:
-            self._server = await loop.create_server(lambda: Link(self), sock=sock)
+            self._server = await loop.create_server(lambda: PeerLink(self), sock=sock)
         self.address = str(address)
 
     async def connect(self, text: str, timeout: float) -> str:
@@ -70,7 +70,7 @@ class Links:
         if self._closed:
             end.close()
             raise ClosedError(f"system {self.system.name!r} has stopped")
-        link = await end.join(self.system.loop, lambda: Link(self, peer))
+        link = await end.join(self.system.loop, lambda: PeerLink(self, peer))
         try:
             async with asyncio.timeout(timeout):
                 return await link.established
@@ -99,13 +99,13 @@ class Links:
                 return f"system {name!r} is connected to another system named {hello.name!r}"
         return ""
 
-    def opened(self, link: Link) -> None:
+    def opened(self, link: PeerLink) -> None:
         self.peers.setdefault(link.peer, link)
         for future in self._came.pop(link.peer, ()):
             if not future.done():
                 future.set_result(None)
 
-    def gone(self, link: Link, error: Exception) -> None:
+    def gone(self, link: PeerLink, error: Exception) -> None:
         self.links.discard(link)
         if self.peers.get(link.peer) is not link:
             return
@@ -120,7 +120,7 @@ class Links:
 
     # -- using them -----------------------------------------------------------------------------------------------
 
-    def link(self, peer: str) -> Link:
+    def link(self, peer: str) -> PeerLink:
         link = self.peers.get(peer)
         if link is None:
             connected = ", ".join(sorted(self.peers)) or "none"

@@ -1,4 +1,4 @@
-"""The end of a way to another system, whatever carries its bytes: what `System.adopt` takes."""
+"""The end of a way to another system, whatever carries its bytes. `System.adopt` takes one."""
 
 from __future__ import annotations
 

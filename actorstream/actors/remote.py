@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING, Any
 from actorstream.actors.ref import DEFAULT, ActorRef, expire
 from actorstream.actors.watch import Deathwatch
 from actorstream.actors.window import SendWindow
-from actorstream.actors.wire import FrameKind, Need
+from actorstream.actors.wire import ActorFrameKind, Need
 from actorstream.errors import ActorDeadError, BrokenError, MailboxFullError
 
 if TYPE_CHECKING:
-    from actorstream.actors.link import Link
+    from actorstream.actors.link import PeerLink
     from actorstream.actors.system import System
 
-_TELL = int(FrameKind.TELL)
-_ASK = int(FrameKind.ASK)
+_TELL = int(ActorFrameKind.TELL)
+_ASK = int(ActorFrameKind.ASK)
 
 
 class Parked:
@@ -36,7 +36,7 @@ class RemoteActor:
 
     __slots__ = ("dead", "deathwatch", "link", "name", "number", "window")
 
-    def __init__(self, link: Link, number: int, name: str) -> None:
+    def __init__(self, link: PeerLink, number: int, name: str) -> None:
         self.link = link
         self.number = number
         self.name = name

@@ -29,8 +29,8 @@ from actorstream.actors.turns import RunQueue
 from actorstream.errors import ActorDeadError, ActorError, ClosedError
 
 if TYPE_CHECKING:
-    from actorstream.actors.clock import Clock
-    from actorstream.actors.link import Link
+    from actorstream.actors.clock import TimeSource
+    from actorstream.actors.link import PeerLink
 
 log = logging.getLogger("actorstream.actors")
 
@@ -75,7 +75,7 @@ class System:
         ask_timeout: float | None = 60.0,
         stop_timeout: float = 10.0,
         grouping: Grouping = "one_for_one",
-        clock: Clock | None = None,
+        clock: TimeSource | None = None,
     ) -> None:
         if not name or "/" in name:
             raise ActorError(f"system name {name!r}: allowed is a name without '/'")
@@ -85,7 +85,7 @@ class System:
         self.ask_timeout = ask_timeout
         self.stop_timeout = stop_timeout
         self.loop: asyncio.AbstractEventLoop
-        self.clock: Clock
+        self.clock: TimeSource
         self.turns: RunQueue
         self._given_clock = clock
         self._listen = listen
@@ -244,7 +244,7 @@ class System:
             return RemoteRef(self, system, rest)
         return None
 
-    def link(self, peer: str) -> Link:
+    def link(self, peer: str) -> PeerLink:
         """The link to a connected system; raises BrokenError if there is none."""
         return self._links.link(peer)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from actorstream.actors.clock import Clock, TimerHandle
+from actorstream.actors.clock import TimerHandle, TimeSource
 from actorstream.errors import ActorError
 
 
@@ -36,7 +36,7 @@ class Timers:
 
     __slots__ = ("_clock", "_ring", "_timers")
 
-    def __init__(self, clock: Clock, ring: Callable[[Timer], None]) -> None:
+    def __init__(self, clock: TimeSource, ring: Callable[[Timer], None]) -> None:
         self._clock = clock
         self._ring = ring
         self._timers: dict[str, Timer] = {}

@@ -101,7 +101,7 @@ def load_pipeline(name: str) -> Pipeline:
     """The function `pipeline` of an app. ConfigurationError: there is none of this name."""
     from actorstream.errors import ConfigurationError, Problem
     from actorstream.topology.modules import NotFoundError, load_object, project_root, use_modules_of
-    from actorstream.topology.nearest import did_you_mean, listed
+    from actorstream.topology.suggestions import did_you_mean, listed
 
     places = [Path(name), Path(name, FILE), Path("apps", name, FILE)]
     file = next((path for path in places if path.suffix == ".py" and path.is_file()), None)

@@ -187,10 +187,6 @@ def shared_memory(root: Path) -> Iterator[Finding]:
     yield Finding("huge pages", "ok", f"{value}; tried, never required")
 
 
-LATER = {"mpi": "transport mpi", "zmq": "transport zmq"}
-"""Extras of what is promised and not there -> what that is."""
-
-
 def extras(root: Path) -> Iterator[Finding]:
     """Packages that are not needed to run, and what they are for."""
     for name, extra in (
@@ -206,10 +202,6 @@ def extras(root: Path) -> Iterator[Finding]:
             yield Finding(name, "ok", _version("pyzmq" if name == "zmq" else name))
         elif not extra:
             yield Finding(name, "note", "not installed: slower wake-ups", f"pip install {name}")
-        elif extra in LATER:
-            yield Finding(
-                name, "ok", f"not installed; nothing in this version uses it (later: {LATER[extra]})"
-            )
         else:
             yield Finding(name, "ok", f"not installed; with it: pip install 'actorstream[{extra}]'")
     launcher = shutil.which("mpiexec") or shutil.which("srun")

@@ -7,9 +7,9 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from actorstream.connectors.blocks import BOM, RecordBlock, count_lines, occurrences
-from actorstream.connectors.csv_records import QUOTE, STRAY, UNCLOSED, CsvRecords, Record, has_lone_return
+from actorstream.connectors.csv_records import QUOTE, STRAY, UNCLOSED, CsvRecord, CsvRecords, has_lone_return
 from actorstream.connectors.dead_rows import BadRow
-from actorstream.connectors.partition import Piece
+from actorstream.connectors.partition import FilePiece
 from actorstream.connectors.rows import batch_of
 from actorstream.errors import DataError
 from actorstream.events.fields import Field, Kind
@@ -63,11 +63,11 @@ class CsvFormat:
             return None
         return count_lines(data)
 
-    def parse(self, block: RecordBlock) -> Piece:
+    def parse(self, block: RecordBlock) -> FilePiece:
         import pyarrow as pa
 
         bad: list[BadRow] = []
-        records: list[Record] | None = None
+        records: list[CsvRecord] | None = None
         try:
             if block.final and occurrences(block.data, QUOTE) % 2:
                 raise pa.ArrowInvalid("a quote may be open")
@@ -88,7 +88,7 @@ class CsvFormat:
                 number = row if numbers is None else numbers[row]
                 bad.append(self._bad(block, number, records[number], name, why))
             bad.sort()
-        return Piece(batch, batch.rows + len(bad), block.done, bad)
+        return FilePiece(batch, batch.rows + len(bad), block.done, bad)
 
     def _check_end(self, block: RecordBlock, rows: int) -> None:
         """DataError if the block was cut inside a field, where stray quotes misled whoever cut it by their
@@ -155,7 +155,7 @@ class CsvFormat:
         return arrays
 
     def _salvage(
-        self, block: RecordBlock, records: list[Record]
+        self, block: RecordBlock, records: list[CsvRecord]
     ) -> tuple[dict[str, Any], list[int], list[BadRow]]:
         """The records that parse: their arrays, and which they are; and the ones that do not."""
         import pyarrow as pa
@@ -212,7 +212,9 @@ class CsvFormat:
             why += "; the type was told from the first rows, declare it with `schema`"
         return why
 
-    def _bad(self, block: RecordBlock, number: int, record: Record, column: str | None, why: str) -> BadRow:
+    def _bad(
+        self, block: RecordBlock, number: int, record: CsvRecord, column: str | None, why: str
+    ) -> BadRow:
         text = block.data[record.start : record.end].decode(errors="replace")
         return BadRow(number, block.lines + record.line + 1, column or "", text, why)
 

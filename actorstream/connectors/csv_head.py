@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 from actorstream.connectors.blocks import BlockReader
 from actorstream.connectors.csv_format import convert_options, csv_input
-from actorstream.connectors.csv_records import STRAY, UNCLOSED, CsvRecords, Record
-from actorstream.connectors.json_told import told_integer
+from actorstream.connectors.csv_records import STRAY, UNCLOSED, CsvRecord, CsvRecords
+from actorstream.connectors.json_inference import told_integer
 from actorstream.connectors.partition import Blocks, Preceded
 from actorstream.errors import DataError
 from actorstream.events.fields import nearest_text
@@ -127,7 +127,7 @@ def _told_field(name: str, column: Any) -> Any:
     return pa.field(name, told, nullable=nullable)
 
 
-def _first_record(path: str, data: bytes, records: CsvRecords) -> tuple[Record | None, int]:
+def _first_record(path: str, data: bytes, records: CsvRecords) -> tuple[CsvRecord | None, int]:
     """The first record, None if all lines are empty, and the bytes up to the next one. DataError: it has no end."""
     record = records.first(data)
     if record is None:
@@ -138,7 +138,7 @@ def _first_record(path: str, data: bytes, records: CsvRecords) -> tuple[Record |
     return record, min(end + (2 if data[end : end + 2] == b"\r\n" else 1), len(data))
 
 
-def _names(path: str, data: bytes, record: Record | None, delimiter: str) -> list[str]:
+def _names(path: str, data: bytes, record: CsvRecord | None, delimiter: str) -> list[str]:
     """The cells of the header."""
     import csv
     import io

@@ -30,7 +30,7 @@ def has_lone_return(data: bytes) -> bool:
     return bool(behind[-1] == len(found) or (found[behind] != ord("\n")).any())
 
 
-class Record(NamedTuple):
+class CsvRecord(NamedTuple):
     """data[start:end] is a record without its line end; `line`: newlines of the data before it."""
 
     start: int
@@ -92,16 +92,16 @@ class CsvRecords:
         beside[list(self._delimiter + b'\r\n"')] = True
         return bool(beside[padded[quotes[::2] - 1]].all() and beside[padded[quotes[1::2] + 1]].all())
 
-    def scan(self, data: bytes, blank: bool = False) -> list[Record]:
+    def scan(self, data: bytes, blank: bool = False) -> list[CsvRecord]:
         """The records of `data`; without empty lines unless `blank`. About 20 MB/s: for what is not the
         usual."""
         return list(self._scan(data, blank))
 
-    def first(self, data: bytes) -> Record | None:
+    def first(self, data: bytes) -> CsvRecord | None:
         """The first record that is not an empty line."""
         return next(self._scan(data, False), None)
 
-    def _scan(self, data: bytes, blank: bool) -> Iterator[Record]:
+    def _scan(self, data: bytes, blank: bool) -> Iterator[CsvRecord]:
         start = fields = line = 0
         closed, stray = True, False
         size = len(data)
@@ -118,7 +118,7 @@ class CsvRecords:
                 continue
             end = found.start("end")
             if end > start or (blank and end < size):
-                yield Record(start, end, line, fields, closed, stray)
+                yield CsvRecord(start, end, line, fields, closed, stray)
             if position >= size:
                 return
             line += data.count(b"\n", start, position)

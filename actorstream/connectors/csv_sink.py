@@ -61,5 +61,6 @@ class CsvSink(FileSink):
 
 
 def _first_text(text: bytes | memoryview) -> bytes | memoryview:
-    """What a file begins with; a reader drops a byte order mark there, so a field that begins with one needs another."""
+    """Returns what a file begins with. A reader drops a byte order mark there, so if the first field begins with one, the file
+    gets another before it."""
     return BOM + bytes(text) if bytes(text[: len(BOM)]) == BOM else text

@@ -19,7 +19,7 @@ from actorstream.events.column import Column
 from actorstream.events.fields import FLOATS, INTEGERS, Field, Kind
 from actorstream.native.elementary import cosine, exp, log
 from actorstream.native.generate import AliasTable, ShardNumbering
-from actorstream.topology.nearest import did_you_mean
+from actorstream.topology.suggestions import did_you_mean
 
 if TYPE_CHECKING:
     from actorstream.events.schema import Schema

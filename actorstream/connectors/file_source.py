@@ -14,7 +14,7 @@ from actorstream.connectors.checks import field_problems
 from actorstream.connectors.dead_rows import MOST, DeadRows
 from actorstream.connectors.declared import declared_schema, with_time
 from actorstream.connectors.files import is_stream, list_files, stream_problem, total_bytes
-from actorstream.connectors.reading import PartitionReader
+from actorstream.connectors.partition_reader import PartitionReader
 from actorstream.connectors.source import NO_MORE, Source
 from actorstream.connectors.source_keys import SourceKeys
 from actorstream.errors import ActorstreamError, ConfigurationError, Problem

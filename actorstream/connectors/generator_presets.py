@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from actorstream.connectors import generator_ysb
 from actorstream.errors import Problem
-from actorstream.topology.nearest import did_you_mean
+from actorstream.topology.suggestions import did_you_mean
 
 if TYPE_CHECKING:
     from actorstream.connectors.generator import GeneratorSource

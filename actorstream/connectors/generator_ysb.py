@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Any, Literal
 
-from actorstream.connectors.generator_rooms import NumberRoom, Rooms, TextRoom
+from actorstream.connectors.column_buffers import NumberRoom, Rooms, TextRoom
 from actorstream.connectors.generator_rows import RowMaker
 from actorstream.events.batch import Batch
 from actorstream.events.event import Event, EventTime, Int32, UInt16, UInt32, UInt64

@@ -13,7 +13,7 @@ from actorstream.connectors.blocks import RecordBlock
 from actorstream.connectors.csv_format import wire_type
 from actorstream.connectors.dead_rows import BadRow
 from actorstream.connectors.json_values import has_too_deep_line, read_lines
-from actorstream.connectors.partition import Piece
+from actorstream.connectors.partition import FilePiece
 from actorstream.connectors.rows import Misfits, batch_of
 from actorstream.connectors.text import is_text
 from actorstream.errors import SchemaError
@@ -44,12 +44,12 @@ class JsonlFormat:
     def count(self, block: RecordBlock) -> int | None:
         return objects(block.data)
 
-    def parse(self, block: RecordBlock) -> Piece:
+    def parse(self, block: RecordBlock) -> FilePiece:
         records = objects(block.data)
         if records is None or has_too_deep_line(block.data, records):
             return self._by_line(block)
         if not records:
-            return Piece(self._empty(), 0, block.done)
+            return FilePiece(self._empty(), 0, block.done)
         try:
             batch, misfits = self._in_bulk(block.data)
         except (ValueError, SchemaError):  # pa.ArrowInvalid and msgspec's errors are ValueErrors
@@ -65,7 +65,7 @@ class JsonlFormat:
             BadRow(row, lines[row][0], name, lines[row][1].decode(errors="replace"), why)
             for row, (name, why) in sorted(misfits.items())
         ]
-        return Piece(batch, records, block.done, bad)
+        return FilePiece(batch, records, block.done, bad)
 
     def _in_bulk(self, data: bytes) -> tuple[Batch, Misfits]:
         """ValueError or SchemaError if the lines have to be read one by one."""
@@ -109,7 +109,7 @@ class JsonlFormat:
                 self._as_text = as_text
                 return table
 
-    def _by_line(self, block: RecordBlock) -> Piece:
+    def _by_line(self, block: RecordBlock) -> FilePiece:
         columns, numbers, bad = read_lines(self._schema, block)
         batch, misfits = batch_of(self._schema, columns)
         if misfits:
@@ -118,7 +118,7 @@ class JsonlFormat:
                 line, text = lines[numbers[row]]
                 bad.append(BadRow(numbers[row], line, name, text.decode(errors="replace"), why))
             bad.sort()
-        return Piece(batch, batch.rows + len(bad), block.done, bad)
+        return FilePiece(batch, batch.rows + len(bad), block.done, bad)
 
     def _empty(self) -> Batch:
         from actorstream.events.batch import Batch

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from actorstream.connectors.dead_rows import BadRow
 from actorstream.connectors.file_source import FileSource
-from actorstream.connectors.partition import Partition, Piece
+from actorstream.connectors.partition import FilePiece, Partition
 from actorstream.connectors.read_ahead import ReadAhead
 from actorstream.connectors.rows import batch_of, column
 from actorstream.errors import DataError, SchemaError
@@ -83,7 +83,7 @@ class ParquetPartition(Partition):
         self._names = list(schema.names())
         self._given = self._drop = 0
         self._batches: Any = None
-        self._ahead: ReadAhead[Piece] | None = ReadAhead(self._take, self._piece, self._file.close)
+        self._ahead: ReadAhead[FilePiece] | None = ReadAhead(self._take, self._piece, self._file.close)
         try:
             _check_columns(path, self._file.schema_arrow, schema)
         except DataError:
@@ -94,7 +94,7 @@ class ParquetPartition(Partition):
         self._drop = min(records, self._total)
         return self._drop
 
-    def next(self) -> Piece | None:
+    def next(self) -> FilePiece | None:
         return self._ahead.next() if self._ahead is not None else None
 
     def close(self) -> None:
@@ -153,7 +153,7 @@ class ParquetPartition(Partition):
             each_row = max([each_row, *(part.nbytes / part.num_rows for part in islice(probed, 1))])
         return max(1, min(PIECE_ROWS, int(PIECE_BYTES / max(each_row, 1))))
 
-    def _piece(self, rows: _Rows) -> Piece:
+    def _piece(self, rows: _Rows) -> FilePiece:
         batch, misfits = batch_of(
             self._schema, {name: rows.data.column(name) for name in self._schema.names()}
         )
@@ -162,7 +162,7 @@ class ParquetPartition(Partition):
             for row, (name, why) in sorted(misfits.items())
         ]
         done = self._size * (rows.before + rows.data.num_rows) // self._total
-        return Piece(batch, rows.data.num_rows, done, bad)
+        return FilePiece(batch, rows.data.num_rows, done, bad)
 
 
 def _text(data: Any, row: int) -> str:

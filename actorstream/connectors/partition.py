@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(slots=True)
-class Piece:
+class FilePiece:
     """Some consecutive records of a partition.
 
     batch: the rows of those that parsed. records: how many there are, the bad ones included. done: bytes
@@ -43,7 +43,7 @@ class Partition(ABC):
         """Passes over so many records, or over all there are; how many. Before the first `next`."""
 
     @abstractmethod
-    def next(self) -> Piece | None:
+    def next(self) -> FilePiece | None:
         """The next piece, of at least one record; None at the end. Raises DataError."""
 
     @abstractmethod
@@ -77,7 +77,7 @@ class Preceded:
 class Format(Protocol):
     """What the blocks of one file mean."""
 
-    def parse(self, block: RecordBlock) -> Piece:
+    def parse(self, block: RecordBlock) -> FilePiece:
         """The records of a block; called by several threads at once. May be a piece of no records."""
 
     def count(self, block: RecordBlock) -> int | None:
@@ -94,8 +94,8 @@ class BlockPartition(Partition):
 
     def __init__(self, blocks: Blocks, format: Format) -> None:
         self._blocks, self._format = blocks, format
-        self._first: Piece | None = None
-        self._ahead: ReadAhead[Piece] = ReadAhead(blocks.next, format.parse, blocks.close)
+        self._first: FilePiece | None = None
+        self._ahead: ReadAhead[FilePiece] = ReadAhead(blocks.next, format.parse, blocks.close)
 
     def skip(self, records: int) -> int:
         left = records
@@ -114,7 +114,7 @@ class BlockPartition(Partition):
             left -= count
         return records - left
 
-    def next(self) -> Piece | None:
+    def next(self) -> FilePiece | None:
         piece, self._first = self._first, None
         while piece is None or not piece.records:
             piece = self._ahead.next()

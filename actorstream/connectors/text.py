@@ -11,7 +11,7 @@ import numpy as np
 from actorstream.connectors.blocks import BlockReader, RecordBlock
 from actorstream.connectors.dead_rows import BadRow
 from actorstream.connectors.file_source import FileSource
-from actorstream.connectors.partition import BlockPartition, Partition, Piece
+from actorstream.connectors.partition import BlockPartition, FilePiece, Partition
 from actorstream.connectors.source_keys import ReadingKeys
 from actorstream.events.event import Event
 
@@ -60,7 +60,7 @@ class TextFormat:
     def count(self, block: RecordBlock) -> int:
         return block.ends + (not block.data.endswith(b"\n"))
 
-    def parse(self, block: RecordBlock) -> Piece:
+    def parse(self, block: RecordBlock) -> FilePiece:
         from actorstream.events.batch import Batch
 
         data = block.data
@@ -72,7 +72,7 @@ class TextFormat:
         if not is_text(data):
             lines, bad = _only_text(data, block.lines)
         records = len(lines) + len(bad)
-        return Piece(Batch.of_columns(Line, {"line": lines}), records, block.done, bad)
+        return FilePiece(Batch.of_columns(Line, {"line": lines}), records, block.done, bad)
 
 
 def split_lines(data: bytes) -> Any:

@@ -1,4 +1,4 @@
-"""What the coordinator wants done: the host carries it out, in this order."""
+"""The actions that a coordinator wants its host to carry out, in the order in which it returns them."""
 
 from __future__ import annotations
 

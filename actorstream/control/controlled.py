@@ -1,4 +1,4 @@
-"""What a worker does as the coordinator says: one call for each message."""
+"""The calls of a worker that the messages of the coordinator stand for."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from actorstream.control.messages import Abort, Barrier, Commit, Drain, Grant, M
 
 
 class Granting(Protocol):
-    """What is granted a barrier."""
+    """A worker's barriers, as far as one is granted to it."""
 
     granted: int
 

@@ -120,7 +120,7 @@ class Coordinator:
                 taken = self.snapshots.setdefault(barrier, {})
                 taken[replica] = message
                 if len(taken) == self.replicas and self._goes_on():
-                    self._complete(barrier, taken, now)
+                    self._complete(barrier, taken)
             case Ended():
                 member.ended = True
             case Prepared(_, tokens):
@@ -145,9 +145,9 @@ class Coordinator:
             self._fail(self._suspect[2], now)
         if self._deadline is not None and now > self._deadline:
             self._actions.append(Kill())
-        is_due = self.checkpoints is not None and not self._asked and self._goes_on()
-        if is_due and self.phase is Phase.RUNNING and all(each.started for each in self.members):
-            barrier = self.checkpoints.due(now)  # type: ignore[union-attr]
+        is_undisturbed = self.phase is Phase.RUNNING and not self._asked and self._goes_on()
+        if self.checkpoints is not None and is_undisturbed and all(each.started for each in self.members):
+            barrier = self.checkpoints.due(now)
             if barrier is not None:
                 self._start(barrier)
             else:
@@ -219,7 +219,7 @@ class Coordinator:
                 self.phase = Phase.PREPARING
                 self._send(Prepare())
             if self._writing is None and all(each.prepared for each in self.members):
-                self._decide(now)
+                self._decide()
         if self._deadline is None and all(each.is_over for each in self.members):
             self._deadline = now + GRACE_S  # what still runs in a worker is not the run's
         if self._writing is None and all(each.gone for each in self.members):
@@ -256,7 +256,7 @@ class Coordinator:
             self._granted = granted
             self._send(Grant(granted))
 
-    def _complete(self, barrier: int, taken: dict[int, Snapshot], now: float) -> None:
+    def _complete(self, barrier: int, taken: dict[int, Snapshot]) -> None:
         """Every replica has passed a barrier: what belongs to it is kept first, then it is committed."""
         if self.checkpoints is None:
             self._send(Commit(barrier))
@@ -281,7 +281,7 @@ class Coordinator:
         elif not self._asked:
             self._grant()
 
-    def _decide(self, now: float) -> None:
+    def _decide(self) -> None:
         """All sinks have prepared: the commit is decided by a record in the store, or here if there is none."""
         if self.checkpoints is None:
             self._commit_end()

@@ -1,4 +1,4 @@
-"""What a worker and the coordinator know of the way between them: one end of a link that carries control messages."""
+"""A control link as a worker and the coordinator know it: one end of a way that carries control messages."""
 
 from __future__ import annotations
 

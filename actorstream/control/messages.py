@@ -1,5 +1,5 @@
-"""The messages between the coordinator of a run and its workers, and their encoding. They say what is; who decides is
-`coordinator.py`."""
+"""The messages between the coordinator of a run and its workers, and their encoding. They say what is the case;
+`coordinator.py` decides."""
 
 from __future__ import annotations
 

@@ -203,8 +203,8 @@ class Batch(Representation):
         if rows == self.rows:
             return self
         if self._jumbo is not None:
-            assert self._wire is not None
-            batch = Batch.from_jumbo(self._wire, self._jumbo, self._first + first, rows)
+            assert self._frame_schema is not None
+            batch = Batch.from_jumbo(self._frame_schema, self._jumbo, self._first + first, rows)
             if self._events is not None:
                 batch._events = self._events[first : first + rows]
             batch.entry_min, batch.entry_max = self.entry_min, self.entry_max

@@ -234,7 +234,7 @@ class JumboTuple(msgspec.Struct, eq=False, gc=False):
             event = layout_of(schema).unpack(self.address)
             if event is not None and first == 0:
                 return event
-        from actorstream.events.rows import rows_of
+        from actorstream.events.event_codec import rows_of
 
         values = [
             self.column(schema, position, first, 1).tolist()[0] for position in range(len(schema.user.fields))
@@ -274,27 +274,27 @@ def encode(
     """
     if len(batches) == 1:
         only = batches[0]
-        wire = schema if isinstance(schema, Schema) else _own_schema(only, schema)
+        frame_schema = schema if isinstance(schema, Schema) else _own_schema(only, schema)
         if (
             only.rows == 1
             and only._events is not None
-            and wire.fixed
-            and (wire is only.schema or wire == only.schema)
+            and frame_schema.fixed
+            and (frame_schema is only.schema or frame_schema == only.schema)
         ):
-            made = _encode_event(only._events[0], arena, wire, plan)
+            made = _encode_event(only._events[0], arena, frame_schema, plan)
             if made is not None:
                 return made
         wanted: Sequence[Batch] = batches
     else:
         if not batches:
             raise SchemaError("encode of no batches; allowed: at least one, of any number of rows")
-        wire = schema if isinstance(schema, Schema) else _own_schema(batches[0], schema)
+        frame_schema = schema if isinstance(schema, Schema) else _own_schema(batches[0], schema)
         wanted = [batch for batch in batches if batch.rows] or batches[:1]
-    count = len(wire.fields)
+    count = len(frame_schema.fields)
     pieces = _scratch.pieces.get(count)
     if pieces is None:
         pieces = _scratch.pieces[count] = Pieces(count)
-    parts = [batch.piece(wire) for batch in wanted]
+    parts = [batch.piece(frame_schema) for batch in wanted]
     if len(parts) == 1:
         table, index, first, rows = parts[0]
         pieces.set(table, rows, first, index)
@@ -304,7 +304,7 @@ def encode(
     nbytes = pieces.measure()
     block: Holder = HeapBlock.allocate(nbytes) if arena is None else arena.allocate(nbytes)
     jumbo = JumboTuple(block, rows, size=nbytes)
-    pieces.write(jumbo.address, nbytes, wire.fingerprint, plan)
+    pieces.write(jumbo.address, nbytes, frame_schema.fingerprint, plan)
     return jumbo
 
 

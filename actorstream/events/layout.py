@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from actorstream.errors import BrokenError, SchemaError
+from actorstream.events.event_codec import rows_of
 from actorstream.events.fields import STRUCT_CODES, Field, Kind
-from actorstream.events.rows import rows_of
 from actorstream.events.values import EPOCH, YEARS, code_of, microseconds
 from actorstream.native.address import address_of
 

@@ -14,9 +14,9 @@ import numpy as np
 
 from actorstream.errors import SchemaError
 from actorstream.events.column import Column
+from actorstream.events.event_codec import rows_of
 from actorstream.events.feed import Feed
 from actorstream.events.fields import Field, Kind
-from actorstream.events.rows import rows_of
 from actorstream.events.schema import Schema
 from actorstream.native.address import address_of
 from actorstream.native.arena import Block
@@ -45,7 +45,7 @@ class Representation(msgspec.Struct, eq=False, gc=False):
     """By position of the user's fields; None: not asked for yet."""
     _events: list[Event] | None = None
     _jumbo: JumboTuple | None = None
-    _wire: Schema | None = None
+    _frame_schema: Schema | None = None
     """Schema of the jumbo tuple, with system columns."""
     _first: int = 0
     """First row in the jumbo tuple, or in the parent."""
@@ -115,8 +115,8 @@ class Representation(msgspec.Struct, eq=False, gc=False):
 
     def _load(self, position: int) -> Column:
         if self._jumbo is not None:
-            assert self._wire is not None
-            return self._jumbo.column(self._wire, position, self._first, self.rows)
+            assert self._frame_schema is not None
+            return self._jumbo.column(self._frame_schema, position, self._first, self.rows)
         if self._parent is not None:
             return self._of_parent(self._parent.column(self.schema.fields[position].name))
         try:
@@ -153,18 +153,18 @@ class Representation(msgspec.Struct, eq=False, gc=False):
         while batch is not None:
             if batch._system is not None:
                 return "_watermark" in batch._system
-            if batch._wire is not None:
-                return "_watermark" in batch._wire.system
+            if batch._frame_schema is not None:
+                return "_watermark" in batch._frame_schema.system
             batch = batch._lineage if isinstance(batch._lineage, Representation) else batch._parent
         return False
 
     def _find_system(self) -> dict[str, Column]:
-        if self._wire is not None:
+        if self._frame_schema is not None:
             assert self._jumbo is not None
             start = len(self.schema.fields)
             return {
-                name: self._jumbo.column(self._wire, start + number, self._first, self.rows)
-                for number, name in enumerate(self._wire.system)
+                name: self._jumbo.column(self._frame_schema, start + number, self._first, self.rows)
+                for number, name in enumerate(self._frame_schema.system)
             }
         if isinstance(self._lineage, Representation):
             return self._handed_down(self._lineage)
@@ -225,8 +225,8 @@ class Representation(msgspec.Struct, eq=False, gc=False):
                 return [events[row] for row in self._index.tolist()]
             return events[self._first : self._first + self.rows]
         if self.rows == 1 and self._jumbo is not None and self.schema.fixed:
-            assert self._wire is not None
-            return [self._jumbo.event(self._wire, self._first)]
+            assert self._frame_schema is not None
+            return [self._jumbo.event(self._frame_schema, self._first)]
         return rows_of(self.schema).build(self._described_values(), self.rows)
 
     def only_event(self) -> Event | None:
@@ -288,30 +288,30 @@ class Representation(msgspec.Struct, eq=False, gc=False):
             batch = batch._parent
         return None
 
-    def piece(self, wire: Schema) -> tuple[ColumnTable, int, int, int]:
-        """The rows for native code: (descriptors of the columns of `wire`, address of uint32 row numbers or 0, first
+    def piece(self, frame_schema: Schema) -> tuple[ColumnTable, int, int, int]:
+        """The rows for native code: (descriptors of the columns of `frame_schema`, address of uint32 row numbers or 0, first
         row, rows). Good for as long as the batch lives. SchemaError: a system column is missing, another schema."""
         source = self._viewed()
         if source is self:
-            table, first = self._described(wire)
+            table, first = self._described(frame_schema)
             return table, 0, first, self.rows
-        table, _, first, _ = source.piece(wire)
+        table, _, first, _ = source.piece(frame_schema)
         if self._index is not None:
             return table, address_of(self._index), first, self.rows
         return table, 0, first + self._first, self.rows
 
-    def _described(self, wire: Schema) -> tuple[ColumnTable, int]:
+    def _described(self, frame_schema: Schema) -> tuple[ColumnTable, int]:
         jumbo = self.sealed()._jumbo
-        if jumbo is not None and (self._wire is wire or self._wire == wire):
-            return jumbo.table(wire), self._first
-        if self._table is not None and self._table[0] is wire:
+        if jumbo is not None and (self._frame_schema is frame_schema or self._frame_schema == frame_schema):
+            return jumbo.table(frame_schema), self._first
+        if self._table is not None and self._table[0] is frame_schema:
             return self._table[1], 0
-        if wire.user is not self.schema and wire.user != self.schema:
+        if frame_schema.user is not self.schema and frame_schema.user != self.schema:
             raise SchemaError(
-                f"rows of {self.schema!r} for an edge of {wire.user!r}; allowed: cast(...) them first"
+                f"rows of {self.schema!r} for an edge of {frame_schema.user!r}; allowed: cast(...) them first"
             )
         columns = self.columns()
-        for name in wire.system:
+        for name in frame_schema.system:
             column = self.system.get(name)
             if column is None:
                 raise SchemaError(
@@ -321,7 +321,7 @@ class Representation(msgspec.Struct, eq=False, gc=False):
             columns.append(column)
         table = ColumnTable(len(columns))
         table.fill([column.descriptor for column in columns])
-        self._table = (wire, table)
+        self._table = (frame_schema, table)
         return table, 0
 
     def whole_jumbo(self, schema: Schema) -> JumboTuple | None:
@@ -329,7 +329,7 @@ class Representation(msgspec.Struct, eq=False, gc=False):
         jumbo = self._jumbo
         if (
             jumbo is not None
-            and self._wire is schema
+            and self._frame_schema is schema
             and self.rows == jumbo._rows
             and type(jumbo.block) is Block
         ):
@@ -342,12 +342,12 @@ class Representation(msgspec.Struct, eq=False, gc=False):
         """(jumbo tuple, first row) if the rows can be sent by reference: they are a run of a jumbo tuple of `schema`
         (unless given, the batch's own without system columns) that lies in `arena`, or, with `borrowed`, is on loan
         from another process. A run of less than a quarter is not worth keeping the rest for: None."""
-        jumbo, wire = self.sealed()._jumbo, self._wire
+        jumbo, frame_schema = self.sealed()._jumbo, self._frame_schema
         if (
             jumbo is None
-            or wire is None
+            or frame_schema is None
             or arena is None
-            or wire != (self.schema if schema is None else schema)
+            or frame_schema != (self.schema if schema is None else schema)
         ):
             return None
         owner = getattr(jumbo.block, "arena_id", None)

@@ -1,5 +1,5 @@
-"""Starts a worker as a program of its own (exec), which compiles the same job from the same files. It is handed what it cannot
-make: the fabric, the counters, the sockets of control actors."""
+"""Starts a worker as a program of its own (exec), which compiles the same job from the same files. It cannot make
+the fabric, the counters and the sockets of control actors itself, and is handed these."""
 
 from __future__ import annotations
 

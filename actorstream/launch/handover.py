@@ -1,4 +1,4 @@
-"""What a worker is handed that was not forked: a description and open descriptors, over the socket that is its control link.
+"""A worker that was not forked is handed a description and open descriptors, over the socket that is its control link.
 
 The launcher sends it before anything else, so the link needs no other greeting: only the started process has the other end.
 """
@@ -12,6 +12,7 @@ import struct
 import msgspec
 
 from actorstream.errors import BrokenError
+from actorstream.native.descriptors import receive_descriptors
 
 AT_ONCE = 200
 """Descriptors of one message; the kernel takes 253."""
@@ -56,7 +57,7 @@ def take_over(sock: socket.socket) -> tuple[Handover, list[int]]:
     data = _exactly(sock, length)
     descriptors: list[int] = []
     while len(descriptors) < count:
-        mark, fds, flags, _ = socket.recv_fds(sock, 1, AT_ONCE, socket.MSG_CMSG_CLOEXEC)
+        mark, fds, flags = receive_descriptors(sock, 1, AT_ONCE)
         descriptors += fds
         if not mark or not fds or flags & socket.MSG_CTRUNC:
             for fd in descriptors:

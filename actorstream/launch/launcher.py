@@ -26,6 +26,7 @@ from actorstream.launch.shared import Shared
 from actorstream.launch.signals import Signals
 
 if TYPE_CHECKING:
+    from actorstream.control.actions import Action
     from actorstream.control.checkpoints import Checkpoints
     from actorstream.control.messages import Message, Snapshot
     from actorstream.runtime.compile import Job
@@ -63,7 +64,7 @@ class Launcher:
         """Of the run's control; None before the run."""
         self.interrupts = 0
         """How often somebody has asked the run to stop."""
-        self._wishes: deque[Callable[[Coordinator, float], list]] = deque()
+        self._wishes: deque[Callable[[Coordinator, float], list[Action]]] = deque()
         """What others have asked, from any thread, in order."""
         self._suspends = False
         self._selector = selectors.DefaultSelector()
@@ -166,7 +167,7 @@ class Launcher:
         """Asks all sources to start `barrier` (> 0)."""
         self._wish(lambda coordinator, now: coordinator.start_barrier(barrier, now))
 
-    def _wish(self, wish: Callable[[Coordinator, float], list]) -> None:
+    def _wish(self, wish: Callable[[Coordinator, float], list[Action]]) -> None:
         self._wishes.append(wish)
         with self._awake, contextlib.suppress(BlockingIOError):
             if not self._over:

@@ -10,7 +10,7 @@ import msgspec
 from actorstream.checkpoint.checkpoint import Checkpoint, check_fits
 from actorstream.checkpoint.store import CheckpointStore
 from actorstream.control.interrupted import Interrupted, Suspended
-from actorstream.dgs.kept import changes
+from actorstream.dgs.checkpoint_state import changes
 from actorstream.errors import ActorstreamError, ConfigurationError, Problem, RunError
 from actorstream.runtime.timestamp.gates import gates
 

@@ -1,4 +1,4 @@
-"""What the workers of a run share before they start: the fabric of the data path, and sockets for their control actors."""
+"""The things that the workers of a run share before they start: the fabric of the data path, and sockets for control actors."""
 
 from __future__ import annotations
 
@@ -23,11 +23,17 @@ class Shared:
         self._sockets: dict[tuple[int, int], socket.socket] = {}
         self.fabric: Fabric | None = job.make_fabric()
         """None if no channel leaves a process."""
-        if any(takes_messages(actor.cls) for actor in job.graph.actors.values()):
-            for high in range(job.processes):
-                for low in range(high):
-                    ends = socket.socketpair()
-                    self._sockets[low, high], self._sockets[high, low] = ends
+        try:
+            if any(takes_messages(actor.cls) for actor in job.graph.actors.values()):
+                self._join(job.processes)
+        except BaseException:
+            self.__exit__()
+            raise
+
+    def _join(self, processes: int) -> None:
+        for high in range(processes):
+            for low in range(high):
+                self._sockets[low, high], self._sockets[high, low] = socket.socketpair()
 
     def sockets(self, process: int) -> dict[int, socket.socket]:
         """Other process -> the end of the socket to it that is `process`'s; none if no actor takes messages."""

@@ -99,9 +99,11 @@ class CounterTable:
     """The table of `rows` replicas in memory that several processes may share: forks of the one that made it, and those that
     are handed its descriptor. A worker elsewhere has a table of its own, and sends `changed` rows of it now and then."""
 
-    def __init__(self, rows: int, fd: int | None = None) -> None:
-        """`fd`: of a table that another process has made, which is this process's from now on; None: makes one."""
-        self.rows = rows
+    def __init__(self, rows: int, fd: int | None = None, *, is_shared: bool = True) -> None:
+        """`fd`: of a table that another process has made, which is this process's from now on; None: makes one.
+
+        is_shared: whether the host of the run reads this memory; if not, workers send it their rows."""
+        self.rows, self.is_shared = rows, is_shared
         size = max(rows, 1) * ROW_WORDS * 8
         self.fd = self._made(rows, size) if fd is None else fd
         weakref.finalize(self, os.close, self.fd)

@@ -170,7 +170,7 @@ class SendRing:
             raise_status(code, "send")
         return False
 
-    def whole_sender(
+    def jumbo_sender(
         self, schema: int, producer: int
     ) -> Callable[[Block, int, int, int, int, int, int], bool]:
         """A function (block, sequence, bytes, rows, min_entry, max_entry, flags) that does what `send` does with an entry of
@@ -178,7 +178,7 @@ class SendRing:
         form = ffi.new("as_entry *")
         ENTRY.pack_into(ffi.buffer(form), 0, *Entry(schema=schema, producer_and_loan=producer))
 
-        def send_whole(
+        def send_jumbo(
             block: Block, sequence: int, nbytes: int, rows: int, min_entry: int, max_entry: int, flags: int
         ) -> bool:
             code = _send_whole(
@@ -194,7 +194,7 @@ class SendRing:
             )
             return code == 0 or refused(code)
 
-        return send_whole
+        return send_jumbo
 
     def send_run(self, fields: tuple[int, ...], block: Block, step: int) -> int:
         """Publishes the rows of an entry as hand-overs of `step` rows each, as many as there is credit for, and lends

@@ -142,7 +142,7 @@ class Partitioner:
         self._groups = len(table)
         self._table = ffi.new("uint32_t[]", [int(to) for to in table])
         self._counts = ffi.new("int64_t[]", destinations)
-        self._reserve(4096)
+        self._reserve(64)  # of very many partitioners most get few rows
 
     def _reserve(self, rows: int) -> None:
         self._capacity = rows

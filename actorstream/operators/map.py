@@ -36,7 +36,7 @@ from actorstream.operators.functions import (
     takes_batch,
 )
 from actorstream.operators.prepared import Prepared
-from actorstream.topology.nearest import did_you_mean, listed
+from actorstream.topology.suggestions import did_you_mean, listed
 
 if TYPE_CHECKING:
     from actorstream.events.event import Event

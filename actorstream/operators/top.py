@@ -23,7 +23,7 @@ from actorstream.operators.joining.pending import Closing, Pending
 from actorstream.operators.joining.ranking import Ranking
 from actorstream.operators.joining.whole import WholeStream
 from actorstream.operators.joining.windowed import END, START, bound_column, bound_kind
-from actorstream.topology.nearest import did_you_mean, listed
+from actorstream.topology.suggestions import did_you_mean, listed
 from actorstream.windows.sliding import SlidingWindows
 from actorstream.windows.spec import SLIDING, TUMBLING, WindowSpec, WindowTable, parse_window
 from actorstream.windows.watermark import NOTHING

@@ -10,7 +10,9 @@ from actorstream.errors import OperatorError
 from actorstream.events.batch import Batch
 from actorstream.runtime.channels import open_channels
 from actorstream.runtime.direct_edge import DirectEdge, connected
+from actorstream.runtime.edge_schemas import inherits
 from actorstream.runtime.failures import operator_error
+from actorstream.runtime.framing import handed_over
 from actorstream.runtime.lanes import IDLE_WORD, InLane
 from actorstream.runtime.operator_unit import OperatorUnit
 from actorstream.runtime.order import Ends, Order
@@ -26,7 +28,6 @@ from actorstream.runtime.source_unit import SourceUnit
 from actorstream.runtime.timestamp.order import UNITS_PER_SECOND, timed_source
 from actorstream.runtime.timestamp.stamp import TimestampStamp
 from actorstream.runtime.unit import Unit
-from actorstream.runtime.wire import inherits
 from actorstream.windows.watermark import PartitionWatermarks
 
 if TYPE_CHECKING:
@@ -220,14 +221,14 @@ class _Builder:
         return self._decoders[known]
 
     def _new_decoder(self, link: Link, rows: RowFormat | None) -> Callable[[Frame], Batch]:
-        wire = self.job.wires[link.edge.index]
+        schemas = self.job.wires[link.edge.index]
         if rows is not None:
-            return single_decoder(wire.plain, rows)
+            return single_decoder(schemas.plain, rows)
         if link.remote:
             return lambda frame: Batch.from_jumbo(
-                wire.of(frame.schema), frame.payload, frame.first, frame.rows
+                schemas.of(frame.schema), frame.payload, frame.first, frame.rows
             )
-        return _payload
+        return handed_over
 
     def _edges(self, planned: PlannedReplica) -> None:
         job, replica = self.job, self.replicas[planned.id]
@@ -242,7 +243,8 @@ class _Builder:
             links = self.outgoing[planned.id, edge.index]
             for order in self.orders:
                 links = order.used(links)
-            lanes = [self._lane(link, replica, unit) for link in links]
+            calls = (unit.on_blocked, replica.unfit)  # once, for all lanes of the edge
+            lanes = [self._lane(link, replica, unit, *calls) for link in links]
             self.worker.by_bit.update((link.channel.send_bit, unit) for link in links)
             replica.arena = replica.arena or next(
                 (lane.framing.arena for lane in lanes if lane.framing.arena is not None), None
@@ -267,10 +269,17 @@ class _Builder:
         unit.kernels.append(KernelEdge(consumer, name, unit, self.job.deploy, exclusive=exclusive))
         return unit.kernels[-1]
 
-    def _lane(self, link: Link, replica: Replica, unit: Unit) -> SendLane:
+    def _lane(
+        self,
+        link: Link,
+        replica: Replica,
+        unit: Unit,
+        on_blocked: Callable[[SendLane], None],
+        unfit: Callable[[Exception], Exception],
+    ) -> SendLane:
         transport = self.worker.transport
         arena = transport.arena if link.remote and transport is not None else None
-        channel, wire = self.senders[link.channel.id], self.job.wires[link.edge.index]
+        channel, schemas = self.senders[link.channel.id], self.job.wires[link.edge.index]
         rows = self._row_format(link)
         reads = self.job.graph.actors[link.edge.producer].role == "source"
         said = ((each, each.lane(link, replica, unit)) for each in self.orders)
@@ -279,15 +288,15 @@ class _Builder:
             channel,
             arena,
             encodes=link.remote,
-            wire=wire,
+            schemas=schemas,
             plan=self.job.fingerprint,
             producer=link.producer,
             batch_size=self.job.deploy.batch_size,
-            on_blocked=unit.on_blocked,
-            unfit=replica.unfit,
+            on_blocked=on_blocked,
+            unfit=unfit,
             to_events=not takes_batches(self.job.graph.actors[link.edge.consumer].cls),
-            single=single_sender(channel, rows, wire.plain.fingerprint, link.producer),
-            send_event=channel.events(rows, wire.plain.fingerprint, link.producer)
+            single=single_sender(channel, rows, schemas.plain.fingerprint, link.producer),
+            send_event=channel.events(rows, schemas.plain.fingerprint, link.producer)
             if reads and rows
             else None,
             **options,
@@ -319,10 +328,6 @@ class _Builder:
             batch_size=self.job.deploy.batch_size,
             bounds=edge.bounds,
         )
-
-
-def _payload(frame: Frame) -> Batch:
-    return frame.payload
 
 
 def _opening(head: Replica, method: Callable[..., Any], *arguments: Any) -> Any:

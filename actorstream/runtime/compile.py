@@ -17,14 +17,15 @@ import msgspec
 
 from actorstream.errors import ConfigurationError, Problem
 from actorstream.metrics.counters import CounterTable
-from actorstream.ordering import ORDERINGS
 from actorstream.placement import PLACEMENTS, place
 from actorstream.placement.base import channels_of, find_placement
 from actorstream.runtime.dependency.compile import deployments, frontier_words, placed_wires, tree_links
 from actorstream.runtime.dependency.shares import shared_out
+from actorstream.runtime.edge_schemas import EdgeSchemas, listeners, wires
 from actorstream.runtime.fuse import fusible
 from actorstream.runtime.idleness import idle_sources
 from actorstream.runtime.lanes import IDLE_WORD
+from actorstream.runtime.orders import ORDERS
 from actorstream.runtime.planning import with_programs
 from actorstream.runtime.preaggregate import pre_aggregated
 from actorstream.runtime.registry import registry
@@ -33,7 +34,6 @@ from actorstream.runtime.schedule.pooling import has_pool, kernels, needed
 from actorstream.runtime.serial.numbering import SERIAL_WORD
 from actorstream.runtime.timestamp.gates import gates, own_gates
 from actorstream.runtime.timestamp.merge_operators import merged_by_operators
-from actorstream.runtime.wire import Wire, listeners, wires
 from actorstream.scheduling import SCHEDULES
 from actorstream.topology.available import Available, check_deploy
 from actorstream.topology.inputs import read_inputs
@@ -65,7 +65,7 @@ RING_ENTRIES = 1 << 16
 def available() -> Available:
     """What this installation can run, of what a topology or deployment may name."""
     return Available(
-        orders=(*ORDERINGS, "dependency"),
+        orders=tuple(sorted(order.name for order in ORDERS)),
         transports=tuple(installed_transports()),
         placements=tuple(PLACEMENTS),
         schedules=("none", *SCHEDULES),
@@ -98,7 +98,7 @@ class Job:
     links: list[Link] = field(default_factory=list)
     fused: dict[int, tuple[int, Edge]] = field(default_factory=dict)
     """Replica -> the replica that calls it directly, and by which edge."""
-    wires: dict[int, Wire] = field(default_factory=dict)
+    wires: dict[int, EdgeSchemas] = field(default_factory=dict)
     """Edge -> what its rows look like on the way."""
     serial: SerialPlan = field(default_factory=SerialPlan)
     """Which edges are in serial order, and what their rows carry for it."""

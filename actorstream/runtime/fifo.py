@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from actorstream.ordering.none import NoOrder
 from actorstream.runtime.inbox import FifoInbox
@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 class Fifo(Order):
     """Whatever no other order asks for."""
+
+    name: ClassVar[str] = "none"
 
     def inbox(self, head: Replica, links: list[Link], ports: Ports) -> Inbox:
         lanes = [self.ends.in_lane(index, link) for index, link in enumerate(links)]

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from actorstream.events.jumbo import JumboTuple
     from actorstream.events.schema import Schema
     from actorstream.native.arena import Arena
-    from actorstream.runtime.wire import Wire
+    from actorstream.runtime.edge_schemas import EdgeSchemas
 
 
 class Framing:
@@ -36,9 +36,9 @@ class Framing:
         "encodes",
         "plan",
         "producer",
+        "schemas",
         "to_events",
         "unfit",
-        "wire",
     )
 
     def __init__(
@@ -46,7 +46,7 @@ class Framing:
         arena: Arena | None,
         *,
         encodes: bool,
-        wire: Wire,
+        schemas: EdgeSchemas,
         plan: int,
         producer: int,
         cut_bytes: int,
@@ -54,7 +54,7 @@ class Framing:
         unfit: Callable[[Exception], Exception],
     ) -> None:
         self.arena, self.encodes = arena, encodes
-        self.wire, self.plan, self.producer = wire, plan, producer
+        self.schemas, self.plan, self.producer = schemas, plan, producer
         self.cut_bytes, self.to_events, self.unfit = cut_bytes, to_events, unfit
         # a channel that hands over memory copies what a frame says, so one frame serves for all
         self._spare = None if arena is None else Frame.data(None, 0, 0, 0, 0, producer, 0, 0)
@@ -66,8 +66,8 @@ class Framing:
 
     def schema(self, batch: Batch) -> Schema:
         """The schema that a batch travels in; it has the watermarks of the rows if some rows are behind theirs."""
-        wire = self.wire
-        return wire.plain if wire.marked is None or not batch.marked else wire.marked
+        schemas = self.schemas
+        return schemas.plain if schemas.marked is None or not batch.marked else schemas.marked
 
     def whole(self, batch: Batch) -> Frame | None:
         """A jumbo tuple of this batch alone, by reference if possible; None if the batch is too large and must be cut."""
@@ -146,3 +146,8 @@ class Framing:
             raise
         except Exception as error:
             raise self.unfit(error) from error
+
+
+def handed_over(frame: Frame) -> Batch:
+    """The rows of a frame inside a process."""
+    return frame.payload  # type: ignore[no-any-return]

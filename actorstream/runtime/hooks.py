@@ -18,11 +18,11 @@ from actorstream.events.event import Event
 from actorstream.events.feed import Feed, taken
 from actorstream.events.schema import Schema
 from actorstream.native.emitter import Emitter
+from actorstream.runtime.event_columns import EventColumns, Loop, loop_of
 from actorstream.runtime.failures import Failures, operator_error
-from actorstream.runtime.gathering import Gathered, Loop, loop_of
 from actorstream.runtime.hook_shapes import answerer, collector, flatten, is_async, shape_of
 from actorstream.runtime.portions import BYTES, Widths, metered, result_portions
-from actorstream.topology.nearest import no_output
+from actorstream.topology.suggestions import no_output
 
 
 class Outbox(Emitter):
@@ -156,12 +156,12 @@ class EventCall:
         failed = 0
         while True:
             out: Any = outbox.events["default"]
-            if loop is not None and not out and type(out) is not Gathered:
+            if loop is not None and not out and type(out) is not EventColumns:
                 assert self._schema is not None
-                out = outbox.events["default"] = Gathered(self._schema)
+                out = outbox.events["default"] = EventColumns(self._schema)
             some = metered(results, room, self._each, outbox, self._widths)
             try:
-                if type(out) is Gathered:
+                if type(out) is EventColumns:
                     assert loop is not None
                     loop(some, *out.values)
                 elif self._yields:
@@ -169,14 +169,14 @@ class EventCall:
                 else:
                     self.collect(out, some)
             except Exception as error:
-                if type(out) is Gathered:
+                if type(out) is EventColumns:
                     self._level(out, error, events, begun)
                 failed = self._failed(events, begun(), failed, error)
                 results = self._results(rest)
                 continue
             if not some.full:
                 self.left = some.room
-                if type(out) is Gathered and not out:
+                if type(out) is EventColumns and not out:
                     outbox.events["default"] = []  # what comes next may be events that are not gathered
                 return
             yield
@@ -231,7 +231,7 @@ class EventCall:
     def _run_gathered(self, loop: Loop, events: Any, rest: Iterator[Any], begun: Callable[[], int]) -> None:
         assert self._schema is not None
         outbox = self.outbox
-        gathered = outbox.events["default"] = Gathered(self._schema)
+        gathered = outbox.events["default"] = EventColumns(self._schema)
         failed = 0
         while True:
             try:
@@ -243,7 +243,7 @@ class EventCall:
         if not gathered:
             outbox.events["default"] = []  # what comes next may be events that are not gathered
 
-    def _level(self, gathered: Gathered, error: Exception, events: Any, begun: Callable[[], int]) -> None:
+    def _level(self, gathered: EventColumns, error: Exception, events: Any, begun: Callable[[], int]) -> None:
         """Forgets the row that was read when `error` was raised; OperatorError if the row was of another class."""
         gathered.level()
         stranger = gathered.stranger_in(error)

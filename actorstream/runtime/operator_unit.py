@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 from actorstream.metrics.counters import Counter
 from actorstream.runtime.inbox import Step
-from actorstream.runtime.portion import Portion
 from actorstream.runtime.unit import TURN_FRAMES, Status, Unit
 
 if TYPE_CHECKING:
@@ -42,7 +41,6 @@ class OperatorUnit(Unit):
         self._working: Batch | None = None
         """The batch of `_events`."""
         self._chunk = 256
-        self._portion: Portion | None = None
         self._singles = self._can_take_singles()
         self._watched: InLane | None = None
         """The lane that brought the last single event, if the worker can wait for its next one."""
@@ -204,9 +202,9 @@ class OperatorUnit(Unit):
         """Runs more events of the current batch, in chunks that keep a turn short; returns whether none is left."""
         head, events, at = self.head, self._events, self._at
         call = head.calls[head.input]
-        portion = self._portion = self._portion or Portion(self.members)
+        budget = self.row_budget
         while at < len(events):
-            most = min(self._chunk, portion.rows)
+            most = self._chunk if budget is None else min(self._chunk, budget.rows)
             chunk = events[at : at + most] if at or len(events) > most else events
             started = monotonic_ns()
             portions = head.run_events(call, chunk, at)
@@ -219,7 +217,8 @@ class OperatorUnit(Unit):
                 now = monotonic_ns()
                 head.execute_ns += now - started
                 head.finish(len(chunk))
-            portion.took(len(chunk))
+            if budget is not None:
+                budget.took(len(chunk))
             self._chunk = max(1, min(1 << 16, len(chunk) * CHUNK_NS // max(now - started, 1)))
             if at < len(events) and (self.blocked or now > deadline):
                 return False

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 if TYPE_CHECKING:
     from actorstream.events.batch import Batch
@@ -48,6 +48,9 @@ class Ends:
 
 class Order:
     """One order in one process. Each method is asked in the order in which they stand here; None: it does not concern it."""
+
+    name: ClassVar[str]
+    """What `order` says in a topology."""
 
     def __init__(self, ends: Ends) -> None:
         self.ends, self.job = ends, ends.job

@@ -8,4 +8,4 @@ from actorstream.runtime.order import Order
 from actorstream.runtime.serial.order import SerialOrder
 from actorstream.runtime.timestamp.order import TimestampOrder
 
-ORDERS: tuple[type[Order], ...] = (TimestampOrder, SerialOrder, DependencyOrder, Fifo)
+ORDERS: list[type[Order]] = [TimestampOrder, SerialOrder, DependencyOrder, Fifo]

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from actorstream.actors.size import measure
 from actorstream.events.batch import BATCHES
 from actorstream.native.metered import Metered
-from actorstream.runtime.gathering import Gathered
+from actorstream.runtime.event_columns import EventColumns
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -62,7 +62,7 @@ def metered(source: Iterator[Any], room: int, each: int, outbox: Outbox, widths:
     lists: list[tuple[list[Any], tuple[str, ...] | None, int]] = []
     for output, width in widths.items():
         target = outbox.events[output] if width.names else None
-        if type(target) is Gathered:
+        if type(target) is EventColumns:
             counted = width.each
             for place in width.places:
                 lists.append((target.values[place], None, counted))

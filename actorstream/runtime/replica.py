@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from actorstream.events.feed import Feed
     from actorstream.events.schema import Schema
     from actorstream.native.arena import Arena
-    from actorstream.runtime.gathering import Gathered
+    from actorstream.runtime.event_columns import EventColumns
     from actorstream.runtime.output import Edge
     from actorstream.runtime.stamp import Stamp
     from actorstream.runtime.unit import Unit
@@ -272,7 +272,7 @@ class Replica:
         except Exception as error:
             raise self.unfit(error) from error
 
-    def _batch_of(self, output: str, events: list[Any] | Gathered) -> Batch:
+    def _batch_of(self, output: str, events: list[Any] | EventColumns) -> Batch:
         schema = self._schema(output)
         batch = Batch.of_events(schema, events) if type(events) is list else events.batch()  # type: ignore[union-attr]
         batch._unfit = self.unfit

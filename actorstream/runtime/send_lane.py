@@ -16,9 +16,9 @@ from actorstream.transports.base import Frame, FrameKind, SendChannel
 if TYPE_CHECKING:
     from actorstream.events.batch import Batch
     from actorstream.native.arena import Arena
+    from actorstream.runtime.edge_schemas import EdgeSchemas
     from actorstream.runtime.single_row import SendSingle
-    from actorstream.runtime.wire import Wire
-    from actorstream.transports.ways import EventSender, WholeSender
+    from actorstream.transports.fast_paths import EventSender, JumboSender
 
 RUN_ROWS = 1024
 """The most rows of a run of jumbo tuples."""
@@ -103,7 +103,7 @@ class SendLane:
         "rows",
         "runs",
         "send_event",
-        "send_whole",
+        "send_jumbo",
         "sequence",
         "transfer_ns",
     )
@@ -114,7 +114,7 @@ class SendLane:
         arena: Arena | None,
         *,
         encodes: bool,
-        wire: Wire,
+        schemas: EdgeSchemas,
         plan: int,
         producer: int,
         batch_size: int,
@@ -138,7 +138,7 @@ class SendLane:
         self.framing = Framing(
             arena,
             encodes=encodes,
-            wire=wire,
+            schemas=schemas,
             plan=plan,
             producer=producer,
             cut_bytes=cut_bytes,
@@ -157,14 +157,14 @@ class SendLane:
         self.sequence = 0
         self.jumbo_out = 0
         self.transfer_ns = 0
-        self._promises: dict[int, int] = {}
+        self._promises: dict[int, int] | None = None
         """Frontier word -> a promise that waits until the rows before it are sent."""
         self._encoded: Frame | None = None
         self._single, self.send_event = single, send_event
-        self.send_whole: WholeSender | None = None
+        self.send_jumbo: JumboSender | None = None
         """Sends a batch that is a whole jumbo tuple already, where rows travel between processes with their values only."""
-        if arena is not None and wire.marked is None and waiting is Waiting.ALL and clock is None:
-            self.send_whole = channel.wholes(wire.plain.fingerprint, producer)
+        if arena is not None and schemas.marked is None and waiting is Waiting.ALL and clock is None:
+            self.send_jumbo = channel.jumbo_sender(schemas.plain.fingerprint, producer)
 
     def push(self, batch: Batch, key: int = 0) -> None:
         """Queues rows. They are sent at once when a jumbo tuple is full or the consumer has nothing to do; where they go in
@@ -205,7 +205,7 @@ class SendLane:
 
     def _send_whole(self, batch: Batch, rows: int) -> bool:
         """Sends a batch that is a jumbo tuple in shared memory already, by one call of C; False: it is no such batch."""
-        send, sequence, schema = self.send_whole, self.sequence, self.framing.wire.plain
+        send, sequence, schema = self.send_jumbo, self.sequence, self.framing.schemas.plain
         jumbo = None if send is None else batch.whole_jumbo(schema)
         if send is None or jumbo is None:
             return False
@@ -255,6 +255,8 @@ class SendLane:
     def promise(self, word: int, bound: int) -> None:
         """Advances a frontier word once the rows before the promise are sent."""
         if self.pending or self._encoded is not None:
+            if self._promises is None:
+                self._promises = {}
             self._promises[word] = bound
         else:
             self.channel.advance(word, bound)
@@ -266,7 +268,8 @@ class SendLane:
         if count & 1:
             self.promise(self._idles, count)
         else:
-            self._promises.pop(self._idles, None)
+            if self._promises:
+                self._promises.pop(self._idles, None)
             self.channel.advance(self._idles, count)
 
     def clear(self) -> bool:

@@ -9,18 +9,21 @@ import asyncio
 from collections import deque
 from collections.abc import Coroutine, Iterator
 from enum import IntEnum
+from functools import cached_property
 from time import monotonic_ns
 from typing import TYPE_CHECKING, Any
 
 from actorstream.metrics.counters import Counter
 from actorstream.runtime.direct_edge import DirectEdge
 from actorstream.runtime.replica import Replica
+from actorstream.runtime.row_budget import row_budget_of
 from actorstream.runtime.send_lane import SendLane
 from actorstream.runtime.static_inputs import StaticInputs
 from actorstream.transports.base import FrameKind
 
 if TYPE_CHECKING:
     from actorstream.runtime.lanes import InLane
+    from actorstream.runtime.row_budget import RowBudget
     from actorstream.runtime.schedule.kernel_edge import KernelEdge
     from actorstream.runtime.worker import Worker
 
@@ -86,6 +89,11 @@ class Unit:
         self.dirty = False
         """Whether counters have changed since they were published."""
         self.add(head)
+
+    @cached_property
+    def row_budget(self) -> RowBudget | None:
+        """Bounds the rows that are taken in at once; None: nothing does. Asked for once rows flow."""
+        return row_budget_of(self.members)
 
     def add(self, replica: Replica) -> None:
         """Makes a replica part of this unit: the head, then neighbours that are called directly."""

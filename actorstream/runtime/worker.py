@@ -21,6 +21,7 @@ from actorstream.errors import ActorDeadError
 from actorstream.runtime.alarms import Alarms
 from actorstream.runtime.barriers import Barriers
 from actorstream.runtime.build import build_units
+from actorstream.runtime.counting import CounterReports
 from actorstream.runtime.ending import Ending, stop_replica
 from actorstream.runtime.fuse import takes_messages
 from actorstream.runtime.source_unit import SourceUnit
@@ -75,6 +76,10 @@ class Worker:
         self._starting: asyncio.Task[None] | None = None
         self._error: BaseException | None = None
         self._sinks = TwoPhase()
+        self._counting: CounterReports | None = None
+        if control is not None and not job.counters.is_shared:
+            here = [each.id for each in job.plan.replicas if job.process_of(each) == process]
+            self._counting = CounterReports(process, control, job.counters, here)
         spec = job.deploy.checkpoint
         writer = None if spec is None else StateWriter(spec.path, self.fail)
         self.barriers = Barriers(process, control, self._sinks, writer)
@@ -127,6 +132,8 @@ class Worker:
         if control is not None:
             control.listen(self._loop, self._on_control)
         try:
+            if self._counting is not None:
+                self._counting.open(self._loop)
             self._starting = self._loop.create_task(self._start())
             await self._starting
             self._starting = None
@@ -139,6 +146,8 @@ class Worker:
         finally:
             self.turns.end()
             await self._stop()
+            if self._counting is not None:
+                self._counting.close()
             if control is not None:
                 control.leave()
         if self._error is not None:

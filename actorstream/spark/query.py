@@ -8,7 +8,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from actorstream.errors import ConfigurationError, DataError, Problem
-from actorstream.topology.nearest import did_you_mean, listed
+from actorstream.topology.suggestions import did_you_mean, listed
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

@@ -11,8 +11,8 @@ import msgspec
 
 from actorstream.topology.conversion import shown
 from actorstream.topology.dependency import Planning
-from actorstream.topology.nearest import did_you_mean
 from actorstream.topology.spec import ActorSpec, InputSpec
+from actorstream.topology.suggestions import did_you_mean
 from actorstream.topology.written import Written
 
 if TYPE_CHECKING:

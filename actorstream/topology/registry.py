@@ -10,7 +10,7 @@ from importlib.metadata import entry_points
 from typing import Any
 
 from actorstream.topology.modules import NotFoundError, load_object
-from actorstream.topology.nearest import did_you_mean, listed
+from actorstream.topology.suggestions import did_you_mean, listed
 
 GROUP = "actorstream.types"
 ROLES = ("source", "operator", "sink")

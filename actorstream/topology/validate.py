@@ -18,7 +18,6 @@ from actorstream.topology.files_in_use import check_files
 from actorstream.topology.graph import Edge, Graph, GraphActor, topological_order
 from actorstream.topology.keywords import check_keywords
 from actorstream.topology.modules import NotFoundError, use_modules_of
-from actorstream.topology.nearest import did_you_mean, listed
 from actorstream.topology.programs import (
     ROUTE,
     check_dependency,
@@ -39,6 +38,7 @@ from actorstream.topology.schemas import (
 from actorstream.topology.serial import imply_serial
 from actorstream.topology.spec import ACTOR_NAME, ActorSpec, InputSpec, TopologySpec
 from actorstream.topology.static_inputs import Statics, check_waits, static_inputs
+from actorstream.topology.suggestions import did_you_mean, listed
 from actorstream.topology.timestamp import imply_timestamp
 from actorstream.topology.written import Written
 

@@ -29,7 +29,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from actorstream.errors import ConfigurationError
 from actorstream.transports.fabric import Fabric as Fabric
 from actorstream.transports.fabric import HandedOver as HandedOver
-from actorstream.transports.ways import EventSender, EventWatch, RowSender, RowTaker, WholeSender
+from actorstream.transports.fast_paths import EventSender, EventWatch, JumboSender, RowSender, RowTaker
 
 if TYPE_CHECKING:
     from actorstream.events.jumbo import JumboTuple
@@ -195,18 +195,18 @@ class SendChannel(ABC):
     def send_nowait(self, frame: Frame) -> bool:
         """Accepts the frame; False: no credit, nothing changed. BrokenError: receiver lost; ClosedError: this end closed."""
 
-    def wholes(self, schema: int, producer: int) -> WholeSender:
+    def jumbo_sender(self, schema: int, producer: int) -> JumboSender:
         """A function that sends whole jumbo tuples of one schema, without order or times, the shortest way there is: (jumbo
         tuple, rows, sequence, min_entry, max_entry, began) -> what `send_nowait` says."""
 
-        def send_whole(
+        def send_jumbo(
             jumbo: JumboTuple, rows: int, sequence: int, min_entry: int, max_entry: int, began: int
         ) -> bool:
             frame = Frame.data(jumbo, rows, 0, jumbo.nbytes, schema, producer, min_entry, max_entry, began)
             frame.sequence = sequence
             return self.send_nowait(frame)
 
-        return send_whole
+        return send_jumbo
 
     def send_run_nowait(self, frame: Frame, step: int) -> int:
         """Hands a frame of data over as frames of `step` rows each, which share its payload and follow each other in it;

@@ -1,4 +1,5 @@
-"""What all workers of a run share, and how a process gets it that did not inherit it. It opens no end of a channel."""
+"""The part of a transport that all workers of a run share, and how a process gets it that did not inherit it. It opens no end of
+a channel."""
 
 from __future__ import annotations
 
@@ -18,7 +19,7 @@ class HandedOver:
 
 
 class Fabric(ABC):
-    """What all workers of a run share; made before they start, inherited by them or handed over."""
+    """Shared by all workers of a run; made before they start, inherited by them or handed over."""
 
     def hand_over(self) -> HandedOver:
         """What a worker needs to have this fabric that is not a fork of this process, but runs on this host. The

@@ -9,7 +9,7 @@ from actorstream.testing.transport import TransportCase, Way
 from actorstream.transports.zmq import ZmqTransport
 
 
-@pytest.mark.parametrize("case", transport_cases(ZmqTransport), ids=str)
+@pytest.mark.parametrize("case", transport_cases(ZmqTransport, ways=[Way.TOGETHER, Way.HANDED]), ids=str)
 def test_zmq_keeps_the_rules_over_unix_sockets(case: TransportCase) -> None:
     case.run()
 

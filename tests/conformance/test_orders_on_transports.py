@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from tests.conformance.socket_plugin import installed_socket_transports
+from tests.conformance.socket_plugin import PLACES, installed_socket_transports
 from tests.integration import test_random_topologies as unordered
 from tests.integration import test_serial_topologies as serial
 from tests.integration import test_timestamp_topologies as timestamp
@@ -29,8 +29,6 @@ from tests.integration.programs import (
 from tests.integration.test_dependent_outputs import between, by_key
 
 MERGES = ["channel", "gate", "operator", "shared"]
-PLACES = {"local": 1, "shm": 2, "socket": 2, "late_socket": 3}
-"""Transport -> workers."""
 
 
 @pytest.fixture(scope="module", autouse=True)

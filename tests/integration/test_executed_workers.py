@@ -42,14 +42,16 @@ def written(folder: Path) -> dict[str, bytes]:
     return {path.name: b"\n".join(sorted(path.read_bytes().splitlines())) for path in folder.iterdir()}
 
 
-@pytest.mark.parametrize(("app", "sinks"), [("word_count", ["counts"]), ("ysb", ["counts", "late"])])
-def test_an_app_gives_the_same_outputs(tmp_path: Path, app: str, sinks: list[str]) -> None:
+@pytest.mark.parametrize(
+    ("app", "sinks", "transport"), [("word_count", ["counts"], "shm"), ("ysb", ["counts", "late"], "zmq")]
+)
+def test_an_app_gives_the_same_outputs(tmp_path: Path, app: str, sinks: list[str], transport: str) -> None:
     found = []
     for start in ("fork", "exec"):
         folder = tmp_path / start
         folder.mkdir()
         sets = [f"actors.{name}.path={folder / name}.csv" for name in sinks]
-        sets += ["deploy.workers=2", "deploy.transport=shm"]
+        sets += ["deploy.workers=2", f"deploy.transport={transport}"]
         result = run(JobFiles(ROOT / "apps" / app / "topology.toml", sets=tuple(sets)), start)
         found.append((result.report["events_in"], result.report["events_out"], written(folder)))
     assert found[0] == found[1]

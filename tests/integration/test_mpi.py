@@ -13,7 +13,7 @@ import pytest
 
 from actorstream.errors import ConfigurationError
 from actorstream.transports.mpi import MpiFabric
-from actorstream.transports.mpi.world import check_size
+from actorstream.transports.mpi.world import check_rank, check_size
 
 ROOT = Path(__file__).resolve().parents[2]
 MPIEXEC = Path(sys.executable).with_name("mpiexec")
@@ -34,6 +34,13 @@ def test_mpi_keeps_the_rules(count: int, checks: int) -> None:
     assert done.returncode == 0, done.stdout + done.stderr
     played = re.findall(rf"rank \d of {count} played (\d+) checks", done.stdout)
     assert played == [str(checks)] * count, done.stdout
+
+
+def test_a_worker_that_was_forked_from_another_rank_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PMI_RANK", "0")
+    check_rank(0)
+    with pytest.raises(ConfigurationError, match="worker 1 in a process of rank 0"):
+        check_rank(1)
 
 
 ALONE = """

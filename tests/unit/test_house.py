@@ -85,3 +85,17 @@ def test_c_calls_no_function_that_keeps_state_for_the_whole_process() -> None:
     sources = [path for folder in ("actorstream", "apps") for path in sorted((ROOT / folder).rglob("*.[ch]"))]
     assert len(sources) > 100
     assert [path.name for path in sources if re.search(STATE_OF_A_PROCESS, path.read_text())] == []
+
+
+SHARED_NAMES = {"Collected", "Edge", "Link", "Message", "Phase", "Prepared", "Terminated", "Turns"}
+"""Names that two classes still have. The list only gets shorter."""
+
+
+def test_one_name_means_one_class() -> None:
+    found: dict[str, list[str]] = {}
+    for path in sorted((ROOT / "actorstream").rglob("*.py")):
+        for node in ast.parse(path.read_text()).body:
+            if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+                found.setdefault(node.name, []).append(str(path.relative_to(ROOT)))
+    shared = {name: places for name, places in found.items() if len(places) > 1}
+    assert not {name: places for name, places in shared.items() if name not in SHARED_NAMES}

@@ -6,8 +6,8 @@
  *   place    where the record of text n begins in data, in units of 8 bytes
  *   data     records: number u32, length u32, the bytes, and none to seven more
  *
- * So a known text is found in two steps, its bucket and its record, which are fetched ahead for many rows at once: 12 ns a
- * row of 1,000,000 texts of 20 bytes, where integer keys take 8.
+ * So a known text is found in two steps, its bucket and its record, which are fetched ahead for many rows at once: a row of
+ * 1,000,000 texts of 20 bytes takes 1.25 times an integer key (tests/native/c/texts_speed.c).
  */
 #ifndef ACTORSTREAM_TEXTS_H
 #define ACTORSTREAM_TEXTS_H

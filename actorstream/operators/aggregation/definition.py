@@ -15,7 +15,7 @@ from actorstream.operators.aggregation.outputs import AnyOutput, how_of, output_
 from actorstream.operators.expressions import ExpressionError
 from actorstream.operators.joining.windowed import END, START, bound_kind
 from actorstream.operators.native_aggregate import NativeAggregate, native_output
-from actorstream.topology.nearest import did_you_mean, listed
+from actorstream.topology.suggestions import did_you_mean, listed
 from actorstream.windows.spec import COUNT, SESSION, SLIDING, TUMBLING, WindowSpec, parse_window, units_of
 
 

@@ -10,8 +10,8 @@ from actorstream.events.batch import Batch
 from actorstream.events.cuts import MOST_ROWS
 from actorstream.native.sessions import EVERYTHING, Sessions
 from actorstream.operators.aggregation.admission import WATERMARK, times_of, valid_rows
-from actorstream.operators.aggregation.held import PendingRows
 from actorstream.operators.aggregation.inputs import AggregateInputs
+from actorstream.operators.aggregation.pending_rows import PendingRows
 from actorstream.operators.aggregation.saved_runs import restore_runs, save_runs
 from actorstream.operators.aggregation.windowed_rows import WindowedRows
 from actorstream.windows.spec import COUNT

@@ -16,7 +16,7 @@ from actorstream.transports.base import Channel
 
 if TYPE_CHECKING:
     from actorstream.runtime.compile import Job
-    from actorstream.runtime.wire import Wire
+    from actorstream.runtime.edge_schemas import EdgeSchemas
     from actorstream.topology.graph import Edge
     from actorstream.topology.plan import PlannedReplica
 
@@ -119,7 +119,7 @@ def positioned(deployment: ProgramDeployment) -> set[str]:
     return found
 
 
-def placed_wires(job: Job, wires: dict[int, Wire]) -> dict[int, Wire]:
+def placed_wires(job: Job, wires: dict[int, EdgeSchemas]) -> dict[int, EdgeSchemas]:
     """The wires of a job, with the places that rows carry to programs."""
     for name, deployment in job.programs.items():
         needed = positioned(deployment)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from actorstream.dgs.kept import KeptRows, KeptWorker
+from actorstream.dgs.checkpoint_state import KeptRows, KeptWorker
 from actorstream.dgs.messages import StateDown, StateUp
 from actorstream.dgs.state_bytes import packed
 from actorstream.events.batch import Batch

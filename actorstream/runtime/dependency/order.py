@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from actorstream.runtime.dependency.build import ProgramBuilder
 from actorstream.runtime.dependency.causal import causal_order, is_causal
@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
 class DependencyOrder(Order):
     """The workers of synchronization plans that are in this process, and what leads to and from them."""
+
+    name: ClassVar[str] = "dependency"
 
     def __init__(self, ends: Ends) -> None:
         super().__init__(ends)

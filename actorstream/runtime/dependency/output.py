@@ -209,12 +209,12 @@ class TagEdge:
         ):
             return None
         lane, way = self.lanes[stream.owners[tag]], self.ways.get(tag)
-        if lane.framing.encodes or lane.framing.wire.plain.system:
+        if lane.framing.encodes or lane.framing.schemas.plain.system:
             return None
         channel, nbytes, fingerprint = (
             lane.channel,
-            lane.framing.wire.plain.row_bytes,
-            lane.framing.wire.plain.fingerprint,
+            lane.framing.schemas.plain.row_bytes,
+            lane.framing.schemas.plain.fingerprint,
         )
         partition, word, columns = stream.partition, stream.words.promise, len(schema.fields)
         time_of = attrgetter(time_field)

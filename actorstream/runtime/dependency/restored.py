@@ -11,8 +11,8 @@ import msgspec
 import numpy as np
 
 from actorstream.checkpoint.store import values_of
+from actorstream.dgs.checkpoint_state import KeptRows, KeptWorker, joined_state
 from actorstream.dgs.deployment import ProgramDeployment
-from actorstream.dgs.kept import KeptRows, KeptWorker, joined_state
 from actorstream.dgs.state_bytes import unpacked
 from actorstream.events.batch import Batch
 from actorstream.events.jumbo import from_bytes

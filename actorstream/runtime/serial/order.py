@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from actorstream.runtime.lanes import InLane
 from actorstream.runtime.order import Ends, Order
@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 class SerialOrder(Order):
     """What a unit sends behind one numbering point, it sends under one numbering."""
+
+    name: ClassVar[str] = "serial"
 
     def __init__(self, ends: Ends) -> None:
         super().__init__(ends)

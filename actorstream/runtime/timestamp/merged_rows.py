@@ -111,7 +111,7 @@ def batch_of(schema: Schema, columns: list[np.ndarray]) -> Batch:
 
 def addresses_of(batch: Batch, schema: Schema, widths: np.ndarray) -> list[int] | np.ndarray:
     """Where the first value of each column of a schema lies in a batch that has them, which keeps them. widths: uint64."""
-    jumbo, wire = batch._jumbo, batch._wire
+    jumbo, wire = batch._jumbo, batch._frame_schema
     if jumbo is not None and wire is not None and wire.fingerprint == schema.fingerprint and jumbo.trusted:
         found = np.array(layout_of(wire).offsets(jumbo.rows)[0], np.uint64)
         found += widths * np.uint64(batch._first)

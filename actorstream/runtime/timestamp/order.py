@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections import Counter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from actorstream.ordering.none import NoOrder
 from actorstream.ordering.timestamp import TimestampGate
@@ -37,6 +37,8 @@ UNITS_PER_SECOND = {"s": 1, "ms": 1_000, "us": 1_000_000, "ns": 1_000_000_000}
 
 class TimestampOrder(Order):
     """Inputs in timestamp order, and the ScaleGates that this process's replicas read."""
+
+    name: ClassVar[str] = "timestamp"
 
     def __init__(self, ends: Ends) -> None:
         super().__init__(ends)

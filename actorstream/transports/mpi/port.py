@@ -41,8 +41,8 @@ class MpiPort:
         self._heads = 2 * (run % MOST_RUNS) + 1
         self._bodies = self._heads + 1
         self._status = mpi.Status()
-        self._sends: list[Any] = []
-        self._buffers: list[Any] = []
+        self._sends: dict[int, deque[tuple[Any, Any]]] = {}
+        """By peer: requests and the bytes that they send. MPI takes them in order, or nearly."""
         self._incoming: dict[int, deque[Incoming]] = {}
         self.active_ns = monotonic_ns()
         """When something was last sent or received."""
@@ -50,11 +50,10 @@ class MpiPort:
     def send(self, peer: int, head: bytes, payload: memoryview | None) -> None:
         """Starts to send. The bytes must stay as they are until MPI has taken them, so they are kept here."""
         byte = self._mpi.BYTE
-        self._sends.append(self._world.Isend([head, byte], peer, self._heads))
-        self._buffers.append(head)
+        sends = self._sends.setdefault(peer, deque())
+        sends.append((self._world.Isend([head, byte], peer, self._heads), head))
         if payload is not None:
-            self._sends.append(self._world.Isend([payload, byte], peer, self._bodies))
-            self._buffers.append(payload)
+            sends.append((self._world.Isend([payload, byte], peer, self._bodies), payload))
         self.active_ns = monotonic_ns()
 
     def receive(self) -> tuple[Any, Any | None] | None:
@@ -97,19 +96,15 @@ class MpiPort:
 
     def _forget_sent(self) -> None:
         """Lets go of the bytes that MPI has taken."""
-        if not self._sends:
-            return
-        done = self._mpi.Request.Testsome(self._sends)
-        if done:
-            gone = set(done)
-            self._sends = [each for at, each in enumerate(self._sends) if at not in gone]
-            self._buffers = [each for at, each in enumerate(self._buffers) if at not in gone]
+        for sends in self._sends.values():
+            while sends and sends[0][0].Test():
+                sends.popleft()
 
     @property
     def is_idle(self) -> bool:
         """Whether MPI has taken everything that was to be sent."""
         self._forget_sent()
-        return not self._sends
+        return not any(self._sends.values())
 
     def close(self) -> None:
         """Gives up sends that a lost peer will never take, and receives that nobody will complete."""
@@ -119,11 +114,11 @@ class MpiPort:
                     each.request.Cancel()
                     each.request.Wait()
         self._incoming.clear()
-        for request in self._sends:
-            request.Free()
+        for sends in self._sends.values():
+            for request, data in sends:
+                request.Free()
+                _unfinished.append(data)
         self._sends.clear()
-        _unfinished.extend(self._buffers)
-        self._buffers.clear()
 
 
 _unfinished: list[Any] = []

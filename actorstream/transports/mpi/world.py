@@ -7,6 +7,8 @@ from typing import Any
 
 from actorstream.errors import ConfigurationError
 
+_RANKS = ("PMI_RANK", "OMPI_COMM_WORLD_RANK", "SLURM_PROCID")
+"""Variables in which launchers say which rank a process is."""
 _SIZES = ("PMI_SIZE", "OMPI_COMM_WORLD_SIZE", "SLURM_NTASKS", "SLURM_STEP_NUM_TASKS", "MV2_COMM_WORLD_SIZE")
 """Variables in which launchers say how many ranks they started."""
 
@@ -14,6 +16,18 @@ _SIZES = ("PMI_SIZE", "OMPI_COMM_WORLD_SIZE", "SLURM_NTASKS", "SLURM_STEP_NUM_TA
 def started_ranks() -> int:
     """How many ranks the launcher says it started; 1 if nobody says anything."""
     return max((int(os.environ[name]) for name in _SIZES if os.environ.get(name, "").isdigit()), default=1)
+
+
+def check_rank(worker: int) -> None:
+    """ConfigurationError: the launcher says that this process, or the one that it was forked from, is another rank. To
+    be called before MPI starts, since two processes cannot be one rank."""
+    for name in _RANKS:
+        said = os.environ.get(name, "")
+        if said.isdigit() and int(said) != worker:
+            raise ConfigurationError(
+                f"transport 'mpi': worker {worker} in a process of rank {said} ({name}): a rank is one worker; "
+                "`actorstream launch` of this version cannot run as a rank"
+            )
 
 
 def load() -> Any:
@@ -38,6 +52,6 @@ def check_size(size: int, workers: int, started: int) -> None:
             "what there is)"
         )
     raise ConfigurationError(
-        f"transport 'mpi': the plan has {workers} workers, MPI started {size} rank{'s' * (size > 1)}; start as many: "
-        f"mpiexec -n {workers} ..."
+        f"transport 'mpi': the plan has {workers} workers, MPI started {size} rank{'s' * (size > 1)}; start as many with "
+        f"mpiexec -n {workers}; `actorstream launch` of this version starts no ranks itself"
     )

@@ -17,7 +17,7 @@ from actorstream.native.doorbell import Doorbell
 from actorstream.native.memory import create_eventfd
 from actorstream.transports.base import Channel
 from actorstream.transports.network.bell import PolledDoorbell
-from actorstream.transports.network.link import WINDOW, Link, Port, new_incarnation
+from actorstream.transports.network.link import End, Link, Port, new_incarnation
 from actorstream.transports.network.message import (
     BYE,
     CREDIT,
@@ -29,24 +29,18 @@ from actorstream.transports.network.message import (
     SENDER_CLOSED,
     Envelope,
     Message,
+    header_of,
     key_between,
     read,
-    sender_of,
 )
 from actorstream.transports.network.receive_channel import NetworkReceiveChannel
 from actorstream.transports.network.send_channel import NetworkSendChannel
 from actorstream.transports.sizing import doorbell_bits
 
-ACK_S = 0.02
-"""How long a small acknowledgement waits for a message that goes back anyway."""
-
-
-class End(Protocol):
-    """A channel end that owes its peer something: promises or credit."""
-
-    @property
-    def link(self) -> Link: ...
-    def settle(self) -> bool: ...
+AT_ONCE = 64
+"""Messages that are taken in before their consumer has its turn, so that credit goes back while more come."""
+LATER_S = 0.001
+"""How long little credit and few acknowledgements wait for more."""
 
 
 class Network(Protocol):
@@ -81,9 +75,8 @@ class Exchange:
         self.receivers: dict[int, NetworkReceiveChannel] = {}
         self.refused = 0
         self._incarnation = new_incarnation()
-        self._owing: dict[int, End] = {}
-        self._flushing = self._polling = False
-        self._ack_at: asyncio.TimerHandle | None = None
+        self._flushing = self._polling = self._again = False
+        self._later: asyncio.TimerHandle | None = None
         self._changed: asyncio.Event | None = None
         self._mismatch: ConfigurationError | None = None
         self.closed = False
@@ -116,9 +109,9 @@ class Exchange:
         if not self.closed:
             self.bell.ring(bit)
 
-    def owe(self, end: End, *, soon: bool) -> None:
+    def owe(self, link: Link, end: End, *, soon: bool) -> None:
         """Notes an end that has promises or credit to send. `soon`: even if nobody looks at the doorbell."""
-        self._owing[id(end)] = end
+        link.owing[id(end)] = end
         if soon and not self._flushing:
             self._flushing = True
             self._loop().call_soon(self._flush_soon)
@@ -126,56 +119,58 @@ class Exchange:
     # -- what goes and comes
 
     def poll(self) -> None:
-        """Takes in what has come and sends what is owed."""
+        """Takes in what has come, if much at most `AT_ONCE` messages, and sends what is owed."""
         if self.closed or self._polling:
             return
         self._polling = True
         try:
-            receive = self.port.receive
-            while (parts := receive()) is not None:
+            receive, left = self.port.receive, AT_ONCE
+            while left and (parts := receive()) is not None:
                 self._take(*parts)
+                left -= 1
             self.flush()
+            if not left and not self._again:  # a descriptor tells of the rest only once
+                self._again = True
+                self._loop().call_soon(self._poll_again)
         finally:
             self._polling = False
 
-    def flush(self) -> None:
-        """Sends promises, credit and acknowledgements that are due."""
-        if self._owing:
-            owing, self._owing = self._owing, {}
-            for number, end in owing.items():
-                if end.link.unacknowledged >= WINDOW or end.settle():
-                    self._owing[number] = end
+    def _poll_again(self) -> None:
+        self._again = False
+        self.poll()
+
+    def flush(self, *, now: bool = False) -> None:
+        """Sends the promises, credit and acknowledgements that are worth a message; `now`: all of them."""
         left = False
         for link in self.links.values():
-            left |= link.acknowledge()
-        if left and self._ack_at is None:
-            self._ack_at = self._loop().call_later(ACK_S, self._acknowledge)
+            left |= link.settle(now=now)
+        if left and self._later is None:
+            self._later = self._loop().call_later(LATER_S, self._flush_later)
 
     def _flush_soon(self) -> None:
         self._flushing = False
         if not self.closed:
             self.flush()
 
-    def _acknowledge(self) -> None:
-        self._ack_at = None
+    def _flush_later(self) -> None:
+        self._later = None
         if not self.closed:
-            for link in self.links.values():
-                link.acknowledge(now=True)
+            self.flush(now=True)
 
     def _take(self, head: Any, apart: Any | None) -> None:
         try:
-            peer = sender_of(head, self.worker, self._keys)
+            header = header_of(head, self.worker, self._keys)
         except ConfigurationError as error:
             self._refuse(error)
             return
-        if peer is None:
+        if header is None:
             self.refused += 1
             return
-        link = self.links[peer]
+        link = self.links[header[4]]
         if link.lost:
             return
         try:
-            message = read(head, apart)
+            message = read(header, head, apart)
             nbytes = len(message.body)
             if message.kind == HELLO:
                 self._greet(link, message)
@@ -183,11 +178,9 @@ class Exchange:
                 raise BrokenError(f"a message of kind {message.kind} before a greeting")
             if link.accepts(message, nbytes):
                 self._dispatch(link, message)
-            if link.left and not link.unacknowledged:
-                self._change()
         except BrokenError as error:
-            self.lose(peer, f"worker {peer} sent what it must not: {error}")
-        if not link.unacknowledged:
+            self.lose(link.peer, f"worker {link.peer} sent what it must not: {error}")
+        if self._changed is not None:
             self._change()
 
     def _dispatch(self, link: Link, message: Message) -> None:
@@ -298,8 +291,7 @@ class Exchange:
         for link in self.links.values():
             if link.greeted:
                 link.control(BYE)
-        self.flush()
-        self._acknowledge()
+        self.flush(now=True)
         await self._until(
             lambda: not any(e.unacknowledged for e in self.links.values() if e.is_open), limit_s
         )
@@ -329,9 +321,8 @@ class Exchange:
         if self.closed:
             return
         self.closed = True
-        if self._ack_at is not None:
-            self._ack_at.cancel()
-        self._owing.clear()
+        if self._later is not None:
+            self._later.cancel()
         for link in self.links.values():
             link.drop()
         self.bell.close()

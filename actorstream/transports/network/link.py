@@ -32,6 +32,12 @@ class Port(Protocol):
     def receive(self) -> tuple[Any, Any | None] | None: ...
 
 
+class End(Protocol):
+    """A channel end. `settle` sends what it owes if that is worth a message, or `now`, and says whether some is left."""
+
+    def settle(self, *, now: bool) -> bool: ...
+
+
 class Link:
     """The link from worker `envelope.sender` to its peer `envelope.receiver`, with what has come back over it.
 
@@ -47,6 +53,8 @@ class Link:
         self.greeted = self.left = False
         self.lost = ""
         self.incarnation = 0
+        self.owing: dict[int, End] = {}
+        """Channel ends that have promises or credit to send, by identity."""
         self.seen: int = 0
         """Sequence number of the last message that was taken in."""
         self._sent = self._acked = 0
@@ -128,9 +136,24 @@ class Link:
             return False
         return True
 
+    def settle(self, *, now: bool) -> bool:
+        """Sends promises, credit and acknowledgements that are worth a message; `now`: all. Returns whether some are left."""
+        left = False
+        if self.owing:
+            if not self.is_open:
+                self.owing.clear()
+            elif len(self._kept) < WINDOW:
+                owing, self.owing = self.owing, {}
+                for number, end in owing.items():
+                    if end.settle(now=now):
+                        self.owing[number] = end
+            left = bool(self.owing)
+        return self.acknowledge(now=now) or left
+
     def drop(self) -> None:
         """Gives up what waits for an acknowledgement: nobody will send one."""
         self._kept.clear()
+        self.owing.clear()
 
 
 def new_incarnation() -> int:

@@ -135,24 +135,30 @@ class Envelope:
         )
 
 
-def sender_of(head: Any, receiver: int, keys: dict[int, bytes]) -> int | None:
-    """The worker that a message comes from; None: it carries no key of this run, or is for somebody else."""
+Header = tuple[bytes, int, int, int, int, int, int, bytes, int, int, int, int]
+"""The fields of HEAD, as drawn above."""
+
+
+def header_of(head: Any, receiver: int, keys: dict[int, bytes]) -> Header | None:
+    """The header of a message; None: it carries no key of this run, or is for somebody else.
+
+    ConfigurationError: the sender belongs to this run, but has another version."""
     if len(head) < HEAD.size:
         return None
-    magic, version, _, _, sender, addressed, _, key, *_ = HEAD.unpack_from(head)
-    if magic != MAGIC or addressed != receiver or keys.get(sender) != key:
+    header: Header = HEAD.unpack_from(head)  # type: ignore[assignment]
+    if header[0] != MAGIC or header[5] != receiver or keys.get(header[4]) != header[7]:
         return None
-    if version != VERSION:
+    if header[1] != VERSION:
         raise ConfigurationError(
-            f"worker {sender} speaks version {version} of the network transports, worker {receiver} speaks "
+            f"worker {header[4]} speaks version {header[1]} of the network transports, worker {receiver} speaks "
             f"{VERSION}; install one version of actorstream on all hosts"
         )
-    return int(sender)
+    return header
 
 
-def read(head: Any, apart: Any | None) -> Message:
-    """A message from a sender that `sender_of` has found. BrokenError: nothing that this version sends is like that."""
-    _, _, kind, flags, _, _, plan, _, seq, ack, channel, length = HEAD.unpack_from(head)
+def read(header: Header, head: Any, apart: Any | None) -> Message:
+    """The message with this header. BrokenError: nothing that this version sends is like that."""
+    _, _, kind, flags, _, _, plan, _, seq, ack, channel, length = header
     fields: tuple[Any, ...] = ()
     if kind in FRAMES:
         if len(head) < WHOLE.size:

@@ -126,7 +126,8 @@ class NetworkReceiveChannel(ReceiveChannel):
         payload = frame.payload
         if payload is not None:
             self._count(payload)
-        self._exchange.owe(self, soon=True)
+        if self.settle(now=False):
+            self._exchange.owe(self._link, self, soon=True)
 
     def _count(self, payload: JumboTuple) -> None:
         """Counts a consumed jumbo tuple as kept until the last view of its memory dies."""
@@ -136,13 +137,13 @@ class NetworkReceiveChannel(ReceiveChannel):
             number, self._counted = self._counted, self._counted + 1
             self._newest = self._kept[number] = weakref.ref(owner, partial(self._kept.pop, number))
 
-    def settle(self) -> bool:
-        """Gives back the credit that is worth a message. Returns whether some is left to give."""
+    def settle(self, *, now: bool) -> bool:
+        """Gives back credit, if it is worth a message or `now`. Returns whether some is left to give."""
         taken, taken_bytes = self._taken - self._told, self._taken_bytes - self._told_bytes
         if not taken or self._closed:
             return False
         channel = self.channel
-        if self._frames and taken < max(1, channel.slots // 4) and taken_bytes < channel.budget // 4:
+        if not now and taken < max(1, channel.slots // 4) and taken_bytes < channel.budget // 4:
             return True
         self._told, self._told_bytes = self._taken, self._taken_bytes
         self._link.control(CREDIT, channel.id, CREDITS.pack(self._taken, self._taken_bytes))
@@ -153,10 +154,6 @@ class NetworkReceiveChannel(ReceiveChannel):
 
     def waiting(self) -> int:
         return len(self._frames)
-
-    @property
-    def link(self) -> Link:
-        return self._link
 
     def statistics(self) -> dict[str, int]:
         return {"received": self._taken, "waiting": len(self._frames), "kept": len(self._kept)}

@@ -58,7 +58,12 @@ class NetworkSendChannel(SendChannel):
         waiting = self._sent_bytes - self._taken_bytes
         if waiting > self._peak:
             self._peak = waiting
-        self._link.frame(frame, flags, self.channel.id, body)
+        link = self._link
+        if link.owing:
+            link.settle(
+                now=True
+            )  # whoever sees the frame sees the credit of what was consumed before it, too
+        link.frame(frame, flags, self.channel.id, body)
         return True
 
     def _keep(self, frame: Frame) -> int:
@@ -95,9 +100,9 @@ class NetworkSendChannel(SendChannel):
         if value > self._frontiers[word]:
             self._frontiers[word] = value
             self._risen.add(word)
-            self._exchange.owe(self, soon=ring)
+            self._exchange.owe(self._link, self, soon=ring)
 
-    def settle(self) -> bool:
+    def settle(self, *, now: bool) -> bool:
         """Sends the frontiers that have risen. False: none is left to send."""
         if self._risen:
             body = b"".join(PROMISE.pack(word, self._frontiers[word]) for word in sorted(self._risen))
@@ -113,7 +118,7 @@ class NetworkSendChannel(SendChannel):
                 f"{self}: {taken} frames of {taken_bytes} bytes were consumed of {self._sent} of {self._sent_bytes}"
             )
         self._taken, self._taken_bytes = taken, taken_bytes
-        if self._wish:
+        if self._wish or taken == self._sent:
             self._wish = False
             self._exchange.ring(self.channel.send_bit)
 
@@ -122,10 +127,6 @@ class NetworkSendChannel(SendChannel):
 
     def poll(self) -> None:
         self._exchange.poll()
-
-    @property
-    def link(self) -> Link:
-        return self._link
 
     def statistics(self) -> dict[str, int]:
         return {
@@ -146,7 +147,7 @@ class NetworkSendChannel(SendChannel):
 
     def close(self) -> None:
         if self._stopped is None:
-            self.settle()
+            self.settle(now=True)
             self._link.control(SENDER_CLOSED, self.channel.id)
         self._last = None
         self._stopped = lambda: ClosedError(

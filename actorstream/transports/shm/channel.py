@@ -22,7 +22,9 @@ from actorstream.transports.base import (
     ReceiveChannel,
     SendChannel,
 )
+from actorstream.transports.fast_paths import EventSender, EventWatch, JumboSender, RowSender, RowTaker
 from actorstream.transports.shm.copying import copied
+from actorstream.transports.shm.fast_batches import jumbo_sender
 from actorstream.transports.shm.layout import CLOSED, OPEN
 from actorstream.transports.shm.names import described, worker_name
 from actorstream.transports.shm.retired import retire
@@ -36,8 +38,6 @@ from actorstream.transports.shm.rows import (
     waited_flags,
 )
 from actorstream.transports.shm.untrusted import own_frame
-from actorstream.transports.shm.wholes import whole_sender
-from actorstream.transports.ways import EventSender, EventWatch, RowSender, RowTaker, WholeSender
 
 if TYPE_CHECKING:
     from actorstream.events.row_format import RowFormat
@@ -123,9 +123,9 @@ class ShmSendChannel(SendChannel):
             block,
         )
 
-    def wholes(self, schema: int, producer: int) -> WholeSender:
-        frames = super().wholes(schema, producer)
-        return whole_sender(self._ring, self, self._reachable, schema, producer, frames)
+    def jumbo_sender(self, schema: int, producer: int) -> JumboSender:
+        frames = super().jumbo_sender(schema, producer)
+        return jumbo_sender(self._ring, self, self._reachable, schema, producer, frames)
 
     def send_run_nowait(self, frame: Frame, step: int) -> int:
         payload = frame.payload

@@ -19,6 +19,7 @@ import struct
 import msgspec
 
 from actorstream.errors import BrokenError, ConfigurationError
+from actorstream.native.descriptors import receive_descriptors
 
 VERSION = 2
 PREFIX = "actorstream-shm1"
@@ -145,16 +146,14 @@ async def _receive(connection: socket.socket, descriptors: int) -> tuple[bytes, 
     except TimeoutError:
         raise BrokenError(f"the other side said nothing for {SECONDS:g} s") from None
     try:
-        data, fds, flags, _ = socket.recv_fds(
-            connection, LONGEST + 1, max(descriptors, 1), socket.MSG_CMSG_CLOEXEC
-        )
+        data, fds, flags = receive_descriptors(connection, LONGEST + 1, max(descriptors, 1))
     except OSError as error:
         raise BrokenError(f"the other side is gone: {error.strerror}") from None
     if not data or len(data) > LONGEST or flags & (socket.MSG_TRUNC | socket.MSG_CTRUNC):
         for fd in fds:
             os.close(fd)
         raise BrokenError("the other side hung up, or sent a message that is too long")
-    return data, list(fds)
+    return data, fds
 
 
 async def readable(fd: int) -> None:

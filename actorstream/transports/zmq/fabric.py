@@ -10,13 +10,25 @@ import socket
 from collections.abc import Sequence
 from typing import Any
 
+import msgspec
+
 from actorstream.errors import ConfigurationError, Problem
-from actorstream.transports.base import Channel, Fabric
+from actorstream.transports.base import Channel, Fabric, HandedOver
 from actorstream.transports.shm.limits import Limits, arena_limit
 
 MASK = 2**64 - 1
 SCHEMES = ("ipc", "tcp")
 SECRET_BYTES = 32
+
+
+class _Kept(msgspec.Struct):
+    """What of a fabric its plan does not say."""
+
+    addresses: list[str]
+    secret: bytes
+    curve: bool
+    start_s: float
+    away_s: float
 
 
 class ZmqFabric(Fabric):
@@ -54,6 +66,17 @@ class ZmqFabric(Fabric):
         for channel in channels:
             budgets[channel.sender] += channel.budget
         self.arena_limit = arena_limit(Limits.read(), workers, budgets, 0)
+
+    def hand_over(self) -> HandedOver:
+        """Addresses and secret: there are no descriptors."""
+        kept = _Kept(self.addresses, self.secret, self.curve, self.start_s, self.away_s)
+        return HandedOver(msgspec.msgpack.encode(kept), [])
+
+    @classmethod
+    def taken_over(cls, workers: int, channels: list[Channel], plan: int, handed: HandedOver) -> ZmqFabric:
+        """The fabric of the process that handed it over."""
+        kept = msgspec.msgpack.decode(handed.description, type=_Kept)
+        return cls(workers, channels, plan, **msgspec.structs.asdict(kept))
 
     def _check(self, scheme: str, *, given: bool) -> None:
         where = "fabric options of transport 'zmq'"

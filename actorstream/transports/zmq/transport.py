@@ -10,6 +10,7 @@ import asyncio
 import contextlib
 import os
 import secrets
+from pathlib import Path
 from typing import Any, ClassVar
 
 import zmq
@@ -19,7 +20,7 @@ from actorstream.errors import ClosedError
 from actorstream.native.arena import Arena
 from actorstream.native.doorbell import Doorbell
 from actorstream.native.pidfd import open_pidfd
-from actorstream.transports.base import Channel, Fabric, Transport
+from actorstream.transports.base import Channel, Fabric, HandedOver, Transport
 from actorstream.transports.network.exchange import Exchange
 from actorstream.transports.network.receive_channel import NetworkReceiveChannel
 from actorstream.transports.network.send_channel import NetworkSendChannel
@@ -43,6 +44,10 @@ class ZmqTransport(Transport):
         refuse_options(cls.name, options, OPTIONS)
         return ZmqFabric(workers, channels, plan, **options)
 
+    @classmethod
+    def take_over(cls, workers: int, channels: list[Channel], plan: int, handed: HandedOver) -> ZmqFabric:
+        return ZmqFabric.taken_over(workers, channels, plan, handed)
+
     def __init__(self, fabric: Fabric, worker: int) -> None:
         if not isinstance(fabric, ZmqFabric):
             raise TypeError(f"transport 'zmq' needs a ZmqFabric, not a {type(fabric).__name__}")
@@ -59,6 +64,10 @@ class ZmqTransport(Transport):
         self._loop: asyncio.AbstractEventLoop | None = None
         self._cut: dict[int, asyncio.TimerHandle] = {}
         self._pidfds: dict[int, int] = {}
+        self._processes: dict[int, int] = {}
+        self._stopped: dict[int, float] = {}
+        """Peers on this host whose process is stopped -> since when."""
+        self._look: asyncio.TimerHandle | None = None
         self._connected: set[int] = set()
 
     async def start(self) -> None:
@@ -100,7 +109,7 @@ class ZmqTransport(Transport):
         finally:
             lost = frozenset(peer for peer, link in exchange.links.items() if link.lost or link.left)
             exchange.close()
-            for timer in self._cut.values():
+            for timer in (*self._cut.values(), *((self._look,) if self._look is not None else ())):
                 timer.cancel()
             if loop is not None:
                 self._sockets.unwatch(loop)
@@ -151,6 +160,9 @@ class ZmqTransport(Transport):
             self._missed(peer)  # it has reached this worker, so this worker must reach it soon
         if process in (0, os.getpid()) or peer in self._pidfds or self._loop is None:
             return
+        self._processes[peer] = process
+        if self._look is None:
+            self._look = self._loop.call_later(self._fabric.away_s / 4, self._look_for_stopped)
         try:
             self._pidfds[peer] = open_pidfd(process)
         except ProcessLookupError:
@@ -159,6 +171,20 @@ class ZmqTransport(Transport):
             return  # no descriptor is left: the connection will tell
         else:
             self._loop.add_reader(self._pidfds[peer], self._ended, peer)
+
+    def _look_for_stopped(self) -> None:
+        """A process on this host that is stopped for too long is as good as out of reach."""
+        assert self._loop is not None
+        now = self._loop.time()
+        for peer, process in self._processes.items():
+            if not is_stopped(process):
+                self._stopped.pop(peer, None)
+            elif now - self._stopped.setdefault(peer, now) >= self._fabric.away_s / 2:
+                why = (
+                    f"worker {peer} is lost: its process {process} was stopped for {self._fabric.away_s:g} s"
+                )
+                self._exchange.lose(peer, why)
+        self._look = self._loop.call_later(self._fabric.away_s / 4, self._look_for_stopped)
 
     def _ended(self, peer: int) -> None:
         assert self._loop is not None
@@ -180,6 +206,15 @@ class ZmqTransport(Transport):
             return
         assert self._loop is not None
         self._loop.call_later(QUIET_S, self._quiet, peer, link.seen)
+
+
+def is_stopped(process: int) -> bool:
+    """Whether a process of this host is stopped by a signal or a debugger."""
+    try:
+        state = Path(f"/proc/{process}/stat").read_text()
+    except OSError:
+        return False
+    return state.rpartition(")")[2].split()[0] in "Tt"
 
 
 def _curve_keys(secret: bytes) -> tuple[bytes, bytes]:

@@ -8,8 +8,8 @@ from actorstream.actors.wire import (
     HANDSHAKE_FRAME,
     HEADER,
     LENGTH_BYTES,
+    ActorFrameKind,
     Credit,
-    FrameKind,
     FrameReader,
     Hello,
     control_frame,
@@ -24,7 +24,7 @@ def frame(kind: int, number: int, target: int, ask: int, body: bytes) -> bytes:
 
 frames = st.lists(
     st.tuples(
-        st.sampled_from([int(kind) for kind in FrameKind]),
+        st.sampled_from([int(kind) for kind in ActorFrameKind]),
         st.integers(0, 0xFFFF),
         st.integers(0, 0xFFFFFFFF),
         st.integers(0, 0xFFFFFFFF),

@@ -81,7 +81,7 @@ def test_all_problems_go_to_stderr_and_the_exit_code_is_2(run: Run, topology: Pa
     text = topology.read_text().replace('inputs = ["lines"]', 'input = ["lines"]').replace("key =", "kye =")
     topology.write_text(text)
     sets = ["--set", "actors.lines.lines=many", "--set", "deploy.workers=0"]
-    answer = run("check", topology, *sets, "--transport", "mpi")
+    answer = run("check", topology, *sets, "--transport", "pigeon")
     assert (answer.code, answer.out) == (2, "")
     head, *lines = answer.err.splitlines()
     assert head == f"{len(lines)} problems:"
@@ -90,7 +90,7 @@ def test_all_problems_go_to_stderr_and_the_exit_code_is_2(run: Run, topology: Pa
         f"{topology}:6",
         f"{topology}:9",
         "--set deploy.workers=0",
-        "argument transport='mpi'",
+        "argument transport='pigeon'",
         "--set actors.lines.lines=many",
     ]
     assert "did you mean 'inputs'?" in answer.err

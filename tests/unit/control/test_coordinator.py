@@ -233,7 +233,7 @@ def test_a_worker_that_said_how_it_ended_is_not_lost() -> None:
     assert isinstance(script.outcome(), OperatorError)
 
 
-def test_who_does_not_let_go_in_time_is_killed() -> None:
+def test_a_worker_that_does_not_let_go_in_time_is_killed() -> None:
     script = Script()
     script.hear(failed_message(0, OperatorError("op", 0, "ValueError: no")))
     assert script.tick(GRACE_S / 2) == []
@@ -332,7 +332,7 @@ def test_a_failure_while_a_checkpoint_is_being_written_aborts_once_it_is() -> No
     assert sent(script.written(1)) == [Commit(1), Abort()]
 
 
-def test_what_is_no_matter_of_control_changes_nothing() -> None:
+def test_a_message_that_is_no_matter_of_control_changes_nothing() -> None:
     assert Script().hear(Collected(0, "sink", b"rows")) == []
 
 

@@ -14,7 +14,7 @@ from actorstream.runtime.unit import Status
 from actorstream.topology.builder import Topology
 from tests.integration.parts import Collect, Numbers
 from tests.integration.pooled import Times
-from tests.unit.runtime.schedule.kernel_hand import worker_of
+from tests.unit.runtime.schedule.kernel_worker import worker_of
 
 SECOND = 1_000_000_000
 RATES = st.floats(0.5, 50_000_000)

@@ -8,7 +8,7 @@ import pytest
 from actorstream.runtime.unit import Status
 from actorstream.topology.builder import Topology
 from tests.integration.parts import Collect, Numbers, numbers
-from tests.unit.runtime.schedule.kernel_hand import worker_of
+from tests.unit.runtime.schedule.kernel_worker import worker_of
 
 
 @pytest.mark.parametrize(("batches", "rests"), [(1, Status.IDLE), (3, Status.BLOCKED)])

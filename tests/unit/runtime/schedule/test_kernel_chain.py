@@ -17,7 +17,7 @@ from actorstream.operators.prepared import Prepared, c_job
 from actorstream.runtime.unit import Status
 from actorstream.topology.builder import Topology
 from tests.integration.parts import Collect, Numbers, numbers
-from tests.unit.runtime.schedule.kernel_hand import hands
+from tests.unit.runtime.schedule.kernel_worker import hands
 
 make = pytest.fixture(name="make")(hands)
 

@@ -12,7 +12,7 @@ from actorstream.operators.map import Map
 from actorstream.topology.builder import Topology
 from tests.integration.parts import Collect, Numbers, numbers
 from tests.integration.pooled import RunningSum
-from tests.unit.runtime.schedule.kernel_hand import Hand, hands
+from tests.unit.runtime.schedule.kernel_worker import KernelWorker, hands
 
 make = pytest.fixture(name="make")(hands)
 
@@ -168,7 +168,7 @@ def test_outputs_without_credit_keep_what_is_done_where_it_is(make: Any) -> None
     assert received == [1, 2, 4]
 
 
-def worker_channel(hand: Hand, name: str) -> Any:
+def worker_channel(hand: KernelWorker, name: str) -> Any:
     unit = next(each for each in hand.worker.units if each.head.name == name)
     return unit.in_lanes[0].channel  # type: ignore[attr-defined]
 

@@ -11,7 +11,7 @@ from actorstream.runtime.unit import Status
 from actorstream.topology.builder import Topology
 from actorstream.transports.base import FrameKind
 from tests.integration.timestamp_parts import Tick
-from tests.unit.runtime.schedule.kernel_hand import worker_of
+from tests.unit.runtime.schedule.kernel_worker import worker_of
 
 Sent = tuple[int, int]
 """Event time and number of a row."""

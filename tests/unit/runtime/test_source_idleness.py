@@ -2,24 +2,24 @@
 
 from __future__ import annotations
 
-from actorstream.runtime.silence import Silence
+from actorstream.runtime.source_idleness import SourceIdleness
 
 
 def test_a_source_is_silent_once_the_timeout_has_passed_without_a_row() -> None:
-    silence = Silence(100, now=1000)
+    silence = SourceIdleness(100, now=1000)
     assert silence.left(1000) == 100
     assert silence.left(1099) == 1
     assert silence.left(1100) == 0
 
 
 def test_each_row_counts_the_time_anew() -> None:
-    silence = Silence(100, now=1000)
+    silence = SourceIdleness(100, now=1000)
     assert not silence.heard(1090), "it was not idle"
     assert silence.left(1100) == 90
 
 
 def test_transitions_are_counted_and_odd_while_idle() -> None:
-    silence = Silence(100, now=0)
+    silence = SourceIdleness(100, now=0)
     assert silence.begin() == 1
     assert silence.heard(500)
     assert (silence.idle, silence.count) == (False, 2)
@@ -27,7 +27,7 @@ def test_transitions_are_counted_and_odd_while_idle() -> None:
 
 
 def test_who_was_held_up_himself_gives_the_source_its_time_once_more() -> None:
-    silence = Silence(100, now=0)
+    silence = SourceIdleness(100, now=0)
     assert silence.left(5000) == 100
     assert silence.left(5099) == 1
     assert silence.left(9000) == 0, "but only once until a row comes"
@@ -36,4 +36,4 @@ def test_who_was_held_up_himself_gives_the_source_its_time_once_more() -> None:
 
 
 def test_without_any_patience_a_source_is_silent_at_once() -> None:
-    assert Silence(0, now=7).left(7) == 0
+    assert SourceIdleness(0, now=7).left(7) == 0

@@ -12,8 +12,8 @@ from actorstream.errors import OperatorError
 from actorstream.events.batch import Batch
 from actorstream.events.event import Event
 from actorstream.events.schema import Schema
+from actorstream.runtime.event_columns import MOST_FIELDS, EventColumns, loop_of
 from actorstream.runtime.failures import Failures
-from actorstream.runtime.gathering import MOST_FIELDS, Gathered, loop_of
 from actorstream.runtime.hooks import EventCall, Outbox
 
 
@@ -102,7 +102,9 @@ class Bench:
     def taken(self) -> list[tuple[str, Batch]]:
         return self.outbox.take(
             lambda to, events: (
-                events.batch() if isinstance(events, Gathered) else Batch.of_events(type(events[0]), events)
+                events.batch()
+                if isinstance(events, EventColumns)
+                else Batch.of_events(type(events[0]), events)
             )
         )
 

@@ -9,7 +9,15 @@ import msgspec
 from actorstream.actors.failure import Failure
 from actorstream.actors.ref import ActorRef
 from actorstream.actors.typetable import OutboundTypes
-from actorstream.actors.wire import BLANK, HEADER, LENGTH_BYTES, Control, DefineType, FrameKind, control_frame
+from actorstream.actors.wire import (
+    BLANK,
+    HEADER,
+    LENGTH_BYTES,
+    ActorFrameKind,
+    Control,
+    DefineType,
+    control_frame,
+)
 from actorstream.errors import ActorError
 
 
@@ -67,11 +75,11 @@ class SendQueue:
         self.frames += BLANK
         self._encoder.encode_into(failure, self.frames, -1)
         HEADER.pack_into(
-            self.frames, start, len(self.frames) - start - LENGTH_BYTES, FrameKind.ERROR, 0, 0, 0, ask
+            self.frames, start, len(self.frames) - start - LENGTH_BYTES, ActorFrameKind.ERROR, 0, 0, 0, ask
         )
 
     def stop(self, target: int, ask: int) -> None:
-        self.frames += HEADER.pack(HEADER.size - LENGTH_BYTES, FrameKind.STOP, 0, 0, target, ask)
+        self.frames += HEADER.pack(HEADER.size - LENGTH_BYTES, ActorFrameKind.STOP, 0, 0, target, ask)
 
     def take(self) -> bytearray:
         """Everything gathered so far, to be written."""

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from actorstream.topology.nearest import did_you_mean, listed, nearest
+from actorstream.topology.suggestions import did_you_mean, listed, nearest
 
 
 def test_the_nearest_name_is_found_across_typos_case_and_dashes() -> None:

@@ -1,4 +1,4 @@
-"""Portion: how many rows a unit takes in at once, by the bytes of what its replicas made of those before. Pure."""
+"""RowBudget: how many rows a unit takes in at once, by the bytes of what its replicas made of those before. Pure."""
 
 from __future__ import annotations
 
@@ -14,16 +14,15 @@ GROWS = 8
 """A portion grows by this factor at most, since the next rows may be larger."""
 
 
-class Portion:
-    """Of a unit with these members, whose `made_bytes` it takes: the first portion is one row. A unit whose outputs are all of
-    fixed width takes in as many rows as there are."""
+class RowBudget:
+    """Of a unit with these members, whose `made_bytes` it takes: the first portion is one row."""
 
     __slots__ = ("_members", "rows")
 
     def __init__(self, members: Sequence[Replica]) -> None:
-        self.rows = 1 if any(map(_is_wide, members)) else 1 << 62
+        self._members = members
+        self.rows = 1
         """Rows to take in next."""
-        self._members = members if self.rows == 1 else ()
 
     def took(self, rows: int) -> None:
         """So many rows were taken in, and what the members made of them was sent."""
@@ -31,9 +30,13 @@ class Portion:
         for each in self._members:
             made += each.made_bytes
             each.made_bytes = 0
-        if self._members:
-            fitting = BYTES * rows // max(made, 1)
-            self.rows = max(1, min(fitting, GROWS * max(rows, 1)))
+        fitting = BYTES * rows // max(made, 1)
+        self.rows = max(1, min(fitting, GROWS * max(rows, 1)))
+
+
+def row_budget_of(members: Sequence[Replica]) -> RowBudget | None:
+    """The row budget of a unit; None: its outputs are all of fixed width, so it takes in as many rows as there are."""
+    return RowBudget(members) if any(map(_is_wide, members)) else None
 
 
 def _is_wide(replica: Replica) -> bool:

@@ -6,7 +6,7 @@ import pytest
 
 from actorstream.errors import SchemaError
 from actorstream.events import Batch, Event, Int8, Schema
-from actorstream.events.rows import rows_of
+from actorstream.events.event_codec import rows_of
 
 
 class Reading(Event):

@@ -38,7 +38,7 @@ class Nobody:
         """It has ended."""
 
 
-class Hand:
+class KernelWorker:
     """A worker with kernels and no threads: they run when the test says so."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop, topology: Topology, **deploy: Any) -> None:
@@ -77,10 +77,10 @@ def hands(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
     monkeypatch.setattr("actorstream.runtime.schedule.kernel_edge.PAYS_NS", 0)
     monkeypatch.setattr("actorstream.runtime.schedule.kernels.Thread", Nobody)
     loop = asyncio.new_event_loop()
-    made: list[Hand] = []
+    made: list[KernelWorker] = []
 
-    def one(topology: Topology, **deploy: Any) -> Hand:
-        made.append(Hand(loop, topology, **deploy))
+    def one(topology: Topology, **deploy: Any) -> KernelWorker:
+        made.append(KernelWorker(loop, topology, **deploy))
         return made[-1]
 
     yield one

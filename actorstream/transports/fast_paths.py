@@ -14,8 +14,8 @@ RowSender = Callable[[tuple[Any, ...], int, int, int, int, int, int], bool]
 """See `SendChannel.rows`."""
 EventSender = Callable[["Event", int, int], bool]
 """See `SendChannel.events`."""
-WholeSender = Callable[["JumboTuple", int, int, int, int, int], bool]
-"""See `SendChannel.wholes`."""
+JumboSender = Callable[["JumboTuple", int, int, int, int, int], bool]
+"""See `SendChannel.jumbo_sender`."""
 RowTaker = Callable[[], tuple[tuple[Any, ...], int, int, int] | None]
 """See `ReceiveChannel.rows`."""
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from actorstream.events.batch import BATCHES, Batch
-from actorstream.events.rows import rows_of
+from actorstream.events.event_codec import rows_of
 from actorstream.runtime.dependency.output import TagEdge
 from actorstream.runtime.output import LaneEdge
 from actorstream.runtime.replica import Replica
@@ -29,12 +29,12 @@ def outlet(replica: Replica, output: str = "default") -> Callable[[Any, int], in
     if len(edges) == 1 and type(edges[0]) is TagEdge:
         return _to_program(replica, edges[0], output)
     lane = edges[0].lane if len(edges) == 1 and type(edges[0]) is LaneEdge else None
-    if lane is None or lane.send_whole is None or lane.runs or not _is_plain(replica):
+    if lane is None or lane.send_jumbo is None or lane.runs or not _is_plain(replica):
         return None
-    wire, batch_size, poll = lane.framing.wire.plain, lane.batch_size, lane.channel.poll
-    send_event, send_whole = lane.send_event, lane.send_whole
-    schema = wire.user
-    event_class = NO_CLASS if send_event is None else rows_of(wire).event_class
+    frame_schema, batch_size, poll = lane.framing.schemas.plain, lane.batch_size, lane.channel.poll
+    send_event, send_jumbo = lane.send_event, lane.send_jumbo
+    schema = frame_schema.user
+    event_class = NO_CLASS if send_event is None else rows_of(frame_schema).event_class
 
     def send(read: Any, entered: int) -> int:
         if lane.pending or lane.blocked or lane._encoded is not None:
@@ -49,7 +49,7 @@ def outlet(replica: Replica, output: str = "default") -> Callable[[Any, int], in
             jumbo, rows = read._jumbo, read.rows
             if (
                 jumbo is None
-                or read._wire is not wire
+                or read._frame_schema is not frame_schema
                 or read.schema is not schema
                 or rows != jumbo._rows
                 or not rows <= batch_size < rows + rows
@@ -59,7 +59,7 @@ def outlet(replica: Replica, output: str = "default") -> Callable[[Any, int], in
                 poll()
             if kind is not Batch:
                 read.sealed()
-            if not send_whole(jumbo, rows, sequence, entered, entered, 0):
+            if not send_jumbo(jumbo, rows, sequence, entered, entered, 0):
                 return 0
         else:
             return 0

@@ -10,7 +10,7 @@ from actorstream.errors import DataError
 
 if TYPE_CHECKING:
     from actorstream.connectors.dead_rows import BadRow
-    from actorstream.connectors.partition import Partition, Piece
+    from actorstream.connectors.partition import FilePiece, Partition
     from actorstream.events.batch import Batch
 
 
@@ -45,7 +45,7 @@ class PartitionReader:
         self._passes = 0
         self._pass_began = 0
         self._file: Partition | None = open_file()
-        self._piece: Piece | None = None
+        self._piece: FilePiece | None = None
         self._at = self._bad = 0
         self._skip(min(start, wanted))
 
@@ -84,7 +84,7 @@ class PartitionReader:
             self._file.close()
         self._file = self._piece = None
 
-    def _take(self, piece: Piece | None) -> None:
+    def _take(self, piece: FilePiece | None) -> None:
         self._piece = piece
         self._at = 0 if piece is None else piece.first
         self._bad = 0 if piece is None else sum(bad.record < piece.first for bad in piece.bad)

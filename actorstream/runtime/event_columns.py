@@ -51,7 +51,7 @@ def loop_of(hook: Callable[..., Any], shape: str, schema: Schema) -> Loop | None
     return partial(made["loop"], *start)
 
 
-class Gathered:
+class EventColumns:
     """Values of each field of events of `schema`; stands for a list of those events in an outbox."""
 
     __slots__ = ("schema", "values")
@@ -78,8 +78,8 @@ class Gathered:
         for values in self.values:
             del values[rows:]
 
-    def copy(self) -> Gathered:
-        made = Gathered(self.schema)
+    def copy(self) -> EventColumns:
+        made = EventColumns(self.schema)
         made.values = [values.copy() for values in self.values]
         return made
 

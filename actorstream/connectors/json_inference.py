@@ -1,4 +1,4 @@
-"""What the fields of JSON lines are that nobody declared: told from their first objects. Reads no files."""
+"""Infers the fields of JSON lines that have no schema from the first lines. Reads no files."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ _CALLED = {bool: "a bool", int: "a number", float: "a number", str: "text"}
 
 
 def told_fields(data: bytes) -> list[Any]:
-    """The Arrow fields of the objects that are lines of `data`: those that hold one value, in the order in which they
-    first appear; nullable where one is null or missing. Lines that are no objects are for `on_error`, and fields that
-    hold objects or lists are left out. ValueError: a field has no type that fits all its values."""
+    """Returns an Arrow field for each field of the objects in the lines of `data`, in the order in which the fields first
+    appear. A field is nullable if one of its values is null or missing. Fields that hold objects or lists are left out, and
+    lines that are no objects are left to `on_error`. ValueError: no type fits all values of a field."""
     import pyarrow as pa
 
     columns: dict[str, list[Any]] = {}
@@ -42,7 +42,7 @@ def told_fields(data: bytes) -> list[Any]:
 
 
 def _told(name: str, values: list[Any]) -> Any:
-    """The Arrow type of a field by its values that are not null; None: it holds objects or lists."""
+    """Returns the Arrow type of a field from its values that are not null, or None if it holds objects or lists."""
     import pyarrow as pa
 
     types = {type(value) for value in values}
@@ -62,7 +62,7 @@ def _told(name: str, values: list[Any]) -> Any:
 
 
 def told_integer(name: str, least: int, most: int) -> Any:
-    """The Arrow type of integers from `least` to `most`. ValueError: neither int64 nor uint64 holds them."""
+    """Returns the Arrow type of integers from `least` to `most`. ValueError: neither int64 nor uint64 holds them."""
     import pyarrow as pa
 
     for (low, high), found in ((_INT64, pa.int64()), (_UINT64, pa.uint64())):
@@ -74,7 +74,7 @@ def told_integer(name: str, least: int, most: int) -> Any:
 
 
 def _told_text(values: list[str]) -> Any:
-    """Text, or the times that Arrow finds in it."""
+    """Returns the type of text, or that of times if Arrow reads all values as times."""
     import pyarrow as pa
     import pyarrow.json as pajson
 

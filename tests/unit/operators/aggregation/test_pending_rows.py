@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from actorstream import Batch, Schema
-from actorstream.operators.aggregation.held import PendingRows
+from actorstream.operators.aggregation.pending_rows import PendingRows
 
 ROW = Schema.from_dict({"ts": "int", "number": "int"}, event_time="ts")
 

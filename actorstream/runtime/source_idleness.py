@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 
-class Silence:
+class SourceIdleness:
     """The silence of one source replica.
 
     Args:

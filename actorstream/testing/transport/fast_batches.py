@@ -10,7 +10,7 @@ from actorstream.testing.transport.payload import sample, sample_for, verify
 from actorstream.testing.transport.side import Side, expect
 from actorstream.testing.transport.signals import finish, finished, signal, signalled
 from actorstream.transports.base import NO_TIME_MAX, NO_TIME_MIN
-from actorstream.transports.ways import WholeSender
+from actorstream.transports.fast_paths import JumboSender
 
 WHOLES, PRODUCER = 120, 3
 ROWS = 16
@@ -21,22 +21,22 @@ def foreign(seed: int) -> bool:
     return seed % 10 == 7
 
 
-async def send_wholes(side: Side) -> None:
+async def send_tuples(side: Side) -> None:
     """Every third as a frame: both ways share one order and one account of credit."""
-    send = side.sender().wholes(sample(side, 0).schema, PRODUCER)
+    send = side.sender().jumbo_sender(sample(side, 0).schema, PRODUCER)
     arena = Arena.create(1 << 20, 77) if side.transport.arena is not None else None
     for seed in range(WHOLES):
         if seed % 3 == 2:
             await side.send(sample(side, seed, ROWS, producer=PRODUCER))
         else:
-            await send_whole(side, send, arena, seed)
+            await send_jumbo(side, send, arena, seed)
     await finish(side)
     await signalled(side, 1)
     side.collected()
     await signal(side, 2)
 
 
-async def send_whole(side: Side, send: WholeSender, arena: Arena | None, seed: int) -> None:
+async def send_jumbo(side: Side, send: JumboSender, arena: Arena | None, seed: int) -> None:
     """Sends one by `send`, however often it must wait for credit."""
     frame = sample_for(arena, seed, ROWS) if foreign(seed) else sample(side, seed, ROWS)
     jumbo, entered, poll = frame.payload, 1_000_000 * (seed + 1), side.sender().poll
@@ -49,7 +49,7 @@ async def send_whole(side: Side, send: WholeSender, arena: Arena | None, seed: i
     await side.until(attempt, f"credit for jumbo tuple {seed}")
 
 
-async def take_wholes(side: Side) -> None:
+async def take_tuples(side: Side) -> None:
     for seed in range(WHOLES):
         frame = await side.receive()
         expect(frame.producer == PRODUCER, f"{frame!r} has another producer")
@@ -74,7 +74,7 @@ WHOLE_CHECKS: tuple[Check, ...] = tuple(
         (0, 1),
         answers=[(1, 0), (0, 1)],
         name=f"whole jumbo tuples arrive by their shortest way as by frames, {slots} slots of {budget} bytes",
-        roles=(send_wholes, take_wholes),
+        roles=(send_tuples, take_tuples),
         slots=slots,
         budget=budget,
     )

@@ -23,7 +23,7 @@ WATERMARK = "_watermark"
 
 
 @dataclass(frozen=True, slots=True)
-class Wire:
+class EdgeSchemas:
     """The schemas of one edge.
 
     Attributes:
@@ -58,10 +58,10 @@ def wires(
     listening: frozenset[str],
     serial: SerialPlan | None = None,
     timestamp: TimestampPlan | None = None,
-) -> dict[int, Wire]:
+) -> dict[int, EdgeSchemas]:
     """Edge number -> its wire."""
     timed: set[str] = set()  # actors whose rows have an event time, as a field or by descent
-    found: dict[int, Wire] = {}
+    found: dict[int, EdgeSchemas] = {}
     for actor in graph.actors.values():
         if any(edge.producer in timed for edge in actor.inputs if not edge.static):
             timed.add(actor.name)
@@ -73,18 +73,18 @@ def wires(
         if timestamp and edge.index in timestamp.edges:
             places = timestamp.producers[edge.producer].columns
         if edge.static or edge.consumer not in listening or edge.producer not in timed:
-            found[edge.index] = Wire(schema.with_system(places) if places else schema)
+            found[edge.index] = EdgeSchemas(schema.with_system(places) if places else schema)
             continue
         timed_here = () if schema.event_time is not None else (TIME,)
         plain = schema.with_system((*timed_here, *places)) if timed_here or places else schema
-        found[edge.index] = Wire(plain, schema.with_system((*plain.system, WATERMARK)))
+        found[edge.index] = EdgeSchemas(plain, schema.with_system((*plain.system, WATERMARK)))
     return found
 
 
 def inherits(
     graph: Graph,
     actor: str,
-    edges: dict[int, Wire],
+    edges: dict[int, EdgeSchemas],
     serial: SerialPlan | None = None,
     timestamp: TimestampPlan | None = None,
 ) -> bool:

@@ -1,0 +1,229 @@
+"""What every inbox keeps, given scripts of frames: whenever these arrive, rows come once and in their order, a barrier comes
+once all lanes have brought it, and the end comes last. What an inbox keeps at a barrier goes on in another inbox whose lanes
+have other numbers."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import replace
+from typing import Any
+
+import msgspec
+import numpy as np
+import pytest
+
+from actorstream.events.batch import Batch
+from actorstream.events.schema import Schema
+from actorstream.ordering.none import NoOrder
+from actorstream.ordering.timestamp import TimestampGate
+from actorstream.runtime.inbox import FifoInbox, Inbox, Step
+from actorstream.runtime.lanes import InLane
+from actorstream.runtime.serial.inbox import NumberedInput, SerialInbox
+from actorstream.runtime.serial.numbering import SERIAL_WORD, Numbering
+from actorstream.runtime.timestamp.inbox import TimestampInbox
+from actorstream.runtime.timestamp.lane_rows import LaneRows, RowOrder
+from actorstream.runtime.timestamp.merging import ChannelMerging
+from actorstream.runtime.timestamp.ready_rows import ReadyRows
+from actorstream.transports.base import Frame, FrameKind
+from tests.conformance.frames import Ports, Promise, Row, Scripted, Waiting, data, mark
+
+LANES = 3
+BARRIER = 5
+SEEDS = pytest.mark.parametrize("seed", range(30))
+Script = list[Frame | Promise]
+Trace = list[tuple[str, int]]
+"""Rows by their numbers, barriers, and the end, as an inbox gave them."""
+
+
+def scripts(dice: random.Random, *, serial: bool) -> list[Script]:
+    """What each lane brings: jumbo tuples whose times rise, of one serial number each, a barrier between them, and the end."""
+    rows = sorted((dice.randrange(12), number) for number in range(40))
+    found: list[Script] = []
+    for lane in range(LANES):
+        own = [(time, n) for time, n in rows if n % LANES == lane]
+        script: Script = []
+        while own:
+            count = dice.randint(1, 4)
+            part = [row for row in own[:count] if not serial or row[0] == own[0][0]]
+            own = own[len(part) :]
+            if dice.random() < 0.5:
+                script.append(Promise(SERIAL_WORD if serial else 0, part[0][0]))
+            script.append(data(*part, serial=part[0][0]))
+        at = dice.randint(0, len(script))
+        if serial:  # the numbers behind a barrier are greater than those before it on any lane
+            at = next((at for at, each in enumerate(script) if _first(each) >= 6), len(script))
+        found.append([*script[:at], mark(FrameKind.BARRIER, BARRIER), *script[at:], mark(FrameKind.END)])
+    return found
+
+
+def _first(item: Frame | Promise) -> int:
+    return item.value if isinstance(item, Promise) else item.serial
+
+
+def lanes_of(channels: list[Scripted], *, word: int = 0) -> list[InLane]:
+    return [
+        InLane(index, f"input{channel.channel.id}", channel, lambda frame: frame.payload, word=word)
+        for index, channel in enumerate(channels)
+    ]
+
+
+def fifo(channels: list[Scripted]) -> Inbox:
+    lanes = lanes_of(channels)
+    return FifoInbox(lanes, NoOrder(lanes), Ports())
+
+
+def serial(channels: list[Scripted]) -> Inbox:
+    lanes = lanes_of(channels, word=SERIAL_WORD)
+    numbered: list[Any] = [NumberedInput(("_position",), 0) for _ in lanes]
+    return SerialInbox(lanes, numbered, Numbering(1), merging=True, follows=False)
+
+
+def timestamp(channels: list[Scripted]) -> Inbox:
+    """Channel `id` brings rows of replica `id` of one input."""
+    lanes = [
+        InLane(index, "in", channel, lambda frame: frame.payload) for index, channel in enumerate(channels)
+    ]
+    orders = [
+        RowOrder(replica=channel.channel.id, columns=("_position",), local=True) for channel in channels
+    ]
+    rows = [LaneRows(lane, order, Waiting()) for lane, order in zip(lanes, orders)]
+    gate = TimestampGate(rows, [0] * len(rows), 1)
+    ready = ReadyRows(
+        gate,
+        rows,
+        batch_size=7,
+        wanted={0: ("_position",)},
+        as_events=False,
+        one_stream=True,
+        schema=None,
+    )
+    merging = ChannelMerging(rows, gate, ready, Ports(), np.zeros(64, np.int64))
+    return TimestampInbox(merging, [], NoOrder([]), {"in": Schema.of(Row)})
+
+
+MAKERS = {"none": fifo, "serial": serial, "timestamp": timestamp}
+
+
+def channels_of(given: list[Script]) -> list[Scripted]:
+    channels = [Scripted(script) for script in given]
+    for number, channel in enumerate(channels):
+        channel.channel = replace(channel.channel, id=number)
+    return channels
+
+
+def drain(inbox: Inbox, trace: Trace, until: Step = Step.END) -> bool:
+    """Takes what the inbox has now; returns whether it gave such a step."""
+    while (step := inbox.next()) is not Step.NOTHING:
+        if step is Step.ROWS:
+            batch: Batch = inbox.batch
+            trace += [("row", int(n)) for n in batch["n"]]
+            inbox.done()
+        elif step is Step.BARRIER:
+            trace.append(("barrier", inbox.barrier))
+            if until is Step.BARRIER:
+                return True
+            inbox.passed()
+        elif step is Step.END:
+            trace.append(("end", 0))
+            return True
+    return False
+
+
+def given_in_time(
+    inbox: Inbox, channels: list[Scripted], dice: random.Random, until: Step = Step.END
+) -> Trace:
+    """What an inbox gives while frames arrive by and by."""
+    trace: Trace = []
+    while not drain(inbox, trace, until):
+        left = [channel for channel in channels if channel.script]
+        assert left, "everything has arrived, and the inbox has not come to its end"
+        dice.choice(left).arrive(dice.randint(1, 3))
+    return trace
+
+
+def numbers(trace: Trace) -> list[int]:
+    return [number for what, number in trace if what == "row"]
+
+
+def rows_of(given: list[Script]) -> list[list[tuple[int, int]]]:
+    """(event time, number) of the rows of each lane."""
+    return [
+        [row for frame in script if isinstance(frame, Frame) and frame.rows for row in zip(*_columns(frame))]
+        for script in given
+    ]
+
+
+def _columns(frame: Frame) -> tuple[list[int], list[int]]:
+    return frame.payload["t"].tolist(), frame.payload["n"].tolist()
+
+
+@SEEDS
+@pytest.mark.parametrize("order", MAKERS)
+def test_rows_come_once_and_a_barrier_when_all_lanes_have_brought_it(order: str, seed: int) -> None:
+    dice = random.Random(seed)
+    given = scripts(dice, serial=order == "serial")
+    channels = channels_of(given)
+    trace = given_in_time(MAKERS[order](channels), channels, dice)
+    assert sorted(numbers(trace)) == list(range(40))
+    assert [what for what, _ in trace].count("barrier") == 1
+    assert trace[-1] == ("end", 0)
+    assert not any(channel.frames for channel in channels), "all room went back to the senders"
+    for rows in rows_of(given):
+        own = [n for _, n in rows]
+        assert [n for n in numbers(trace) if n in own] == own
+    if order != "timestamp":  # which keeps rows that wait, and passes the barrier on
+        before = set(numbers(trace[: trace.index(("barrier", BARRIER))]))
+        assert before == {n for script in given for n in _before(script)}
+
+
+def _before(script: Script) -> list[int]:
+    """Numbers of the rows before the barrier."""
+    frames = [each for each in script if isinstance(each, Frame)]
+    at = next(at for at, frame in enumerate(frames) if frame.kind == FrameKind.BARRIER)
+    return [n for frame in frames[:at] for n in _columns(frame)[1]]
+
+
+@SEEDS
+@pytest.mark.parametrize("order", ["serial", "timestamp"])
+def test_the_sequence_does_not_depend_on_when_frames_arrive(order: str, seed: int) -> None:
+    given = scripts(random.Random(seed), serial=order == "serial")
+    rows = sorted(row for lane in rows_of(given) for row in lane)
+    for arrival in range(3):
+        channels = channels_of(given)
+        trace = given_in_time(MAKERS[order](channels), channels, random.Random(f"{seed} {arrival}"))
+        assert numbers(trace) == [n for _, n in rows]
+
+
+@SEEDS
+@pytest.mark.parametrize("order", MAKERS)
+def test_another_inbox_goes_on_from_what_was_kept_at_a_barrier_with_lanes_of_other_numbers(
+    order: str, seed: int
+) -> None:
+    dice = random.Random(seed)
+    given = scripts(dice, serial=order == "serial")
+    channels = channels_of(given)
+    inbox = MAKERS[order](channels)
+    before = given_in_time(inbox, channels, dice, until=Step.BARRIER)
+    kept = msgspec.msgpack.decode(msgspec.msgpack.encode(inbox.kept()))
+    rest = channels_of([_behind(script) for script in given])[::-1]
+    again = MAKERS[order](rest)
+    if kept is not None:
+        again.take_back(kept)
+    found = numbers(before) + numbers(given_in_time(again, rest, dice))
+    assert sorted(found) == list(range(40))
+    if order != "none":
+        assert found == [n for _, n in sorted(row for lane in rows_of(given) for row in lane)]
+
+
+def _behind(script: Script) -> Script:
+    """What a producer sends that goes on from the barrier."""
+    at = next(
+        at for at, each in enumerate(script) if isinstance(each, Frame) and each.kind == FrameKind.BARRIER
+    )
+    return script[at + 1 :]
+
+
+@pytest.mark.parametrize("order", MAKERS)
+def test_nothing_is_given_while_nothing_has_arrived(order: str) -> None:
+    inbox = MAKERS[order](channels_of([[mark(FrameKind.END)], [mark(FrameKind.END)]]))
+    assert [inbox.next(), inbox.next()] == [Step.NOTHING, Step.NOTHING]
