@@ -13,6 +13,7 @@ import signal
 import sys
 import threading
 from collections.abc import Callable
+from contextlib import suppress
 from typing import IO, Any
 
 from actorstream.errors import ActorstreamError, ConfigurationError, Problem
@@ -113,7 +114,8 @@ def _stop_with_stdin(stopped: threading.Event) -> None:
     )  # the main thread imports it; two at once would be in each other's way
     context = getattr(getattr(pyspark, "SparkContext", None), "_active_spark_context", None)
     if context is not None:
-        context.cancelAllJobs()
+        with suppress(Exception):  # it may be ending, too
+            context.cancelAllJobs()
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""DriverProcess: the process of Spark's driver, as a source actor sees it. What it runs is `driver.py`."""
+"""DriverProcess: the process of Spark's driver, as a source actor sees it. The process runs `driver.py`."""
 
 from __future__ import annotations
 

@@ -26,7 +26,7 @@ def spark_error(doing: str, error: BaseException, hint: str = "") -> SparkError:
 
 
 def cause(error: BaseException) -> str:
-    """What went wrong, as Spark or the Python code in a task says it; at most 14 lines."""
+    """Returns the message of Spark, or of the Python code in a task; at most 14 lines."""
     text = str(error)
     java = getattr(error, "java_exception", None)
     if java is not None:

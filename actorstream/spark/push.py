@@ -23,7 +23,7 @@ from actorstream.spark.frames import (
 )
 
 RESULT = "rows long"
-"""What a task returns to the driver: nothing of the data, only how many rows it sent."""
+"""A task returns to the driver only how many rows it sent."""
 
 
 class PushError(ConnectionError):
@@ -46,9 +46,10 @@ def pusher(address: str, token: str, number: int) -> Callable[[Iterator[Any]], I
 
 
 def push(address: str, hello: dict[str, Any], batches: Iterator[Any]) -> int:
-    """Sends the batches that the source does not have yet; returns how many rows there were in all of them."""
+    """Sends the batches that the source does not have yet; returns the number of rows of all batches. `address`: a name
+    in the abstract namespace of Unix domain sockets."""
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as link:
-        link.connect(address)
+        link.connect(f"\0{address}")
         link.sendall(json.dumps(hello).encode() + b"\n")
         where = json.loads(_line(link))
         if where["state"] == DONE:

@@ -20,7 +20,7 @@ _ERROR = 0.001
 
 
 class Snapshot(NamedTuple):
-    """What a table was when a run first read it.
+    """A table as it was when a run first read it.
 
     Attributes:
         rows, digest: how many there are, and a sum over a hash of each, which does not depend on their order.

@@ -7,10 +7,8 @@ import hmac
 import json
 import secrets
 import socket
-import tempfile
 import threading
 from collections.abc import Callable, Mapping
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -62,10 +60,9 @@ class Receiver:
         """Lane -> the connection of the task that pushes into it."""
         self._changed = threading.Condition()
         self._closed = False
-        self._folder = tempfile.TemporaryDirectory(prefix="actorstream-push-")
-        self.address = str(Path(self._folder.name) / "s")
+        self.address = f"actorstream-{secrets.token_hex(16)}"
         self._listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-        self._listener.bind(self.address)
+        self._listener.bind(f"\0{self.address}")  # a name without a file, so nothing is left behind
         self._listener.listen(128)
         threading.Thread(target=self._accept, name="spark-push", daemon=True).start()
 
@@ -131,7 +128,6 @@ class Receiver:
             except OSError:
                 pass
             link.close()
-        self._folder.cleanup()
 
     # -- threads --------------------------------------------------------------------------------------------
 
@@ -144,7 +140,7 @@ class Receiver:
             threading.Thread(target=self._serve, args=(link,), name="spark-push", daemon=True).start()
 
     def _serve(self, link: socket.socket) -> None:
-        """One connection. What it fails with is the task's to try again, unless the rows are wrong."""
+        """Serves one connection. If it fails, Spark tries the task again; rows that are wrong end the run."""
         lane = -1
         with link, link.makefile("rb") as file:
             try:

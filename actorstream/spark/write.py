@@ -78,7 +78,7 @@ def write_streams(
 
 
 def read_manifest(out: Path) -> dict[str, Any]:
-    """What a manifest says. DataError: there is none, or it is damaged."""
+    """Reads a manifest. DataError: there is none, or it is damaged."""
     path = out / MANIFEST
     try:
         found: dict[str, Any] = json.loads(path.read_text())
@@ -89,7 +89,7 @@ def read_manifest(out: Path) -> dict[str, Any]:
 
 
 def check_files(out: Path) -> list[str]:
-    """What differs between the files of a folder and its manifest: missing ones, further ones, changed ones."""
+    """Lists the differences between the files of a folder and its manifest: missing ones, further ones, changed ones."""
     wrong = []
     for name, stream in read_manifest(out)["streams"].items():
         listed = {part["path"] for part in stream["files"]}

@@ -56,7 +56,7 @@ def pipeline(
             rows,
             columns=FIELDS,
             order=order,
-            file=f.floor((f.col("ts") - START) / file_seconds) if input is None else f.lit(0),
+            file=f.greatest(f.lit(0), f.floor((f.col("ts") - START) / file_seconds)),
             event_time="ts",
             valid={"a property is neither work (0) nor load (1)": "property in (0, 1)"},
         )

@@ -1,4 +1,4 @@
-"""What needs a running Spark; in one file, so that one process runs all of it with one session."""
+"""Tests that need a running Spark; in one file, so that one process runs all of them with one session."""
 
 from __future__ import annotations
 
@@ -109,7 +109,7 @@ def test_the_command_writes_what_the_app_reads(
 
 
 def launched(folder: Path, reports: Path) -> dict[str, list[tuple[int, ...]]]:
-    """What the app makes of the reports: output -> sorted rows."""
+    """Runs the app on the reports; output -> sorted rows."""
     names = ("new_segments", "tolls", "accident_alerts", "toll_charges")
     paths = {name: folder / f"{name}.csv" for name in names}
     settings = [f"actors.{name}.path={path}" for name, path in paths.items()]

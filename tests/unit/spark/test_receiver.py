@@ -181,7 +181,7 @@ def test_who_does_not_know_the_token_is_not_heard() -> None:
     with pytest.raises(PushError, match="closed the connection"):
         push(actor.receiver.address, {"token": "x", "lane": 0, "range": 0}, iter([batch(1)]))
     with socket.socket(socket.AF_UNIX) as link:
-        link.connect(actor.receiver.address)
+        link.connect(f"\0{actor.receiver.address}")
         link.sendall(b"GET / HTTP/1.1\r\n")
         assert link.recv(1) == b""
     actor.receiver.close()
