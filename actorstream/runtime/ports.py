@@ -53,6 +53,15 @@ class UnitPort(Protocol):
     def kept_of(self, replica: Any) -> Any: ...
 
 
+class Dispatching(Protocol):
+    """A replica, as its hook that may pause sees it."""
+
+    unit: Any
+    paused: bool
+
+    def dispatch(self) -> None: ...
+
+
 class Promising(Protocol):
     """A source, as a worker of a plan in its process sees it."""
 
