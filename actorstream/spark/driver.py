@@ -19,7 +19,7 @@ from typing import IO, Any
 from actorstream.errors import ActorstreamError, ConfigurationError, Problem
 from actorstream.spark.failure import spark_error
 from actorstream.spark.push import RESULT, pusher
-from actorstream.spark.query import Query, Snapshot, read_table
+from actorstream.spark.query import Query, TableSnapshot, read_table
 from actorstream.spark.session import spark_session
 
 GRACE_S = 10.0
@@ -51,7 +51,7 @@ def run(task: dict[str, Any], tell: Tell, stopped: threading.Event) -> None:
             raise
         except Exception as error:
             raise spark_error("reading the table", error) from None
-        known = Snapshot(**task["table"]) if task["table"] else None
+        known = TableSnapshot(**task["table"]) if task["table"] else None
         if known is not None and known[:4] != found[:4]:
             raise changed(known, found)
         bounds = (known or found).bounds
@@ -68,7 +68,7 @@ def run(task: dict[str, Any], tell: Tell, stopped: threading.Event) -> None:
         tell(done=True)
 
 
-def changed(known: Snapshot, found: Snapshot) -> ConfigurationError:
+def changed(known: TableSnapshot, found: TableSnapshot) -> ConfigurationError:
     """The error where a run is resumed and its table is another."""
     what = (
         f"has changed since the checkpoint: then {known.rows:,} rows from {known.least} to {known.greatest}, now "

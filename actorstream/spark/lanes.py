@@ -18,7 +18,7 @@ from actorstream.spark.frames import NOTHING
 
 
 @dataclass
-class Held:
+class HeldBatch:
     """A batch that has arrived and has not been given whole."""
 
     number: int
@@ -31,7 +31,7 @@ class Held:
 
 
 @dataclass
-class Lane:
+class TaskLane:
     """One task's rows.
 
     Attributes:
@@ -46,7 +46,7 @@ class Lane:
     drop: int = 0
     ended: bool = False
     latest: int | None = None
-    held: deque[Held] = field(default_factory=deque)
+    held: deque[HeldBatch] = field(default_factory=deque)
     given: deque[list[Any]] = field(default_factory=deque)
 
 
@@ -59,7 +59,7 @@ class Lanes:
     """
 
     def __init__(self, count: int, kept: list[Mapping[str, Any]] | None = None) -> None:
-        self.lanes = [Lane() for _ in range(count)]
+        self.lanes = [TaskLane() for _ in range(count)]
         for lane, saved in zip(self.lanes, kept or ()):
             lane.batch, lane.drop = saved["batch"], saved["drop"]
             lane.digest = bytes.fromhex(saved["digest"])
@@ -75,7 +75,7 @@ class Lanes:
             np.any(times[1:] < times[:-1]) or (lane.latest is not None and times[0] < lane.latest)
         ):
             raise DataError(f"Spark sent rows of lane {number} that do not come by time")
-        held = Held(lane.batch, rows, times, lane.digest)
+        held = HeldBatch(lane.batch, rows, times, lane.digest)
         lane.given.append([lane.batch, rows.num_rows, lane.digest, lane.drop])
         held.first, lane.drop = lane.drop, 0
         lane.batch, lane.digest = lane.batch + 1, digest
@@ -119,7 +119,7 @@ class Lanes:
                 found.append({"batch": lane.batch, "drop": lane.drop, "digest": lane.digest.hex()})
         return found
 
-    def _give(self, lane: Lane, rows: int) -> None:
+    def _give(self, lane: TaskLane, rows: int) -> None:
         while rows:
             first = lane.given[0]
             step = min(rows, first[1] - first[3])

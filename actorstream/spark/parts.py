@@ -23,7 +23,7 @@ class PartError(Exception):
 
 
 @dataclass(frozen=True)
-class Format:
+class FileFormat:
     """How rows lie in files.
 
     Attributes:
@@ -55,7 +55,7 @@ class Part:
 
 
 def write_part(
-    folder: Path, number: int, batches: Iterable[Any], how: Format, event_time: str | None
+    folder: Path, number: int, batches: Iterable[Any], how: FileFormat, event_time: str | None
 ) -> Part | None:
     """Writes the record batches as the file of this number, and returns what it holds; None if they have no row.
     PartError: times descend, or one is missing."""
@@ -150,7 +150,7 @@ class _Hashed:
         return False
 
 
-def _write(file: _Hashed, batches: Iterator[Any], how: Format) -> None:
+def _write(file: _Hashed, batches: Iterator[Any], how: FileFormat) -> None:
     if how.name == "parquet":
         import pyarrow.parquet as pq
 

@@ -19,7 +19,7 @@ _ERROR = 0.001
 """How exact the bounds of ranges are, as a share of the rows."""
 
 
-class Snapshot(NamedTuple):
+class TableSnapshot(NamedTuple):
     """A table as it was when a run first read it.
 
     Attributes:
@@ -75,7 +75,7 @@ class Query:
         self.rows = rows.withColumn(_TIME, time)
         self.event_time = event_time
 
-    def snapshot(self, range_rows: int) -> Snapshot:
+    def snapshot(self, range_rows: int) -> TableSnapshot:
         """Reads the table once. DataError: a row has no event time."""
         from pyspark.sql import functions as f
 
@@ -90,7 +90,7 @@ class Query:
                 f'"select * from {VIEW} where {self.event_time} is not null"',
                 column=self.event_time or "",
             )
-        return Snapshot(rows, digest, least, greatest, self._bounds(rows, range_rows))
+        return TableSnapshot(rows, digest, least, greatest, self._bounds(rows, range_rows))
 
     def _bounds(self, rows: int, range_rows: int) -> list[int]:
         ranges = -(-rows // range_rows)

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from actorstream.spark.parts import Format
+from actorstream.spark.parts import FileFormat
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession
@@ -22,7 +22,7 @@ READ_ROWS = 1 << 16
 
 
 @dataclass(frozen=True)
-class Blocks:
+class StreamBlocks:
     """A stream that is made block by block in the order of time: block n is file n. Nothing is shuffled.
 
     Args:
@@ -36,11 +36,11 @@ class Blocks:
     make: Make
     blocks: int
     event_time: str | None = None
-    how: Format = field(default_factory=lambda: Format("csv"))
+    how: FileFormat = field(default_factory=lambda: FileFormat("csv"))
 
 
 @dataclass(frozen=True)
-class Rows:
+class StreamRows:
     """A stream whose rows Spark sorts.
 
     Args:
@@ -59,7 +59,7 @@ class Rows:
     order: Sequence[str]
     file: Column
     event_time: str | None = None
-    how: Format = field(default_factory=lambda: Format("csv"))
+    how: FileFormat = field(default_factory=lambda: FileFormat("csv"))
     valid: Mapping[str, str] = field(default_factory=dict)
 
 

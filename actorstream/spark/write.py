@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from actorstream.errors import ConfigurationError, DataError, Problem
 from actorstream.spark.failure import spark_error
 from actorstream.spark.parts import Part, write_part
-from actorstream.spark.streams import Blocks, Rows, _numbers, batches_of
+from actorstream.spark.streams import StreamBlocks, StreamRows, _numbers, batches_of
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -48,7 +48,7 @@ def prepare_folder(out: Path) -> None:
 
 def write_streams(
     spark: SparkSession,
-    streams: Sequence[Blocks | Rows],
+    streams: Sequence[StreamBlocks | StreamRows],
     out: Path,
     about: Mapping[str, Any],
     tell: Callable[[str], None] = lambda line: None,
@@ -60,7 +60,9 @@ def write_streams(
         tell(f"writing {stream.name}")
         folder = str(out / stream.name)
         tasks = (
-            _blocks_job(spark, stream, folder) if isinstance(stream, Blocks) else _rows_job(stream, folder)
+            _blocks_job(spark, stream, folder)
+            if isinstance(stream, StreamBlocks)
+            else _rows_job(stream, folder)
         )
         try:
             parts = [Part(**row.asDict()) for row in tasks.collect()]
@@ -108,7 +110,7 @@ def _sha256(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def _entry(stream: Blocks | Rows, parts: Sequence[Part]) -> dict[str, Any]:
+def _entry(stream: StreamBlocks | StreamRows, parts: Sequence[Part]) -> dict[str, Any]:
     for before, after in pairwise(parts):
         if stream.event_time and (after.least or 0) < (before.greatest or 0):
             raise DataError(
@@ -126,7 +128,7 @@ def _entry(stream: Blocks | Rows, parts: Sequence[Part]) -> dict[str, Any]:
     }
 
 
-def _blocks_job(spark: SparkSession, stream: Blocks, folder: str) -> DataFrame:
+def _blocks_job(spark: SparkSession, stream: StreamBlocks, folder: str) -> DataFrame:
     make, how, event_time = stream.make, stream.how, stream.event_time
 
     def write(numbers: Iterator[Any]) -> Iterator[Any]:
@@ -136,7 +138,7 @@ def _blocks_job(spark: SparkSession, stream: Blocks, folder: str) -> DataFrame:
     return spark.range(0, stream.blocks, 1, min(stream.blocks, 4096)).mapInArrow(write, _PART)
 
 
-def _rows_job(stream: Rows, folder: str) -> DataFrame:
+def _rows_job(stream: StreamRows, folder: str) -> DataFrame:
     from pyspark.sql import functions as f
 
     rows, columns, how, event_time = stream.rows, list(stream.columns), stream.how, stream.event_time
@@ -203,9 +205,11 @@ def _part_schema() -> Any:
     )
 
 
-def with_format(streams: Sequence[Blocks | Rows], name: str | None, compress: bool) -> list[Blocks | Rows]:
+def with_format(
+    streams: Sequence[StreamBlocks | StreamRows], name: str | None, compress: bool
+) -> list[StreamBlocks | StreamRows]:
     """The streams in another format than their own; tables keep theirs. `name`: None keeps it."""
-    found: list[Blocks | Rows] = []
+    found: list[StreamBlocks | StreamRows] = []
     for stream in streams:
         how = replace(stream.how, compress=compress)
         found.append(replace(stream, how=replace(how, name=name) if name and stream.event_time else how))

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from actorstream.spark import Blocks, Rows, from_blocks
-from actorstream.spark.parts import Format
+from actorstream.spark import StreamBlocks, StreamRows, from_blocks
+from actorstream.spark.parts import FileFormat
 from apps.linear_road.events import Report
 from apps.linear_road.traffic import FIELDS, Settings, Traffic
 
@@ -33,7 +33,7 @@ def pipeline(
     accidents: float = 3.0,
     seed: int = 1,
     file_seconds: int = 600,
-) -> list[Blocks | Rows]:
+) -> list[StreamBlocks | StreamRows]:
     """Position reports and requests of the cars on so many expressways: the rows of `generate.Reports` with a shard an
     expressway, by (time, expressway). A file has `file_seconds` of them; the other options are those of
     `traffic.Settings`."""
@@ -48,14 +48,14 @@ def pipeline(
             yield pa.table(cars.second())
 
     return [
-        Rows(
+        StreamRows(
             "reports",
             from_blocks(spark, traffic, expressways, SCHEMA),
             columns=Report.__struct_fields__,
             order=("time", "block", "row"),
             file=f.floor(f.col("time") / file_seconds),
             event_time="time",
-            how=Format("csv", header=False),
+            how=FileFormat("csv", header=False),
             valid={
                 "a position lies on no segment": "type <> 0 or seg between 0 and 99",
                 "an expressway is not one of those asked for": f"type <> 0 or xway between 0 and {expressways - 1}",

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from actorstream.spark import Blocks, Rows
-from actorstream.spark.parts import Format
+from actorstream.spark import StreamBlocks, StreamRows
+from actorstream.spark.parts import FileFormat
 from apps.nexmark.generate import AUCTIONS, PERSONS, TOTAL, Generator
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ def pipeline(
     rate: float = 10_000.0,
     seed: int = 1,
     file_events: int = 500_000,
-) -> list[Blocks | Rows]:
+) -> list[StreamBlocks | StreamRows]:
     """Events 0 to `events` of `generate.Generator` as the streams person, auction and bid, `rate` in a second of event
     time. Each file has what belongs to it of `file_events` events."""
 
@@ -55,4 +55,4 @@ def pipeline(
         return make
 
     files = -(-events // file_events)
-    return [Blocks(kind, of_kind(kind), files, "dateTime", Format("jsonl")) for kind in KINDS]
+    return [StreamBlocks(kind, of_kind(kind), files, "dateTime", FileFormat("jsonl")) for kind in KINDS]

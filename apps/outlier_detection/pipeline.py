@@ -9,8 +9,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from actorstream.spark import Blocks, Rows, numbered_lines
-from actorstream.spark.parts import Format
+from actorstream.spark import StreamBlocks, StreamRows, numbered_lines
+from actorstream.spark.parts import FileFormat
 from apps.outlier_detection.events import Connection
 from apps.outlier_detection.source import STEP
 
@@ -24,7 +24,7 @@ FIELDS = Connection.__struct_fields__[2:]
 
 def pipeline(
     spark: SparkSession, *, input: Path = SAMPLE, copies: int = 1, file_rows: int = 100_000_000
-) -> list[Blocks | Rows]:
+) -> list[StreamBlocks | StreamRows]:
     """The connections of a csv file, so many times one after the other, as `source.Connections` repeats them.
 
     A line has the 41 features and the label, then its time is its number in seconds; or its time (ms) before them.
@@ -53,13 +53,13 @@ def pipeline(
         *(f.split("rest", ",")[place].alias(name) for place, name in enumerate(FIELDS)),
     )
     return [
-        Rows(
+        StreamRows(
             "connections",
             made,
             columns=("ts_ms", *FIELDS),
             order=("ts_ms", "copy", "number"),
             file=f.floor(f.col("copy") * rows / file_rows),
             event_time="ts_ms",
-            how=Format("csv", header=False),
+            how=FileFormat("csv", header=False),
         )
     ]

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from actorstream.spark import Blocks, Rows, from_blocks
+from actorstream.spark import StreamBlocks, StreamRows, from_blocks
 from apps.smart_home.events import Measurement
 from apps.smart_home.generate import START, measured
 
@@ -35,7 +35,7 @@ def pipeline(
     seed: int = 1,
     input: Path | None = None,
     file_seconds: int = 600,
-) -> list[Blocks | Rows]:
+) -> list[StreamBlocks | StreamRows]:
     """The measurements of `generate.write`, by (time, house); a file has `file_seconds` of them.
 
     With `input` those of a file or folder in the layout of DEBS 2014 (id, timestamp, value, property, plug, household,
@@ -51,7 +51,7 @@ def pipeline(
     else:
         rows, order = cleaned(spark, input), ("ts", "id")
     return [
-        Rows(
+        StreamRows(
             "measurements",
             rows,
             columns=FIELDS,

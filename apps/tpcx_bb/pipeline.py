@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from actorstream.spark import Blocks, Rows
+from actorstream.spark import StreamBlocks, StreamRows
 from apps.tpcx_bb import generate
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ PARTS = 64
 """Parts of each stream at scale 1: about a million rows."""
 
 
-def pipeline(spark: SparkSession, *, scale: float = 1.0, seed: int = 1) -> list[Blocks | Rows]:
+def pipeline(spark: SparkSession, *, scale: float = 1.0, seed: int = 1) -> list[StreamBlocks | StreamRows]:
     """`scale` times a million store sales, as many web clicks, and the tables of items and pages: the parts of
     `generate.sales` and `generate.clicks`, one a file."""
     parts = max(1, round(PARTS * scale))
@@ -40,8 +40,8 @@ def pipeline(spark: SparkSession, *, scale: float = 1.0, seed: int = 1) -> list[
         return whole
 
     return [
-        Blocks("store_sales", of(generate.sales), parts, "ss_sold_date_sk"),
-        Blocks("web_clickstreams", of(generate.clicks), parts, "wcs_click_date_sk"),
-        Blocks("item", table(generate.items(), ("i_item_sk", "i_category_id")), 1),
-        Blocks("web_page", table(generate.pages(), ("wp_web_page_sk", "wp_type")), 1),
+        StreamBlocks("store_sales", of(generate.sales), parts, "ss_sold_date_sk"),
+        StreamBlocks("web_clickstreams", of(generate.clicks), parts, "wcs_click_date_sk"),
+        StreamBlocks("item", table(generate.items(), ("i_item_sk", "i_category_id")), 1),
+        StreamBlocks("web_page", table(generate.pages(), ("wp_web_page_sk", "wp_type")), 1),
     ]

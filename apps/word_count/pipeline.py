@@ -9,8 +9,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from actorstream.spark import Blocks, Rows, numbered_lines
-from actorstream.spark.parts import Format
+from actorstream.spark import StreamBlocks, StreamRows, numbered_lines
+from actorstream.spark.parts import FileFormat
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -20,7 +20,7 @@ BOOK = Path(__file__).with_name("data") / "book.txt"
 
 def pipeline(
     spark: SparkSession, *, input: Path = BOOK, copies: int = 1, file_lines: int = 1_000_000
-) -> list[Blocks | Rows]:
+) -> list[StreamBlocks | StreamRows]:
     """The lines of a file, or of the files of a folder by name, so many times one after the other; a file of the
     result has `file_lines`. Characters that are no text (control characters but the tab) are dropped."""
     from pyspark.sql import functions as f
@@ -31,12 +31,12 @@ def pipeline(
     many = lines.crossJoin(spark.range(copies).withColumnRenamed("id", "copy"))
     rows = many.select(clean, (f.col("copy") * each + f.col("number")).alias("number"))
     return [
-        Rows(
+        StreamRows(
             "lines",
             rows,
             columns=("line",),
             order=("number",),
             file=f.floor(f.col("number") / file_lines),
-            how=Format("text"),
+            how=FileFormat("text"),
         )
     ]

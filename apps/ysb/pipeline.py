@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from actorstream.spark import Blocks, Rows, generated
-from actorstream.spark.parts import Format
+from actorstream.spark import StreamBlocks, StreamRows, generated
+from actorstream.spark.parts import FileFormat
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -27,13 +27,13 @@ def pipeline(
     event_rate: float = 10_000.0,
     seed: int = 1,
     file_events: int = BLOCK,
-) -> list[Blocks | Rows]:
+) -> list[StreamBlocks | StreamRows]:
     """The events of `generator-source` with `preset = "ysb"`, `ids = "uuid"` and one shard, `event_rate` in a second of
     event time, as the benchmark's JSON; and the 1000 ads with their campaigns."""
     keys = {"preset": "ysb", "ids": "uuid", "count": events, "event_rate": event_rate, "seed": seed}
     ads = {"preset": "ysb-ads", "ids": "uuid"}
     files = -(-events // file_events)
     return [
-        Blocks("events", generated(keys, file_events), files, "event_time", Format("jsonl")),
-        Blocks("ads", generated(ads, ADS), 1),
+        StreamBlocks("events", generated(keys, file_events), files, "event_time", FileFormat("jsonl")),
+        StreamBlocks("ads", generated(ads, ADS), 1),
     ]

@@ -20,7 +20,7 @@ import pytest
 from actorstream.cli.main import main
 from actorstream.connectors.generator import GeneratorSource
 from actorstream.errors import ActorstreamError, ConfigurationError
-from actorstream.spark import Blocks, Rows, from_blocks, numbered_lines
+from actorstream.spark import StreamBlocks, StreamRows, from_blocks, numbered_lines
 from actorstream.spark.failure import SparkError
 from actorstream.spark.source import SparkSource
 from actorstream.spark.write import MANIFEST, check_files, prepare_folder, write_streams
@@ -42,7 +42,7 @@ from apps.ysb.pipeline import pipeline as ysb
 
 from .flights import FLIGHTS, KEYS, of_spark, plain, read
 
-Streams = list[Blocks | Rows]
+Streams = list[StreamBlocks | StreamRows]
 
 
 def write(spark: Any, streams: Streams, out: Path) -> dict[str, Any]:
@@ -217,7 +217,7 @@ def by_parts(spark: Any) -> Streams:
 
     rows = from_blocks(spark, make, 8, schema)
     file = f.floor(f.col("ts") / 5)
-    return [Rows("mixed", rows, ("ts", "name"), ("ts", "block", "row"), file, "ts")]
+    return [StreamRows("mixed", rows, ("ts", "name"), ("ts", "block", "row"), file, "ts")]
 
 
 def test_the_bytes_do_not_depend_on_the_number_of_tasks(spark: Any, tmp_path: Path) -> None:
@@ -233,8 +233,8 @@ def test_the_bytes_do_not_depend_on_the_number_of_tasks(spark: Any, tmp_path: Pa
 
 def test_a_row_that_is_not_valid_ends_the_job_with_what_is_wrong(spark: Any, tmp_path: Path) -> None:
     (stream,) = by_parts(spark)
-    assert isinstance(stream, Rows)
-    wrong = Rows(**{**vars(stream), "valid": {"a name is missing": "name is not null"}})
+    assert isinstance(stream, StreamRows)
+    wrong = StreamRows(**{**vars(stream), "valid": {"a name is missing": "name is not null"}})
     with pytest.raises(SparkError, match=r"writing the stream 'mixed': .*mixed: a name is missing"):
         write(spark, [wrong], tmp_path)
     assert not (tmp_path / MANIFEST).exists()

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from actorstream.spark.parts import Format, Part, PartError, write_part
+from actorstream.spark.parts import FileFormat, Part, PartError, write_part
 
 
 def rows(*times: int | None) -> Any:
@@ -38,7 +38,7 @@ EXPECTED = {
 
 @pytest.mark.parametrize("name", EXPECTED)
 def test_a_part_has_the_rows_in_its_format_and_is_described(tmp_path: Path, name: str) -> None:
-    how = Format(name, compress=True)
+    how = FileFormat(name, compress=True)
     part = write_part(tmp_path / "s", 7, [rows(1, 1), rows(), rows(3)], how, "ts")
     path = tmp_path / "s" / f"part-00007{how.ending}"
     data = path.read_bytes()
@@ -50,8 +50,8 @@ def test_a_part_has_the_rows_in_its_format_and_is_described(tmp_path: Path, name
 
 
 def test_text_and_csv_without_a_header_are_lines_only(tmp_path: Path) -> None:
-    write_part(tmp_path, 0, [rows(1).select(["name"])], Format("text"), None)
-    write_part(tmp_path, 0, [rows(1)], Format("csv", header=False), "ts")
+    write_part(tmp_path, 0, [rows(1).select(["name"])], FileFormat("text"), None)
+    write_part(tmp_path, 0, [rows(1)], FileFormat("csv", header=False), "ts")
     assert (tmp_path / "part-00000.txt").read_text() == 'name "1"\n'
     assert (tmp_path / "part-00000.dat").read_text() == '1,"name ""1"""\n'
 
@@ -68,10 +68,10 @@ def test_rows_out_of_order_or_without_a_time_leave_no_file(
     tmp_path: Path, batches: list[Any], wrong: str
 ) -> None:
     with pytest.raises(PartError, match=wrong):
-        write_part(tmp_path, 0, batches, Format("csv"), "ts")
+        write_part(tmp_path, 0, batches, FileFormat("csv"), "ts")
     assert list(tmp_path.iterdir()) == []
 
 
 def test_a_part_without_rows_is_no_file(tmp_path: Path) -> None:
-    assert write_part(tmp_path, 0, [rows()], Format("csv"), "ts") is None
+    assert write_part(tmp_path, 0, [rows()], FileFormat("csv"), "ts") is None
     assert list(tmp_path.iterdir()) == []
