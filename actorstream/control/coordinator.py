@@ -38,7 +38,7 @@ SUSPECT_S = 0.5
 """How long an error that may be another's consequence waits for its cause."""
 
 
-class Phase(Enum):
+class RunPhase(Enum):
     """Where a run is. It only moves down this list; ABORTED, SUSPENDED and COMMITTED are final.
 
     From RUNNING and PREPARING a run may be aborted or suspended, and from DECIDING only if the record of the end could not
@@ -83,7 +83,7 @@ class Coordinator:
     def __init__(self, workers: int, replicas: int, checkpoints: Checkpoints | None = None) -> None:
         self.members = [Member() for _ in range(workers)]
         self.replicas, self.checkpoints = replicas, checkpoints
-        self.phase = Phase.RUNNING
+        self.phase = RunPhase.RUNNING
         self.snapshots: dict[int, dict[int, Snapshot]] = {}
         """Barrier -> replica -> what it keeps, of barriers that no checkpoint covers yet."""
         self.failure: BaseException | None = None
@@ -145,7 +145,7 @@ class Coordinator:
             self._fail(self._suspect[2], now)
         if self._deadline is not None and now > self._deadline:
             self._actions.append(Kill())
-        is_undisturbed = self.phase is Phase.RUNNING and not self._asked and self._goes_on()
+        is_undisturbed = self.phase is RunPhase.RUNNING and not self._asked and self._goes_on()
         if self.checkpoints is not None and is_undisturbed and all(each.started for each in self.members):
             barrier = self.checkpoints.due(now)
             if barrier is not None:
@@ -159,7 +159,7 @@ class Coordinator:
         if number != self._writing:
             return self._decided(now)
         self._writing = None
-        if self.phase is Phase.DECIDING:
+        if self.phase is RunPhase.DECIDING:
             self._end_written(error, now)
         else:
             self._checkpoint_written(number, error, now)
@@ -191,7 +191,7 @@ class Coordinator:
             return self.interrupt(now)
         self._asked += 1
         self._suspends = True
-        if self._goes_on() and self.phase is Phase.RUNNING:
+        if self._goes_on() and self.phase is RunPhase.RUNNING:
             barrier = self.checkpoints.start()
             if barrier is not None:
                 self._start(barrier)
@@ -201,7 +201,7 @@ class Coordinator:
         """The user wants the run to stop at once. Nothing is committed, unless that was decided already."""
         self._asked = max(self._asked, 2)
         if self.failure is None:
-            committing = self.phase in (Phase.DECIDING, Phase.COMMITTED)
+            committing = self.phase in (RunPhase.DECIDING, RunPhase.COMMITTED)
             self._fail(Interrupted(drained=False, committing=committing), now)
         if self._deadline is None:
             self._deadline = now + GRACE_S
@@ -215,8 +215,8 @@ class Coordinator:
             self._actions.clear()
             return []
         if self._goes_on():
-            if self.phase is Phase.RUNNING and all(each.ended for each in self.members):
-                self.phase = Phase.PREPARING
+            if self.phase is RunPhase.RUNNING and all(each.ended for each in self.members):
+                self.phase = RunPhase.PREPARING
                 self._send(Prepare())
             if self._writing is None and all(each.prepared for each in self.members):
                 self._decide()
@@ -232,7 +232,7 @@ class Coordinator:
 
     def _goes_on(self) -> bool:
         """Whether the run may still get further: nothing has failed, and no end was decided."""
-        running = self.phase in (Phase.RUNNING, Phase.PREPARING)
+        running = self.phase in (RunPhase.RUNNING, RunPhase.PREPARING)
         return running and self.failure is None and self._suspect is None
 
     def _outcome(self) -> BaseException | None:
@@ -246,7 +246,7 @@ class Coordinator:
         self._actions.append(Send(message))
 
     def _start(self, barrier: int) -> None:
-        if self.phase is Phase.RUNNING and self.failure is None:
+        if self.phase is RunPhase.RUNNING and self.failure is None:
             self._send(Barrier(barrier))
 
     def _grant(self) -> None:
@@ -274,7 +274,7 @@ class Coordinator:
             del self.snapshots[old]
         self._send(Commit(barrier))
         if self._suspends and self._goes_on():
-            self.phase = Phase.SUSPENDED
+            self.phase = RunPhase.SUSPENDED
             self._suspended = Suspended(self.checkpoints.where, barrier)
             self._deadline = now + GRACE_S
             self._send(Suspend())
@@ -286,7 +286,7 @@ class Coordinator:
         if self.checkpoints is None:
             self._commit_end()
         else:
-            self.phase = Phase.DECIDING
+            self.phase = RunPhase.DECIDING
             self._writing = self.checkpoints.end()
             self._actions.append(WriteEnd(self._writing, self._tokens))
 
@@ -296,11 +296,11 @@ class Coordinator:
             self.checkpoints.made += 1
             self._commit_end()
         else:
-            self.phase = Phase.PREPARING
+            self.phase = RunPhase.PREPARING
             self._fail(error, now)
 
     def _commit_end(self) -> None:
-        self.phase = Phase.COMMITTED
+        self.phase = RunPhase.COMMITTED
         self._send(Commit(END))
 
     # -- failures
@@ -313,7 +313,7 @@ class Coordinator:
 
     def _fail(self, error: BaseException, now: float) -> None:
         self._suspect = None
-        if self.phase is Phase.SUSPENDED:
+        if self.phase is RunPhase.SUSPENDED:
             return  # what fails behind the checkpoint is not part of it
         if self.failure is None:
             self.failure = error
@@ -322,10 +322,10 @@ class Coordinator:
 
     def _may_abort(self) -> bool:
         """Whether nothing says otherwise: a record that is being written must not come to light after an abort."""
-        return self.phase in (Phase.RUNNING, Phase.PREPARING) and self._writing is None
+        return self.phase in (RunPhase.RUNNING, RunPhase.PREPARING) and self._writing is None
 
     def _abort(self, now: float) -> None:
-        self.phase = Phase.ABORTED
+        self.phase = RunPhase.ABORTED
         self._deadline = now + GRACE_S
         self._send(Abort())
 
@@ -333,6 +333,6 @@ class Coordinator:
         """What a lost worker leaves behind, in words."""
         if self.checkpoints is not None:
             return f"launch again with --resume to go on from {self.checkpoints.describe()}"
-        is_committed = self.phase in (Phase.DECIDING, Phase.COMMITTED)
+        is_committed = self.phase in (RunPhase.DECIDING, RunPhase.COMMITTED)
         committed = "some sinks may have committed" if is_committed else "nothing was committed"
         return f"without checkpoints a lost worker ends the run, and {committed}"

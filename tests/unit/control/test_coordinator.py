@@ -7,7 +7,7 @@ import pytest
 from actorstream.connectors.sink import END
 from actorstream.control.actions import Action, Finish, Kill, Send, WriteCheckpoint, WriteEnd
 from actorstream.control.checkpoints import Checkpoints
-from actorstream.control.coordinator import GRACE_S, SUSPECT_S, Coordinator, Phase
+from actorstream.control.coordinator import GRACE_S, SUSPECT_S, Coordinator, RunPhase
 from actorstream.control.failures import failed_message
 from actorstream.control.interrupted import Interrupted, Suspended
 from actorstream.control.messages import (
@@ -90,7 +90,7 @@ def test_with_checkpoints_nobody_prepares_before_all_have_ended_and_the_record_c
     actions = script.hear(Prepared(0, {0: b"a"}), Prepared(1, {1: b"b"}))
     assert actions == [WriteEnd(1, {0: b"a", 1: b"b"})]
     assert sent(script.written(1)) == [Commit(END)]
-    assert script.coordinator.phase is Phase.COMMITTED
+    assert script.coordinator.phase is RunPhase.COMMITTED
     assert script.outcome() is not None, "nobody had said that it finished"
 
 
