@@ -12,6 +12,7 @@ __version__ = "0.1.0"
 
 _PUBLIC = {
     "Actor": "actors.actor",
+    "Contract": "actors.contract",
     "ActorRef": "actors.ref",
     "System": "actors.system",
     "Batch": "events.batch",
@@ -46,6 +47,7 @@ _PUBLIC = {
 
 if TYPE_CHECKING:
     from actorstream.actors.actor import Actor as Actor
+    from actorstream.actors.contract import Contract as Contract
     from actorstream.actors.ref import ActorRef as ActorRef
     from actorstream.actors.system import System as System
     from actorstream.connectors.interleaved import InterleavedSource as InterleavedSource

@@ -145,10 +145,6 @@ class Seen(Actor):
         self.rows: list[int] = []
         self.ages: list[int] = []
 
-    @classmethod
-    def pool_limit(cls, keys: dict[str, Any]) -> float:
-        return 1
-
     def on_start(self) -> None:
         self.cpu_begun = process_time()
 

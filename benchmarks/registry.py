@@ -9,6 +9,7 @@ from benchmarks.suite import Settings, Suite
 
 SUITES = {
     "ipc": "benchmarks.suites.ipc",
+    "transport": "benchmarks.suites.transport",
     "exchange": "benchmarks.suites.exchange",
     "actors": "benchmarks.suites.actors",
     "connectors": "benchmarks.suites.connectors",

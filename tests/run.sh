@@ -1,5 +1,9 @@
 #!/usr/bin/env bash
-# The test command: sets up .venv where needed, then checks style, types and layers, and runs every test, a file a core.
+# The test command: sets up .venv where needed, then checks style, types and layers, and runs every test.
+#
+# Each core has a process of pytest with its share of the tests in their order, so that what the tests of a file have in
+# common is made once or twice. A process that has come to its end takes half of what another one has left: no file, however
+# slow, keeps one core busy while the others wait.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 export PYTHONUNBUFFERED=1
@@ -9,8 +13,10 @@ if [ ! -x .venv/bin/python ]; then
 fi
 .venv/bin/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
 PATH="$PWD/.venv/bin:$PATH"
+# also where PYTHONDONTWRITEBYTECODE is set: hundreds of tests start the command line
+python -m compileall -q actorstream apps benchmarks tests
 ruff check .
 ruff format --check .
 mypy
 lint-imports
-exec python -m pytest --numprocesses=auto --maxprocesses=4 --dist=loadfile "$@"
+exec python -m pytest --numprocesses=auto --maxprocesses=4 --dist=worksteal "$@"

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
+from actorstream.actors.contract import Contract, check_contract
 from actorstream.errors import ActorError
 
 if TYPE_CHECKING:
@@ -68,35 +69,23 @@ class Actor:
     against their annotations. A subclass need not call `super().__init__()`.
 
     Class attributes:
+        contract: what the class promises of its rows and of how it may run (`Contract`).
         outputs: output name -> Event class, where the hook's return annotation does not say it.
-        stateless: True if a batch may be split and parts of it processed again (`on_error` then finds the bad row).
-        drops_lineage: True if `on_batch` emits rows that descend from no single row of its input; several replicas of
-            it cannot stand before an edge in serial order then, unless each has whole batches.
-        descends: True if all that it emits has the lineage of rows of its input and comes in their order, though it
-            overrides `promise`: it only emits them later.
-        one_stream: True if it never asks which input a row came by (`self.input`): rows of inputs of one type that are in
-            one order then come together.
         role: "operator", "source" or "sink"; set by the base classes.
-        varied: keys that say how it runs and not what it answers -> values that `actorstream verify` tries, the
-            baseline's first.
     """
 
+    contract: ClassVar[Contract] = Contract()
     outputs: ClassVar[dict[str, Any]] = {}
-    stateless: ClassVar[bool] = False
-    drops_lineage: ClassVar[bool] = False
-    descends: ClassVar[bool] = False
-    one_stream: ClassVar[bool] = False
     role: ClassVar[str] = "operator"
-    varied: ClassVar[dict[str, tuple[Any, ...]]] = {}
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        check_contract(cls)
 
     @classmethod
-    def pool_limit(cls, keys: dict[str, Any]) -> float:
-        """How many kernels of one replica threads may have under way at once (ordered-multicore section 6): 0: it has none,
-        for hooks in Python; 1: native code with a state; `math.inf`: native code without a state.
-
-        `keys`: the constructor's. A kernel is what the method `prepare` of the class makes of a batch
-        (docs/scheduling.md)."""
-        return 0
+    def contract_of(cls, keys: dict[str, Any]) -> Contract:
+        """The contract of an actor with these constructor keys, where it depends on them: `replace(cls.contract, ...)`."""
+        return cls.contract
 
     _context: ActorContext | None = None
     state: Any = None

@@ -24,7 +24,7 @@ from actorstream.actors.watch import Deathwatch, Watch
 from actorstream.errors import ActorDeadError, ActorError
 
 if TYPE_CHECKING:
-    from actorstream.actors.family import Family, Lane
+    from actorstream.actors.family import Family, StepQueue
     from actorstream.actors.ref import LocalRef
     from actorstream.actors.system import System
 
@@ -103,7 +103,7 @@ class Cell:
         self.ref: LocalRef
         self.kin: Family  # the group this actor is a member of
         self.family: Family  # its own children
-        self.lane: Lane
+        self.lane: StepQueue
         self.actor: Actor | None = None
         self.hook: Callable[[Any], Any] = _nothing
         self.state = State.STARTING

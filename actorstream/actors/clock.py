@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Any, Protocol
 
 
-class Alarm(Protocol):
+class TimerHandle(Protocol):
     """What a clock gives for a call that is to come: it can be called off."""
 
     def cancel(self) -> None: ...
@@ -20,7 +20,7 @@ class Clock(Protocol):
     def time(self) -> float:
         """Monotone seconds."""
 
-    def call_at(self, when: float, callback: Callable[..., Any], *args: Any) -> Alarm:
+    def call_at(self, when: float, callback: Callable[..., Any], *args: Any) -> TimerHandle:
         """Calls back once, not before `when`."""
 
 
@@ -45,7 +45,7 @@ class ManualClock:
     def time(self) -> float:
         return self._now
 
-    def call_at(self, when: float, callback: Callable[..., Any], *args: Any) -> Alarm:
+    def call_at(self, when: float, callback: Callable[..., Any], *args: Any) -> TimerHandle:
         alarm = _ManualAlarm(callback, args)
         heapq.heappush(self._alarms, (when, next(self._count), alarm))
         return alarm

@@ -1,6 +1,6 @@
 """The children of one actor (or of the system): who is a member, what their failures lead to, in which order they stop.
 
-Life-cycle steps of actors that depend on each other run one after the other, on a `Lane`.
+Life-cycle steps of actors that depend on each other run one after the other, on a `StepQueue`.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 log = logging.getLogger("actorstream.actors")
 
 
-class Lane:
+class StepQueue:
     """Runs steps in the order they were posted, one at a time; no task exists while there is none."""
 
     __slots__ = ("_steps", "_task")
@@ -56,7 +56,7 @@ class Family:
     def __init__(self, system: System, parent: Cell | None, grouping: Grouping) -> None:
         self._system = system
         self._grouping = grouping
-        self._lane = Lane()
+        self._lane = StepQueue()
         self._closed = False
         self.parent = parent
         self.members: dict[str, Cell] = {}
@@ -70,7 +70,7 @@ class Family:
 
     def join(self, cell: Cell) -> None:
         cell.kin = self
-        cell.lane = Lane() if self._grouping == "one_for_one" else self._lane
+        cell.lane = StepQueue() if self._grouping == "one_for_one" else self._lane
         self.members[cell.name] = cell
 
     def leave(self, cell: Cell) -> None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from actorstream.actors.failure import describe
 from actorstream.actors.window import LEAST_WINDOW, ReceiveWindow
-from actorstream.actors.wire import HEADER, Kind
+from actorstream.actors.wire import HEADER, FrameKind
 from actorstream.errors import ActorDeadError, ActorError, BrokenError
 
 if TYPE_CHECKING:
@@ -124,7 +124,7 @@ class RemoteReply:
         if self.done():
             return
         try:
-            self._link.outbox.encode(Kind.ANSWER, 0, self._ask, result)
+            self._link.outbox.encode(FrameKind.ANSWER, 0, self._ask, result)
         except ActorError as error:
             self.set_exception(error)
             return

@@ -16,8 +16,8 @@ import msgspec
 from actorstream.actors.address import stranger, tune
 from actorstream.actors.failure import Failure, rebuild
 from actorstream.actors.inbound import Inbound, RemoteReply
-from actorstream.actors.outbox import Outbox
-from actorstream.actors.remote import Target
+from actorstream.actors.remote import RemoteActor
+from actorstream.actors.send_queue import SendQueue
 from actorstream.actors.typetable import InboundTypes
 from actorstream.actors.wire import (
     PROTOCOL,
@@ -28,10 +28,10 @@ from actorstream.actors.wire import (
     DefineActor,
     DefineType,
     Frame,
+    FrameKind,
     FrameReader,
     Goodbye,
     Hello,
-    Kind,
     Need,
     Welcome,
     Window,
@@ -41,7 +41,7 @@ from actorstream.errors import ActorDeadError, ActorError, BrokenError, ChannelE
 
 if TYPE_CHECKING:
     from actorstream.actors.cell import Cell
-    from actorstream.actors.clock import Alarm
+    from actorstream.actors.clock import TimerHandle
     from actorstream.actors.links import Links
 
 log = logging.getLogger("actorstream.actors")
@@ -52,11 +52,11 @@ UNSENT_ANSWERS = 256 << 20
 MAX_ACTORS = 1 << 20
 
 _TELL, _ASK, _ANSWER, _ERROR, _STOP = (
-    int(Kind.TELL),
-    int(Kind.ASK),
-    int(Kind.ANSWER),
-    int(Kind.ERROR),
-    int(Kind.STOP),
+    int(FrameKind.TELL),
+    int(FrameKind.ASK),
+    int(FrameKind.ANSWER),
+    int(FrameKind.ERROR),
+    int(FrameKind.STOP),
 )
 _failure_decoder = msgspec.msgpack.Decoder(Failure)
 
@@ -73,7 +73,7 @@ class Link(asyncio.Protocol):
         self.closed: ChannelError | ActorError | None = None
         self.established: asyncio.Future[str] = system.loop.create_future()
         self.lost: asyncio.Future[None] = system.loop.create_future()
-        self.outbox = Outbox()
+        self.outbox = SendQueue()
         self.pending: dict[int, asyncio.Future[Any]] = {}
         self.types = InboundTypes(links.registered, links.ref)
         self.rejected = 0
@@ -86,21 +86,19 @@ class Link(asyncio.Protocol):
         self._paused = False
         self._held: list[Frame] = []
         self._asks = 0
-        self._targets: dict[str, Target] = {}
-        self._numbered: list[Target] = []
+        self._targets: dict[str, RemoteActor] = {}
+        self._numbered: list[RemoteActor] = []
         self._inbound: dict[int, Inbound] = {}
         self._inbound_names: dict[str, Inbound] = {}
         self._owing: list[Inbound] = []
-        self._alarm: Alarm | None = None
+        self._alarm: TimerHandle | None = None
 
     # -- connection -----------------------------------------------------------------------------------------------
 
     def connection_made(self, transport: Any) -> None:
         self._transport = transport
         self.links.links.add(self)
-        with socket.socket(fileno=os.dup(transport.get_extra_info("socket").fileno())) as sock:
-            tune(sock)
-            foreign = stranger(sock)
+        foreign = _checked(transport.get_extra_info("socket"))
         if foreign:
             self.break_off(
                 BrokenError(f"{foreign} is on the other end of a unix socket; only our own user and root may")
@@ -197,11 +195,11 @@ class Link(asyncio.Protocol):
         future = self.pending[self._asks] = self.system.loop.create_future()
         return self._asks, future
 
-    def target(self, name: str) -> Target:
+    def target(self, name: str) -> RemoteActor:
         """The actor of that name on the other side, introduced at its first use."""
         target = self._targets.get(name)
         if target is None:
-            target = self._targets[name] = Target(self, len(self._numbered), name)
+            target = self._targets[name] = RemoteActor(self, len(self._numbered), name)
             self._numbered.append(target)
             self.control(DefineActor(target.number, name))
         return target
@@ -380,3 +378,13 @@ class Link(asyncio.Protocol):
         if inbound is not None and inbound.cell is cell:
             inbound.cell = None
             self.control(Dead(inbound.number, cell.reason))
+
+
+def _checked(own: Any) -> str:
+    """Sets a socket up; returns who may not be at its other end, if so. None: the way is no socket, and whoever made it knows
+    who is there."""
+    if own is None:
+        return ""
+    with socket.socket(fileno=os.dup(own.fileno())) as sock:
+        tune(sock)
+        return stranger(sock)

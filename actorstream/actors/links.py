@@ -5,12 +5,12 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
-import socket
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from actorstream.actors.address import Address, connected_socket, listening_socket
 from actorstream.actors.link import Link
+from actorstream.actors.peer_end import SocketEnd
 from actorstream.actors.remote import RemoteRef
 from actorstream.actors.typetable import qualified_name
 from actorstream.actors.wire import Hello
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from actorstream.actors.cell import Cell
+    from actorstream.actors.peer_end import PeerEnd
     from actorstream.actors.ref import ActorRef
     from actorstream.actors.system import System
 
@@ -63,18 +64,13 @@ class Links:
                 sock = await connected_socket(Address.parse(text))
         except TimeoutError:
             raise BrokenError(f"cannot connect to {text} within {timeout:g} s") from None
-        return await self.adopt(sock, None, timeout)
+        return await self.adopt(SocketEnd(sock), None, timeout)
 
-    async def adopt(self, sock: socket.socket, peer: str | None, timeout: float) -> str:
+    async def adopt(self, end: PeerEnd, peer: str | None, timeout: float) -> str:
         if self._closed:
-            sock.close()
+            end.close()
             raise ClosedError(f"system {self.system.name!r} has stopped")
-        sock.setblocking(False)
-        loop = self.system.loop
-        if sock.family == socket.AF_UNIX:
-            _, link = await loop.create_unix_connection(lambda: Link(self, peer), sock=sock)
-        else:
-            _, link = await loop.create_connection(lambda: Link(self, peer), sock=sock)
+        link = await end.join(self.system.loop, lambda: Link(self, peer))
         try:
             async with asyncio.timeout(timeout):
                 return await link.established

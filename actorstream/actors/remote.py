@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING, Any
 from actorstream.actors.ref import DEFAULT, ActorRef, expire
 from actorstream.actors.watch import Deathwatch
 from actorstream.actors.window import SendWindow
-from actorstream.actors.wire import Kind, Need
+from actorstream.actors.wire import FrameKind, Need
 from actorstream.errors import ActorDeadError, BrokenError, MailboxFullError
 
 if TYPE_CHECKING:
     from actorstream.actors.link import Link
     from actorstream.actors.system import System
 
-_TELL = int(Kind.TELL)
-_ASK = int(Kind.ASK)
+_TELL = int(FrameKind.TELL)
+_ASK = int(FrameKind.ASK)
 
 
 class Parked:
@@ -31,7 +31,7 @@ class Parked:
         self.done = room.done
 
 
-class Target:
+class RemoteActor:
     """An actor of the other side under the number that this side gave it. `dead`: why it is, as far as is known."""
 
     __slots__ = ("dead", "deathwatch", "link", "name", "number", "window")
@@ -105,7 +105,7 @@ class RemoteRef(ActorRef):
         self._system = system
         self._peer = peer
         self._actor = actor
-        self._found: Target | None = None
+        self._found: RemoteActor | None = None
 
     @property
     def address(self) -> str:
@@ -202,13 +202,13 @@ class RemoteRef(ActorRef):
             return lambda: None
         return target.deathwatch.add(callback)
 
-    def _target(self) -> Target:
+    def _target(self) -> RemoteActor:
         target = self._found
         if target is None or target.link.closed is not None:
             target = self._found = self._system.link(self._peer).target(self._actor)
         return target
 
-    def _living(self) -> Target:
+    def _living(self) -> RemoteActor:
         target = self._target()
         if target.dead is not None:
             raise target.dead_error()

@@ -21,10 +21,11 @@ from actorstream.actors.cell import Cell
 from actorstream.actors.family import Family
 from actorstream.actors.lifecycle import start
 from actorstream.actors.links import Links
+from actorstream.actors.peer_end import PeerEnd, SocketEnd
 from actorstream.actors.ref import ActorRef, LocalRef
 from actorstream.actors.remote import RemoteRef
 from actorstream.actors.supervision import GROUPINGS, Grouping, Supervision, Supervisor, as_supervision
-from actorstream.actors.turns import Turns
+from actorstream.actors.turns import RunQueue
 from actorstream.errors import ActorDeadError, ActorError, ClosedError
 
 if TYPE_CHECKING:
@@ -85,7 +86,7 @@ class System:
         self.stop_timeout = stop_timeout
         self.loop: asyncio.AbstractEventLoop
         self.clock: Clock
-        self.turns: Turns
+        self.turns: RunQueue
         self._given_clock = clock
         self._listen = listen
         self._cells: dict[str, Cell] = {}
@@ -126,7 +127,7 @@ class System:
         self._started = True
         self.loop = asyncio.get_running_loop()
         self.clock = self.loop if self._given_clock is None else self._given_clock
-        self.turns = Turns(self.loop)
+        self.turns = RunQueue(self.loop)
         if self._listen is not None:
             await self._links.listen(self._listen)
 
@@ -299,12 +300,16 @@ class System:
         self._require_started()
         return await self._links.connect(address, timeout)
 
-    async def adopt(self, sock: socket.socket, *, peer: str | None = None, timeout: float = 10.0) -> str:
-        """Takes over a connected stream socket, such as one end of a socketpair whose other end another system adopts.
+    async def adopt(
+        self, end: socket.socket | PeerEnd, *, peer: str | None = None, timeout: float = 10.0
+    ) -> str:
+        """Takes over one end of a way to another system, which adopts the other end: a connected stream socket, such as one
+        of a socketpair, or anything that carries bytes in order.
 
         peer: the name that the other system must have. Returns its name."""
         self._require_started()
-        return await self._links.adopt(sock, peer, timeout)
+        joined = SocketEnd(end) if isinstance(end, socket.socket) else end
+        return await self._links.adopt(joined, peer, timeout)
 
     async def wait_peer(self, name: str) -> None:
         """Waits until a system of that name is connected."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from actorstream.actors.clock import Alarm, Clock
+from actorstream.actors.clock import Clock, TimerHandle
 from actorstream.errors import ActorError
 
 
@@ -15,7 +15,7 @@ class Timer:
 
     def __init__(self, name: str, due: float, every: float | None) -> None:
         self.name, self.due, self.every = name, due, every
-        self.alarm: Alarm | None = None
+        self.alarm: TimerHandle | None = None
         self.queued = False
         self.live = True
 

@@ -29,7 +29,7 @@ class Flushable(Protocol):
     def flush(self) -> None: ...
 
 
-class Turns:
+class RunQueue:
     """The run queue of a system."""
 
     __slots__ = ("_armed", "_dirty", "_loop", "_ready", "_running")

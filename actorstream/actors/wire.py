@@ -27,7 +27,7 @@ HANDSHAKE_FRAME = 64 << 10
 """Largest frame before the handshake is over."""
 
 
-class Kind(IntEnum):
+class FrameKind(IntEnum):
     """The kind of a frame."""
 
     CONTROL = 0
@@ -110,7 +110,7 @@ _control_decoder: msgspec.msgpack.Decoder[Control] = msgspec.msgpack.Decoder(Con
 
 def control_frame(message: Control) -> bytes:
     body = _control_encoder.encode(message)
-    return HEADER.pack(len(body) + HEADER.size - LENGTH_BYTES, Kind.CONTROL, 0, 0, 0, 0) + body
+    return HEADER.pack(len(body) + HEADER.size - LENGTH_BYTES, FrameKind.CONTROL, 0, 0, 0, 0) + body
 
 
 def read_control(body: bytes | memoryview) -> Control:

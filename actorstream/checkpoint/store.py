@@ -1,5 +1,5 @@
-"""CheckpointStore: checkpoints in a folder or behind an fsspec URL, each whole or not there. Knows nothing of what they
-say."""
+"""CheckpointStore keeps checkpoints in a folder or behind an fsspec URL. A checkpoint is there as a whole or not at all. The
+store does not read what a checkpoint says."""
 
 from __future__ import annotations
 
@@ -54,7 +54,8 @@ class CheckpointStore:
         self._folder: Folder = _RemoteFolder(path) if "://" in path else _LocalFolder(Path(path))
 
     def write(self, checkpoint: Checkpoint) -> None:
-        """Keeps a checkpoint, then forgets those that are older than the last two. RunError: it cannot be written."""
+        """Keeps a checkpoint, then removes those that are older than the last two. RunError: the checkpoint cannot be
+        written."""
         body = msgspec.msgpack.encode(checkpoint)
         digest = hashlib.blake2b(body, digest_size=_DIGEST).digest()
         try:
@@ -66,7 +67,8 @@ class CheckpointStore:
             ) from error
 
     def latest(self) -> Checkpoint | None:
-        """The checkpoint with the greatest number; None: there is none. RunError: it is damaged or cannot be read."""
+        """Returns the checkpoint with the greatest number, or None if there is none. RunError: the checkpoint is damaged or
+        cannot be read."""
         name = ""
         try:
             numbers = self._numbers()
@@ -95,8 +97,8 @@ class CheckpointStore:
         return replace(found, replicas=tuple(placed))
 
     def write_state(self, number: int, replica: int, pieces: Sequence[Bytes]) -> StateFile:
-        """Keeps a large state of checkpoint `number`, which is to be written once all of them are safe. From any thread and
-        process. RunError: it cannot be written."""
+        """Keeps a large state of checkpoint `number`; the checkpoint itself is written once all its states are safe. Any
+        thread and any process may call this. RunError: the state cannot be written."""
         name = f"state-{number:012d}-{replica}"
         digest = hashlib.blake2b(digest_size=_DIGEST)
         for piece in pieces:
@@ -108,7 +110,7 @@ class CheckpointStore:
         return StateFile(name, sum(len(piece) for piece in pieces), digest.digest())
 
     def read_state(self, file: StateFile) -> Bytes:
-        """RunError: it is damaged, or cannot be read."""
+        """Returns the bytes of a state. RunError: the state is damaged or cannot be read."""
         try:
             data = self._folder.read(file.name)
         except OSError as error:
@@ -120,7 +122,7 @@ class CheckpointStore:
         return data
 
     def _forget(self, last: int) -> None:
-        """Removes checkpoints older than the last two, and states of none that is left."""
+        """Removes checkpoints that are older than the last two, and states that belong to no checkpoint any more."""
         numbers = self._numbers()
         kept = numbers[-KEPT:]
         for number in numbers[:-KEPT]:
@@ -131,7 +133,7 @@ class CheckpointStore:
                 self._folder.remove(name)
 
     def last(self) -> int | None:
-        """The number of the latest checkpoint; None: there is none."""
+        """Returns the number of the latest checkpoint, or None if there is none."""
         return max(self._numbers(), default=None)
 
     def _numbers(self) -> list[int]:
@@ -139,22 +141,19 @@ class CheckpointStore:
 
 
 def pieces_of(values: dict[str, Any]) -> list[Bytes]:
-    """What a replica keeps, as the pieces of a file. An actor's state that is bytes already is a piece as it is, however
-    large: msgpack copies it, and takes 4 GiB at most."""
+    """Returns what a replica keeps as the pieces of a file. A state that is bytes already becomes a piece of its own, because
+    msgpack takes at most 4 GiB and would copy the bytes once more."""
     state = values["state"]
     if isinstance(state, (bytes, bytearray, memoryview)) and len(state) >= LARGE:
         first = msgspec.msgpack.encode({**values, "state": None})
-        return [
-            _LENGTH.pack(len(first)),
-            first,
-            bytes(state),
-        ]  # a copy of what may change until it is written
+        # a bytearray may change before it is written, so the file gets a copy; bytes are not copied
+        return [_LENGTH.pack(len(first)), first, bytes(state)]
     first = msgspec.msgpack.encode(values)
     return [_LENGTH.pack(len(first)), first]
 
 
 def values_of(replica: ReplicaState) -> dict[str, Any]:
-    """What `pieces_of` was given, wherever it is kept. RunError: it is damaged."""
+    """Returns what `pieces_of` was given, wherever it is kept. RunError: the file is damaged."""
     if replica.file is None:
         found: dict[str, Any] = msgspec.msgpack.decode(replica.state, strict=False)
         return found
@@ -221,7 +220,7 @@ class _RemoteFolder:
         return data
 
     def write(self, name: str, pieces: Sequence[Bytes]) -> None:
-        # object stores show a file only when it is whole; the digest tells where one does not
+        # most object stores show a file only when it is whole; where one does not, the digest is wrong
         self.files.makedirs(self.root, exist_ok=True)
         with self.files.open(f"{self.root}/{name}", "wb") as file:
             for piece in pieces:

@@ -58,6 +58,7 @@ def check(
     from actorstream.runtime.compile import available, running_graph
     from actorstream.runtime.idleness import idle_sources
     from actorstream.runtime.registry import registry
+    from actorstream.runtime.schedule.pooling import without_kernel
     from actorstream.topology.arrival import by_arrival
     from actorstream.topology.inputs import read_inputs
     from actorstream.topology.plan import check_plan, load_plan
@@ -91,6 +92,11 @@ def check(
         f'{name}: {what}, since its rows come by several ways; order = "timestamp" on its inputs decides it by time, '
         "input and position"
         for name, what in by_arrival(graph).items()
+    ]
+    notes += [
+        f"{name}: its contract has pool_limit {limit:g}, but no thread runs it, since its class has neither `prepare` nor "
+        "`link` beside `on_batch`; write one of them, or leave pool_limit out"
+        for name, limit in without_kernel(graph).items()
     ]
     tried = try_programs(graph, examples)
     notes += tried.notes

@@ -105,7 +105,7 @@ def launch(
 
 
 def _stopped_early(deploy: Path | None, sets: list[str], resume: bool) -> Exception:
-    """What SIGTERM ends a command with that has not begun to run."""
+    """Returns the error of a command that SIGTERM ends before its run begins."""
     from actorstream.errors import ActorstreamError
     from actorstream.launch.resume import stopped_early
     from actorstream.topology.load import load_deploy

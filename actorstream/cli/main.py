@@ -26,6 +26,10 @@ COMMANDS = {
         "actorstream.cli.sustain:sustain",
         "Find the highest rate of a source that a topology keeps up with.",
     ),
+    "data": (
+        "actorstream.cli.data:data",
+        "Make or prepare the input of an app at any size, as a Spark job.",
+    ),
     "doctor": (
         "actorstream.cli.doctor:doctor",
         "Look at this machine: cores, memory and limits, what is installed.",
@@ -100,7 +104,7 @@ def _run(tokens: list[str]) -> int:
         code = exit_code(error)
         if code is None:
             raise
-        if type(error).__name__ == "OutputError":  # or the interpreter tries again at its end
+        if type(error).__name__ == "PrintError":  # or the interpreter tries again at its end
             sys.stdout = None  # type: ignore[assignment]
         return _say(str(error), code)
     return result if isinstance(result, int) else DONE
@@ -118,7 +122,7 @@ def exit_code(error: BaseException) -> int | None:
     )
 
     if isinstance(error, RunError):
-        from actorstream.launch.interrupted import Interrupted, Suspended
+        from actorstream.control.interrupted import Interrupted, Suspended
 
         if isinstance(error, Suspended):
             return SUSPENDED
@@ -145,7 +149,7 @@ def _say(message: str, code: int, hint: str = "") -> int:
 
 
 def _unknown(command: str) -> int:
-    from actorstream.topology.nearest import did_you_mean, listed
+    from actorstream.topology.suggestions import did_you_mean, listed
 
     hint = did_you_mean(command, COMMANDS) or f"commands: {listed(COMMANDS)}"
     return _say(f"there is no command {command!r}", WRONG, hint)

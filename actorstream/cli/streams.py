@@ -11,16 +11,16 @@ from typing import Any, TextIO
 from actorstream.errors import RunError
 
 STREAMS = {0: os.O_RDWR, 1: os.O_RDONLY, 2: os.O_RDWR}
-"""Descriptor -> how the null device stands for it if it is closed. Output that is asked for and goes nowhere is an error,
-so stdout cannot be written."""
+"""The null device takes the place of a closed descriptor and is opened with these flags. Standard output is opened for
+reading only, so that writing to it fails: a command must not lose silently what it was asked to print."""
 
 
-class OutputError(RunError):
-    """What a command has to print cannot be printed."""
+class PrintError(RunError):
+    """A command cannot print what it has to print."""
 
 
 class _Output(io.RawIOBase):
-    """A descriptor to write to. Its failures are OutputErrors, or nothing where `optional`."""
+    """Writes to a descriptor. A write that fails raises PrintError, unless the output is `optional`."""
 
     def __init__(self, descriptor: int, name: str, *, optional: bool) -> None:
         self.descriptor, self.called, self.optional = descriptor, name, optional
@@ -42,7 +42,7 @@ class _Output(io.RawIOBase):
                 return len(data)
             if isinstance(error, BrokenPipeError):
                 raise
-            raise OutputError(f"cannot write to {self.called}: {error.strerror}") from error
+            raise PrintError(f"cannot write to {self.called}: {error.strerror}") from error
 
     def _written(self, data: bytes) -> int:
         while True:
@@ -56,7 +56,7 @@ class _Output(io.RawIOBase):
 
 def open_streams() -> None:
     """Opens standard streams that are closed, before files get their numbers; from now on progress and messages that
-    cannot be written are lost, and other output is an OutputError."""
+    cannot be written are lost, and other output is a PrintError."""
     for descriptor, mode in STREAMS.items():
         try:
             os.fstat(descriptor)

@@ -30,7 +30,7 @@ Boundary = Callable[[bytearray, int, int], int]
 starts a record, and no record ends before `start`."""
 
 
-class Block(NamedTuple):
+class RecordBlock(NamedTuple):
     """Whole records of a file.
 
     data: their bytes, decompressed; starts at a record and ends at one (or at the end of the file).
@@ -88,7 +88,7 @@ class BlockReader:
             else:  # a pipe is opened once
                 self._file = pa.CompressedInputStream(pa.PythonFile(self._raw, "r"), codec)
 
-    def next(self) -> Block | None:
+    def next(self) -> RecordBlock | None:
         """The next block, or None at the end of the file."""
         while not self._ended:
             if self._filled == len(self._buffer):
@@ -157,9 +157,9 @@ class BlockReader:
         """Bytes of the file that were read; of a pipe, where nobody knows of how many, 0."""
         return int(self._raw.tell()) if self._size else 0
 
-    def _block(self, end: int, final: bool) -> Block:
+    def _block(self, end: int, final: bool) -> RecordBlock:
         data = bytes(memoryview(self._buffer)[:end])
-        block = Block(data, self._lines, occurrences(data, b"\n"), self._done(), final)
+        block = RecordBlock(data, self._lines, occurrences(data, b"\n"), self._done(), final)
         self._lines += block.ends
         return block
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from actorstream.connectors.declared import declared_schema
 from actorstream.errors import ConfigurationError, Problem
 from actorstream.topology.conversion import shown
-from actorstream.topology.nearest import did_you_mean
+from actorstream.topology.suggestions import did_you_mean
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

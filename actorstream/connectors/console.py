@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 import sys
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
+from actorstream.actors.contract import Contract
 from actorstream.connectors.csv_text import csv_text, header_line
 from actorstream.connectors.json_text import json_lines
 from actorstream.connectors.sink import Sink
@@ -22,6 +23,8 @@ class ConsoleSink(Sink):
         csv-sink,
             with a header where there is one replica; "jsonl": as jsonl-sink.
     """
+
+    contract: ClassVar[Contract] = Contract(one_stream=True, destination="console")
 
     def __init__(self, *, format: Literal["text", "csv", "jsonl"] = "text") -> None:
         self.format = format

@@ -6,7 +6,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
-from actorstream.connectors.blocks import BOM, Block, count_lines, occurrences
+from actorstream.connectors.blocks import BOM, RecordBlock, count_lines, occurrences
 from actorstream.connectors.csv_records import QUOTE, STRAY, UNCLOSED, CsvRecords, Record, has_lone_return
 from actorstream.connectors.dead_rows import BadRow
 from actorstream.connectors.partition import Piece
@@ -57,13 +57,13 @@ class CsvFormat:
         names = [name if name in self._types else f"\0{number}" for number, name in enumerate(columns)]
         self._read = pacsv.ReadOptions(use_threads=False, block_size=2**31 - 1, column_names=names)
 
-    def count(self, block: Block) -> int | None:
+    def count(self, block: RecordBlock) -> int | None:
         data = block.data
         if self._blank or QUOTE in data or b"\r" in data:
             return None
         return count_lines(data)
 
-    def parse(self, block: Block) -> Piece:
+    def parse(self, block: RecordBlock) -> Piece:
         import pyarrow as pa
 
         bad: list[BadRow] = []
@@ -90,7 +90,7 @@ class CsvFormat:
             bad.sort()
         return Piece(batch, batch.rows + len(bad), block.done, bad)
 
-    def _check_end(self, block: Block, rows: int) -> None:
+    def _check_end(self, block: RecordBlock, rows: int) -> None:
         """DataError if the block was cut inside a field, where stray quotes misled whoever cut it by their
         parity."""
         data = block.data
@@ -154,7 +154,9 @@ class CsvFormat:
                 arrays |= zip(table.column_names, table.columns)
         return arrays
 
-    def _salvage(self, block: Block, records: list[Record]) -> tuple[dict[str, Any], list[int], list[BadRow]]:
+    def _salvage(
+        self, block: RecordBlock, records: list[Record]
+    ) -> tuple[dict[str, Any], list[int], list[BadRow]]:
         """The records that parse: their arrays, and which they are; and the ones that do not."""
         import pyarrow as pa
 
@@ -210,7 +212,7 @@ class CsvFormat:
             why += "; the type was told from the first rows, declare it with `schema`"
         return why
 
-    def _bad(self, block: Block, number: int, record: Record, column: str | None, why: str) -> BadRow:
+    def _bad(self, block: RecordBlock, number: int, record: Record, column: str | None, why: str) -> BadRow:
         text = block.data[record.start : record.end].decode(errors="replace")
         return BadRow(number, block.lines + record.line + 1, column or "", text, why)
 

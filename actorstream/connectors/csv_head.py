@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from actorstream.connectors.blocks import BlockReader
 from actorstream.connectors.csv_format import convert_options, csv_input
 from actorstream.connectors.csv_records import STRAY, UNCLOSED, CsvRecords, Record
-from actorstream.connectors.json_told import told_integer
+from actorstream.connectors.json_inference import told_integer
 from actorstream.connectors.partition import Blocks, Preceded
 from actorstream.errors import DataError
 from actorstream.events.fields import nearest_text

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
+from actorstream.actors.contract import Contract
 from actorstream.connectors.blocks import BOM
 from actorstream.connectors.csv_text import csv_text, header_line
 from actorstream.connectors.file_sink import FileSink
@@ -28,6 +29,7 @@ class CsvSink(FileSink):
         delimiter: one character.
     """
 
+    contract: ClassVar[Contract] = Contract(one_stream=True, file_format="csv")
     extension = ".csv"
 
     def __init__(self, path: Path, *, header: bool = True, delimiter: str = ",") -> None:
@@ -59,5 +61,6 @@ class CsvSink(FileSink):
 
 
 def _first_text(text: bytes | memoryview) -> bytes | memoryview:
-    """What a file begins with; a reader drops a byte order mark there, so a field that begins with one needs another."""
+    """Returns what a file begins with. A reader drops a byte order mark there, so if the first field begins with one, the file
+    gets another before it."""
     return BOM + bytes(text) if bytes(text[: len(BOM)]) == BOM else text

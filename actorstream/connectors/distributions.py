@@ -18,8 +18,8 @@ from actorstream.errors import SchemaError
 from actorstream.events.column import Column
 from actorstream.events.fields import FLOATS, INTEGERS, Field, Kind
 from actorstream.native.elementary import cosine, exp, log
-from actorstream.native.generate import AliasTable, Numbering
-from actorstream.topology.nearest import did_you_mean
+from actorstream.native.generate import AliasTable, ShardNumbering
+from actorstream.topology.suggestions import did_you_mean
 
 if TYPE_CHECKING:
     from actorstream.events.schema import Schema
@@ -39,7 +39,7 @@ EPOCH = datetime(2024, 1, 1, tzinfo=UTC)
 class Span(NamedTuple):
     """Rows `made` ... `made + rows - 1` of a shard."""
 
-    numbering: Numbering
+    numbering: ShardNumbering
     made: int
     rows: int
 
@@ -130,7 +130,7 @@ def generated(field: Field, given: str | Mapping[str, Any], seed: int, event_tim
     salt = zlib.crc32(field.name.encode()) * 4 + (seed << 34)
     ascending = name == "clock"
     if name == "sequence":
-        first, second = make(Span(Numbering(), 0, 2), 0)
+        first, second = make(Span(ShardNumbering(), 0, 2), 0)
         ascending = bool(second >= first)
     return Generated(field, make, salt, prefix, float(nulls), values, ascending)
 

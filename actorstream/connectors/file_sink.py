@@ -25,9 +25,10 @@ if TYPE_CHECKING:
 Bytes = bytes | memoryview
 
 GATHERED_ROWS = 4096
-"""Smaller batches are gathered to so many rows: formatting one costs about 50 us however few rows it has."""
+"""Smaller batches are gathered until they have so many rows, because formatting a batch costs about 50 us however few rows it
+has."""
 GATHERED_BYTES = 4 << 20
-"""What is gathered is formatted at so many bytes, however few rows they are."""
+"""Gathered batches are formatted once they have so many bytes, even if they have few rows."""
 WRITE_BYTES = 1 << 20
 """Text is written to the file in pieces of about this size."""
 
@@ -36,8 +37,8 @@ COMPRESS: dict[str, Callable[[bytes], bytes]] = {
     ".gz": lambda data: gzip.compress(data, 6, mtime=0),
     ".bz2": bz2.compress,
 }
-"""File name ending -> a whole compressed stream of some bytes; several one after the other are a stream
-again."""
+"""Maps the ending of a file name to a function that compresses bytes into a whole stream. Several such streams, one after the
+other, are a valid file."""
 
 
 class FileSink(Sink):

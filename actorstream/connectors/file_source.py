@@ -14,7 +14,7 @@ from actorstream.connectors.checks import field_problems
 from actorstream.connectors.dead_rows import MOST, DeadRows
 from actorstream.connectors.declared import declared_schema, with_time
 from actorstream.connectors.files import is_stream, list_files, stream_problem, total_bytes
-from actorstream.connectors.reading import Reading
+from actorstream.connectors.partition_reader import PartitionReader
 from actorstream.connectors.source import NO_MORE, Source
 from actorstream.connectors.source_keys import SourceKeys
 from actorstream.errors import ActorstreamError, ConfigurationError, Problem
@@ -60,7 +60,7 @@ class FileSource(Source):
         self._done_bytes = self._total_bytes = 0
         self._latest: dict[str, int] = {}
         self._bound: int | None = None
-        self._current: Reading | None = None
+        self._current: PartitionReader | None = None
         self._name = ""
 
     # -- what a format says -------------------------------------------------------------------------------
@@ -204,10 +204,10 @@ class FileSource(Source):
 
     # -- inside -------------------------------------------------------------------------------------------
 
-    def _start(self, name: str) -> Reading:
+    def _start(self, name: str) -> PartitionReader:
         self._name = name
         self.origin = self.partitions().index(name) if name in self.partitions() else 0
-        return Reading(
+        return PartitionReader(
             lambda: self.open_file(name),
             name,
             Path(name).stat().st_size,

@@ -8,7 +8,7 @@ import stat
 from pathlib import Path
 
 from actorstream.errors import ConfigurationError, Problem
-from actorstream.topology.nearest import did_you_mean
+from actorstream.topology.suggestions import did_you_mean
 
 _PATTERN = frozenset("*?[")
 _ENDLESS = {(1, 5), (1, 7), (1, 8), (1, 9)}

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 from datetime import datetime, timedelta
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
+from actorstream.actors.contract import Contract
 from actorstream.connectors.checks import common_problems, field_problems
 from actorstream.connectors.declared import declared_schema, with_time
 from actorstream.connectors.distributions import (
@@ -17,13 +19,13 @@ from actorstream.connectors.distributions import (
     types_of,
 )
 from actorstream.connectors.generator_presets import PRESETS, preset_problems
-from actorstream.connectors.generator_rows import FieldRows, Rows
+from actorstream.connectors.generator_rows import FieldRows, RowMaker
 from actorstream.connectors.source import NO_MORE, Source
 from actorstream.errors import ConfigurationError, Problem
 from actorstream.events.event import Event
 from actorstream.events.fields import Kind
 from actorstream.events.schema import TIME_UNITS, Schema
-from actorstream.native.generate import Numbering
+from actorstream.native.generate import ShardNumbering
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -95,12 +97,17 @@ class GeneratorSource(Source):
         self.shards, self.seed = shards, seed
         self.ordered = False
         """Event times never decrease within a shard, so that the runtime need not look."""
-        self._maker: Rows | None = None
-        self._numberings: dict[int, Numbering] = {}
+        self._maker: RowMaker | None = None
+        self._numberings: dict[int, ShardNumbering] = {}
         self._made: dict[int, int] = {}
         """Shard -> rows made of it."""
         self._ends: dict[int, int] = {}
         self._turn = MOST_IN_A_TURN
+
+    @classmethod
+    def contract_of(cls, keys: dict[str, Any]) -> Contract:
+        endless = keys.get("count") is None and keys.get("preset") != "ysb-ads"
+        return replace(cls.contract, endless=endless)
 
     @classmethod
     def output_names(cls, keys: dict[str, Any]) -> Iterable[str]:
@@ -227,7 +234,7 @@ def _row_schema(keys: dict[str, Any]) -> Schema:
     return found
 
 
-def _numbering(keys: dict[str, Any], schema: Schema, shard: int) -> Numbering:
+def _numbering(keys: dict[str, Any], schema: Schema, shard: int) -> ShardNumbering:
     """The row numbers of a shard and their event times. ConfigurationError if C cannot count so."""
     preset = PRESETS.get(keys.get("preset") or "")
     datetimes = schema.event_time is not None and schema.field(schema.event_time).kind is Kind.DATETIME
@@ -244,7 +251,7 @@ def _numbering(keys: dict[str, Any], schema: Schema, shard: int) -> Numbering:
     elif isinstance(start, datetime):
         start = microseconds(start) * 1000 // TIME_UNITS[schema.time_unit]
     try:
-        return Numbering(
+        return ShardNumbering(
             seed=keys.get("seed") or 0,
             first=shard,
             stride=keys.get("shards") or 1,

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 from actorstream.connectors import generator_ysb
 from actorstream.errors import Problem
-from actorstream.topology.nearest import did_you_mean
+from actorstream.topology.suggestions import did_you_mean
 
 if TYPE_CHECKING:
     from actorstream.connectors.generator import GeneratorSource
-    from actorstream.connectors.generator_rows import Rows
+    from actorstream.connectors.generator_rows import RowMaker
     from actorstream.events.schema import Schema
 
 
@@ -23,7 +23,7 @@ class Preset:
     ids: tuple[str, ...]
     """Allowed; the first unless set."""
     schemas: Mapping[str, Any]
-    make: Callable[[GeneratorSource, str], Rows]
+    make: Callable[[GeneratorSource, str], RowMaker]
     event_rate: float | None = None
     """Rows a second of event time, unless `event_rate` or `rate` is set."""
     start_ms: int = 0
@@ -34,7 +34,7 @@ class Preset:
 
         return Schema.of(self.schemas[ids or self.ids[0]])
 
-    def rows(self, source: GeneratorSource, ids: str | None) -> Rows:
+    def rows(self, source: GeneratorSource, ids: str | None) -> RowMaker:
         return self.make(source, ids or self.ids[0])
 
 

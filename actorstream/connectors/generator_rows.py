@@ -10,10 +10,10 @@ from actorstream.events.batch import Batch
 
 if TYPE_CHECKING:
     from actorstream.connectors.generator import GeneratorSource
-    from actorstream.native.generate import Numbering
+    from actorstream.native.generate import ShardNumbering
 
 
-class Rows(ABC):
+class RowMaker(ABC):
     """Makes the batches of one source."""
 
     ordered = True
@@ -22,15 +22,15 @@ class Rows(ABC):
     """Rows there are; None: without end."""
 
     @abstractmethod
-    def make(self, numbering: Numbering, made: int, rows: int) -> Batch:
+    def make(self, numbering: ShardNumbering, made: int, rows: int) -> Batch:
         """Rows `made` ... `made + rows - 1` of a shard."""
 
-    def time_of(self, numbering: Numbering, made: int) -> int:
+    def time_of(self, numbering: ShardNumbering, made: int) -> int:
         """The event time of a row, where they ascend."""
         return numbering.event_time(made)
 
 
-class FieldRows(Rows):
+class FieldRows(RowMaker):
     """Rows whose fields have distributions and are made one by one."""
 
     def __init__(self, source: GeneratorSource, fields: list[Generated]) -> None:
@@ -38,10 +38,10 @@ class FieldRows(Rows):
         self._time = next((each for each in fields if each.field.name == self.schema.event_time), None)
         self.ordered = self._time is not None and self._time.ascending
 
-    def make(self, numbering: Numbering, made: int, rows: int) -> Batch:
+    def make(self, numbering: ShardNumbering, made: int, rows: int) -> Batch:
         span = Span(numbering, made, rows)
         return Batch.of_columns(self.schema, {each.field.name: each.column(span) for each in self.fields})
 
-    def time_of(self, numbering: Numbering, made: int) -> int:
+    def time_of(self, numbering: ShardNumbering, made: int) -> int:
         assert self._time is not None
         return int(self._time.column(Span(numbering, made, 1)).data[0])

@@ -12,12 +12,12 @@ from collections.abc import Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Any, Literal
 
-from actorstream.connectors.generator_rooms import NumberRoom, Rooms, TextRoom
-from actorstream.connectors.generator_rows import Rows
+from actorstream.connectors.column_buffers import NumberRoom, Rooms, TextRoom
+from actorstream.connectors.generator_rows import RowMaker
 from actorstream.events.batch import Batch
 from actorstream.events.event import Event, EventTime, Int32, UInt16, UInt32, UInt64
 from actorstream.native.address import address_of
-from actorstream.native.generate import ADS, PAGES, USERS, Numbering, YsbIds, YsbTexts
+from actorstream.native.generate import ADS, PAGES, USERS, ShardNumbering, YsbIds, YsbTexts
 
 if TYPE_CHECKING:
     from actorstream.connectors.generator import GeneratorSource
@@ -96,20 +96,20 @@ EVENTS = {"int": AdEvent, "uuid": TextAdEvent, "bytes136": WideAdEvent}
 ADS_OF = {"int": Ad, "uuid": TextAd}
 
 
-def event_rows(source: GeneratorSource, ids: str) -> Rows:
+def event_rows(source: GeneratorSource, ids: str) -> RowMaker:
     """The rows of preset "ysb" for a form of ids."""
     return TextRows(source) if ids == "uuid" else NumberRows(source, wide=ids == "bytes136")
 
 
-class NumberRows(Rows):
+class NumberRows(RowMaker):
     """Events of fixed width: written into the jumbo tuple that they are sent in, if they leave the process next."""
 
     def __init__(self, source: GeneratorSource, *, wide: bool) -> None:
         self.source, self.schema = source, source.row_schema()
-        self.write = Numbering.ysb_wide if wide else Numbering.ysb_integers
+        self.write = ShardNumbering.ysb_wide if wide else ShardNumbering.ysb_integers
         self.rooms = Rooms(lambda rows: NumberRoom(self.schema, rows))
 
-    def make(self, numbering: Numbering, made: int, rows: int) -> Batch:
+    def make(self, numbering: ShardNumbering, made: int, rows: int) -> Batch:
         context = self.source._context
         if getattr(context, "arena", None) is None:
             room = self.rooms.take(rows)
@@ -120,7 +120,7 @@ class NumberRows(Rows):
         return batch  # type: ignore[no-any-return]
 
 
-class TextRows(Rows):
+class TextRows(RowMaker):
     """Events as texts."""
 
     def __init__(self, source: GeneratorSource) -> None:
@@ -129,13 +129,13 @@ class TextRows(Rows):
         self.ids = YsbIds(users, pages, ads)
         self.rooms = Rooms(lambda rows: TextRoom(YsbTexts(rows)))
 
-    def make(self, numbering: Numbering, made: int, rows: int) -> Batch:
+    def make(self, numbering: ShardNumbering, made: int, rows: int) -> Batch:
         room = self.rooms.take(rows)
         numbering.ysb_texts(made, rows, self.ids, room.texts)
         return room.batch(self.schema, rows)
 
 
-class AdRows(Rows):
+class AdRows(RowMaker):
     """The table of ads and their campaigns."""
 
     ordered = False
@@ -149,7 +149,7 @@ class AdRows(Rows):
             _, _, ads, campaigns = text_ids()
         self.rows = [(ad, campaigns[number // ADS_IN_A_CAMPAIGN]) for number, ad in enumerate(ads)]
 
-    def make(self, numbering: Numbering, made: int, rows: int) -> Batch:
+    def make(self, numbering: ShardNumbering, made: int, rows: int) -> Batch:
         chosen = [self.rows[number] for number in numbering.numbers(made, rows).tolist()]
         return Batch.of_columns(self.schema, dict(zip(("ad_id", "campaign_id"), map(list, zip(*chosen)))))
 
@@ -157,7 +157,7 @@ class AdRows(Rows):
 @cache
 def text_ids() -> tuple[list[str], list[str], list[str], list[str]]:
     """UUIDs (version 4) of users, pages, ads and campaigns, the same whatever the seed of the events."""
-    numbering = Numbering()
+    numbering = ShardNumbering()
     total = USERS + PAGES + ADS + CAMPAIGNS
     halves = [numbering.bits(0, total, salt).tolist() for salt in (1, 2)]
     made = iter([str(uuid.UUID(int=high << 64 | low, version=4)) for high, low in zip(*halves)])

@@ -8,7 +8,7 @@ import numpy as np
 from msgspec import Meta
 
 from actorstream.connectors.source import NO_MORE, Source
-from actorstream.native.generate import Numbering
+from actorstream.native.generate import ShardNumbering
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -39,7 +39,7 @@ class InterleavedSource(Source):
         self._turn = -1
         self._rows: dict[int, Batch] = {}
         """Stream -> its first rows, at no time."""
-        self._numbers: dict[int, Numbering] = {}
+        self._numbers: dict[int, ShardNumbering] = {}
         """Stream -> the times of its rows."""
 
     def columns(self, stream: int, name: str) -> Mapping[str, Any]:
@@ -58,7 +58,7 @@ class InterleavedSource(Source):
         schema = self.row_schema()
         self._time = str(schema.event_time)
         for stream in self._made:
-            self._numbers[stream] = Numbering(first=stream, stride=self.shards)
+            self._numbers[stream] = ShardNumbering(first=stream, stride=self.shards)
             columns = {self._time: np.zeros(self.kept, np.int64), **self.columns(stream, names[stream])}
             self._rows[stream] = Batch.of_columns(schema, columns)
 

@@ -15,7 +15,7 @@ from actorstream.connectors.dead_rows import BadRow
 from actorstream.events.fields import FLOATS, INTEGERS, Field, Kind, nearest_text
 
 if TYPE_CHECKING:
-    from actorstream.connectors.blocks import Block
+    from actorstream.connectors.blocks import RecordBlock
     from actorstream.events.schema import Schema
 
 
@@ -32,7 +32,7 @@ class NotARowError(ValueError):
         self.why, self.column = why, column
 
 
-def read_lines(schema: Schema, block: Block) -> tuple[dict[str, list[Any]], list[int], list[BadRow]]:
+def read_lines(schema: Schema, block: RecordBlock) -> tuple[dict[str, list[Any]], list[int], list[BadRow]]:
     """Field -> values of the lines that are rows, which of the records they are, and the ones that are not.
 
     A record is a line that is not blank."""

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 import numpy as np
 
-from actorstream.connectors.blocks import Block
+from actorstream.connectors.blocks import RecordBlock
 from actorstream.connectors.csv_format import wire_type
 from actorstream.connectors.dead_rows import BadRow
 from actorstream.connectors.json_values import has_too_deep_line, read_lines
@@ -41,10 +41,10 @@ class JsonlFormat:
         if self._structured:
             self._decode = msgspec.json.Decoder(schema.event_class()).decode_lines
 
-    def count(self, block: Block) -> int | None:
+    def count(self, block: RecordBlock) -> int | None:
         return objects(block.data)
 
-    def parse(self, block: Block) -> Piece:
+    def parse(self, block: RecordBlock) -> Piece:
         records = objects(block.data)
         if records is None or has_too_deep_line(block.data, records):
             return self._by_line(block)
@@ -109,7 +109,7 @@ class JsonlFormat:
                 self._as_text = as_text
                 return table
 
-    def _by_line(self, block: Block) -> Piece:
+    def _by_line(self, block: RecordBlock) -> Piece:
         columns, numbers, bad = read_lines(self._schema, block)
         batch, misfits = batch_of(self._schema, columns)
         if misfits:

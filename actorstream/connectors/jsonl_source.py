@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from actorstream.connectors.blocks import BlockReader
 from actorstream.connectors.file_source import FileSource
-from actorstream.connectors.json_told import told_fields
+from actorstream.connectors.json_inference import told_fields
 from actorstream.connectors.json_values import NotARowError, first_objects
 from actorstream.connectors.jsonl_format import JsonlFormat
 from actorstream.connectors.partition import BlockPartition, Partition

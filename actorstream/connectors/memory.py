@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Unpack
 
+from actorstream.actors.contract import Contract
 from actorstream.connectors.declared import declared_schema
 from actorstream.connectors.sink import Sink
 from actorstream.connectors.source import NO_MORE, ONLY, Source
@@ -104,7 +105,7 @@ class MemorySink(Sink):
         batches: what came in, in order, in memory of its own.
     """
 
-    collects: ClassVar[bool] = True
+    contract: ClassVar[Contract] = Contract(one_stream=True, destination="caller")
 
     def __init__(self) -> None:
         self.batches: list[Batch] = []

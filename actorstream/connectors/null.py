@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
+from actorstream.actors.contract import Contract
 from actorstream.connectors.sink import Sink
 
 if TYPE_CHECKING:
@@ -12,6 +13,8 @@ if TYPE_CHECKING:
 
 class NullSink(Sink):
     """Takes rows and keeps nothing but their number; looks at no column, so nothing is converted for it."""
+
+    contract: ClassVar[Contract] = Contract(one_stream=True, destination="nowhere")
 
     received: int = 0
 

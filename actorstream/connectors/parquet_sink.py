@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
+from actorstream.actors.contract import Contract
 from actorstream.connectors.file_sink import FileSink
 from actorstream.connectors.sink import END
 from actorstream.connectors.staged_file import StagedFile, discard, find
@@ -33,6 +34,7 @@ class ParquetSink(FileSink):
     segments become one file at the end.
     """
 
+    contract: ClassVar[Contract] = Contract(one_stream=True, file_format="parquet")
     extension = ".parquet"
     writes_pipes = False
 

@@ -11,7 +11,7 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
 
-from actorstream.connectors.blocks import Block
+from actorstream.connectors.blocks import RecordBlock
 from actorstream.connectors.read_ahead import ReadAhead
 
 if TYPE_CHECKING:
@@ -54,18 +54,18 @@ class Partition(ABC):
 class Blocks(Protocol):
     """What `BlockReader` is to others."""
 
-    def next(self) -> Block | None: ...
+    def next(self) -> RecordBlock | None: ...
     def close(self) -> None: ...
 
 
 class Preceded:
     """Blocks with one before them."""
 
-    def __init__(self, first: Block, rest: Blocks) -> None:
-        self._first: Block | None = first
+    def __init__(self, first: RecordBlock, rest: Blocks) -> None:
+        self._first: RecordBlock | None = first
         self._rest = rest
 
-    def next(self) -> Block | None:
+    def next(self) -> RecordBlock | None:
         first, self._first = self._first, None
         return first or self._rest.next()
 
@@ -77,10 +77,10 @@ class Preceded:
 class Format(Protocol):
     """What the blocks of one file mean."""
 
-    def parse(self, block: Block) -> Piece:
+    def parse(self, block: RecordBlock) -> Piece:
         """The records of a block; called by several threads at once. May be a piece of no records."""
 
-    def count(self, block: Block) -> int | None:
+    def count(self, block: RecordBlock) -> int | None:
         """How many records there are, where that can be told without parsing; else None."""
 
 

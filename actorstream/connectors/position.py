@@ -1,5 +1,5 @@
-"""Position: a place from which a source can go on, and which rows lie before each place that a source has named. Reads
-nothing."""
+"""A Position is a place from which a source can go on; Places knows which rows lie before each place that a source has named.
+Neither reads anything."""
 
 from __future__ import annotations
 
@@ -13,17 +13,19 @@ from actorstream.errors import SchemaError
 
 
 class Position(msgspec.Struct, frozen=True):
-    """What `events` yields between two rows to say: all rows up to here lie before `positions`, all others behind them.
+    """`events` yields a Position between two rows. It says that all rows so far lie before `positions`, and that all other rows
+    lie behind.
 
-    `positions` is what `seek` takes after a restart: partition -> a number; a number alone is that of the only partition.
+    After a restart `seek` is called with `positions`, which maps each partition to a number. A source with one partition may
+    give the number alone.
     """
 
     positions: Mapping[str, int] | int
 
 
 class Places:
-    """The places that the rows of one `events` lie between. A place is found while the generator stands at a `yield`, and
-    belongs to that row, so what the generator has done ahead of the rows that were taken from it does not count.
+    """Knows between which places the rows of one `events` lie. It asks for the place while the generator stands at a `yield`,
+    so the place belongs to that row, even if the generator is ahead of the rows that the run has taken.
 
     Args:
         rows: rows before the first one that the generator will yield.
@@ -48,7 +50,7 @@ class Places:
         self._found: deque[tuple[int, dict[str, int]]] = deque([(rows, begin)])
 
     def row(self) -> None:
-        """The generator has yielded a row."""
+        """Notes that the generator has yielded a row."""
         self._rows += 1
         if self._ask is None:
             return
@@ -60,12 +62,13 @@ class Places:
             self._found.append((self._rows if self.counts else self._rows - 1, positions))
 
     def place(self, position: Position, only: str) -> None:
-        """The generator has yielded a position; `only` is the name of the partition of a number alone."""
+        """Notes that the generator has yielded a position; a number alone is that of the partition `only`."""
         positions = position.positions
         self._found.append((self._rows, {only: positions} if isinstance(positions, int) else dict(positions)))
 
     def before(self, rows: int) -> tuple[dict[str, int], int]:
-        """The last place before row `rows`, and how many rows lie between. Never again asked about fewer rows."""
+        """Returns the last place before row `rows`, and how many rows lie between them. Later calls never ask about fewer
+        rows."""
         while len(self._found) > 1 and self._found[1][0] <= rows:
             self._found.popleft()
         at, positions = self._found[0]

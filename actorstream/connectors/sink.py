@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from actorstream.actors.actor import Actor
+from actorstream.actors.contract import Contract
 
 if TYPE_CHECKING:
     from actorstream.events.schema import Schema
@@ -36,7 +37,7 @@ class Sink(Actor):
     """
 
     role: ClassVar[str] = "sink"
-    one_stream: ClassVar[bool] = True
+    contract: ClassVar[Contract] = Contract(one_stream=True)
 
     _prepared: Any = None
 

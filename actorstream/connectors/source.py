@@ -5,10 +5,12 @@ from __future__ import annotations
 
 import inspect
 import typing
+from dataclasses import replace
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from actorstream.actors.actor import Actor, _event_in
+from actorstream.actors.contract import Contract
 from actorstream.connectors.dead_rows import DeadRows
 from actorstream.connectors.declared import declared_schema
 from actorstream.connectors.event_reader import EventReader
@@ -134,6 +136,10 @@ class Source(Actor):
             # the runtime tells live sources by `read` being a coroutine function
             live = inspect.isasyncgenfunction(cls.events)
             cls.read = Source._read_live if live else Source._read_events  # type: ignore[method-assign]
+
+    @classmethod
+    def contract_of(cls, keys: dict[str, Any]) -> Contract:
+        return replace(cls.contract, endless=keys.get("repeat") == 0 and keys.get("count") is None)
 
     # -- what a source of rows offers; override what does not fit -----------------------------------------
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 
-from actorstream.connectors.blocks import Block, BlockReader
+from actorstream.connectors.blocks import BlockReader, RecordBlock
 from actorstream.connectors.dead_rows import BadRow
 from actorstream.connectors.file_source import FileSource
 from actorstream.connectors.partition import BlockPartition, Partition, Piece
@@ -57,10 +57,10 @@ class TextSource(FileSource):
 class TextFormat:
     """Blocks of text as batches of lines."""
 
-    def count(self, block: Block) -> int:
+    def count(self, block: RecordBlock) -> int:
         return block.ends + (not block.data.endswith(b"\n"))
 
-    def parse(self, block: Block) -> Piece:
+    def parse(self, block: RecordBlock) -> Piece:
         from actorstream.events.batch import Batch
 
         data = block.data

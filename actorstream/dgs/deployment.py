@@ -25,7 +25,7 @@ TICKS = -1
 """The rank of what is on no stream: before all streams."""
 
 
-class Deployment:
+class ProgramDeployment:
     """One actor's program, and where its events go.
 
     Args:

@@ -97,7 +97,7 @@ class _Buffer:
         return first.place(first.first)
 
 
-class Mailbox:
+class SelectiveMailbox:
     """Buffers and timers of the tags that one worker sees: its own and those of its ancestors.
 
     The order of events is (time, rank of the tag): of two events at one time the one whose tag is named first goes first.

@@ -9,7 +9,7 @@ import numpy as np
 from actorstream.dgs.mailbox import NOTHING, Times
 
 
-class Rows(NamedTuple):
+class WaitingRows(NamedTuple):
     """Events that wait in a mailbox: their times and places, and whose they are."""
 
     times: Times
@@ -23,7 +23,7 @@ class Operation:
 
     __slots__ = ("base", "first", "last", "rows", "tag")
 
-    def __init__(self, tag: Any, rows: Rows, first: int, last: int) -> None:
+    def __init__(self, tag: Any, rows: WaitingRows, first: int, last: int) -> None:
         self.tag, self.rows, self.base, self.first, self.last = tag, rows, first, first, last
 
     @property

@@ -9,7 +9,7 @@ from actorstream.dgs.program import Program
 from actorstream.errors import SchemaError
 from actorstream.events.batch import Batch
 from actorstream.events.event import Event
-from actorstream.topology.nearest import no_output
+from actorstream.topology.suggestions import no_output
 
 
 class OutputError(SchemaError):

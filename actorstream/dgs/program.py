@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from actorstream.actors.actor import Actor, _event_in
+from actorstream.actors.contract import Contract
 from actorstream.dgs.optimizer import OPTIMIZERS
 from actorstream.dgs.states import Fork, Handles, StateTypes, everything
 from actorstream.dgs.tagging import Every, Tagging, tagging_of
@@ -78,12 +79,12 @@ class Program(Actor):
         additive: which tags only add to a state, as a predicate on tags or as tags' names. None unless it is set.
     """
 
-    program: ClassVar[bool] = True
+    contract: ClassVar[Contract] = Contract(
+        program=True,
+        uses_event_time=True,
+        varied={"plan": ("reference", *(name for name in OPTIMIZERS if name != "reference"))},
+    )
     plans: ClassVar[tuple[str, ...]] = tuple(OPTIMIZERS)
-    varied: ClassVar[dict[str, tuple[Any, ...]]] = {
-        "plan": ("reference", *(name for name in OPTIMIZERS if name != "reference"))
-    }
-    uses_event_time: ClassVar[bool] = True
 
     State: ClassVar[Any]
     tags: Mapping[str, str | Tagging | Every] = {}

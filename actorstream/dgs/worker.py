@@ -13,9 +13,9 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from actorstream.dgs.mailbox import ENDED, NOTHING, Mailbox, Times
+from actorstream.dgs.mailbox import ENDED, NOTHING, SelectiveMailbox, Times
 from actorstream.dgs.messages import Promise, Request, StateDown, StateUp, ToChild
-from actorstream.dgs.operation import Operation, Rows
+from actorstream.dgs.operation import Operation, WaitingRows
 
 
 class Calls(Protocol):
@@ -86,7 +86,7 @@ class WorkerProtocol:
         tags = self.own.union(above)
         self._tags = [tag for tag in ranks if tag in tags]
         near = _ordered(self._tags, self.own, depends, not children, adds)
-        self.mailbox = Mailbox(self._tags, near, streams)
+        self.mailbox = SelectiveMailbox(self._tags, near, streams)
         self.to_parent: list[StateUp] = []
         self.to_children: tuple[list[ToChild], ...] = tuple([] for _ in range(children))
         self._promised = dict.fromkeys(self._tags, (NOTHING, NOTHING))
@@ -117,7 +117,7 @@ class WorkerProtocol:
     ) -> None:
         """Events of an own tag. DataError: their times decrease (which is `checked` already), or begin before what was
         promised."""
-        self.mailbox.insert(tag, times, Rows(times, places, item), places, checked=checked)
+        self.mailbox.insert(tag, times, WaitingRows(times, places, item), places, checked=checked)
 
     def begin(self, tag: Any, time: int, item: Any) -> bool:
         """A single event of an own tag that nothing goes before, where nothing else is to do: `insert` and `run` of it at
@@ -141,7 +141,7 @@ class WorkerProtocol:
         times, behind = (time,), (time, NOTHING)
         if behind > self._promised[tag]:
             self._promised[tag] = behind
-        return Operation(tag, Rows(times, None, item), 0, 1), Request(tag, times)
+        return Operation(tag, WaitingRows(times, None, item), 0, 1), Request(tag, times)
 
     def promise(self, tag: Any, bound: int) -> None:
         """A source's heartbeat for an own tag."""
@@ -155,7 +155,7 @@ class WorkerProtocol:
             elif self._answer(message):
                 return False
             else:
-                rows = Rows(message.times, message.places, None)
+                rows = WaitingRows(message.times, message.places, None)
                 self.mailbox.insert(message.tag, message.times, rows, message.places, checked=True)
         elif isinstance(message, Promise):
             self.mailbox.promise(*message)
@@ -178,7 +178,7 @@ class WorkerProtocol:
         ):
             return False
         if not self.adds:
-            self._operation = Operation(tag, Rows(times, None, None), 0, 1)
+            self._operation = Operation(tag, WaitingRows(times, None, None), 0, 1)
         self._lend(self._state, 1)
         return True
 

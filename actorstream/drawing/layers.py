@@ -16,7 +16,7 @@ Place = Hashable
 
 
 @dataclass
-class Layout:
+class Layering:
     """Where everything is: `columns` lists places from top to bottom, `height` gives each its y in rows (from 0)."""
 
     columns: list[list[Place]]
@@ -29,7 +29,7 @@ class Layout:
         return max(self.height.values(), default=0.0) + 1
 
 
-def layered(boxes: Sequence[str], edges: Sequence[tuple[str, str]]) -> Layout:
+def layered(boxes: Sequence[str], edges: Sequence[tuple[str, str]]) -> Layering:
     """Places `boxes` so that every edge goes to the right. Edges on cycles, or to unknown boxes, are not placed.
 
     Answers the same for the same input; `paths[i]` is empty for an edge that was not placed."""
@@ -48,10 +48,10 @@ def layered(boxes: Sequence[str], edges: Sequence[tuple[str, str]]) -> Layout:
         paths.append([first, *bends, last])
     before, after = _neighbours(paths)
     columns = _uncrossed(columns, before, after)
-    return Layout(columns, _heights(columns, before, after), paths)
+    return Layering(columns, _heights(columns, before, after), paths)
 
 
-def crossings(layout: Layout) -> int:
+def crossings(layout: Layering) -> int:
     """How many pairs of lines cross between neighbouring columns."""
     rank = {place: number for column in layout.columns for number, place in enumerate(column)}
     column_of = {place: number for number, column in enumerate(layout.columns) for place in column}
@@ -104,7 +104,7 @@ def _uncrossed(
             moved.append(column)
         columns = moved if sweep % 2 == 0 else moved[::-1]
         paths = [[first, second] for first, seconds in after.items() for second in seconds]
-        count = crossings(Layout(columns, {}, paths))
+        count = crossings(Layering(columns, {}, paths))
         if fewest is None or count < fewest:
             best, fewest = columns, count
     return best

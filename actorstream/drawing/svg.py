@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from html import escape
 
-from actorstream.drawing.layers import Layout, layered
+from actorstream.drawing.layers import Layering, layered
 from actorstream.drawing.picture import Arrow, Box, Picture
 
 FONT = "ui-sans-serif, -apple-system, 'Segoe UI', 'DejaVu Sans', Helvetica, Arial, sans-serif"
@@ -63,7 +63,7 @@ def _layers(picture: Picture) -> str:
     return _document(picture.title, width, top + layout.rows * row, [*lines, *drawn, *labels])
 
 
-def _gap_after(column: int, layout: Layout, arrows: list[Arrow]) -> float:
+def _gap_after(column: int, layout: Layering, arrows: list[Arrow]) -> float:
     """Room for the widest label of the arrows that leave a column."""
     labels = [
         arrow.label for arrow, path in zip(arrows, layout.paths) if path and path[0] in layout.columns[column]

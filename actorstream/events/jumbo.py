@@ -234,7 +234,7 @@ class JumboTuple(msgspec.Struct, eq=False, gc=False):
             event = layout_of(schema).unpack(self.address)
             if event is not None and first == 0:
                 return event
-        from actorstream.events.rows import rows_of
+        from actorstream.events.event_codec import rows_of
 
         values = [
             self.column(schema, position, first, 1).tolist()[0] for position in range(len(schema.user.fields))

@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from actorstream.errors import BrokenError, SchemaError
+from actorstream.events.event_codec import rows_of
 from actorstream.events.fields import STRUCT_CODES, Field, Kind
-from actorstream.events.rows import rows_of
 from actorstream.events.values import EPOCH, YEARS, code_of, microseconds
 from actorstream.native.address import address_of
 
@@ -43,7 +43,7 @@ def aligned(nbytes: int) -> int:
     return -(-nbytes // ALIGNMENT) * ALIGNMENT
 
 
-class Prepared(NamedTuple):
+class BlockLayout(NamedTuple):
     """Of a number of rows: bytes in all, header and column table, the dtypes, and of each column its name, which of the
     dtypes it has, and where its values are among values of that dtype."""
 
@@ -84,7 +84,7 @@ class FixedLayout:
         codes = [_code(field) for field in user]
         cells = "".join(f"{code}{ALIGNMENT - field.width}x" for code, field in zip(codes, user))
         self._head: dict[int, bytes] = {}
-        self._prepared: dict[tuple[int, int], Prepared] = {}
+        self._prepared: dict[tuple[int, int], BlockLayout] = {}
         self._write = Struct(f"<{self.start}s{cells}")
         self._read = Struct(f"<IHHQqQ{self.start - 32}x{cells}")
         self._one = ctypes.c_char * self.offsets(1)[1]
@@ -110,7 +110,7 @@ class FixedLayout:
             found = self._kept[rows] = (tuple(places), at)
         return found
 
-    def prepared(self, rows: int, plan: int) -> Prepared:
+    def prepared(self, rows: int, plan: int) -> BlockLayout:
         """What laying out `rows` rows again and again takes; kept."""
         found = self._prepared.get((rows, plan))
         if found is None:
@@ -124,7 +124,7 @@ class FixedLayout:
                 columns.append((field.name, dtypes.index(field.dtype), slice(begin, begin + rows)))
             if len(self._prepared) >= _KEPT:
                 self._prepared.clear()
-            found = Prepared(
+            found = BlockLayout(
                 total, np.frombuffer(self.head(rows, plan), np.uint8), tuple(dtypes), tuple(columns)
             )
             self._prepared[rows, plan] = found

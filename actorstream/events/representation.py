@@ -14,9 +14,9 @@ import numpy as np
 
 from actorstream.errors import SchemaError
 from actorstream.events.column import Column
+from actorstream.events.event_codec import rows_of
 from actorstream.events.feed import Feed
 from actorstream.events.fields import Field, Kind
-from actorstream.events.rows import rows_of
 from actorstream.events.schema import Schema
 from actorstream.native.address import address_of
 from actorstream.native.arena import Block

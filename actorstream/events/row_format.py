@@ -9,8 +9,8 @@ import struct
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from actorstream.events.event_codec import rows_of
 from actorstream.events.fields import FLOATS, INTEGERS, STRUCT_CODES, Field, Kind
-from actorstream.events.rows import rows_of
 
 if TYPE_CHECKING:
     from actorstream.events.event import Event

@@ -1,8 +1,8 @@
 """Locks of a run: no second one may use its checkpoint folder or write its outputs meanwhile. Moves no data.
 
-A lock is held by the launcher and by its workers, who inherit it, and goes with the last of them, however that ends.
-A folder is locked by a file in it (flock), which also other machines see on most network file systems. An output, which
-may be in anybody's folder, and a store behind a URL are locked by name, on this machine only.
+A lock is held by the launcher and by its workers, who inherit it or are handed it, and goes with the last of them, however
+that ends. A folder is locked by a file in it (flock), which also other machines see on most network file systems. An output,
+which may be in anybody's folder, and a store behind a URL are locked by name, on this machine only.
 """
 
 from __future__ import annotations
@@ -32,8 +32,9 @@ _CREDENTIALS = struct.Struct("3i")
 
 
 @contextmanager
-def locked(job: Job) -> Iterator[None]:
-    """Holds the locks of a run. ResourceError: another run has one of them. RunError: the folder cannot be used."""
+def locked(job: Job) -> Iterator[list[Any]]:
+    """Holds the locks of a run; gives the open files and sockets that are the locks. ResourceError: another run has one of
+    them. RunError: the folder cannot be used."""
     held: list[Any] = []
     try:
         spec = job.deploy.checkpoint
@@ -45,7 +46,7 @@ def locked(job: Job) -> Iterator[None]:
             held.append(
                 _taken(partial(_bind, f"{space}:{path}"), f"the output {str(path)!r} of actor {name!r}", hint)
             )
-        yield
+        yield held
     finally:
         for each in held:
             each.close()

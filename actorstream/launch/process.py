@@ -1,4 +1,4 @@
-"""A forked worker process: what happens between fork and exit, on both sides. Decides nothing about the run."""
+"""A worker process on both sides: what the launcher knows of it, and what it does itself. Decides nothing about the run."""
 
 from __future__ import annotations
 
@@ -8,15 +8,19 @@ import ctypes
 import os
 import signal
 import sys
-import traceback
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from actorstream.control.coordinator import Member
+from actorstream.control.failures import Aborted, failed_message
 from actorstream.native.memory import keep_freed_memory
-from actorstream.native.pidfd import open_pidfd, require_pidfds
-from actorstream.runtime.control import Aborted, ControlPipe, failed_message
+from actorstream.native.pidfd import open_pidfd
 from actorstream.runtime.worker import Worker
 
 if TYPE_CHECKING:
+    from actorstream.actors.peer_end import PeerEnd
+    from actorstream.control.link import ControlLink
+    from actorstream.control.pipe import ControlPipe
     from actorstream.runtime.compile import Job
     from actorstream.transports.base import Fabric
 
@@ -39,9 +43,15 @@ class WorkerProcess:
     def __init__(self, process: int, pid: int, control: ControlPipe) -> None:
         self.process, self.pid, self.control = process, pid, control
         self.pidfd = open_pidfd(pid)
-        self.started = self.ended = self.prepared = self.finished = self.failed = False
+        self.member = Member()
+        """What the coordinator knows of it."""
         self.exit_status: int | None = None
         self.cpu_s = 0.0
+
+    @property
+    def started(self) -> bool:
+        """Whether every on_start in it is through."""
+        return self.member.started
 
     def reap(self) -> bool:
         """Takes the exit status if the process has ended; whether it has."""
@@ -67,51 +77,36 @@ class WorkerProcess:
             return f"was killed by signal {number}{name}"
         return f"exited with status {os.WEXITSTATUS(self.exit_status)}"
 
+    def end(self) -> None:
+        """Kills the process if it still runs, and lets go of it."""
+        if self.exit_status is None:
+            self.kill()
+            _, self.exit_status, usage = os.wait4(self.pid, 0)
+            self.cpu_s = usage.ru_utime + usage.ru_stime
+        self.close()
+
     def close(self) -> None:
         self.control.close()
         os.close(self.pidfd)
 
 
-def fork_worker(job: Job, process: int, fabric: Fabric | None, others: list[WorkerProcess]) -> WorkerProcess:
-    """Forks one worker. In the child this never returns. ResourceError: this system cannot tell when a process ends."""
-    require_pidfds()
-    near, far = ControlPipe.pair()
-    sys.stdout.flush()
-    sys.stderr.flush()
-    parent = os.getpid()
-    pid = os.fork()
-    if pid == 0:
-        status = 70
-        try:
-            near.close()
-            for other in others:
-                other.close()
-            status = _child(job, process, fabric, far, parent)
-        except BaseException:
-            traceback.print_exc()
-        finally:
-            with contextlib.suppress(Exception):
-                sys.stdout.flush()
-                sys.stderr.flush()
-            os._exit(status)
-    far.close()
-    return WorkerProcess(process, pid, near)
+def import_ahead(job: Job) -> None:
+    """Imports what the workers of `job` would import amid their run."""
+    if any(not schema.fixed for actor in job.graph.actors.values() for schema in actor.input_schemas):
+        import pyarrow.compute  # noqa: F401
+
+    if "pyarrow" in sys.modules:
+        import numpy.ma  # noqa: F401  # pyarrow does when it is first given an array: 20 ms
 
 
-def _child(job: Job, process: int, fabric: Fabric | None, control: ControlPipe, parent: int) -> int:
-    """Runs the worker; answers the exit status. The worker dies with its launcher, whatever way that goes."""
-    die_with_parent(parent, f"actorstream-w{process}")
+def serve(
+    job: Job, process: int, fabric: Fabric | None, control: ControlLink, peers: Mapping[int, PeerEnd]
+) -> int:
+    """Runs a worker in a process of its own; returns the exit status."""
     keep_freed_memory()
-    signal.set_wakeup_fd(-1)
-    signal.signal(
-        signal.SIGINT, signal.SIG_IGN
-    )  # the terminal sends Ctrl-C to everybody; the launcher decides
-    signal.signal(signal.SIGTERM, signal.SIG_IGN)
-    with contextlib.suppress(RuntimeError):
-        asyncio._set_running_loop(None)  # forked from inside a running loop (a notebook): it is not ours
     try:
         with asyncio.Runner(loop_factory=new_event_loop) as runner:
-            runner.run(run_worker(job, process, fabric, control))
+            runner.run(run_worker(job, process, fabric, control, peers))
     except Aborted:
         return 1
     except BaseException as error:
@@ -120,12 +115,28 @@ def _child(job: Job, process: int, fabric: Fabric | None, control: ControlPipe, 
     return 0
 
 
-async def run_worker(job: Job, process: int, fabric: Fabric | None, control: ControlPipe | None) -> Worker:
-    """Opens this process's end of the fabric and runs its worker to the end."""
+async def run_worker(
+    job: Job,
+    process: int,
+    fabric: Fabric | None,
+    control: ControlLink | None = None,
+    peers: Mapping[int, PeerEnd] | None = None,
+) -> Worker:
+    """Opens this process's end of the fabric and runs its worker to the end.
+
+    control: link to the coordinator; None: this process is the only one. peers: ways to the other processes, for control
+    actors."""
     transport = job.transport(fabric, process) if fabric is not None else None
-    worker = Worker(job, process, transport, control)
+    worker = Worker(job, process, transport, control, peers or {})
     await worker.run()
     return worker
+
+
+def ignore_signals() -> None:
+    """The terminal sends Ctrl-C to all processes of a run, and the launcher decides what it means."""
+    signal.set_wakeup_fd(-1)
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
 
 
 def die_with_parent(parent: int, name: str) -> None:
@@ -133,5 +144,5 @@ def die_with_parent(parent: int, name: str) -> None:
     libc: Any = ctypes.CDLL(None)
     libc.prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
     libc.prctl(PR_SET_NAME, name.encode()[:15])
-    if os.getppid() != parent:  # the launcher died between fork and prctl
+    if os.getppid() != parent:  # the launcher died between the start and prctl
         os._exit(1)

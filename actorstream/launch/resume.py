@@ -9,9 +9,9 @@ import msgspec
 
 from actorstream.checkpoint.checkpoint import Checkpoint, check_fits
 from actorstream.checkpoint.store import CheckpointStore
-from actorstream.dgs.kept import changes
+from actorstream.control.interrupted import Interrupted, Suspended
+from actorstream.dgs.checkpoint_state import changes
 from actorstream.errors import ActorstreamError, ConfigurationError, Problem, RunError
-from actorstream.launch.interrupted import Interrupted, Suspended
 from actorstream.runtime.timestamp.gates import gates
 
 if TYPE_CHECKING:

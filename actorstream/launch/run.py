@@ -11,8 +11,9 @@ from dataclasses import dataclass, field
 from time import monotonic
 from typing import TYPE_CHECKING, Any
 
-from actorstream.launch.interrupted import Interrupted, Suspended
-from actorstream.launch.launcher import Launcher
+from actorstream.control.interrupted import Interrupted, Suspended
+from actorstream.launch.fork import fork_worker
+from actorstream.launch.launcher import Launcher, StartWorker
 from actorstream.launch.locks import locked
 from actorstream.launch.process import new_event_loop, run_worker
 from actorstream.launch.resume import check_latest
@@ -50,19 +51,20 @@ def run_job(
     memory: bool = False,
     on_start: Callable[[Launcher, Sampler], Callable[[], None] | None] | None = None,
     signals: Signals | None = None,
+    start: StartWorker = fork_worker,
 ) -> RunResult:
-    """Runs a compiled job in forked workers. `on_start` may return a function to be called at every tick; `signals` hear
-    SIGINT and SIGTERM for it."""
+    """Runs a compiled job in worker processes, which `start` starts: forks unless given. `on_start` may return a function to
+    be called at every tick; `signals` hear SIGINT and SIGTERM for it."""
     started = monotonic() if started is None else started
     sampler = Sampler(job, started, memory=memory)
-    launcher = Launcher(job, sampler, signals=signals)
+    launcher = Launcher(job, sampler, signals=signals, start=start)
     if on_start is not None:
         launcher.on_tick = on_start(launcher, sampler)
     interrupted = suspended = None
     try:
-        with locked(job):
+        with locked(job) as locks:
             check_latest(job)
-            launcher.run()
+            launcher.run(locks)
     except Interrupted as error:
         if not error.drained:
             raise

@@ -16,7 +16,7 @@ from actorstream.launch.run import run_job
 from actorstream.launch.sustainable import RateSearch, Samples, Verdict, judge
 from actorstream.metrics.counters import Counter, bucket_upper, quantiles
 from actorstream.runtime.compile import read_job
-from actorstream.topology.nearest import did_you_mean, listed
+from actorstream.topology.suggestions import did_you_mean, listed
 
 if TYPE_CHECKING:
     from actorstream.launch.launcher import Launcher

@@ -10,7 +10,9 @@ import errno
 import mmap
 import os
 import weakref
+from collections.abc import Iterable, Mapping
 from enum import IntEnum
+from typing import Protocol
 
 import numpy as np
 
@@ -80,17 +82,42 @@ def bucket_upper(bucket: int) -> int:
     return ((LATENCY_STEPS + step + 1) << (octave - 1)) - 1
 
 
-class CounterTable:
-    """The shared table of `rows` replicas. Create before fork; every process then sees the same words."""
+class Counters(Protocol):
+    """What the report, the live table and everything else that reads counters know of them, wherever they are written."""
 
-    def __init__(self, rows: int) -> None:
-        self.rows = rows
-        self.fd = os.memfd_create("actorstream-counters", os.MFD_CLOEXEC)
-        weakref.finalize(self, os.close, self.fd)
+    def value(self, replica: int, counter: Counter) -> int:
+        """One counter of one replica, as of now or of what was heard of it last."""
+
+    def histogram(self, replica: int, *, processing: bool = False) -> np.ndarray:
+        """Counts per bucket of one replica's latencies, shape (HISTOGRAM_WORDS,)."""
+
+    def take(self, rows: Mapping[int, bytes]) -> None:
+        """Replaces the rows of some replicas by what a worker has sent that writes elsewhere."""
+
+
+class CounterTable:
+    """The table of `rows` replicas in memory that several processes may share: forks of the one that made it, and those that
+    are handed its descriptor. A worker elsewhere has a table of its own, and sends `changed` rows of it now and then."""
+
+    def __init__(self, rows: int, fd: int | None = None, *, is_shared: bool = True) -> None:
+        """`fd`: of a table that another process has made, which is this process's from now on; None: makes one.
+
+        is_shared: whether the host of the run reads this memory; if not, workers send it their rows."""
+        self.rows, self.is_shared = rows, is_shared
         size = max(rows, 1) * ROW_WORDS * 8
+        self.fd = self._made(rows, size) if fd is None else fd
+        weakref.finalize(self, os.close, self.fd)
+        self._map = mmap.mmap(self.fd, size)
+        self.words = np.frombuffer(self._map, np.int64).reshape(max(rows, 1), ROW_WORDS)
+        self._sent: dict[int, bytes] = {}
+
+    @staticmethod
+    def _made(rows: int, size: int) -> int:
+        fd = os.memfd_create("actorstream-counters", os.MFD_CLOEXEC)
         try:
-            os.posix_fallocate(self.fd, 0, size)
+            os.posix_fallocate(fd, 0, size)
         except OSError as error:
+            os.close(fd)
             hint = (
                 "raise RLIMIT_FSIZE (ulimit -f unlimited)"
                 if error.errno == errno.EFBIG
@@ -99,12 +126,23 @@ class CounterTable:
             raise ResourceError(
                 f"counters of {rows} replicas need {size} bytes of shared memory: {error.strerror}; {hint}"
             ) from error
-        self._map = mmap.mmap(self.fd, size)
-        self.words = np.frombuffer(self._map, np.int64).reshape(max(rows, 1), ROW_WORDS)
+        return fd
 
     def row(self, replica: int) -> np.ndarray:
         """The words of one replica: counters at `Counter`, from 32 on the latency histogram, then the processing."""
         return self.words[replica]
+
+    def changed(self, replicas: Iterable[int]) -> dict[int, bytes]:
+        """The rows of these replicas that are not as they were at the last call, for `take` of another table."""
+        found = {each: self.words[each].tobytes() for each in replicas}
+        fresh = {each: words for each, words in found.items() if self._sent.get(each) != words}
+        self._sent |= fresh
+        return fresh
+
+    def take(self, rows: Mapping[int, bytes]) -> None:
+        """Replaces the rows of some replicas by what a worker has sent that writes elsewhere."""
+        for replica, words in rows.items():
+            self.words[replica] = np.frombuffer(words, np.int64)
 
     def value(self, replica: int, counter: Counter) -> int:
         return int(self.words[replica, counter])

@@ -9,7 +9,9 @@ from __future__ import annotations
 import os
 import re
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import cffi
 from setuptools import Extension
@@ -77,7 +79,8 @@ def objects(root: Path) -> Extension:
 
 
 class BuildExt(build_ext):
-    """Replaces the empty extensions of pyproject.toml by the one that cffi generates and the one beside it."""
+    """Replaces the empty extensions of pyproject.toml by the one that cffi generates and the one beside it, and compiles
+    as many files at once as there are CPUs."""
 
     def finalize_options(self) -> None:
         root = Path.cwd()
@@ -85,6 +88,17 @@ class BuildExt(build_ext):
         extension.sources = [os.path.relpath(source, root) for source in extension.sources]
         self.distribution.ext_modules = [extension, objects(root)]
         super().finalize_options()
+
+    def build_extensions(self) -> None:
+        compile_in_turn = self.compiler.compile
+
+        def compile_at_once(sources: list[str], **settings: Any) -> list[str]:
+            with ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
+                made = pool.map(lambda source: compile_in_turn([source], **settings), sources)
+                return [each for objects in made for each in objects]
+
+        self.compiler.compile = compile_at_once
+        super().build_extensions()
 
 
 if __name__ == "__main__":

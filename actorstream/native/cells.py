@@ -44,7 +44,7 @@ class UserState:
 
 
 @dataclass(frozen=True)
-class Step:
+class Accumulator:
     """One accumulator: `what` of value column `value`; of FIRST and LAST also the first of its order columns, of USER and
     ROWS all value columns that it takes (`value` is the first), of USER what its state is."""
 
@@ -55,7 +55,7 @@ class Step:
     user: UserState | None = None
 
 
-class Program:
+class CellProgram:
     """The accumulators of a cell.
 
     Args:
@@ -70,7 +70,12 @@ class Program:
     __slots__ = ("_program", "at", "columns", "high", "hows", "orders", "steps", "words")
 
     def __init__(
-        self, hows: Sequence[int], steps: Sequence[Step], *, orders: int = 0, columns: int | None = None
+        self,
+        hows: Sequence[int],
+        steps: Sequence[Accumulator],
+        *,
+        orders: int = 0,
+        columns: int | None = None,
     ) -> None:
         self.hows, self.steps, self.orders = tuple(hows), tuple(steps), orders
         self.columns = orders if columns is None else columns

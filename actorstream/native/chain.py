@@ -29,7 +29,7 @@ _COLUMN = "IIqQQQ"
 _BYTES = 40
 
 
-class Step(NamedTuple):
+class ChainStep(NamedTuple):
     """The fields of `as_chain_step`; `what`, `how`: addresses, or 0."""
 
     kind: int
@@ -43,7 +43,7 @@ class Step(NamedTuple):
     how: int = 0
 
 
-class Room(NamedTuple):
+class OutputColumn(NamedTuple):
     """A column that is written: bytes of a value, and whether it may be null."""
 
     width: int
@@ -79,11 +79,11 @@ class Chain:
 
     def __init__(
         self,
-        steps: Sequence[Step],
+        steps: Sequence[ChainStep],
         *,
         given: int,
-        answered: Sequence[Room],
-        between: Sequence[Room],
+        answered: Sequence[OutputColumn],
+        between: Sequence[OutputColumn],
         tables: Sequence[Column],
         sets: int,
         members: int,
@@ -163,7 +163,7 @@ Memory = tuple[np.ndarray, np.ndarray | None]
 """Values in bytes (uint8), and a bitmap."""
 
 
-def rooms(rows: int, room: Room) -> Memory:
+def rooms(rows: int, room: OutputColumn) -> Memory:
     """Memory for a column that is written."""
     bits = np.empty(-(-rows // LANES) * (LANES // 8), np.uint8) if room.nullable else None
     return np.empty(rows * room.width, np.uint8), bits

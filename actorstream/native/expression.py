@@ -40,7 +40,7 @@ def kind(name: str) -> int:
     return getattr(lib, f"AS_{name}")  # type: ignore[no-any-return]
 
 
-class Program:
+class ExpressionProgram:
     """Instructions with the memory that a run of them needs; for one thread at a time.
 
     Args:
@@ -107,7 +107,7 @@ class Program:
         """Of the `as_expression`, which lives as long as this object."""
         return int(ffi.cast("uintptr_t", self._program))
 
-    def twin(self) -> Program:
+    def twin(self) -> ExpressionProgram:
         """The same program with memory of its own, as a job of a pool (native/pool.py)."""
         made = copy(self)
         made._make_frame()

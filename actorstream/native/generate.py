@@ -22,7 +22,7 @@ _MASK = 2**64 - 1
 _TEXT_COLUMNS = 6
 
 
-class Numbering:
+class ShardNumbering:
     """Which rows a shard has: row `made` of shard `first` of `stride` has the number first + made * stride, and the
     event time start + floor(number * units / rows). Raises `ValueError` for numbers that C cannot take.
 

@@ -27,7 +27,7 @@ BYTES: int = lib.AS_HASH_BYTES
 NULL_HASH: int = lib.as_hash_null()
 
 Hashes = npt.NDArray[np.uint64]
-Rows = npt.NDArray[np.uint32]
+RowNumbers = npt.NDArray[np.uint32]
 
 
 def hash_int(value: int) -> int:
@@ -87,22 +87,22 @@ def _bad_key(table: ColumnTable, column: int, how: int, rows: int) -> ValueError
     )
 
 
-def key_groups(hashes: Hashes, groups: int = 128) -> Rows:
+def key_groups(hashes: Hashes, groups: int = 128) -> RowNumbers:
     """Key group of each hash, 0 .. groups - 1."""
     hashes = np.ascontiguousarray(hashes, np.uint64)
-    out: Rows = np.empty(len(hashes), np.uint32)
+    out: RowNumbers = np.empty(len(hashes), np.uint32)
     lib.as_key_groups(
         ffi.from_buffer("uint64_t[]", hashes), len(hashes), groups, ffi.from_buffer("uint32_t[]", out)
     )
     return out
 
 
-def mask_to_index(mask: npt.NDArray[np.bool_] | npt.NDArray[np.uint8]) -> Rows:
+def mask_to_index(mask: npt.NDArray[np.bool_] | npt.NDArray[np.uint8]) -> RowNumbers:
     """Row numbers where `mask` (one byte a row) is not zero, ascending."""
     if mask.dtype.itemsize != 1 or mask.ndim != 1:
         raise ValueError(f"mask: must be one dimension of booleans, is {mask.dtype} of shape {mask.shape}")
     marks = np.ascontiguousarray(mask)
-    out: Rows = np.empty(len(mask), np.uint32)
+    out: RowNumbers = np.empty(len(mask), np.uint32)
     kept = lib.as_mask_to_index(
         ffi.from_buffer("uint8_t[]", marks), len(marks), ffi.from_buffer("uint32_t[]", out)
     )
@@ -142,16 +142,16 @@ class Partitioner:
         self._groups = len(table)
         self._table = ffi.new("uint32_t[]", [int(to) for to in table])
         self._counts = ffi.new("int64_t[]", destinations)
-        self._reserve(4096)
+        self._reserve(64)  # of very many partitioners most get few rows
 
     def _reserve(self, rows: int) -> None:
         self._capacity = rows
-        self._index: Rows = np.empty(rows, np.uint32)
+        self._index: RowNumbers = np.empty(rows, np.uint32)
         self._index_pointer = ffi.from_buffer("uint32_t[]", self._index)
         self._hash: Any = None
         self.index_address = int(ffi.cast("uintptr_t", self._index_pointer))
 
-    def _answer(self, status: int, rows: int) -> tuple[Rows, list[int]]:
+    def _answer(self, status: int, rows: int) -> tuple[RowNumbers, list[int]]:
         if status == lib.AS_E_MEMORY:
             raise_status(status, f"partition of {rows} rows ({4 * rows} bytes)")
         if status != lib.AS_OK:
@@ -163,7 +163,7 @@ class Partitioner:
 
     def by_key(
         self, table: ColumnTable, keys: Sequence[tuple[int, int]], rows: int
-    ) -> tuple[Rows, list[int]]:
+    ) -> tuple[RowNumbers, list[int]]:
         """Rows 0 .. rows - 1 of `table` by the hash of `keys` (as for `hash_columns`)."""
         if rows > self._capacity:
             self._reserve(2 * rows)
@@ -187,20 +187,20 @@ class Partitioner:
             raise _bad_key(table, column, how, rows)
         return self._answer(status, rows)
 
-    def by_hash(self, hashes: Hashes) -> tuple[Rows, list[int]]:
+    def by_hash(self, hashes: Hashes) -> tuple[RowNumbers, list[int]]:
         """By hashes that were made before."""
         hashes = np.ascontiguousarray(hashes, np.uint64)
         if len(hashes) > self._capacity:
             self._reserve(2 * len(hashes))
         return self._by_hash(ffi.from_buffer("uint64_t[]", hashes), len(hashes))
 
-    def _by_hash(self, hashes: Any, rows: int) -> tuple[Rows, list[int]]:
+    def _by_hash(self, hashes: Any, rows: int) -> tuple[RowNumbers, list[int]]:
         status = lib.as_partition_hash(
             hashes, rows, self._table, self._groups, self.destinations, self._index_pointer, self._counts
         )
         return self._answer(status, rows)
 
-    def by_rows(self, destination: Rows) -> tuple[Rows, list[int]]:
+    def by_rows(self, destination: RowNumbers) -> tuple[RowNumbers, list[int]]:
         """By the destination of each row, as a user's function or a range gives it.
 
         Raises `ValueError` if one is out of range.

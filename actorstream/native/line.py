@@ -13,7 +13,7 @@ _read = lib.as_line_read
 _write = lib.as_line_write
 
 
-class Line:
+class CacheLine:
     """The 16 words (u32) of a line. One process writes, any may read. IndexError: there is no such word."""
 
     __slots__ = ("_memory", "_words")

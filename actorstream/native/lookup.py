@@ -16,7 +16,7 @@ from actorstream.native._core import ffi, lib
 from actorstream.native.address import address_of
 from actorstream.native.pieces import Column, ColumnTable
 
-Rows = npt.NDArray[np.uint32]
+RowNumbers = npt.NDArray[np.uint32]
 
 #: Where there is no row.
 NONE = 2**32 - 1
@@ -74,14 +74,14 @@ class Lookup:
         self.unique: bool = self._lookup.duplicates == 0
         self.mode = MODES[self._lookup.mode]
 
-    def find(self, table: ColumnTable, hows: Any, rows: int, index: Rows | None = None) -> Rows:
+    def find(self, table: ColumnTable, hows: Any, rows: int, index: RowNumbers | None = None) -> RowNumbers:
         """The first table row with the key of each row, NONE where there is none; uint32, shape (rows,).
 
         table: the key columns, as for the table; with `index` their rows at these numbers, else their first `rows`.
         hows: `kinds(...)` of how they are read. ValueError: columns or kinds that do not fit the table's, or an index
         with several columns.
         """
-        found: Rows = np.empty(rows, np.uint32)
+        found: RowNumbers = np.empty(rows, np.uint32)
         self._checked(
             lib.as_lookup_find(self._lookup, table.pointer, hows, _numbers(index), rows, _numbers(found)),
             rows,
@@ -89,11 +89,11 @@ class Lookup:
         return found
 
     def match(
-        self, table: ColumnTable, hows: Any, rows: int, index: Rows | None = None
-    ) -> tuple[Rows | None, Rows]:
+        self, table: ColumnTable, hows: Any, rows: int, index: RowNumbers | None = None
+    ) -> tuple[RowNumbers | None, RowNumbers]:
         """`find` without the rows that have none: (left, right), uint32, one each for a row that has one: its number
         (index[i] or i), and the table's first row. left is None if all rows have one."""
-        both: Rows = np.empty(2 * rows, np.uint32)
+        both: RowNumbers = np.empty(2 * rows, np.uint32)
         left = _cast(_POINTER, address_of(both))
         given = _NULL if index is None else _cast(_POINTER, address_of(index))
         count = _match(self._lookup, table.pointer, hows, given, rows, left, left + rows)
@@ -108,19 +108,21 @@ class Lookup:
         """Of the `as_lookup`, which lives as long as this object."""
         return int(_cast("uintptr_t", self._lookup))
 
-    def pairs(self, found: Rows, *, outer: bool = False) -> int:
+    def pairs(self, found: RowNumbers, *, outer: bool = False) -> int:
         """How many pairs `expand` makes."""
         return lib.as_lookup_pairs(self._lookup, _numbers(found), len(found), outer)  # type: ignore[no-any-return]
 
-    def expand(self, found: Rows, *, outer: bool = False, most: int = 1 << 20) -> Iterator[tuple[Rows, Rows]]:
+    def expand(
+        self, found: RowNumbers, *, outer: bool = False, most: int = 1 << 20
+    ) -> Iterator[tuple[RowNumbers, RowNumbers]]:
         """Pairs (i, table row) of all rows of each key that `find` found, in both orders; with `outer` also (i, NONE)
         where there is none. At most `most` pairs at a time."""
         left_of = self.pairs(found, outer=outer)
         cursor = ffi.new("int64_t[2]")
         while left_of:
             count = min(left_of, most)
-            left: Rows = np.empty(count, np.uint32)
-            right: Rows = np.empty(count, np.uint32)
+            left: RowNumbers = np.empty(count, np.uint32)
+            right: RowNumbers = np.empty(count, np.uint32)
             lib.as_lookup_expand(
                 self._lookup,
                 _numbers(found),
@@ -153,7 +155,7 @@ def kinds(hows: Sequence[int]) -> Any:
     return ffi.new("uint32_t[]", list(hows))
 
 
-def _numbers(array: Rows | None) -> Any:
+def _numbers(array: RowNumbers | None) -> Any:
     return _NULL if array is None else _cast(_POINTER, address_of(array))
 
 

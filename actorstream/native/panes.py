@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from actorstream.native._core import ffi, lib
-from actorstream.native.cells import DISTINCT, FLOATS, ROWS, VALUES, Program, checked
+from actorstream.native.cells import DISTINCT, FLOATS, ROWS, VALUES, CellProgram, checked
 from actorstream.native.groups import (
     Groups,
     Numbers,
@@ -46,7 +46,7 @@ class Panes:
     __slots__ = ("_panes", "groups", "program", "words")
 
     def __init__(
-        self, keys: Sequence[tuple[int, bool]], program: Program, *, origin: int = 0, width: int = 0
+        self, keys: Sequence[tuple[int, bool]], program: CellProgram, *, origin: int = 0, width: int = 0
     ) -> None:
         groups = Groups.create(keys)
         handle = lib.as_panes_create(groups, len(keys), program.pointer, origin, width)

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from actorstream.native._core import ffi, lib
-from actorstream.native.cells import FLOATS, Program, checked
+from actorstream.native.cells import FLOATS, CellProgram, checked
 from actorstream.native.groups import (
     Groups,
     Numbers,
@@ -45,7 +45,7 @@ class Sessions:
     def __init__(
         self,
         keys: Sequence[tuple[int, bool]],
-        program: Program,
+        program: CellProgram,
         *,
         gap: int,
         lateness: int = 0,

@@ -17,7 +17,7 @@ Marks = tuple[int, int, int]
 """entry_min, entry_max, began."""
 
 
-class Runs:
+class StretchColumns:
     """Where the columns of the runs in a gate lie, by the reference that they were added with.
 
     Args:

@@ -22,7 +22,7 @@ class _Spec(ctypes.Structure):
     )
 
 
-class Timer:
+class TimerFd:
     """One timer. `fd` is readable from the armed moment on, until `clear`."""
 
     __slots__ = ("_reference", "_spec", "fd")

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from actorstream.actors.actor import Actor
+from actorstream.actors.contract import Contract
 from actorstream.errors import Problem
 from actorstream.operators.aggregation.definition import define, key_names, needs_time
 from actorstream.operators.aggregation.local import LocalAggregate, MergedPanes, partial_schema
 from actorstream.operators.aggregation.paned import Paned
-from actorstream.operators.aggregation.runs import Runs
+from actorstream.operators.aggregation.runs import KeyRuns
 from actorstream.operators.checks import same_inputs
 from actorstream.operators.expressions import RowErrors
 from actorstream.operators.failed_rows import without_failed
@@ -47,7 +49,7 @@ class Aggregate(Actor):
     key. first and last go by event time where rows have one. Late rows go to the output `late`.
     """
 
-    one_stream: ClassVar[bool] = True
+    contract: ClassVar[Contract] = Contract(one_stream=True, two_steps=True)
 
     def __init__(
         self,
@@ -72,30 +74,29 @@ class Aggregate(Actor):
     # -- what the topology asks
 
     @classmethod
-    def uses_event_time(cls, keys: dict[str, Any]) -> bool:
-        return needs_time(keys)
-
-    @classmethod
-    def by_arrival(cls, keys: dict[str, Any]) -> str | None:
-        """What hangs on the order in which rows come together, if nothing says it."""
-        window = keys.get("window")
-        if isinstance(window, dict) and window.get("type") == COUNT:
-            return "which rows share a count window is up to arrival"
-        given = keys["aggregates"].values()
+    def contract_of(cls, keys: dict[str, Any]) -> Contract:
+        window, timed, every = keys.get("window"), needs_time(keys), keys.get("every")
+        counts = isinstance(window, dict) and window.get("type") == COUNT
+        given = (keys.get("aggregates") or {}).values()
         calls = [text.split("(")[0].strip() for text in given if isinstance(text, str)]
         named = [name for name in ("first", "last") if name in calls]
-        tied = " of rows of one event time" if needs_time(keys) else ""
-        return (
-            f"{' and '.join(named)}{tied} {'are' if len(named) > 1 else 'is'} up to arrival"
-            if named
-            else None
+        note = "which rows share a count window is up to arrival" if counts else ""
+        if named and not counts:
+            tied = " of rows of one event time" if timed else ""
+            note = f"{' and '.join(named)}{tied} {'are' if len(named) > 1 else 'is'} up to arrival"
+        clock = (
+            "" if every is None else f"tells its updates every {every}: how many there are depends on time"
         )
-
-    @classmethod
-    def comes_out_by_rows(cls, keys: dict[str, Any]) -> bool:
-        """Whether rows alone let something come out, so that results of one time may come in several batches."""
-        window = keys.get("window")
-        return isinstance(window, dict) and window.get("type") == COUNT
+        return replace(
+            cls.contract,
+            order_sensitive=bool(note),
+            arrival_note=note,
+            clock_note=clock,
+            timely=keys.get("emit") == "updates",
+            sorts=keys.get("emit", "final") == "final",
+            uses_event_time=timed,
+            emits_by_rows=counts,
+        )
 
     @classmethod
     def keyed_by(cls, keys: dict[str, Any], input: int) -> tuple[str, ...] | None:
@@ -124,10 +125,6 @@ class Aggregate(Actor):
         """Class and keys of the step that merges what the local one emits; `schema`: of the rows that that takes."""
         return MergingAggregate, {"rows": schema, "keys": dict(keys)}
 
-    @classmethod
-    def pool_limit(cls, keys: dict[str, Any]) -> float:
-        return 1
-
     # -- the run
 
     def on_start(self) -> None:
@@ -143,8 +140,8 @@ class Aggregate(Actor):
         """What is aggregated."""
         return next(iter(self.context.inputs.values()))
 
-    def _kept(self, definition: Definition, snapshot: Any) -> Paned | Runs:
-        return (Paned if definition.paned else Runs)(self, definition, snapshot)
+    def _kept(self, definition: Definition, snapshot: Any) -> Paned | KeyRuns:
+        return (Paned if definition.paned else KeyRuns)(self, definition, snapshot)
 
     def on_batch(self, batch: Batch) -> Any:
         if self._until_early:

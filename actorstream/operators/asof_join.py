@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from actorstream.actors.actor import Actor
+from actorstream.actors.contract import Contract
 from actorstream.errors import Problem
 from actorstream.events.schema import Schema
 from actorstream.operators.joining.asof import AsOf
@@ -48,8 +49,7 @@ class AsofJoin(Actor):
     The right's time comes out only if its field has another name than the left's.
     """
 
-    stateless: ClassVar[bool] = True  # what a batch that raises has brought is not kept
-    uses_event_time: ClassVar[bool] = True
+    contract: ClassVar[Contract] = Contract(stateless=True, timely=False, uses_event_time=True)
 
     def __init__(
         self,

@@ -10,7 +10,19 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from actorstream.events.column import Column
 from actorstream.events.fields import Field
-from actorstream.native.chain import FIND, GATHER, MATCH, MOST, NONE, RUN, Chain, Room, Step, addresses, rooms
+from actorstream.native.chain import (
+    FIND,
+    GATHER,
+    MATCH,
+    MOST,
+    NONE,
+    RUN,
+    Chain,
+    ChainStep,
+    OutputColumn,
+    addresses,
+    rooms,
+)
 from actorstream.native.lookup import address_of_kinds
 from actorstream.operators.prepared import Prepared
 
@@ -25,7 +37,7 @@ class UnlinkedError(Exception):
     """Something that is no step: it is to be called by itself."""
 
 
-class Held(NamedTuple):
+class LinkedColumn(NamedTuple):
     """A column and the row set that it is aligned with; `field`: of its values."""
 
     number: int
@@ -38,7 +50,7 @@ class LinkedRows(NamedTuple):
 
     number: int
     schema: Schema
-    columns: dict[str, Held]
+    columns: dict[str, LinkedColumn]
 
 
 def renamed(own: Field, field: Field) -> Field:
@@ -58,8 +70,8 @@ class Linking:
 
     def __init__(self, schema: Schema) -> None:
         self.member = 0
-        self._steps: list[Step] = []
-        self._rooms: dict[int, Room] = {}
+        self._steps: list[ChainStep] = []
+        self._rooms: dict[int, OutputColumn] = {}
         """Column -> how much is written."""
         self._tables: dict[int, Column] = {}
         self._given: dict[int, str] = {}
@@ -72,7 +84,7 @@ class Linking:
         self._aligned: dict[tuple[int, int], int] = {}
         self._indexes: dict[tuple[int, int], int] = {}
         self._keeps: list[Any] = []
-        held = {field.name: Held(self._number(), 0, field) for field in schema.fields}
+        held = {field.name: LinkedColumn(self._number(), 0, field) for field in schema.fields}
         self._given = {each.number: name for name, each in held.items()}
         self.rows = LinkedRows(0, schema, held)
 
@@ -85,7 +97,7 @@ class Linking:
     def written(self, width: int, nullable: bool) -> int:
         """A column that a step writes."""
         number = self._number()
-        self._rooms[number] = Room(width, nullable)
+        self._rooms[number] = OutputColumn(width, nullable)
         return number
 
     def run(
@@ -127,14 +139,14 @@ class Linking:
         self._add(MATCH, rows.number, made, 0, keys, [first, right], lookup.address, address_of_kinds(hows))
         return made, table
 
-    def of_table(self, column: Column, rows: int, field: Field) -> Held:
+    def of_table(self, column: Column, rows: int, field: Field) -> LinkedColumn:
         """A table's column; `rows`: the set of its rows."""
         own = column.field
         if own.kind is not field.kind or own.categories != field.categories:
             raise UnlinkedError
         number = self._number()
         self._tables[number] = column
-        return Held(number, rows, field)
+        return LinkedColumn(number, rows, field)
 
     # -- rows and columns
 
@@ -161,10 +173,10 @@ class Linking:
             raise UnlinkedError
         made = NONE if makes is None else makes
         self._steps.append(
-            Step(kind, self.member, rows, made, counted, tuple(inputs), tuple(outputs), what, how)
+            ChainStep(kind, self.member, rows, made, counted, tuple(inputs), tuple(outputs), what, how)
         )
 
-    def _align(self, held: Held, rows: int) -> int:
+    def _align(self, held: LinkedColumn, rows: int) -> int:
         if held.rows == rows:
             return held.number
         found = self._aligned.get((held.number, rows))
@@ -220,7 +232,7 @@ class Linking:
         tables = [number for number in self._tables if number in used]
         place = {number: at for at, number in enumerate([*given_numbers, *answered, *between, *tables])}
 
-        def moved(step: Step) -> Step:
+        def moved(step: ChainStep) -> ChainStep:
             if step.kind == RUN:
                 outputs = tuple(2 * place[each >> 1] + (each & 1) for each in step.outputs)
             else:

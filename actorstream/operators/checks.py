@@ -7,7 +7,7 @@ from typing import Any
 
 from actorstream.errors import Problem
 from actorstream.events.schema import Schema
-from actorstream.topology.nearest import listed
+from actorstream.topology.suggestions import listed
 
 
 def one_of(keys: dict[str, Any], ways: Sequence[str]) -> list[Problem]:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
 
 from actorstream.actors.actor import Actor
+from actorstream.actors.contract import Contract
 from actorstream.errors import Problem
 from actorstream.events.batch import Batch
 from actorstream.events.schema import Schema
@@ -35,7 +37,7 @@ class Filter(Actor):
         columns: fields that `native` takes, unless the function says so itself. A row with a null in one is dropped.
     """
 
-    stateless: ClassVar[bool] = True
+    contract: ClassVar[Contract] = Contract(stateless=True, pool_limit=math.inf)
 
     def __init__(
         self,
@@ -89,8 +91,8 @@ class Filter(Actor):
         return _by_batch(self.function) if takes_batch(self.function) else _by_event(self.function)
 
     @classmethod
-    def pool_limit(cls, keys: dict[str, Any]) -> float:
-        return 0 if keys.get("function") is not None else math.inf
+    def contract_of(cls, keys: dict[str, Any]) -> Contract:
+        return cls.contract if keys.get("function") is None else replace(cls.contract, pool_limit=0)
 
     @classmethod
     def check(cls, keys: dict[str, Any], inputs: list[Schema], base: Path) -> list[Problem]:

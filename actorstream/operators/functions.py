@@ -34,7 +34,7 @@ from actorstream.native.userfn import (
 )
 from actorstream.operators.prepared import Prepared
 from actorstream.topology.modules import NotFoundError, load_object
-from actorstream.topology.nearest import did_you_mean, listed
+from actorstream.topology.suggestions import did_you_mean, listed
 
 ALLOWED = f"a C function {C_SIGNATURE}: a Numba cfunc, a cffi or ctypes function pointer, an address"
 

@@ -7,6 +7,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from actorstream.actors.actor import Actor
+from actorstream.actors.contract import Contract
 from actorstream.errors import Problem
 from actorstream.operators.joining.fields import common
 from actorstream.operators.joining.keys import key_pairs, key_problems
@@ -40,8 +41,7 @@ class Join(Actor):
     no partner.
     """
 
-    stateless: ClassVar[bool] = True  # what a batch that raises has brought is not kept
-    uses_event_time: ClassVar[bool] = True
+    contract: ClassVar[Contract] = Contract(stateless=True, timely=False, uses_event_time=True)
 
     def __init__(
         self,

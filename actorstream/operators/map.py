@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
 from actorstream.actors.actor import Actor
+from actorstream.actors.contract import Contract
 from actorstream.errors import Problem, SchemaError
 from actorstream.events.batch import Batch
 from actorstream.events.column import Column
@@ -34,7 +36,7 @@ from actorstream.operators.functions import (
     takes_batch,
 )
 from actorstream.operators.prepared import Prepared
-from actorstream.topology.nearest import did_you_mean, listed
+from actorstream.topology.suggestions import did_you_mean, listed
 
 if TYPE_CHECKING:
     from actorstream.events.event import Event
@@ -57,7 +59,7 @@ class Map(Actor):
             itself. It is null where one of the columns is.
     """
 
-    stateless: ClassVar[bool] = True
+    contract: ClassVar[Contract] = Contract(stateless=True, pool_limit=math.inf)
 
     def __init__(
         self,
@@ -135,8 +137,8 @@ class Map(Actor):
         return _replacing(made, list(projection.fields), projection.evaluate)
 
     @classmethod
-    def pool_limit(cls, keys: dict[str, Any]) -> float:
-        return 0 if keys.get("function") is not None else math.inf
+    def contract_of(cls, keys: dict[str, Any]) -> Contract:
+        return cls.contract if keys.get("function") is None else replace(cls.contract, pool_limit=0)
 
     @classmethod
     def output_names(cls, keys: dict[str, Any]) -> Iterable[str]:

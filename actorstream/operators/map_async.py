@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 from collections import deque
 from collections.abc import Awaitable, Callable, Iterable
+from dataclasses import replace
 from datetime import timedelta
 from functools import partial
 from inspect import iscoroutinefunction
@@ -17,6 +18,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from actorstream.actors.actor import Actor
+from actorstream.actors.contract import Contract
 from actorstream.errors import Problem
 from actorstream.events.batch import Batch
 from actorstream.events.saved import save_rows, saved_rows
@@ -59,7 +61,7 @@ class MapAsync(Actor):
     the next; with one replica behind a source it has not, because it numbers anew itself.
     """
 
-    descends: ClassVar[bool] = True
+    contract: ClassVar[Contract] = Contract(emits_in_order=True)
 
     function: Callable[[Any], Awaitable[Any]] | None = None
     max_in_flight: int = 64
@@ -229,6 +231,11 @@ class MapAsync(Actor):
             self.emit(batch.inherit(flights[0].batch, np.array(rows, np.uint32)))
 
     # -- what the topology asks of the class
+
+    @classmethod
+    def contract_of(cls, keys: dict[str, Any]) -> Contract:
+        ordered = cls.ordered if keys.get("ordered") is None else keys["ordered"]
+        return replace(cls.contract, order_sensitive=not ordered, timely=not ordered)
 
     @classmethod
     def output_types(cls, keys: dict[str, Any], inputs: list[Schema]) -> dict[str, Schema | type[Event]]:

@@ -14,7 +14,7 @@ from actorstream.native.cells import MOST_STATE
 from actorstream.native.userfn import NotAFunctionError, function_address
 from actorstream.operators.functions import ALLOWED, NativeFunction
 from actorstream.topology.modules import NotFoundError, load_object
-from actorstream.topology.nearest import did_you_mean, listed
+from actorstream.topology.suggestions import did_you_mean, listed
 
 KEYS = ("native", "columns", "returns", "merge", "begin", "result", "state")
 """Of the table that stands for one in `aggregates`."""

@@ -94,10 +94,6 @@ class Reduce(Actor):
             self.reduction.restore(snapshot)
 
     @classmethod
-    def pool_limit(cls, keys: dict[str, Any]) -> float:
-        return 0 if keys.get("function") is not None else 1
-
-    @classmethod
     def output_names(cls, keys: dict[str, Any]) -> Iterable[str]:
         return ("default",)
 

@@ -8,7 +8,10 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
+import numpy as np
+
 from actorstream.actors.actor import Actor
+from actorstream.actors.contract import Contract
 from actorstream.errors import Problem
 from actorstream.events.batch import Batch
 from actorstream.events.schema import Schema
@@ -16,6 +19,7 @@ from actorstream.operators.checks import same_inputs
 from actorstream.operators.compiled import Compiled
 from actorstream.operators.expressions import Cases, ExpressionError, RowErrors, compile_condition
 from actorstream.operators.failed_rows import without_failed
+from actorstream.operators.prepared import Prepared
 
 if TYPE_CHECKING:
     from actorstream.events.event import Event
@@ -31,7 +35,7 @@ class Split(Actor):
             earlier case has taken. Rows for which none is true go to the output `default`.
     """
 
-    stateless: ClassVar[bool] = True
+    contract: ClassVar[Contract] = Contract(stateless=True, pool_limit=math.inf)
 
     def __init__(self, cases: dict[str, str]) -> None:
         self.cases = cases
@@ -46,13 +50,16 @@ class Split(Actor):
         except RowErrors as errors:
             self.on_batch(without_failed(self, batch, errors))
             return
+        self._send(batch, parts)
+
+    def prepare(self, batch: Batch) -> Prepared | None:
+        """`on_batch` as a kernel for a pool; None: it is none."""
+        return self._compiled.of(batch.schema).prepare(batch, lambda parts: self._send(batch, parts))
+
+    def _send(self, batch: Batch, parts: list[np.ndarray]) -> None:
         for name, rows in zip(self._names, parts):
             if len(rows):
                 self.emit(batch if len(rows) == batch.rows else batch.selection(rows), name)
-
-    @classmethod
-    def pool_limit(cls, keys: dict[str, Any]) -> float:
-        return math.inf
 
     @classmethod
     def output_names(cls, keys: dict[str, Any]) -> Iterable[str]:

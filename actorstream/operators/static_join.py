@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 from msgspec import Meta
 
 from actorstream.actors.actor import Actor
+from actorstream.actors.contract import Contract
 from actorstream.connectors.files import list_files
 from actorstream.errors import ConfigurationError, Problem
 from actorstream.events.batch import Batch
@@ -42,7 +43,7 @@ class StaticJoin(Actor):
     A null key has no match. A table's field that the stream has too gets `_right`.
     """
 
-    stateless: ClassVar[bool] = True
+    contract: ClassVar[Contract] = Contract(stateless=True, pool_limit=math.inf)
 
     def __init__(
         self, table: Table, on: str | list[str] | dict[str, str], how: Literal["inner", "left"] = "inner"
@@ -63,10 +64,6 @@ class StaticJoin(Actor):
     def static_inputs(cls, keys: dict[str, Any]) -> dict[str, str]:
         named = keys.get("table")
         return {"table": named} if isinstance(named, str) else {}
-
-    @classmethod
-    def pool_limit(cls, keys: dict[str, Any]) -> float:
-        return math.inf
 
     @classmethod
     def output_names(cls, keys: dict[str, Any]) -> Iterable[str]:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
 from actorstream.actors.actor import Actor
+from actorstream.actors.contract import Contract
 from actorstream.errors import Problem
 from actorstream.events.batch import Batch
 from actorstream.events.cuts import cuts, sizes_of
@@ -21,7 +23,7 @@ from actorstream.operators.joining.pending import Closing, Pending
 from actorstream.operators.joining.ranking import Ranking
 from actorstream.operators.joining.whole import WholeStream
 from actorstream.operators.joining.windowed import END, START, bound_column, bound_kind
-from actorstream.topology.nearest import did_you_mean, listed
+from actorstream.topology.suggestions import did_you_mean, listed
 from actorstream.windows.sliding import SlidingWindows
 from actorstream.windows.spec import SLIDING, TUMBLING, WindowSpec, WindowTable, parse_window
 from actorstream.windows.watermark import NOTHING
@@ -54,8 +56,7 @@ class Top(Actor):
     which came first. The rows of a window carry `window_start` and `window_end` before their fields.
     """
 
-    one_stream: ClassVar[bool] = True
-    stateless: ClassVar[bool] = True  # what a batch that raises has brought is not kept
+    contract: ClassVar[Contract] = Contract(stateless=True, one_stream=True, timely=False, sorts=True)
 
     def __init__(
         self,
@@ -73,8 +74,8 @@ class Top(Actor):
     # -- what the topology asks
 
     @classmethod
-    def uses_event_time(cls, keys: dict[str, Any]) -> bool:
-        return keys.get("window") is not None
+    def contract_of(cls, keys: dict[str, Any]) -> Contract:
+        return replace(cls.contract, uses_event_time=keys.get("window") is not None)
 
     @classmethod
     def keyed_by(cls, keys: dict[str, Any], input: int) -> tuple[str, ...] | None:
@@ -157,7 +158,7 @@ class Top(Actor):
             schema = next(iter(self.context.inputs.values()))
             self.emit(late.select(schema.user.names()) if self._added else late, "late")
         if self.pending.rows > self._limit or self.pending.nbytes > self._byte_limit:
-            self.pending.reduce(lambda rows, groups: np.sort(self._ranking.best(rows.column, groups)))
+            self.pending.reduce(lambda rows, groups: np.sort(self._ranking.best(rows, groups)))
             self._limit = max(REDUCE_ROWS, 2 * self.pending.rows)
             self._byte_limit = max(REDUCE_BYTES, 2 * self.pending.nbytes)
 
@@ -184,7 +185,7 @@ class Top(Actor):
             self.pending.closed = max(self.pending.closed, closed)
             return None
         closing = self.pending.close(closed)
-        best = self._ranking.best(closing.column, closing.window)
+        best = self._ranking.best(closing.rows, closing.window, closing.index)
         return self._batches(closing, best) if len(best) else None
 
     def _batches(self, closing: Closing, best: np.ndarray) -> Iterator[Batch]:
@@ -204,14 +205,14 @@ class Top(Actor):
         return rows.with_columns(event=self._schema, **columns).with_system(_time=ends - 1)
 
 
-class Order:
+class SortKey:
     """One entry of `by`."""
 
     def __init__(self, expression: Expression, greatest: bool) -> None:
         self.expression, self.greatest = expression, greatest
 
 
-def ordered(text: str, schema: Schema) -> Order:
+def ordered(text: str, schema: Schema) -> SortKey:
     """What an entry of `by` means. ExpressionError if it does not fit the schema."""
     greatest = True
     found = _ORDERED.match(text)
@@ -219,8 +220,8 @@ def ordered(text: str, schema: Schema) -> Order:
         text, greatest = found[1], found[2].lower() == "desc"
     bare = text.strip()
     if bare.startswith("-") and bare[1:].strip() in schema:  # also for fields that have no negative
-        return Order(compile_expression(bare[1:], schema), not greatest)
-    return Order(compile_expression(text, schema), greatest)
+        return SortKey(compile_expression(bare[1:], schema), not greatest)
+    return SortKey(compile_expression(text, schema), greatest)
 
 
 def top_schema(schema: Schema, *, windowed: bool) -> Schema:

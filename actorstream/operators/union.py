@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import math
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from actorstream.actors.actor import Actor
+from actorstream.actors.contract import Contract
 from actorstream.operators.checks import same_inputs
 
 if TYPE_CHECKING:
@@ -18,15 +18,10 @@ if TYPE_CHECKING:
 class Union(Actor):
     """Passes every row on. Its inputs have the same fields, event time and time unit."""
 
-    stateless: ClassVar[bool] = True
-    one_stream: ClassVar[bool] = True
+    contract: ClassVar[Contract] = Contract(stateless=True, one_stream=True)
 
     def on_batch(self, batch: Batch) -> Batch:
         return batch
-
-    @classmethod
-    def pool_limit(cls, keys: dict[str, Any]) -> float:
-        return math.inf
 
     @classmethod
     def check(cls, keys: dict[str, Any], inputs: list[Schema], base: Path) -> list[Problem]:

@@ -12,7 +12,6 @@ from actorstream.errors import ConfigurationError, Problem
 from actorstream.topology.deploy import DeploySpec
 from actorstream.topology.graph import Edge, Graph
 from actorstream.topology.machine import Core, Machine
-from actorstream.topology.nearest import did_you_mean, listed
 from actorstream.topology.plan import (
     LONGEST_CHAIN,
     ExecutionPlan,
@@ -20,6 +19,7 @@ from actorstream.topology.plan import (
     PlannedReplica,
     planned_edges,
 )
+from actorstream.topology.suggestions import did_you_mean, listed
 
 Assignment = dict[tuple[str, int], int]
 """(actor, replica index) -> worker."""

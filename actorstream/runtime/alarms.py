@@ -9,7 +9,7 @@ from collections.abc import Callable
 from time import monotonic_ns
 from typing import Any
 
-from actorstream.native.timer import Timer
+from actorstream.native.timer import TimerFd
 
 NEVER = 2**63
 
@@ -36,7 +36,7 @@ class Alarms:
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         self._loop = loop
         self._heap: list[Alarm] = []
-        self._timer: Timer | None = None
+        self._timer: TimerFd | None = None
         self._armed = NEVER
         self._number = 0
 
@@ -65,7 +65,7 @@ class Alarms:
 
     def _arm(self, at: int) -> None:
         if self._timer is None:
-            self._timer = Timer()
+            self._timer = TimerFd()
             self._loop.add_reader(self._timer.fd, self._fired)
         self._timer.arm(at)
         self._armed = at

@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from actorstream.checkpoint.store import LARGE, pieces_of
-from actorstream.runtime.control import Begun, ControlPipe, Snapshot
-from actorstream.runtime.hooks import operator_error
+from actorstream.control.messages import Begun, Snapshot
+from actorstream.runtime.failures import operator_error
 
 if TYPE_CHECKING:
     from actorstream.checkpoint.checkpoint import StateFile
+    from actorstream.control.link import ControlLink
     from actorstream.runtime.replica import Replica
     from actorstream.runtime.state_writer import StateWriter
     from actorstream.runtime.two_phase import TwoPhase
@@ -20,14 +21,14 @@ if TYPE_CHECKING:
 
 
 class Barriers:
-    """Starts barriers and hands snapshots to the launcher.
+    """Starts barriers and hands snapshots to the coordinator.
 
     Args:
-        process: which worker. control: pipe to the launcher; None when embedded, where nobody collects.
+        process: which worker. control: link to the coordinator; None when embedded, where nobody collects.
         sinks: what the worker's sinks have prepared. writer: keeps large states; None: there is no store."""
 
     def __init__(
-        self, process: int, control: ControlPipe | None, sinks: TwoPhase, writer: StateWriter | None = None
+        self, process: int, control: ControlLink | None, sinks: TwoPhase, writer: StateWriter | None = None
     ) -> None:
         self.process, self.control, self.sinks, self.writer = process, control, sinks, writer
         self.granted = 0
@@ -66,7 +67,7 @@ class Barriers:
                 self.snapshot(replica, barrier)
 
     def begin(self, barrier: int) -> None:
-        """A program starts the barrier that it was granted: the launcher tells all sources."""
+        """A program starts the barrier that it was granted: the coordinator tells all sources."""
         if self.control is not None:
             self.control.send(Begun(self.process, barrier))
 
@@ -103,6 +104,6 @@ class Barriers:
             self.control.send(Snapshot(self.process, replica, barrier, b"", token, file))
 
     async def wait_written(self) -> None:
-        """Until the launcher has been told of every state that was taken."""
+        """Until the coordinator has been told of every state that was taken."""
         if self.writer is not None:
             await self.writer.wait_idle()

@@ -10,11 +10,12 @@ from actorstream.errors import OperatorError
 from actorstream.events.batch import Batch
 from actorstream.runtime.channels import open_channels
 from actorstream.runtime.direct_edge import DirectEdge, connected
+from actorstream.runtime.edge_schemas import inherits
+from actorstream.runtime.failures import operator_error
 from actorstream.runtime.framing import handed_over
-from actorstream.runtime.hooks import operator_error
 from actorstream.runtime.lanes import IDLE_WORD, InLane
 from actorstream.runtime.operator_unit import OperatorUnit
-from actorstream.runtime.order import Ends, Order, open_orders
+from actorstream.runtime.order import Ends, Order, order_classes
 from actorstream.runtime.output import ChannelEdge, LaneEdge
 from actorstream.runtime.replica import Replica
 from actorstream.runtime.restoring import restore_replicas
@@ -26,7 +27,6 @@ from actorstream.runtime.source_unit import SourceUnit
 from actorstream.runtime.timestamp.order import UNITS_PER_SECOND, timed_source
 from actorstream.runtime.timestamp.stamp import TimestampStamp
 from actorstream.runtime.unit import Unit
-from actorstream.runtime.wire import inherits
 from actorstream.windows.watermark import PartitionWatermarks
 
 if TYPE_CHECKING:
@@ -39,6 +39,10 @@ if TYPE_CHECKING:
     from actorstream.topology.graph import Edge
     from actorstream.topology.plan import PlannedReplica
     from actorstream.transports.base import Frame, ReceiveChannel, SendChannel
+
+
+order_classes()
+"""They are imported here, before workers are forked, so that not each worker imports them again."""
 
 
 def build_units(worker: Worker) -> list[Unit]:
@@ -70,7 +74,7 @@ class _Builder:
             self.outgoing[link.producer, link.edge.index].append(link)
         ways = (self.senders, self.receivers, incoming, self._decoder, self._in_lane)
         ends = Ends(self.worker, self.replicas, *ways)
-        self.orders = open_orders(ends)
+        self.orders = [order(ends) for order in order_classes()]
         for order in self.orders:
             self.units.update(order.units())
         for planned in mine:
@@ -88,6 +92,8 @@ class _Builder:
             self._edges(planned)
         for replica in self.replicas.values():
             connected(replica)
+        for unit in self.units.values():
+            unit.may_pause = not (job.is_ordered or unit.kernels)
         if job.restored is not None:
             restore_replicas(job.restored, self.replicas.values())
         return list(dict.fromkeys(self.units[planned.id] for planned in mine if planned.id in self.units))
@@ -122,6 +128,7 @@ class _Builder:
             inherits=inherits(self.job.graph, node.name, self.job.wires, self.job.serial, self.job.timestamp),
             row=self.job.counters.row(planned.id),
             hooked=node.name not in self.job.programs,
+            contract=node.contract,
         )
         if sequenced is not None:
             sorts = node.role == "source" and getattr(actor, "max_out_of_orderness", None) is not None
@@ -237,7 +244,8 @@ class _Builder:
             links = self.outgoing[planned.id, edge.index]
             for order in self.orders:
                 links = order.used(links)
-            lanes = [self._lane(link, replica, unit) for link in links]
+            calls = (unit.on_blocked, replica.unfit)  # once, for all lanes of the edge
+            lanes = [self._lane(link, replica, unit, *calls) for link in links]
             self.worker.by_bit.update((link.channel.send_bit, unit) for link in links)
             replica.arena = replica.arena or next(
                 (lane.framing.arena for lane in lanes if lane.framing.arena is not None), None
@@ -262,7 +270,14 @@ class _Builder:
         unit.kernels.append(KernelEdge(consumer, name, unit, self.job.deploy, exclusive=exclusive))
         return unit.kernels[-1]
 
-    def _lane(self, link: Link, replica: Replica, unit: Unit) -> SendLane:
+    def _lane(
+        self,
+        link: Link,
+        replica: Replica,
+        unit: Unit,
+        on_blocked: Callable[[SendLane], None],
+        unfit: Callable[[Exception], Exception],
+    ) -> SendLane:
         transport = self.worker.transport
         arena = transport.arena if link.remote and transport is not None else None
         channel, wire = self.senders[link.channel.id], self.job.wires[link.edge.index]
@@ -278,8 +293,8 @@ class _Builder:
             plan=self.job.fingerprint,
             producer=link.producer,
             batch_size=self.job.deploy.batch_size,
-            on_blocked=unit.on_blocked,
-            unfit=replica.unfit,
+            on_blocked=on_blocked,
+            unfit=unfit,
             to_events=not takes_batches(self.job.graph.actors[link.edge.consumer].cls),
             single=single_sender(channel, rows, wire.plain.fingerprint, link.producer),
             send_event=channel.events(rows, wire.plain.fingerprint, link.producer)

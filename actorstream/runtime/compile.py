@@ -21,6 +21,7 @@ from actorstream.placement import PLACEMENTS, place
 from actorstream.placement.base import channels_of, find_placement
 from actorstream.runtime.dependency.compile import deployments, frontier_words, placed_wires, tree_links
 from actorstream.runtime.dependency.shares import shared_out
+from actorstream.runtime.edge_schemas import EdgeSchemas, listeners, wires
 from actorstream.runtime.fuse import fusible
 from actorstream.runtime.idleness import idle_sources
 from actorstream.runtime.lanes import IDLE_WORD, SERIAL_WORD
@@ -32,7 +33,6 @@ from actorstream.runtime.routing import FEW_ROWS
 from actorstream.runtime.schedule.pooling import has_pool, kernels, needed
 from actorstream.runtime.timestamp.gates import gates, own_gates
 from actorstream.runtime.timestamp.merge_operators import merged_by_operators
-from actorstream.runtime.wire import Wire, listeners, wires
 from actorstream.scheduling import SCHEDULES
 from actorstream.topology.available import Available, check_deploy
 from actorstream.topology.inputs import read_inputs
@@ -41,12 +41,12 @@ from actorstream.topology.plan import ExecutionPlan, PlannedReplica, check_plan,
 from actorstream.topology.serial import SerialPlan, serial_plan
 from actorstream.topology.timestamp import TimestampPlan, timestamp_plan
 from actorstream.topology.validate import check_graph
-from actorstream.transports.base import Channel, Fabric, Transport
+from actorstream.transports.base import Channel, Fabric, HandedOver, Transport
 from actorstream.transports.registry import installed_transports, load_transport
 
 if TYPE_CHECKING:
     from actorstream.checkpoint.checkpoint import Checkpoint
-    from actorstream.dgs.deployment import Deployment
+    from actorstream.dgs.deployment import ProgramDeployment
     from actorstream.runtime.dependency.links import TreeLink
     from actorstream.topology.deploy import DeploySpec
     from actorstream.topology.graph import Edge, Graph
@@ -97,9 +97,7 @@ class Job:
     links: list[Link] = field(default_factory=list)
     fused: dict[int, tuple[int, Edge]] = field(default_factory=dict)
     """Replica -> the replica that calls it directly, and by which edge."""
-    mesh: dict[tuple[int, int], Any] = field(default_factory=dict)
-    """Sockets between the processes for control messages, made before the fork; see runtime/messages.py."""
-    wires: dict[int, Wire] = field(default_factory=dict)
+    wires: dict[int, EdgeSchemas] = field(default_factory=dict)
     """Edge -> what its rows look like on the way."""
     serial: SerialPlan = field(default_factory=SerialPlan)
     """Which edges are in serial order, and what their rows carry for it."""
@@ -117,10 +115,15 @@ class Job:
     """Actors whose replicas get the same rows in timestamp order -> why each merges them itself; "": one ScaleGate does."""
     own_gates: frozenset[str] = frozenset()
     """Actors each replica of which has a ScaleGate of its own in front of it."""
-    programs: dict[str, Deployment] = field(default_factory=dict)
+    programs: dict[str, ProgramDeployment] = field(default_factory=dict)
     """Actors with `order = "dependency"` -> their planned program."""
     tree: list[TreeLink] = field(default_factory=list)
     """Channels between workers of a synchronization plan that are in different processes."""
+
+    @property
+    def is_ordered(self) -> bool:
+        """Whether some input has an order, so that one actor may wait for what another has promised."""
+        return any(edge.order != "none" for actor in self.graph.actors.values() for edge in actor.inputs)
 
     @classmethod
     def of(cls, graph: Graph, plan: ExecutionPlan) -> Job:
@@ -183,15 +186,22 @@ class Job:
 
     def make_fabric(self) -> Fabric | None:
         """What the processes share; None if no channel leaves a process. ResourceError if limits are too small."""
-        channels = [link.channel for link in self.links if link.remote]
-        channels += [link.channel for link in self.tree]
         if self.processes == 1:
             return None
-        return self.transport.fabric(self.processes, channels, self.fingerprint)
+        return self.transport.fabric(self.processes, self._remote(), self.fingerprint)
+
+    def take_fabric(self, handed: HandedOver) -> Fabric:
+        """What the processes share, in one that was handed it. ConfigurationError: it is of another plan."""
+        return self.transport.take_over(self.processes, self._remote(), self.fingerprint, handed)
+
+    def _remote(self) -> list[Channel]:
+        """The channels between processes."""
+        remote = [link.channel for link in self.links if link.remote]
+        return remote + [link.channel for link in self.tree]
 
     def collecting(self) -> list[str]:
         """Actors whose class hands what it received back to whoever started the run."""
-        return [actor.name for actor in self.graph.actors.values() if getattr(actor.cls, "collects", False)]
+        return [actor.name for actor in self.graph.actors.values() if actor.contract.destination == "caller"]
 
     def decode_collected(self, actor: str, parts: list[bytes]) -> list[Any]:
         """The events behind what a collecting sink handed over, in the order in which it received them."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from actorstream.runtime.hooks import EventCall
+from actorstream.runtime.portions import widths_of
 
 if TYPE_CHECKING:
     from actorstream.events.batch import Batch
@@ -47,6 +48,9 @@ def connected(replica: Replica) -> None:
     """All edges are known. Where no consumer takes events, event hooks give columns at once; where several neighbours
     take the same ones, these are made once for all."""
     replica.shared = {output for output, edges in replica.edges.items() if sum(map(takes_events, edges)) > 1}
+    widths = widths_of(replica.schemas, replica.edges)
+    for each in replica.calls.values():
+        each.bound(widths)
     schema = replica.schemas.get("default")
     calls = [call for call in replica.calls.values() if isinstance(call, EventCall)]
     if (

@@ -7,12 +7,13 @@ import inspect
 from typing import TYPE_CHECKING, Any
 
 from actorstream.connectors.sink import END
-from actorstream.runtime.control import Collected, ControlPipe, Ended, Prepared
-from actorstream.runtime.hooks import operator_error
+from actorstream.control.messages import Collected, Ended, Prepared
+from actorstream.runtime.failures import operator_error
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from actorstream.control.link import ControlLink
     from actorstream.runtime.barriers import Barriers
     from actorstream.runtime.replica import Replica
     from actorstream.runtime.two_phase import TwoPhase
@@ -23,13 +24,13 @@ class Ending:
 
     Args:
         process: which of the plan's processes the worker is.
-        control: pipe to the launcher; None when embedded (then nobody else has to prepare).
+        control: link to the coordinator; None when embedded (then nobody else has to prepare).
         sinks: what prepares and commits. barriers: whose snapshots are to be told before the end.
         keeps: whether there are checkpoints, so that all workers' units must have ended before anybody prepares.
     """
 
     def __init__(
-        self, process: int, control: ControlPipe | None, sinks: TwoPhase, barriers: Barriers, *, keeps: bool
+        self, process: int, control: ControlLink | None, sinks: TwoPhase, barriers: Barriers, *, keeps: bool
     ) -> None:
         self.process, self.control, self.sinks, self.keeps = process, control, sinks, keeps
         self.barriers = barriers

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from actorstream.events.jumbo import JumboTuple
     from actorstream.events.schema import Schema
     from actorstream.native.arena import Arena
-    from actorstream.runtime.wire import Wire
+    from actorstream.runtime.edge_schemas import EdgeSchemas
 
 
 class Framing:
@@ -46,7 +46,7 @@ class Framing:
         arena: Arena | None,
         *,
         encodes: bool,
-        wire: Wire,
+        wire: EdgeSchemas,
         plan: int,
         producer: int,
         cut_bytes: int,

@@ -25,7 +25,7 @@ def fusible(graph: Graph, edge: Edge) -> bool:
         and sum(not each.static for each in consumer.inputs) == 1
         and producer.replicas == consumer.replicas
         and not awaits(consumer)
-        and not getattr(producer.cls, "runs_apart", False)
+        and producer.contract.fusible
     )
 
 

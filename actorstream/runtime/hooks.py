@@ -6,22 +6,23 @@ The loops are driven from C (`map`, `filter`, `chain`), so that an event costs i
 
 from __future__ import annotations
 
-import traceback
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator
 from functools import partial
+from itertools import chain
+from types import GeneratorType
 from typing import Any
 
-from actorstream.errors import ActorstreamError, OperatorError, SchemaError
+from actorstream.errors import ActorstreamError
 from actorstream.events.batch import BATCHES, Batch
 from actorstream.events.event import Event
 from actorstream.events.feed import Feed, taken
 from actorstream.events.schema import Schema
 from actorstream.native.emitter import Emitter
-from actorstream.runtime.gathering import Gathered, Loop, loop_of
+from actorstream.runtime.event_columns import EventColumns, Loop, loop_of
+from actorstream.runtime.failures import Failures, operator_error
 from actorstream.runtime.hook_shapes import answerer, collector, flatten, is_async, shape_of
-from actorstream.topology.nearest import no_output
-
-EVENT_PREVIEW = 2000
+from actorstream.runtime.portions import BYTES, Widths, metered, result_portions
+from actorstream.topology.suggestions import no_output
 
 
 class Outbox(Emitter):
@@ -99,94 +100,26 @@ class Outbox(Emitter):
         return found
 
 
-class Failures:
-    """`on_error` of one actor: raise, count and skip, or make dead letters."""
-
-    __slots__ = ("actor", "dead", "given", "mode", "outbox", "replica")
-
-    def __init__(self, actor: str, replica: int, mode: str, outbox: Outbox) -> None:
-        self.actor, self.replica, self.mode, self.outbox = actor, replica, mode, outbox
-        self.dead = 0
-        self.given: tuple[Schema, Callable[[Exception], Exception] | None] | None = None
-        """What the hook works on: the schema it should be of, and how to blame who made it."""
-
-    def failed(self, what: Any, error: Exception) -> None:
-        """Decides about one event (or batch) that made a hook raise; OperatorError under `on_error = "fail"`, and always
-        one of the actor upstream if `what` is not what it says to emit."""
-        if isinstance(error, OperatorError):
-            raise error
-        self._blame_maker(what, error)
-        if self.mode == "fail":
-            raise operator_error(self.actor, self.replica, what, error) from error
-        self.dead += what.rows if isinstance(what, Batch) else 1
-        if self.mode == "dead-letter":
-            letters = what.events() if isinstance(what, Batch) else [what]
-            text = described(error)
-            for event in letters:
-                self.outbox.emit(DeadLetter(preview(event), text, self.actor), "dead")
-
-    def _blame_maker(self, what: Any, error: Exception) -> None:
-        schema, unfit = self.given or (None, None)
-        if schema is None or unfit is None or isinstance(what, Batch):  # a batch finds out itself
-            return
-        try:
-            Batch.of_events(schema, [what]).columns()
-        except SchemaError as wrong:
-            raise unfit(wrong) from error
-
-
-class DeadLetter(Event):
-    """A row of every actor's `.dead` output: the event as text, the error, the operator that raised."""
-
-    event: str
-    error: str
-    operator: str
-
-
-def preview(item: Any) -> str:
-    """An event or batch as text of bounded length."""
-    if item is None:
-        return ""
-    try:
-        if isinstance(item, Batch) and item.rows:
-            text = f"a batch of {item.rows} rows, the first {item.slice(0, 1).events()[0]!r}"
-        else:
-            text = repr(item)
-    except Exception as error:
-        text = f"a {type(item).__name__} that cannot be shown: {error}"
-    return text if len(text) <= EVENT_PREVIEW else f"{text[:EVENT_PREVIEW]}... ({len(text)} characters)"
-
-
-def described(error: BaseException) -> str:
-    """An error as one text, whatever its own methods do."""
-    name = type(error).__name__
-    try:
-        return f"{name}: {error}"
-    except Exception as wrong:
-        return f"{name} (its text cannot be shown: {type(wrong).__name__})"
-
-
-def operator_error(actor: str, replica: int, what: Any, error: BaseException) -> OperatorError:
-    """The typed error of a hook that raised, with the traceback from the user's code on."""
-    if isinstance(error, OperatorError):
-        return error
-    frames = traceback.extract_tb(error.__traceback__)
-    own = [frame for frame in frames if "/actorstream/runtime/" not in frame.filename]
-    lines = traceback.format_list(own or frames) + traceback.format_exception_only(error)
-    title = str(error) if isinstance(error, ActorstreamError) else described(error)
-    return OperatorError(actor, replica, title, preview(what), "".join(lines))
-
-
 class EventCall:
-    """A per-event hook over lists of events."""
+    """A per-event hook over lists of events.
+
+    Attributes:
+        in_portions: whether `portions` must run it: a single event, or few, may make very many bytes.
+        left: bytes that `portions` had left at its end.
+    """
 
     takes_batch = False
+    in_portions = False
+    left = BYTES
 
     def __init__(self, hook: Callable[..., Any], outbox: Outbox, failures: Failures) -> None:
         self.hook, self.outbox, self.failures = hook, outbox, failures
         self.is_async = is_async(hook)
         self.collect = collector(hook)
         self._answer = answerer(shape_of(hook))
+        self._yields = shape_of(hook) == "generator"
+        self._widths: Widths = {}
+        self._each = 0
         self._loop: Loop | None = None
         self._schema: Schema | None = None
 
@@ -194,6 +127,60 @@ class EventCall:
         """Nobody downstream takes the hook's answers, which are of `schema`, as events."""
         self._loop = None if self.is_async else loop_of(self.hook, shape_of(self.hook), schema)
         self._schema = schema
+
+    def bound(self, widths: Widths) -> None:
+        """Somebody takes these outputs. The hook runs in portions if it yields, or a row may have any number of bytes."""
+        self._widths = widths
+        width = widths.get("default")
+        self._each = width.each if width is not None and self._yields and not width.names else 0
+        wide = any(width.names for width in widths.values())
+        self.in_portions = not self.is_async and (wide or self._each > 0)
+
+    def _results(self, rest: Iterator[Any]) -> Iterator[Any]:
+        """Of a hook that yields what it yields; else the events."""
+        return chain.from_iterable(map(self.hook, rest)) if self._yields else rest
+
+    def portions(self, events: list[Any] | Feed, room: int = BYTES) -> Iterator[None]:
+        """`run`, which yields whenever the outbox should be emptied; the first time after `room` bytes."""
+        if type(events) is list:
+            rest = iter(events)
+            begun: Callable[[], int] = partial(taken, rest, len(events))
+        else:
+            rest, begun = events.start()  # type: ignore[union-attr]
+        return self._portions(events, self._results(rest), rest, begun, room)
+
+    def _portions(
+        self, events: Any, results: Iterator[Any], rest: Iterator[Any], begun: Callable[[], int], room: int
+    ) -> Iterator[None]:
+        outbox, loop = self.outbox, None if type(events) is list else self._loop
+        failed = 0
+        while True:
+            out: Any = outbox.events["default"]
+            if loop is not None and not out and type(out) is not EventColumns:
+                assert self._schema is not None
+                out = outbox.events["default"] = EventColumns(self._schema)
+            some = metered(results, room, self._each, outbox, self._widths)
+            try:
+                if type(out) is EventColumns:
+                    assert loop is not None
+                    loop(some, *out.values)
+                elif self._yields:
+                    out.extend(some)
+                else:
+                    self.collect(out, some)
+            except Exception as error:
+                if type(out) is EventColumns:
+                    self._level(out, error, events, begun)
+                failed = self._failed(events, begun(), failed, error)
+                results = self._results(rest)
+                continue
+            if not some.full:
+                self.left = some.room
+                if type(out) is EventColumns and not out:
+                    outbox.events["default"] = []  # what comes next may be events that are not gathered
+                return
+            yield
+            room = BYTES
 
     def run(self, events: list[Any] | Feed) -> None:
         """Calls the hook for each event, in order. A hook that raises costs the others nothing."""
@@ -223,33 +210,46 @@ class EventCall:
         self.failures.failed(events[begun - 1], error)
         return begun
 
-    def run_one(self, event: Any) -> None:
-        """`run` for an event that came by itself: 0.4 us less (benchmark `latency`)."""
+    def run_one(self, event: Any) -> Iterator[None] | None:
+        """`run` for an event that came by itself: 0.4 us less (benchmark `latency`). Of a hook that yields more than a
+        portion, the other portions are returned."""
         try:
             result = self.hook(event)
-            if result is not None:
-                self._answer(self.outbox.events["default"], result)
+            if result is None:
+                return None
+            out = self.outbox.events["default"]
+            if not (self._yields and self.in_portions):
+                self._answer(out, result)
+                return None
+            some = metered(result, BYTES, self._each, self.outbox, self._widths)
+            out.extend(some)
         except Exception as error:
             self.failures.failed(event, error)
+            return None
+        return self._portions([event], result, iter(()), lambda: 1, BYTES) if some.full else None
 
     def _run_gathered(self, loop: Loop, events: Any, rest: Iterator[Any], begun: Callable[[], int]) -> None:
         assert self._schema is not None
-        outbox, failures = self.outbox, self.failures
-        gathered = outbox.events["default"] = Gathered(self._schema)
+        outbox = self.outbox
+        gathered = outbox.events["default"] = EventColumns(self._schema)
         failed = 0
         while True:
             try:
-                loop(rest, *gathered.values)
+                loop(self._results(rest), *gathered.values)
                 break
             except Exception as error:
-                gathered.level()
-                stranger = gathered.stranger_in(error)
-                if stranger is not None:
-                    event = events[begun() - 1]
-                    raise operator_error(failures.actor, failures.replica, event, stranger) from None
+                self._level(gathered, error, events, begun)
                 failed = self._failed(events, begun(), failed, error)
         if not gathered:
             outbox.events["default"] = []  # what comes next may be events that are not gathered
+
+    def _level(self, gathered: EventColumns, error: Exception, events: Any, begun: Callable[[], int]) -> None:
+        """Forgets the row that was read when `error` was raised; OperatorError if the row was of another class."""
+        gathered.level()
+        stranger = gathered.stranger_in(error)
+        if stranger is not None:
+            event = events[begun() - 1]
+            raise operator_error(self.failures.actor, self.failures.replica, event, stranger) from None
 
     async def run_async(self, events: list[Any]) -> None:
         """The same for a hook that awaits; one event at a time, in order."""
@@ -269,13 +269,38 @@ class EventCall:
 
 
 class BatchCall:
-    """A per-batch hook; an actor that says it is `stateless` has a failing batch split until the row is found."""
+    """A per-batch hook; an actor that says it is `stateless` has a failing batch split until the row is found.
+
+    Attributes:
+        rest: what the hook yields, to be taken by `portions`; None: everything is in the outbox. A batch that may have to be
+            split is taken at once, so that its rows are sent only once.
+    """
 
     takes_batch = True
 
     def __init__(self, hook: Callable[..., Any], outbox: Outbox, failures: Failures, stateless: bool) -> None:
         self.hook, self.outbox, self.failures, self.stateless = hook, outbox, failures, stateless
         self.is_async = is_async(hook)
+        self.rest: Iterator[Any] | None = None
+        self._in_portions = not stateless or failures.mode == "fail"
+        self._widths: Widths = {}
+
+    def bound(self, widths: Widths) -> None:
+        """Somebody takes these outputs."""
+        self._widths = widths
+
+    def portions(self, batch: Batch) -> Iterator[None]:
+        """Takes what the hook has yielded for a batch; yields whenever the outbox should be emptied."""
+        results, self.rest = self.rest, None
+        assert results is not None
+        try:
+            yield from result_portions(results, self.outbox, self._widths, self._take)
+        except Exception as error:
+            self.failures.failed(batch.events()[0] if batch.rows == 1 else batch, error)
+
+    def _take(self, item: Any) -> None:
+        if item is not None:
+            self.outbox.emit(item, "default")
 
     def run(self, batch: Batch) -> None:
         mark = self.outbox.mark() if self.stateless else None
@@ -294,6 +319,9 @@ class BatchCall:
                 return None
             if type(made) in BATCHES and not outbox.touched:
                 return made  # type: ignore[no-any-return]
+            if type(made) is GeneratorType and self._in_portions:
+                self.rest = made
+                return None
             self._gather(made)
         except Exception as error:
             self._failed(batch, (0, dict.fromkeys(outbox.events, 0)) if self.stateless else None, error)

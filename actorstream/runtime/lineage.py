@@ -5,10 +5,12 @@ Events are run one by one then, so that it is known which input row each output 
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+
+from actorstream.runtime.portions import BYTES
 
 if TYPE_CHECKING:
     from actorstream.events.batch import Batch
@@ -23,12 +25,23 @@ class Descent:
         self.source: Batch | None = None
         self._origins: dict[str, np.ndarray] = {}
 
-    def run(self, call: EventCall, events: Iterable[Any], first: int) -> None:
-        """Calls an event hook for events that are rows `first` and following of `source`."""
+    def portions(self, call: EventCall, events: Iterable[Any], first: int) -> Iterator[None]:
+        """Calls an event hook for events that are rows `first` and following of `source`. Yields whenever the outbox should
+        be emptied."""
         ends: dict[str, list[int]] = {name: [] for name in self.outbox.events}
+        room, row = BYTES, first
         for event in events:
-            call.run([event])
+            if call.in_portions:
+                for _ in call.portions([event], room):
+                    self._count(ends)
+                    self._settle(ends, first)
+                    yield
+                    ends, first = {name: [] for name in self.outbox.events}, row
+                room = max(call.left, 1)
+            else:
+                call.run([event])
             self._count(ends)
+            row += 1
         self._settle(ends, first)
 
     async def run_async(self, call: EventCall, events: list, first: int) -> None:  # type: ignore[type-arg]

@@ -1,14 +1,14 @@
 """Control messages to operators: every replica that defines `on_message` can be told and asked, from any worker.
 
-Joins a worker's replicas to a `System`, and the workers' systems to each other by sockets made before the fork. Nothing
-on the data path passes here.
+Joins a worker's replicas to a `System`, and the workers' systems to each other by ways that the host of the run has made.
+Nothing on the data path passes here.
 """
 
 from __future__ import annotations
 
 import asyncio
 import inspect
-import socket
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from actorstream.actors.actor import Actor
@@ -17,21 +17,11 @@ from actorstream.errors import ActorDeadError
 from actorstream.runtime.fuse import takes_messages
 
 if TYPE_CHECKING:
+    from actorstream.actors.peer_end import PeerEnd
     from actorstream.actors.ref import ActorRef
     from actorstream.runtime.compile import Job
     from actorstream.runtime.replica import Replica
     from actorstream.runtime.unit import Unit
-
-Mesh = dict[tuple[int, int], tuple[socket.socket, socket.socket]]
-"""(lower, higher process) -> the ends of their socket, the lower's first."""
-
-
-def make_mesh(job: Job) -> Mesh:
-    """A socket for each pair of processes; none if no actor takes messages. Before the fork."""
-    if not any(takes_messages(actor.cls) for actor in job.graph.actors.values()):
-        return {}
-    processes = range(job.processes)
-    return {(low, high): socket.socketpair() for low in processes for high in processes if low < high}
 
 
 class Inlet(Actor):
@@ -118,17 +108,13 @@ class Messages:
         self.job, self.process = job, process
         self.system = System(_system_name(process))
 
-    async def start(self, replicas: list[Replica], mesh: Mesh) -> None:
-        """Spawns the inlets of this worker's replicas, and joins the other workers' systems."""
+    async def start(self, replicas: list[Replica], peers: Mapping[int, PeerEnd]) -> None:
+        """Spawns the inlets of this worker's replicas, and joins the other workers' systems, by process."""
         await self.system.start()
         for replica in replicas:
             if takes_messages(type(replica.actor)):
                 await self.system.spawn(Inlet, name=f"{replica.name}/{replica.replica}", replica=replica)
-        joining = []
-        for (low, high), (lower_end, higher_end) in mesh.items():
-            if self.process in (low, high):
-                mine, peer = (lower_end, high) if self.process == low else (higher_end, low)
-                joining.append(self.system.adopt(mine, peer=_system_name(peer)))
+        joining = [self.system.adopt(end, peer=_system_name(peer)) for peer, end in peers.items()]
         await asyncio.gather(*joining)
 
     def ref(self, name: str) -> ActorRef:

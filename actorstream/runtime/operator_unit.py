@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from time import monotonic_ns
 from typing import TYPE_CHECKING, Any
 
@@ -61,6 +62,7 @@ class OperatorUnit(Unit):
             not self._events
             and not self._awaiting
             and not self.blocked
+            and not self.paused
             and not self._fired
             and self.task is None
             and self.static is None
@@ -88,8 +90,11 @@ class OperatorUnit(Unit):
                 event, entered, began = taken
                 started = monotonic_ns()
                 self.head.input = lane.input
-                self.head.calls[lane.input].run_one(event)  # type: ignore[union-attr]
+                more = self.head.calls[lane.input].run_one(event)  # type: ignore[union-attr]
                 self._count_single(lane, started, entered, began)
+                if more is not None:
+                    self.head.pausing.run(more, self.head.dispatch)
+                    break
         return self._after_singles() if found else None
 
     def wait(self, bell: Doorbell, ns: int) -> list[int] | None:
@@ -105,8 +110,10 @@ class OperatorUnit(Unit):
             return found
         head.input = lane.input
         started = monotonic_ns()
-        run_one(found)
+        more = run_one(found)
         self._count_single(lane, started, *lane.watch.marks()[1:])  # type: ignore[union-attr]
+        if more is not None:
+            head.pausing.run(more, head.dispatch)
         self.status = self._settle(self._after_singles())
         return None
 
@@ -195,19 +202,23 @@ class OperatorUnit(Unit):
         """Runs more events of the current batch, in chunks that keep a turn short; returns whether none is left."""
         head, events, at = self.head, self._events, self._at
         call = head.calls[head.input]
-        portion = self.portion
+        budget = self.row_budget
         while at < len(events):
-            most = self._chunk if portion is None else min(self._chunk, portion.rows)
+            most = self._chunk if budget is None else min(self._chunk, budget.rows)
             chunk = events[at : at + most] if at or len(events) > most else events
             started = monotonic_ns()
-            head.run_events(call, chunk, at)
-            now = monotonic_ns()
-            head.execute_ns += now - started
+            portions = head.run_events(call, chunk, at)
             at += len(chunk)
             self._at = at
-            head.finish(len(chunk))
-            if portion is not None:
-                portion.took(len(chunk))
+            if portions is not None:
+                head.pausing.run(portions, partial(head.ran, started, len(chunk)))
+                now = monotonic_ns()
+            else:
+                now = monotonic_ns()
+                head.execute_ns += now - started
+                head.finish(len(chunk))
+            if budget is not None:
+                budget.took(len(chunk))
             self._chunk = max(1, min(1 << 16, len(chunk) * CHUNK_NS // max(now - started, 1)))
             if at < len(events) and (self.blocked or now > deadline):
                 return False
@@ -272,11 +283,13 @@ class OperatorUnit(Unit):
 
     def _follow(self, *, resting: bool) -> None:
         """Advances event time as far as the inbox says."""
-        if not self.follow_frontier:
+        if not self.follow_frontier or self.paused:
             return
         rest = None if self._working is None else (self._working, self._at)
         while (frontier := self.inbox.follow(rest, resting=resting)) is not None:
             self.advance(frontier)
+            if self.paused:
+                return
         for replica in self.holding:
             replica.renew_promise()
 

@@ -20,7 +20,7 @@ from actorstream.dgs.tagging import Tagging
 from actorstream.dgs.tags import Tag
 from actorstream.dgs.tree import TreeNode, read_tree
 from actorstream.errors import ActorstreamError, ConfigurationError, Problem
-from actorstream.runtime.hooks import operator_error
+from actorstream.runtime.failures import operator_error
 from actorstream.topology.dependency import DependencyPlan, PlannedStream, Planning
 
 if TYPE_CHECKING:

@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
     import asyncio
-    from collections.abc import Coroutine
+    from collections.abc import Callable, Coroutine
 
     from actorstream.runtime.alarms import Alarm, Alarms
     from actorstream.runtime.compile import Job
+    from actorstream.runtime.send_lane import SendLane
     from actorstream.transports.base import Transport
 
 
@@ -43,11 +44,23 @@ class UnitPort(Protocol):
     """The unit, as its replicas and those who reach it through a replica see it (`runtime.unit.Unit`)."""
 
     worker: WorkerPort
+    blocked: list[SendLane]
+    paused: list[Any]
+    may_pause: bool
 
     def set_timer(self, replica: Any, name: str, after: float, every: float | None) -> None: ...
     def cancel_timer(self, replica: Any, name: str) -> None: ...
     def await_soon(self, coroutine: Coroutine[Any, Any, None]) -> None: ...
     def kept_of(self, replica: Any) -> Any: ...
+
+
+class Startable(Protocol):
+    """A replica, as what starts it sees it."""
+
+    started: bool
+
+    @property
+    def call(self) -> Callable[..., Any]: ...
 
 
 class Promising(Protocol):

@@ -65,14 +65,13 @@ def _stages(graph: Graph) -> dict[str, tuple[type, dict[str, Any], Any]]:
         graph
     )  # partial results of late rows are no rows that could go out as late
     for actor in graph.actors.values():
-        offer = getattr(actor.cls, "local_stage", None)
-        if offer is None or len(actor.inputs) != 1 or actor.inputs[0].order != "none":
+        if not actor.contract.two_steps or len(actor.inputs) != 1 or actor.inputs[0].order != "none":
             continue
         if actor.name in timed_out:
             continue
         if actor.inputs[0].output in BESIDE:  # these come from both steps of the aggregate before
             continue
-        stage = offer(actor.keys, actor.input_schemas[0])
+        stage = actor.cls.local_stage(actor.keys, actor.input_schemas[0])  # type: ignore[attr-defined]
         if stage is not None:
             found[actor.name] = stage
     return found

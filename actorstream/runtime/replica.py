@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-import inspect
+from functools import partial
 from time import monotonic_ns
 from typing import TYPE_CHECKING, Any
 
@@ -14,20 +14,24 @@ from actorstream.errors import ChannelError, OperatorError, ResourceError, RunEr
 from actorstream.events.batch import Batch
 from actorstream.events.pool import Allocations
 from actorstream.metrics.counters import HISTOGRAM_WORDS, Counter, bucket_of
-from actorstream.runtime.hook_shapes import hook_for, is_async
-from actorstream.runtime.hooks import BatchCall, EventCall, Failures, Outbox, operator_error
+from actorstream.runtime.failures import Failures, operator_error
+from actorstream.runtime.hook_shapes import hook_for
+from actorstream.runtime.hooks import BatchCall, EventCall, Outbox
 from actorstream.runtime.lineage import Descent
+from actorstream.runtime.pausing import Pausing
+from actorstream.runtime.rowless_hooks import RowlessHooks
 from actorstream.runtime.start import Start
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Iterator, Mapping
 
     import numpy as np
 
+    from actorstream.actors.contract import Contract
     from actorstream.events.feed import Feed
     from actorstream.events.schema import Schema
     from actorstream.native.arena import Arena
-    from actorstream.runtime.gathering import Gathered
+    from actorstream.runtime.event_columns import EventColumns
     from actorstream.runtime.output import Edge
     from actorstream.runtime.ports import UnitPort
     from actorstream.runtime.stamp import Stamp
@@ -45,7 +49,7 @@ class Replica:
         outputs: output name -> schema, for every output the actor may emit to.
         row: its row of the counter table, int64.
         inherits: whether what it emits must carry system columns of the rows it descends from.
-        hooked: whether its inputs have hooks; a program has none.
+        hooked: whether its inputs have hooks; a program has none. contract: of its keys; None: its class's.
     """
 
     def __init__(
@@ -62,8 +66,10 @@ class Replica:
         row: np.ndarray,
         inherits: bool = False,
         hooked: bool = True,
+        contract: Contract | None = None,
     ) -> None:
         self.actor, self.id, self.name, self.replica, self.replicas = actor, id, name, replica, replicas
+        self.contract = contract or type(actor).contract
         self.input = ""
         self.inputs: Mapping[str, Schema] = inputs
         self.schemas = outputs
@@ -76,7 +82,7 @@ class Replica:
         for source in inputs if hooked else ():
             hook, batched = hook_for(actor, source)
             if batched:
-                self.calls[source] = BatchCall(hook, self.outbox, self.failures, type(actor).stateless)
+                self.calls[source] = BatchCall(hook, self.outbox, self.failures, self.contract.stateless)
             else:
                 self.calls[source] = EventCall(hook, self.outbox, self.failures)
         self.row = row
@@ -84,14 +90,16 @@ class Replica:
         self.stamp: Stamp | None = None
         """Gives emitted rows their place in an order; None: no consumer asks for an order."""
         self.unit: UnitPort | None = None
-        self.started = False
-        """Whether on_start was called, so that on_stop is due."""
-        self.start = Start(self)
-        """Runs on_start, once."""
-        self.busy = 0
-        """How many of its hooks await something, or are due to."""
+        self.started = False  # on_start was called, so that on_stop is due
+        self.start = Start(self)  # runs on_start, once
+        self.busy = 0  # how many of its hooks await something, or are due to
         self.ended = False
         """Whether on_end was called, in this run or before the checkpoint that it resumes from; it emits no more."""
+        self.paused = False
+        """Whether a hook waits for room in an output; everything that comes in waits behind it."""
+        self.pausing = Pausing(self)
+        rowless = RowlessHooks(self)
+        self.call, self.take_result, self.dispatch_of = rowless.call, rowless.take, rowless.dispatch
         self.arena: Arena | None = None
         """Holds batches that are written in place; None: they lie on the heap, because none of them leaves the process."""
         self._allocations = Allocations(outputs)
@@ -161,31 +169,47 @@ class Replica:
 
     def accept(self, batch: Batch, source: str) -> None:
         """Runs the hook of input `source` on a batch and pushes what it produced. OperatorError under on_error=fail."""
+        if self.paused:
+            self.pausing.later(partial(self.accept, batch, source))
+            return
         call = self.calls[source]
         self.begin(batch, source)
         started = monotonic_ns()
-        if not call.takes_batch:
-            self.run_events(call, batch.feed(), 0)
+        portions: Iterator[None] | None = None
+        if type(call) is EventCall:
+            portions = self.run_events(call, batch.feed(), 0)
         elif self.outbox.touched:
             call.run(batch)  # type: ignore[arg-type]
         else:
             made = call.answer(batch)  # type: ignore[union-attr]
-            if self.hands_on and not self.outbox.touched:  # its only batch goes on without the outbox
+            if call.rest is not None:  # type: ignore[union-attr]
+                portions = call.portions(batch)  # type: ignore[union-attr,arg-type]
+            elif self.hands_on and not self.outbox.touched:  # its only batch goes on without the outbox
                 self.execute_ns += monotonic_ns() - started
                 if made is not None and made.rows:
                     self.forward(made)
                 return
             if made is not None:
                 self.outbox.emit(made)
-        self.execute_ns += monotonic_ns() - started
-        self.finish(batch.rows)
-
-    def run_events(self, call: Any, events: list[Any] | Feed, first: int) -> None:
-        """Runs an event hook on events that are rows `first` and following of the batch that `begin` was told."""
-        if self.descent is None:
-            call.run(events)
+        if portions is None:
+            self.ran(started, batch.rows)
         else:
-            self.descent.run(call, events, first)
+            self.pausing.run(portions, partial(self.ran, started, batch.rows))
+
+    def ran(self, started: int, rows: int) -> None:
+        """The hook has run on these rows since `started`, and on nothing else since."""
+        self.execute_ns += monotonic_ns() - started
+        self.finish(rows)
+
+    def run_events(self, call: Any, events: list[Any] | Feed, first: int) -> Iterator[None] | None:
+        """Runs an event hook on events that are rows `first` and following of the batch that `begin` was told. What it
+        returns is to be run by `pausing`; None: the hook has run."""
+        if self.descent is not None:
+            return self.descent.portions(call, events, first)
+        if call.in_portions:
+            return call.portions(events)  # type: ignore[no-any-return]
+        call.run(events)
+        return None
 
     def begin(self, batch: Batch, source: str) -> None:
         """Notes what comes in, before the hook runs on it."""
@@ -248,7 +272,7 @@ class Replica:
         except Exception as error:
             raise self.unfit(error) from error
 
-    def _batch_of(self, output: str, events: list[Any] | Gathered) -> Batch:
+    def _batch_of(self, output: str, events: list[Any] | EventColumns) -> Batch:
         schema = self._schema(output)
         batch = Batch.of_events(schema, events) if type(events) is list else events.batch()  # type: ignore[union-attr]
         batch._unfit = self.unfit
@@ -286,11 +310,16 @@ class Replica:
         """The input's frontier rose: tells the actor if it listens, then promises the same on every output."""
         if frontier <= self.frontier:
             return
+        if self.paused:
+            self.pausing.later(partial(self.advance, frontier))
+            return
         if self.stamp is not None:
             self.stamp.rises()
         self.frontier = frontier
         coroutine = self.call("on_heartbeat", frontier) if self.wants_frontier else None
-        if coroutine is None:
+        if self.paused:
+            self.pausing.later(partial(self._promise, frontier))
+        elif coroutine is None:
             self._promise(frontier)
         elif self.unit is not None:
             self.unit.await_soon(self._promise_after(coroutine, frontier))
@@ -324,82 +353,6 @@ class Replica:
         for edges in self.edges.values():
             for edge in edges:
                 edge.advance(frontier)
-
-    # -- other hooks
-
-    def call(self, hook: str, *arguments: Any) -> Any:
-        """Calls a hook that may return or yield events. Returns a coroutine that does the same if the hook is async."""
-        method = getattr(self.actor, hook)
-        if is_async(method):
-            self.busy += 1
-            return self._await(lambda: method(*arguments), hook)
-        self._begins(hook)
-        try:
-            result = method(*arguments)
-            if inspect.iscoroutine(result):
-                self.busy += 1
-                return self._await(lambda: result, hook)
-            at_once = not inspect.isgenerator(result)
-            if at_once:
-                self.take_result(result)
-        except Exception as error:
-            raise operator_error(self.name, self.replica, None, error) from error
-        if not at_once:
-            self._pass_on(result)
-        self.dispatch_of(hook)
-        return None
-
-    def _begins(self, hook: str) -> None:
-        if self.stamp is not None:
-            self.stamp.begins(hook)
-
-    def dispatch_of(self, hook: str) -> None:
-        """Pushes what a hook without rows has emitted."""
-        if self.stamp is None:
-            self.dispatch()
-            return
-        self.stamp.begins(hook)  # another one may have begun while it awaited
-        self.dispatch()
-        self.stamp.ends(hook)
-
-    def _pass_on(self, results: Iterator[Any]) -> None:
-        """Pushes what a generator yields one after the other, so that the rows of a large window never exist all at once."""
-        while True:
-            try:
-                item = next(results)
-            except StopIteration:
-                return
-            except Exception as error:
-                raise operator_error(self.name, self.replica, None, error) from error
-            self.take_result(item)
-            if isinstance(item, Batch):
-                self.dispatch()
-
-    async def _await(self, answer: Callable[[], Any], hook: str) -> None:
-        """Takes what an async hook returns or yields; `answer` calls the hook."""
-        self._begins(hook)
-        try:
-            result = answer()
-            if inspect.isasyncgen(result):
-                async for item in result:
-                    self.take_result(item)
-            else:
-                self.take_result(await result)
-        except Exception as error:
-            raise operator_error(self.name, self.replica, None, error) from error
-        finally:
-            self.busy -= 1
-        self.dispatch_of(hook)
-
-    def take_result(self, result: Any) -> None:
-        """Puts what a hook has returned into the outbox: events, batches, or several of them."""
-        if result is None:
-            return
-        if isinstance(result, (list, tuple)) or inspect.isgenerator(result):
-            for item in result:
-                self.take_result(item)
-        else:
-            self.outbox.emit(result, "default")
 
     # -- counters
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from actorstream.metrics.counters import Counter, CounterTable, quantiles
+from actorstream.metrics.counters import Counter, Counters, quantiles
 
 if TYPE_CHECKING:
     from actorstream.runtime.compile import Job
@@ -131,13 +131,13 @@ def build_report(job: Job, sampler: Sampler, *, elapsed_s: float, cpu_s: float) 
     }
 
 
-def _latency(table: CounterTable, sinks: list[int], *, processing: bool) -> dict[str, float]:
+def _latency(table: Counters, sinks: list[int], *, processing: bool) -> dict[str, float]:
     counts = sum((table.histogram(each, processing=processing) for each in sinks), np.zeros(1, np.int64))
     values = quantiles(np.atleast_1d(counts), (0.5, 0.9, 0.99, 0.999, 1.0))
     return {name: round(value / 1e6, 6) for name, value in zip(("p50", "p90", "p99", "p999", "max"), values)}
 
 
-def _replica_row(table: CounterTable, index: int, number: int) -> dict[str, Any]:
+def _replica_row(table: Counters, index: int, number: int) -> dict[str, Any]:
     def seconds(counter: Counter) -> float:
         return round(table.value(number, counter) / 1e9, 6)
 
@@ -159,13 +159,13 @@ def _replica_row(table: CounterTable, index: int, number: int) -> dict[str, Any]
     }
 
 
-def _tied_row(table: CounterTable, number: int) -> dict[str, int]:
+def _tied_row(table: Counters, number: int) -> dict[str, int]:
     """Bytes that have waited for tied rows beside the budget, the most at once; and how many of them in files."""
     tied, spilled = table.value(number, Counter.TIE_BYTES), table.value(number, Counter.SPILLED_BYTES)
     return {"tie_bytes": tied, **({"spilled_bytes": spilled} if spilled else {})} if tied else {}
 
 
-def _schedule_row(table: CounterTable, number: int) -> dict[str, Any]:
+def _schedule_row(table: Counters, number: int) -> dict[str, Any]:
     """What the scheduler has measured of the replica's actor in its process."""
     return {
         "turns": table.value(number, Counter.TURNS),

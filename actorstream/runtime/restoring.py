@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from actorstream.checkpoint.store import values_of
-from actorstream.runtime.hooks import operator_error
+from actorstream.runtime.failures import operator_error
 
 if TYPE_CHECKING:
     from actorstream.checkpoint.checkpoint import Checkpoint

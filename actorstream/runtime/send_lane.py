@@ -16,9 +16,9 @@ from actorstream.transports.base import Frame, FrameKind, SendChannel
 if TYPE_CHECKING:
     from actorstream.events.batch import Batch
     from actorstream.native.arena import Arena
+    from actorstream.runtime.edge_schemas import EdgeSchemas
     from actorstream.runtime.single_row import SendSingle
-    from actorstream.runtime.wire import Wire
-    from actorstream.transports.ways import EventSender, WholeSender
+    from actorstream.transports.fast_paths import EventSender, WholeSender
 
 RUN_ROWS = 1024
 """The most rows of a run of jumbo tuples."""
@@ -114,7 +114,7 @@ class SendLane:
         arena: Arena | None,
         *,
         encodes: bool,
-        wire: Wire,
+        wire: EdgeSchemas,
         plan: int,
         producer: int,
         batch_size: int,
@@ -157,7 +157,7 @@ class SendLane:
         self.sequence = 0
         self.jumbo_out = 0
         self.transfer_ns = 0
-        self._promises: dict[int, int] = {}
+        self._promises: dict[int, int] | None = None
         """Frontier word -> a promise that waits until the rows before it are sent."""
         self._encoded: Frame | None = None
         self._single, self.send_event = single, send_event
@@ -255,6 +255,8 @@ class SendLane:
     def promise(self, word: int, bound: int) -> None:
         """Advances a frontier word once the rows before the promise are sent."""
         if self.pending or self._encoded is not None:
+            if self._promises is None:
+                self._promises = {}
             self._promises[word] = bound
         else:
             self.channel.advance(word, bound)
@@ -266,7 +268,8 @@ class SendLane:
         if count & 1:
             self.promise(self._idles, count)
         else:
-            self._promises.pop(self._idles, None)
+            if self._promises:
+                self._promises.pop(self._idles, None)
             self.channel.advance(self._idles, count)
 
     def clear(self) -> bool:

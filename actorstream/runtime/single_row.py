@@ -15,14 +15,14 @@ from actorstream.events.row_format import UNFIT, RowFormat
 if TYPE_CHECKING:
     from actorstream.events.event import Event
     from actorstream.events.schema import Schema
-    from actorstream.runtime.wire import Wire
+    from actorstream.runtime.edge_schemas import EdgeSchemas
     from actorstream.transports.base import Frame, ReceiveChannel, SendChannel
 
 SendSingle = Callable[[Batch, int], bool]
 TakeSingle = Callable[[], "tuple[Event, int, int] | None"]
 
 
-def row_format(wire: Wire, order: str, most: int) -> RowFormat | None:
+def row_format(wire: EdgeSchemas, order: str, most: int) -> RowFormat | None:
     """How rows of an edge travel by themselves in at most so many bytes; None: they never do."""
     return RowFormat.of(wire.plain, most) if wire.marked is None and order == "none" else None
 

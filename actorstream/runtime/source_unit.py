@@ -12,10 +12,10 @@ from actorstream.connectors.source import batch_of
 from actorstream.events.batch import BATCHES
 from actorstream.metrics.counters import Counter
 from actorstream.runtime.dependency.output import TagEdge
-from actorstream.runtime.hooks import operator_error
-from actorstream.runtime.outlet import outlet
+from actorstream.runtime.failures import operator_error
 from actorstream.runtime.replica import Replica
-from actorstream.runtime.silence import Silence
+from actorstream.runtime.source_fast_path import outlet
+from actorstream.runtime.source_idleness import SourceIdleness
 from actorstream.runtime.unit import TURN_FRAMES, Status, Unit
 from actorstream.windows.watermark import NOTHING
 
@@ -93,7 +93,7 @@ class SourceUnit(Unit):
         self.in_order = in_order
         self.heartbeat_s = heartbeat_s
         self._timeout = idle_timeout
-        self._silence: Silence | None = None
+        self._silence: SourceIdleness | None = None
         self._listening: asyncio.TimerHandle | None = None
         self._heartbeat: Alarm | None = None
         self._bad_rows = 0
@@ -148,7 +148,7 @@ class SourceUnit(Unit):
 
     def work(self) -> Status:
         if self._timeout is not None and self._silence is None:
-            self._silence = Silence(int(self._timeout.total_seconds() * 1e9), monotonic_ns())
+            self._silence = SourceIdleness(int(self._timeout.total_seconds() * 1e9), monotonic_ns())
         sent = self.pace.sent if self.pace is not None else 0
         status = self._read()
         if self._yields and status is Status.READY and self.pace is not None and self.pace.sent > sent:
@@ -164,7 +164,7 @@ class SourceUnit(Unit):
     def _read(self) -> Status:
         deadline = monotonic_ns() + self.worker.turn_ns
         left = self.most_rows
-        portion = self.portion
+        budget = self.row_budget
         read = self.source.read
         send = self._outlet if self._found else self._find_outlet()
         for _ in range(TURN_FRAMES):
@@ -183,7 +183,7 @@ class SourceUnit(Unit):
                 return self._end_of_input()
             if self._reading is not None:
                 return Status.IDLE
-            rows = self.batch_size if portion is None else min(self.batch_size, portion.rows)
+            rows = self.batch_size if budget is None else min(self.batch_size, budget.rows)
             now = monotonic_ns()
             if self.pace is not None:
                 due = self.pace.due(now)
@@ -215,8 +215,8 @@ class SourceUnit(Unit):
             if type(batch) not in BATCHES:
                 batch = batch_of(self.source, batch)
             self._send(batch, now)
-            if portion is not None:
-                portion.took(batch.rows)
+            if budget is not None:
+                budget.took(batch.rows)
             left -= batch.rows
             if not batch.rows:
                 self._look_again(POLL_S)
@@ -225,7 +225,7 @@ class SourceUnit(Unit):
                 return Status.READY
         return Status.READY
 
-    def _listen(self, silence: Silence, status: Status) -> None:
+    def _listen(self, silence: SourceIdleness, status: Status) -> None:
         """Tells consumers that the source is idle if it has had no row for `idle_timeout`; else looks again at that time."""
         now = monotonic_ns()
         if status is Status.BLOCKED:
@@ -357,8 +357,8 @@ class SourceUnit(Unit):
         if batch is None:
             return self._end_of_input()
         self._send(batch, monotonic_ns())
-        if self.portion is not None:
-            self.portion.took(batch.rows)
+        if self.row_budget is not None:
+            self.row_budget.took(batch.rows)
         if not batch.rows:
             self._look_again(POLL_S)
             return Status.IDLE

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from actorstream.connectors.sink import END
-from actorstream.runtime.hooks import operator_error
+from actorstream.runtime.failures import operator_error
 
 if TYPE_CHECKING:
     from actorstream.connectors.sink import Sink

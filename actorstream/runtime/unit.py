@@ -15,16 +15,16 @@ from typing import TYPE_CHECKING, Any
 
 from actorstream.metrics.counters import Counter
 from actorstream.runtime.direct_edge import DirectEdge
-from actorstream.runtime.portion import portion_of
 from actorstream.runtime.replica import Replica
+from actorstream.runtime.row_budget import row_budget_of
 from actorstream.runtime.send_lane import SendLane
 from actorstream.runtime.static_inputs import StaticInputs
 from actorstream.transports.base import FrameKind
 
 if TYPE_CHECKING:
     from actorstream.runtime.lanes import InLane
-    from actorstream.runtime.portion import Portion
     from actorstream.runtime.ports import WorkerPort
+    from actorstream.runtime.row_budget import RowBudget
     from actorstream.runtime.schedule.kernel_edge import KernelEdge
 
 TURN_FRAMES = 64
@@ -57,6 +57,12 @@ class Unit:
         self.holding: list[Replica] = []
         """Members that promise less than their input, since they hold rows back."""
         self.blocked: list[SendLane] = []
+        self.paused: list[Replica] = []
+        """Members with a hook that waits for room, those first that the others call."""
+        self.may_pause = False
+        """Whether hooks may wait for room: no order anywhere needs the promise that comes behind their rows."""
+        self._room: asyncio.Future[None] | None = None
+        """The end of the unit waits for it while a hook is paused."""
         self.task: asyncio.Task[None] | None = None
         self.beside: set[asyncio.Future[Any]] = set()
         """Hooks for messages that await while another member's hook does; input waits for them."""
@@ -85,9 +91,9 @@ class Unit:
         self.add(head)
 
     @cached_property
-    def portion(self) -> Portion | None:
+    def row_budget(self) -> RowBudget | None:
         """Bounds the rows that are taken in at once; None: nothing does. Asked for once rows flow."""
-        return portion_of(self.members)
+        return row_budget_of(self.members)
 
     def add(self, replica: Replica) -> None:
         """Makes a replica part of this unit: the head, then neighbours that are called directly."""
@@ -115,6 +121,22 @@ class Unit:
             for lane in waiting:
                 lane.flush()
         return not self.blocked
+
+    def resume(self) -> bool:
+        """Goes on with hooks that wait for room; whether none is left."""
+        while self.paused and not self.blocked:
+            waiting, self.paused = self.paused, []
+            waiting[0].pausing.resume()
+            self.paused += waiting[1:]
+        return not self.paused
+
+    async def _until_resumed(self) -> None:
+        """Waits until no hook is paused."""
+        while self.paused:
+            self._room = self.worker.loop.create_future()
+            self.worker.mark(self)
+            await self._room
+            self.resume()
 
     def flush(self) -> None:
         """Sends what waits on every output; before the worker parks nothing stays behind unless a channel is full."""
@@ -171,17 +193,19 @@ class Unit:
         for kernel in self.kernels:
             kernel.collect()
         if self.task is not None or self.beside:
+            if self._room is not None and not self._room.done() and self.unblock():
+                self._room.set_result(None)
             return Status.BUSY
         self._waited(monotonic_ns())
         if self.ending:
             return self._end()
-        if self._fired and (not self.blocked or self.unblock()):
+        if self._fired and not self.paused and (not self.blocked or self.unblock()):
             self._run_timers()
         elif self.blocked:
             self.unblock()
         if self._awaiting:  # also while an output is full: who asks this actor may be who reads it
             status = self.spawn(self._await_all())
-        elif self.blocked:
+        elif self.blocked or (self.paused and not self.resume()):
             self.while_blocked()
             status = Status.BLOCKED
         else:
@@ -276,7 +300,7 @@ class Unit:
         self.worker.mark(self)
 
     def _run_timers(self) -> None:
-        while self._fired and not self._awaiting:
+        while self._fired and not self._awaiting and not self.paused:
             replica, name = next(iter(self._fired))
             del self._fired[replica, name]
             coroutine = replica.call("on_timer", name)
@@ -318,9 +342,11 @@ class Unit:
             self.settle()
             if replica.stamp is not None:
                 replica.stamp.end()
+            await self._until_resumed()
             coroutine = None if replica.ended else replica.call("on_end")
             if coroutine is not None:
                 await coroutine
+            await self._until_resumed()
             replica.ended = True
         await self._await_all()
         self.control(FrameKind.END, 0)

@@ -1,22 +1,27 @@
 """The life of a worker process: it builds its replicas from the plan, runs them on one event loop, and ends orderly or says
 why it did not.
 
-No worker is special, and none asks another one on the data path (AIR section 3.3). The launcher only starts workers, hears
-of failures, and relays that all have prepared.
+No worker is special, and none asks another one on the data path (AIR section 3.3). A coordinator, in whatever process, hears
+of failures and of what has been prepared, and decides how the run ends.
 """
 
 from __future__ import annotations
 
 import asyncio
 import gc
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from actorstream.connectors.sink import END
+from actorstream.control.controlled import obey
+from actorstream.control.failures import Aborted, failed_message
+from actorstream.control.messages import Finished, Started
 from actorstream.errors import ActorDeadError
 from actorstream.runtime.alarms import Alarms
 from actorstream.runtime.barriers import Barriers
 from actorstream.runtime.build import build_units
-from actorstream.runtime.control import Aborted, ControlPipe, Finished, Started, failed_message, obey
+from actorstream.runtime.counting import CounterReports
 from actorstream.runtime.ending import Ending, stop_replica
 from actorstream.runtime.fuse import takes_messages
 from actorstream.runtime.source_unit import SourceUnit
@@ -26,6 +31,8 @@ from actorstream.runtime.two_phase import TwoPhase
 from actorstream.runtime.unit import Unit
 
 if TYPE_CHECKING:
+    from actorstream.actors.peer_end import PeerEnd
+    from actorstream.control.link import ControlLink
     from actorstream.runtime.compile import Job
     from actorstream.runtime.messages import Messages
     from actorstream.runtime.replica import Replica
@@ -42,13 +49,20 @@ class Worker:
         job: what is run: graph, plan, settings, counters.
         process: which of the plan's processes this is.
         transport: this process's end of the transport; None if no channel leaves the process.
-        control: pipe to the launcher; None when embedded (then `drain`, `commit` are called directly).
+        control: link to the coordinator; None when embedded (then `drain`, `commit` are called directly).
+        peers: ways to the other processes, by number, for control actors.
     """
 
     def __init__(
-        self, job: Job, process: int, transport: Transport | None, control: ControlPipe | None
+        self,
+        job: Job,
+        process: int,
+        transport: Transport | None,
+        control: ControlLink | None,
+        peers: Mapping[int, PeerEnd] = MappingProxyType({}),
     ) -> None:
         self.job, self.process, self.transport, self.control = job, process, transport, control
+        self._peers = peers
         self.units: list[Unit] = []
         self.turn_ns = round(job.deploy.slice.total_seconds() * 1e9)
         """How long a unit may run before another one gets the loop."""
@@ -62,6 +76,10 @@ class Worker:
         self._starting: asyncio.Task[None] | None = None
         self._error: BaseException | None = None
         self._sinks = TwoPhase()
+        self._counting: CounterReports | None = None
+        if control is not None and not job.counters.is_shared:
+            here = [each.id for each in job.plan.replicas if job.process_of(each) == process]
+            self._counting = CounterReports(process, control, job.counters, here)
         spec = job.deploy.checkpoint
         writer = None if spec is None else StateWriter(spec.path, self.fail)
         self.barriers = Barriers(process, control, self._sinks, writer)
@@ -87,7 +105,7 @@ class Worker:
         return self.messages.ref(name)
 
     def fail(self, error: BaseException) -> None:
-        """Ends the run with `error`. The launcher hears of it at once, however long the hooks of the end take."""
+        """Ends the run with `error`. The coordinator hears of it at once, however long the hooks of the end take."""
         if self._error is None:
             self._error = error
             if self.control is not None and not isinstance(error, Aborted):
@@ -114,6 +132,8 @@ class Worker:
         if control is not None:
             control.listen(self._loop, self._on_control)
         try:
+            if self._counting is not None:
+                self._counting.open(self._loop)
             self._starting = self._loop.create_task(self._start())
             await self._starting
             self._starting = None
@@ -126,6 +146,8 @@ class Worker:
         finally:
             self.turns.end()
             await self._stop()
+            if self._counting is not None:
+                self._counting.close()
             if control is not None:
                 control.leave()
         if self._error is not None:
@@ -135,7 +157,8 @@ class Worker:
 
     async def _start(self) -> None:
         if self.control is not None:
-            gc.collect()
+            # To look at what the launcher's program holds would copy its pages into every worker.
+            gc.freeze()
             gc.disable()  # it would look at everything that is built again and again
         if self.transport is not None:
             await self.transport.start()
@@ -145,7 +168,7 @@ class Worker:
             from actorstream.runtime.messages import Messages
 
             self.messages = Messages(self.job, self.process)
-            await self.messages.start(self._replicas(), self.job.mesh)
+            await self.messages.start(self._replicas(), self._peers)
         for unit in reversed(self.units):  # consumers are ready before their producers speak
             for replica in unit.members:
                 await replica.start()
@@ -228,5 +251,5 @@ class Worker:
             except Exception as error:  # of a sink that prepares or commits, of a state
                 self.fail(error)
         if self.control.closed:
-            self._loop.remove_reader(self.control.fileno())
+            self.control.leave()
             self.abort("the launcher is gone")

@@ -9,15 +9,14 @@ if TYPE_CHECKING:
 
 
 def by_arrival(graph: Graph) -> dict[str, str]:
-    """Actor -> what of its results is up to arrival: those whose class answers something for `by_arrival(keys)`, and whose
+    """Actor -> what of its results is up to arrival: those whose contract says so, and whose
     rows come in no order by several ways."""
     several: set[str] = set()
     found: dict[str, str] = {}
     for actor in graph.actors.values():  # producers first
         if _ways(actor, several):
             several.add(actor.name)
-        asked = getattr(actor.cls, "by_arrival", None)
-        what = asked(actor.keys) if asked is not None else None
+        what = actor.contract.arrival_note
         flows = [edge for edge in actor.inputs if not edge.static]
         together = len(flows) > 1 or any(edge.producer in several for edge in flows)
         if what and together and any(edge.order == "none" for edge in flows):

@@ -8,8 +8,8 @@ from importlib.metadata import entry_points
 
 from actorstream.errors import Problem
 from actorstream.topology.deploy import DeploySpec
-from actorstream.topology.nearest import did_you_mean, listed
 from actorstream.topology.spec import ORDERS
+from actorstream.topology.suggestions import did_you_mean, listed
 from actorstream.topology.written import Written
 
 TRANSPORTS = ("local", "shm", "mpi", "zmq")

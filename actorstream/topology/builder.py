@@ -17,9 +17,9 @@ from pathlib import Path
 from typing import Any, Literal
 
 from actorstream.errors import ConfigurationError, Problem
-from actorstream.topology.nearest import listed
 from actorstream.topology.spec import ACTOR_NAME, ActorSpec, InputSpec, TopologySpec
 from actorstream.topology.stream import Collected, Stream
+from actorstream.topology.suggestions import listed
 from actorstream.topology.written import Written
 
 OnError = Literal["fail", "skip", "dead-letter"]

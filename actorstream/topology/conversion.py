@@ -18,8 +18,8 @@ from typing import Any
 import msgspec
 
 from actorstream.topology.modules import NotFoundError, load_object
-from actorstream.topology.nearest import did_you_mean, listed
 from actorstream.topology.quantities import DURATION_ALLOWED, parse_duration
+from actorstream.topology.suggestions import did_you_mean, listed
 
 _PLAIN = {bool: "true or false", int: "an integer", float: "a number", str: "text"}
 _DATES = {datetime.datetime: "a date and time", datetime.date: "a date", datetime.time: "a time"}

@@ -10,9 +10,9 @@ import msgspec
 
 from actorstream.errors import Problem
 from actorstream.topology.conversion import MismatchError, allowed_by, convert
-from actorstream.topology.nearest import did_you_mean, listed
 from actorstream.topology.positions import Path as KeyPath
 from actorstream.topology.quantities import SIZE_ALLOWED, parse_size
+from actorstream.topology.suggestions import did_you_mean, listed
 from actorstream.topology.written import Written
 
 S = TypeVar("S", bound=msgspec.Struct)

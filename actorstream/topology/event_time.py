@@ -28,8 +28,7 @@ def check_event_time(
     problems: list[Problem],
 ) -> None:
     """Adds a problem for each input without event time of an actor that needs one. `paths`: of its inputs, by rank."""
-    needs = getattr(actor.cls, "uses_event_time", False)
-    if not (needs(actor.keys) if callable(needs) else needs):
+    if not actor.contract.uses_event_time:
         return
     timed = timed_inputs(actor, actors)
     for edge in actor.inputs:

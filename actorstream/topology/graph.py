@@ -14,6 +14,7 @@ import msgspec
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
+    from actorstream.actors.contract import Contract
     from actorstream.events.schema import Schema
     from actorstream.topology.dependency import Planning
 
@@ -75,6 +76,12 @@ class GraphActor:
     """How a program's plan is to be made; its `replicas` are the workers of that plan, once it is."""
     file: str = ""
     line: int = 0
+
+    @cached_property
+    def contract(self) -> Contract:
+        """What the class declares of an actor with these keys."""
+        found: Contract = self.cls.contract_of(self.keys)  # type: ignore[attr-defined]
+        return found
 
     def make(self) -> Any:
         """A new instance, from the keys."""

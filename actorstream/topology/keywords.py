@@ -10,9 +10,9 @@ from typing import Any
 from actorstream.errors import Problem
 from actorstream.topology.conversion import MismatchError, allowed_by, convert
 from actorstream.topology.decode import mismatched, unknown_key
-from actorstream.topology.nearest import listed, nearest
 from actorstream.topology.programs import KEYS, is_program
 from actorstream.topology.spec import RESERVED, ActorSpec
+from actorstream.topology.suggestions import listed, nearest
 from actorstream.topology.written import Written
 
 

@@ -17,7 +17,6 @@ from actorstream.topology.conversion import MismatchError, shown
 from actorstream.topology.decode import decode_struct, decode_value, mismatched, unknown_key
 from actorstream.topology.deploy import DeploySpec
 from actorstream.topology.modules import project_root
-from actorstream.topology.nearest import nearest
 from actorstream.topology.overrides import apply_overrides, split_overrides
 from actorstream.topology.spec import (
     ACTOR_NAME,
@@ -28,6 +27,7 @@ from actorstream.topology.spec import (
     Replicas,
     TopologySpec,
 )
+from actorstream.topology.suggestions import nearest
 from actorstream.topology.tables import read_table
 from actorstream.topology.written import Written
 

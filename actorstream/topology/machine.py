@@ -21,7 +21,7 @@ class Core:
 
 
 @dataclass(frozen=True)
-class Node:
+class NumaNode:
     """One NUMA node: its memory in bytes (0: unknown), and its distance to each node as the firmware says."""
 
     id: int
@@ -34,7 +34,7 @@ class Machine:
     """Cores of the affinity mask in ascending order, nodes, and the cgroup's CPU quota (None: no quota)."""
 
     cores: tuple[Core, ...]
-    nodes: tuple[Node, ...] = (Node(0),)
+    nodes: tuple[NumaNode, ...] = (NumaNode(0),)
     quota: float | None = None
 
     @property
@@ -47,7 +47,7 @@ class Machine:
     def of_cores(cls, count: int, nodes: int = 1) -> Machine:
         """A machine of `count` cores dealt evenly to `nodes` nodes, for tests and for planning elsewhere."""
         cores = tuple(Core(number, number * nodes // count) for number in range(count))
-        return cls(cores, tuple(Node(number) for number in range(nodes)))
+        return cls(cores, tuple(NumaNode(number) for number in range(nodes)))
 
 
 def read_machine(root: Path = Path("/")) -> Machine:
@@ -58,16 +58,16 @@ def read_machine(root: Path = Path("/")) -> Machine:
         else list(range(os.cpu_count() or 1))
     )
     folder = root / "sys/devices/system/node"
-    nodes: list[Node] = []
+    nodes: list[NumaNode] = []
     owner: dict[int, int] = {}
     for each in sorted(folder.glob("node[0-9]*"), key=lambda path: int(path.name[4:])):
         number = int(each.name[4:])
         owner.update(dict.fromkeys(parse_cpu_list(_text(each / "cpulist")), number))
         distances = tuple(int(word) for word in _text(each / "distance").split())
-        nodes.append(Node(number, _memory_total(_text(each / "meminfo")), distances))
+        nodes.append(NumaNode(number, _memory_total(_text(each / "meminfo")), distances))
     cores = tuple(Core(cpu, owner.get(cpu, 0)) for cpu in mask)
     usable = usable_cpus(str(root).rstrip("/"))
-    return Machine(cores, tuple(nodes) or (Node(0),), usable if usable < len(cores) else None)
+    return Machine(cores, tuple(nodes) or (NumaNode(0),), usable if usable < len(cores) else None)
 
 
 def parse_cpu_list(text: str) -> list[int]:

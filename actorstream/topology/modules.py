@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from actorstream.topology.nearest import did_you_mean, listed
+from actorstream.topology.suggestions import did_you_mean, listed
 
 
 class NotFoundError(Exception):

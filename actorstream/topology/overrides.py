@@ -6,8 +6,8 @@ import tomllib
 from typing import Any
 
 from actorstream.errors import Problem
-from actorstream.topology.nearest import did_you_mean, listed
 from actorstream.topology.positions import Path as KeyPath
+from actorstream.topology.suggestions import did_you_mean, listed
 from actorstream.topology.written import Written, dotted
 
 ROOTS = ("name", "actors", "deploy")

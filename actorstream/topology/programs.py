@@ -11,8 +11,8 @@ import msgspec
 
 from actorstream.topology.conversion import shown
 from actorstream.topology.dependency import Planning
-from actorstream.topology.nearest import did_you_mean
 from actorstream.topology.spec import ActorSpec, InputSpec
+from actorstream.topology.suggestions import did_you_mean
 from actorstream.topology.written import Written
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ FILES = (".toml", ".json")
 
 def is_program(cls: type) -> bool:
     """Whether the class is a `dgs.Program`."""
-    return bool(getattr(cls, "program", False))
+    return bool(cls.contract.program)  # type: ignore[attr-defined]
 
 
 def take_planning(

@@ -1,6 +1,6 @@
 """Names of actor types to classes: built-in names passed in, plugins' entry points, "package.module:Class".
 
-It imports only the class that is asked for, and knows no type itself but names that are promised.
+It imports only the class that is asked for, and knows no type itself.
 """
 
 from __future__ import annotations
@@ -10,13 +10,10 @@ from importlib.metadata import entry_points
 from typing import Any
 
 from actorstream.topology.modules import NotFoundError, load_object
-from actorstream.topology.nearest import did_you_mean, listed
+from actorstream.topology.suggestions import did_you_mean, listed
 
 GROUP = "actorstream.types"
 ROLES = ("source", "operator", "sink")
-
-PROMISED = ("spark-source",)
-"""Built-in names of a later version. Those that are there are in the tables `BUILTIN` of connectors and operators."""
 
 
 class TypeRegistry:
@@ -46,12 +43,14 @@ class TypeRegistry:
             found = load_object(known or name, noun="class") if isinstance(known or name, str) else known
         else:
             found = name
-        if not isinstance(found, type) or getattr(found, "role", None) not in ROLES:
+        if (
+            not isinstance(found, type)
+            or getattr(found, "role", None) not in ROLES
+            or not hasattr(found, "contract_of")
+        ):
             raise NotFoundError(f"{name!r} is {found!r}", "a subclass of actorstream.Actor, Source or Sink")
         return found
 
     def _unknown(self, name: str) -> NotFoundError:
         allowed = f'{listed(self.names())}, or "package.module:Class"'
-        if name in PROMISED:
-            return NotFoundError(f"type {name!r} is not available in this version", allowed)
         return NotFoundError(f"there is no type {name!r}", allowed, did_you_mean(name, self.names()))

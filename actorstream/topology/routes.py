@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 from actorstream.errors import Problem
 from actorstream.topology.conversion import shown
 from actorstream.topology.modules import NotFoundError, load_object, qualified
-from actorstream.topology.nearest import did_you_mean, listed
 from actorstream.topology.spec import ROUTES, InputSpec
+from actorstream.topology.suggestions import did_you_mean, listed
 from actorstream.topology.written import Written
 
 if TYPE_CHECKING:

@@ -94,6 +94,19 @@ def keyed_by(actor: GraphActor, number: int) -> tuple[tuple[str, ...] | None, st
     return (), f"its keyed_by is {found!r}"
 
 
+def check_contract(actor: GraphActor, written: Written, problems: list[Problem]) -> bool:
+    """Whether the actor's class has a contract for its keys; adds what is wrong with it."""
+    try:
+        found: object = actor.contract
+        what = f"its contract_of returned {found!r}"
+    except Exception as error:  # an outside class's code
+        found, what = None, f"its contract_of raised {error!r}"
+    if isinstance(found, type(actor.cls.contract)):  # type: ignore[attr-defined]
+        return True
+    problems.append(written.problem(("actors", actor.name), what, "an actorstream.Contract"))
+    return False
+
+
 def check_class(actor: GraphActor, written: Written, problems: list[Problem]) -> None:
     """Adds what the actor's class finds wrong with its keys: a missing file, a field it lacks."""
     check: Any = getattr(actor.cls, "check", None)

@@ -227,7 +227,7 @@ class _Analysis:
             if len(inputs) > 1:
                 message = f"{name!r}, on the way, has {len(inputs)} inputs and {actor.replicas} replicas"
                 self.problems.append((target, message, "replicas = 1 for an actor that unites streams", ""))
-            if getattr(actor.cls, "drops_lineage", False):
+            if actor.contract.drops_lineage:
                 message = (
                     f"{name!r} ({actor.type_name}) spreads one number's rows over {actor.replicas} replicas"
                 )

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from actorstream.errors import Problem
-from actorstream.topology.nearest import did_you_mean
 from actorstream.topology.positions import DEEPEST, find_positions, without_repeats
+from actorstream.topology.suggestions import did_you_mean
 from actorstream.topology.written import Written, dotted
 
 _LONG_NUMBER = re.compile(r"\d[\d_]{4000,}")

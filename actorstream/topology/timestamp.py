@@ -103,11 +103,11 @@ def imply_timestamp(
         ]
 
 
-def fires(cls: type) -> bool:
-    """Whether an actor's class emits rows at a heartbeat, or promises less than its input does and does not say that its
+def fires(actor: GraphActor) -> bool:
+    """Whether an actor emits rows at a heartbeat, or promises less than its input does and does not say that its
     rows descend from those of the input, in their order."""
-    hooks = ("on_heartbeat",) if getattr(cls, "descends", False) else ("on_heartbeat", "promise")
-    return any(hook in vars(base) and base.__module__ != BASE for base in cls.__mro__ for hook in hooks)
+    hooks = ("on_heartbeat",) if actor.contract.emits_in_order else ("on_heartbeat", "promise")
+    return any(hook in vars(base) and base.__module__ != BASE for base in actor.cls.__mro__ for hook in hooks)
 
 
 class _Region:
@@ -248,7 +248,6 @@ class _Region:
                 places_of = (ORIGIN, POSITION, *(f"{ORDINAL}{number}" for number in range(depth - 2)))
                 columns[name] = (*places_of, ordinal) if ordinal else places_of
             tie_fields = self._tie_fields(name, inputs, producers)
-            one_by_one = getattr(self.actors[name].cls, "comes_out_by_rows", None)
             producers[name] = Sequenced(
                 frozenset(edge.output for edge in self.outputs[name]),
                 name in places,
@@ -257,8 +256,8 @@ class _Region:
                 columns[name],
                 name in by_value,
                 tie_fields,
-                fires(self.actors[name].cls),
-                bool(tie_fields) and one_by_one is not None and one_by_one(self.actors[name].keys),
+                fires(self.actors[name]),
+                bool(tie_fields) and self.actors[name].contract.emits_by_rows,
             )
         return TimestampPlan(frozenset(self.edges), producers)
 
@@ -285,7 +284,7 @@ class _Region:
         for name, actor in self.actors.items():
             if name in self.outputs and actor.role != "source" and actor.replicas > 1:
                 before = any(edge.producer in found for edge in self.ordered(name))
-                if before or fires(actor.cls) or getattr(actor.cls, "drops_lineage", False):
+                if before or fires(actor) or actor.contract.drops_lineage:
                     found.add(name)
         return found
 
@@ -294,7 +293,7 @@ class _Region:
     ) -> tuple[str, ...]:
         """The key of an actor that fires, or of the one before it, where equal keys are in one replica and the rows have it."""
         actor = self.actors[name]
-        if fires(actor.cls):
+        if fires(actor):
             found = keyed_by(actor, 0)[0] or ()
         else:
             before = {

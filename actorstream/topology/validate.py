@@ -18,7 +18,6 @@ from actorstream.topology.files_in_use import check_files
 from actorstream.topology.graph import Edge, Graph, GraphActor, topological_order
 from actorstream.topology.keywords import check_keywords
 from actorstream.topology.modules import NotFoundError, use_modules_of
-from actorstream.topology.nearest import did_you_mean, listed
 from actorstream.topology.programs import (
     ROUTE,
     check_dependency,
@@ -28,10 +27,18 @@ from actorstream.topology.programs import (
 )
 from actorstream.topology.registry import TypeRegistry
 from actorstream.topology.routes import check_route
-from actorstream.topology.schemas import check_class, keyed_by, output_schemas, possible_outputs, told_fields
+from actorstream.topology.schemas import (
+    check_class,
+    check_contract,
+    keyed_by,
+    output_schemas,
+    possible_outputs,
+    told_fields,
+)
 from actorstream.topology.serial import imply_serial
 from actorstream.topology.spec import ACTOR_NAME, ActorSpec, InputSpec, TopologySpec
 from actorstream.topology.static_inputs import Statics, check_waits, static_inputs
+from actorstream.topology.suggestions import did_you_mean, listed
 from actorstream.topology.timestamp import imply_timestamp
 from actorstream.topology.written import Written
 
@@ -270,7 +277,8 @@ class _Check:
         if not known or (actor.role != "source" and not spec.inputs):
             return
         before = len(self.problems)
-        check_event_time(actor, paths, self.actors, self.written, self.problems)
+        if check_contract(actor, self.written, self.problems):
+            check_event_time(actor, paths, self.actors, self.written, self.problems)
         if actor.name in self.enough:
             check_class(actor, self.written, self.problems)
             if is_program(actor.cls):

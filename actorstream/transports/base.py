@@ -1,8 +1,9 @@
 """What a transport is: it moves jumbo tuples and promises between workers, and knows nothing of actors or rows.
 
-A transport has two parts. The `Fabric` is what exists before the workers do (memory, sockets), sized by the plan and
-inherited by them; a network transport whose ranks start on their own makes its fabric in each rank. The `Transport` is
-one worker's end of it. Rules that every transport keeps, and that `actorstream.testing.check_transport` checks:
+A transport has two parts. The `Fabric` is what exists before the workers do (memory, sockets), sized by the plan. Forks
+inherit it, and other processes of the host are handed it; a network transport whose ranks start on their own makes its fabric
+in each rank. The `Transport` is one worker's end of it. Rules that every transport keeps, and that
+`actorstream.testing.check_transport` checks:
 
 * FIFO per channel; what `send_nowait` accepted arrives exactly once, unless the other side is lost (`BrokenError`).
 * Budgets are bytes: `send_nowait` answers False while the channel's unconsumed bytes would pass its budget, unless
@@ -25,7 +26,10 @@ from dataclasses import dataclass
 from enum import IntEnum
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from actorstream.transports.ways import EventSender, EventWatch, RowSender, RowTaker, WholeSender
+from actorstream.errors import ConfigurationError
+from actorstream.transports.fabric import Fabric as Fabric
+from actorstream.transports.fabric import HandedOver as HandedOver
+from actorstream.transports.fast_paths import EventSender, EventWatch, RowSender, RowTaker, WholeSender
 
 if TYPE_CHECKING:
     from actorstream.events.jumbo import JumboTuple
@@ -347,14 +351,6 @@ class ReceiveChannel(ABC):
     def close(self) -> None: ...
 
 
-class Fabric(ABC):
-    """What all workers of a run share; made before they start, inherited by them."""
-
-    @abstractmethod
-    def close(self) -> None:
-        """Frees this process's hold on it. Memory lives until its last user has left, whatever way he left."""
-
-
 class Transport(ABC):
     """One worker's end of the fabric."""
 
@@ -372,6 +368,12 @@ class Transport(ABC):
     def fabric(cls, workers: int, channels: list[Channel], plan: int, **options: Any) -> Fabric:
         """Makes what has to exist before the workers. `plan`: fingerprint of the execution plan, checked by every
         handshake. Raises ResourceError when the machine's limits are too small."""
+
+    @classmethod
+    def take_over(cls, workers: int, channels: list[Channel], plan: int, handed: HandedOver) -> Fabric:
+        """The fabric that another process made for the same plan and handed over; its descriptors are this process's own
+        from now on. Arguments as of `fabric`."""
+        raise ConfigurationError(f"transport {cls.name!r} has no fabric that can be handed over")
 
     @abstractmethod
     def __init__(self, fabric: Fabric, worker: int) -> None:

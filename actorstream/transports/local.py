@@ -35,7 +35,7 @@ class Bell(Protocol):
     def ring(self, bit: int) -> None: ...
 
 
-class Link:
+class LocalQueue:
     """What the two ends of a channel share. Each word has one writer, so the ends may live in different threads.
 
     The sender writes sent, bytes_sent, peak, frontiers, sender_closed; the receiver bytes_taken, taken,
@@ -87,7 +87,7 @@ class Link:
 class LocalSendChannel(SendChannel):
     """The producer's end of a channel inside one process."""
 
-    def __init__(self, link: Link) -> None:
+    def __init__(self, link: LocalQueue) -> None:
         self.channel = link.channel
         self._link = link
         self._closed = False
@@ -199,7 +199,7 @@ class LocalSendChannel(SendChannel):
 class LocalReceiveChannel(ReceiveChannel):
     """The consumer's end of a channel inside one process."""
 
-    def __init__(self, link: Link) -> None:
+    def __init__(self, link: LocalQueue) -> None:
         self.channel = link.channel
         self._link = link
         self._frames = link.frames
@@ -279,7 +279,7 @@ def local_channel(
     channel: Channel, sender_bell: Bell, receiver_bell: Bell
 ) -> tuple[LocalSendChannel, LocalReceiveChannel]:
     """Both ends of a channel whose two replicas live in one process, whatever transport joins the processes."""
-    link = Link(channel, sender_bell, receiver_bell)
+    link = LocalQueue(channel, sender_bell, receiver_bell)
     return LocalSendChannel(link), LocalReceiveChannel(link)
 
 
@@ -291,7 +291,7 @@ class LocalFabric(Fabric):
         self._eventfds = [create_eventfd() for _ in range(workers)]
         self.bells = [Doorbell.create(bits, eventfd) for eventfd in self._eventfds]
         self.links = {
-            channel.id: Link(channel, self.bells[channel.sender], self.bells[channel.receiver])
+            channel.id: LocalQueue(channel, self.bells[channel.sender], self.bells[channel.receiver])
             for channel in channels
         }
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from importlib.metadata import EntryPoint, entry_points
 
 from actorstream.errors import ConfigurationError, NotInstalledError, Problem
-from actorstream.topology.nearest import did_you_mean, listed
+from actorstream.topology.suggestions import did_you_mean, listed
 from actorstream.transports.base import Transport
 
 GROUP = "actorstream.transports"

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from actorstream.errors import ConfigurationError, Problem
-from actorstream.topology.nearest import did_you_mean, listed
+from actorstream.topology.suggestions import did_you_mean, listed
 from actorstream.transports.base import Channel
 
 SPARE_BITS = 1024

@@ -19,7 +19,7 @@ from actorstream.topology.overrides import parse_override
 from actorstream.topology.validate import check_graph
 from actorstream.verify.deployments import Deployment
 from actorstream.verify.launches import CHECKPOINT, Ran, add_files, busiest, led_to
-from actorstream.verify.sinks import Output
+from actorstream.verify.sinks import SinkOutput
 
 if TYPE_CHECKING:
     from actorstream.topology.builder import Topology
@@ -55,7 +55,7 @@ class BuiltTarget:
             raise ConfigurationError(problems)
         return graph
 
-    def command(self, deployment: Deployment, outputs: Sequence[Output], folder: Path) -> str:
+    def command(self, deployment: Deployment, outputs: Sequence[SinkOutput], folder: Path) -> str:
         keys: dict[str, Any] = {}
         actors = []
         for text in [*self.sets, *deployment.sets()]:
@@ -70,7 +70,7 @@ class BuiltTarget:
         call = f"topology.run({', '.join(f'{key}={value!r}' for key, value in keys.items())})"
         return f"{call}, with {', '.join(actors)}" if actors else call
 
-    def run(self, deployment: Deployment, outputs: Sequence[Output], folder: Path, timeout: float) -> Ran:
+    def run(self, deployment: Deployment, outputs: Sequence[SinkOutput], folder: Path, timeout: float) -> Ran:
         folder.mkdir(parents=True)
         spec = self._spec(deployment)
         for output in outputs:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from itertools import zip_longest
 from typing import Literal
 
-Rows = Callable[[], Iterable[bytes]]
+ReadLines = Callable[[], Iterable[bytes]]
 """Starts again at the first row whenever it is called."""
 How = Literal["sequence", "multiset"]
 
@@ -49,12 +49,12 @@ class Difference:
         ]
 
 
-def compare(sink: str, how: How, baseline: Rows, other: Rows) -> Difference | None:
+def compare(sink: str, how: How, baseline: ReadLines, other: ReadLines) -> Difference | None:
     """The first difference; None: they are the same."""
     return sequences(sink, baseline, other) if how == "sequence" else multisets(sink, baseline, other)
 
 
-def sequences(sink: str, baseline: Rows, other: Rows) -> Difference | None:
+def sequences(sink: str, baseline: ReadLines, other: ReadLines) -> Difference | None:
     """Row by row, both at once."""
     for number, (expected, found) in enumerate(zip_longest(baseline(), other()), 1):
         if expected != found:
@@ -69,7 +69,7 @@ def sequences(sink: str, baseline: Rows, other: Rows) -> Difference | None:
     return None
 
 
-def multisets(sink: str, baseline: Rows, other: Rows) -> Difference | None:
+def multisets(sink: str, baseline: ReadLines, other: ReadLines) -> Difference | None:
     """By sums of digests, in which order does not matter; only rows whose sums differ are looked at again.
 
     Where more than `HELD_ROWS` rows may differ, it looks at some of them: the rows it names do differ, but there may be

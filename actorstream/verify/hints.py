@@ -11,20 +11,6 @@ from actorstream.verify.sinks import ORDERED, is_settled
 if TYPE_CHECKING:
     from actorstream.topology.graph import Graph, GraphActor
 
-INDIFFERENT = (
-    "map",
-    "map-async",
-    "filter",
-    "split",
-    "union",
-    "static-join",
-    "join",
-    "asof-join",
-    "top",
-    "aggregate",
-)
-"""Built-in operators whose rows do not depend on the order in which theirs come, but for the keys below."""
-
 
 def time_hints(graph: Graph) -> list[str]:
     """What makes the output depend on the clock."""
@@ -38,9 +24,9 @@ def time_hints(graph: Graph) -> list[str]:
         for name in idle_sources(graph)
     ]
     found += [
-        f"{actor.name} tells its updates every {_key(actor, 'every')}: how many there are depends on time"
+        f"{actor.name} {actor.contract.clock_note}"
         for actor in graph.actors.values()
-        if actor.type_name == "aggregate" and _key(actor, "every") is not None
+        if actor.contract.clock_note
     ]
     return found
 
@@ -70,26 +56,15 @@ def _is_mixed(graph: Graph, actor: GraphActor) -> bool:
 
 
 def _is_sensitive(actor: GraphActor) -> bool:
-    if actor.type_name == "aggregate":
-        texts = " ".join(map(str, (_key(actor, "aggregates") or {}).values()))
-        window: Any = _key(actor, "window")
-        counted = getattr(window, "type", None) == "count" or (
-            isinstance(window, dict) and window.get("type") == "count"
-        )
-        return counted or "first(" in texts or "last(" in texts
-    if actor.type_name == "map-async":
-        return _key(actor, "ordered") is False
-    return actor.type_name not in INDIFFERENT and not getattr(actor.cls, "stateless", False)
+    told = actor.contract.order_sensitive
+    return not actor.contract.stateless if told is None else told
 
 
 def endless(graph: Graph) -> list[Problem]:
     """Sources that say themselves that they do not end."""
     found = []
     for actor in graph.sources():
-        unbounded = _key(actor, "repeat") == 0 or (
-            actor.type_name == "generator-source" and _key(actor, "preset") != "ysb-ads"
-        )
-        if unbounded and _key(actor, "count") is None:
+        if actor.contract.endless:
             message = "has no end, and a run must end to be compared"
             hint = f"for example --set actors.{actor.name}.count=100000"
             found.append(Problem(f"actors.{actor.name}", message, "a source with a count", hint))

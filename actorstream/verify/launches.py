@@ -19,10 +19,10 @@ from actorstream.runtime.compile import available
 from actorstream.runtime.registry import registry
 from actorstream.topology.inputs import read_inputs
 from actorstream.topology.load import load_deploy
-from actorstream.verify.comparison import Rows
+from actorstream.verify.comparison import ReadLines
 from actorstream.verify.deployments import Deployment, toml_text
 from actorstream.verify.rows import parts_of, rows_of
-from actorstream.verify.sinks import Output
+from actorstream.verify.sinks import SinkOutput
 
 if TYPE_CHECKING:
     from actorstream.topology.graph import Graph
@@ -37,14 +37,14 @@ class Ran:
     """What one run has left: rows by sink (or part of one), files by the same names, or the error that ended it."""
 
     seconds: float
-    rows: dict[str, Rows] = field(default_factory=dict)
+    rows: dict[str, ReadLines] = field(default_factory=dict)
     files: dict[str, Path] = field(default_factory=dict)
     error: str | None = None
     busiest: int = 0
     """Rows into or out of the actor that had the most."""
 
 
-class Target(Protocol):
+class RunTarget(Protocol):
     """A topology that can be run under a deployment again and again."""
 
     memory: bool
@@ -53,10 +53,10 @@ class Target(Protocol):
     def graph(self, deployment: Deployment) -> Graph:
         """The checked graph; ConfigurationError lists what is wrong with it under this deployment."""
 
-    def command(self, deployment: Deployment, outputs: Sequence[Output], folder: Path) -> str:
+    def command(self, deployment: Deployment, outputs: Sequence[SinkOutput], folder: Path) -> str:
         """What runs it once more."""
 
-    def run(self, deployment: Deployment, outputs: Sequence[Output], folder: Path, timeout: float) -> Ran:
+    def run(self, deployment: Deployment, outputs: Sequence[SinkOutput], folder: Path, timeout: float) -> Ran:
         """One run; its files come into the folder."""
 
 
@@ -75,7 +75,7 @@ class FileTarget:
         sets = [*self.sets, *deployment.sets()]
         return read_inputs(self.topology, self.deploy, sets, registry=registry(), available=available()).graph
 
-    def arguments(self, deployment: Deployment, outputs: Sequence[Output], folder: Path) -> list[str]:
+    def arguments(self, deployment: Deployment, outputs: Sequence[SinkOutput], folder: Path) -> list[str]:
         """Behind `actorstream`."""
         found = ["launch", str(self.topology)]
         if self.deploy is not None:
@@ -91,10 +91,10 @@ class FileTarget:
             paths.append(f"deploy.checkpoint.path={toml_text(str(folder.absolute() / CHECKPOINT))}")
         return found + [part for each in (*self.sets, *sets, *paths) for part in ("--set", each)]
 
-    def command(self, deployment: Deployment, outputs: Sequence[Output], folder: Path) -> str:
+    def command(self, deployment: Deployment, outputs: Sequence[SinkOutput], folder: Path) -> str:
         return shlex.join(["actorstream", *self.arguments(deployment, outputs, folder)])
 
-    def run(self, deployment: Deployment, outputs: Sequence[Output], folder: Path, timeout: float) -> Ran:
+    def run(self, deployment: Deployment, outputs: Sequence[SinkOutput], folder: Path, timeout: float) -> Ran:
         folder.mkdir(parents=True)
         command = [sys.executable, "-m", "actorstream", *self.arguments(deployment, outputs, folder)]
         command += ["--quiet", "--report", str(folder / REPORT)]
@@ -126,7 +126,7 @@ class FileTarget:
         return ran
 
 
-def add_files(ran: Ran, output: Output, path: Path) -> None:
+def add_files(ran: Ran, output: SinkOutput, path: Path) -> None:
     """Adds the rows of a sink that writes files."""
     parts = parts_of(path, output)
     if output.each:
@@ -138,11 +138,11 @@ def add_files(ran: Ran, output: Output, path: Path) -> None:
     ran.files[output.sink] = path
 
 
-def _led(outputs: Sequence[Output], folder: Path) -> list[tuple[Output, Path]]:
+def _led(outputs: Sequence[SinkOutput], folder: Path) -> list[tuple[SinkOutput, Path]]:
     return [(each, led_to(each, folder)) for each in outputs if each.kind == "file"]
 
 
-def led_to(output: Output, folder: Path) -> Path:
+def led_to(output: SinkOutput, folder: Path) -> Path:
     """Where a sink writes in place of its own path: the name stays, since its ending may say how it is compressed."""
     return folder.absolute() / output.sink / output.name
 

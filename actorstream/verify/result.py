@@ -8,7 +8,7 @@ from typing import Any
 
 from actorstream.verify.comparison import Difference
 from actorstream.verify.deployments import Deployment
-from actorstream.verify.sinks import Output
+from actorstream.verify.sinks import SinkOutput
 
 
 class NotTheSame(AssertionError):
@@ -56,7 +56,7 @@ class Verified:
     baseline: Deployment
     command: str
     seconds: float
-    outputs: list[Output]
+    outputs: list[SinkOutput]
     rows: dict[str, int]
     """Sink -> rows of the baseline."""
     seed: int

@@ -9,30 +9,30 @@ from functools import partial
 from pathlib import Path
 from typing import IO, Any
 
-from actorstream.verify.comparison import Rows, records
-from actorstream.verify.sinks import Output
+from actorstream.verify.comparison import ReadLines, records
+from actorstream.verify.sinks import SinkOutput
 
 CHUNK = 1 << 20
 
 
-def parts_of(path: Path, output: Output) -> list[Path]:
+def parts_of(path: Path, output: SinkOutput) -> list[Path]:
     """The files of a sink: one, or its parts by name; none where nothing was written."""
     if output.parts:
         return sorted(each for each in path.glob("*") if each.is_file()) if path.is_dir() else []
     return [path] if path.exists() else []
 
 
-def rows_of(paths: Iterable[Path], output: Output) -> Rows:
+def rows_of(paths: Iterable[Path], output: SinkOutput) -> ReadLines:
     """The rows of some files, one file after the other."""
     return partial(_rows, tuple(paths), output)
 
 
-def _rows(paths: tuple[Path, ...], output: Output) -> Iterator[bytes]:
+def _rows(paths: tuple[Path, ...], output: SinkOutput) -> Iterator[bytes]:
     for path in paths:
         yield from _parquet(path) if output.format == "parquet" else _lines(path, output)
 
 
-def _lines(path: Path, output: Output) -> Iterator[bytes]:
+def _lines(path: Path, output: SinkOutput) -> Iterator[bytes]:
     with opened(path) as file:
         rows = records(file) if output.format == "csv" else (line.rstrip(b"\r\n") for line in file)
         if output.header:

@@ -6,9 +6,7 @@ from dataclasses import dataclass
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Literal
 
-from actorstream.connectors import BUILTIN as CONNECTORS
 from actorstream.errors import Problem
-from actorstream.operators import BUILTIN as OPERATORS
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -23,7 +21,7 @@ FIXED_ROUTES = ("key", "range", "broadcast", "global")
 
 
 @dataclass(frozen=True)
-class Output:
+class SinkOutput:
     """What a sink leaves behind.
 
     Attributes:
@@ -47,29 +45,29 @@ class Output:
 
 def outputs(
     graph: Graph, *, memory: bool, skip: Collection[str] = ()
-) -> tuple[list[Output], list[str], list[Problem]]:
+) -> tuple[list[SinkOutput], list[str], list[Problem]]:
     """What is compared; notes on sinks that are not; and problems of those that must not run several times.
 
     memory: whether events of in-memory sinks can be had (of a topology built in Python)."""
-    found: list[Output] = []
+    found: list[SinkOutput] = []
     notes: list[str] = []
     problems = [
         Problem("--skip", f"{name!r} is no sink", ", ".join(each.name for each in graph.sinks()))
         for name in skip
         if name not in {each.name for each in graph.sinks()}
     ]
-    consoles = [each.name for each in graph.sinks() if each.type_name == "console-sink"]
+    consoles = [each.name for each in graph.sinks() if each.contract.destination == "console"]
     for sink in graph.sinks():
-        if sink.name in skip or sink.type_name == "null-sink":
+        if sink.name in skip or sink.contract.destination == "nowhere":
             notes.append(f"{sink.name} is not compared")
-        elif sink.type_name == "console-sink":
+        elif sink.contract.destination == "console":
             alone = consoles == [sink.name] and sink.replicas == 1
             how: How = "sequence" if alone and is_settled(graph, sink.name) else "multiset"
             if sink.name == consoles[0]:
-                found.append(Output(" and ".join(consoles), "console", how))
-        elif getattr(sink.cls, "collects", False):
+                found.append(SinkOutput(" and ".join(consoles), "console", how))
+        elif sink.contract.destination == "caller":
             if memory:
-                found.append(Output(sink.name, "memory", _how(graph, sink)))
+                found.append(SinkOutput(sink.name, "memory", _how(graph, sink)))
             else:
                 notes.append(
                     f"{sink.name} is not compared: its rows are only there for who runs it in Python"
@@ -92,23 +90,23 @@ def _how(graph: Graph, sink: GraphActor) -> How:
     return "sequence" if is_settled(graph, sink.name) else "multiset"
 
 
-def _file(graph: Graph, sink: GraphActor) -> Output:
+def _file(graph: Graph, sink: GraphActor) -> SinkOutput:
     name = PurePath(sink.keys["path"]).name
-    kind = sink.type_name
+    format = sink.contract.file_format
     parts = sink.replicas > 1
     each = parts and all(
         edge.route in FIXED_ROUTES and (edge.order in ORDERED or _is_only(graph, sink))
         for edge in sink.inputs
     )
-    return Output(
+    return SinkOutput(
         sink.name,
         "file",
         "sequence" if each or (not parts and is_settled(graph, sink.name)) else "multiset",
         name,
         parts,
         each,
-        header=kind == "csv-sink" and bool(sink.keys.get("header", True)),
-        format="parquet" if kind == "parquet-sink" else "csv" if kind == "csv-sink" else "lines",
+        header=format == "csv" and bool(sink.keys.get("header", True)),
+        format=format,
     )
 
 
@@ -136,21 +134,15 @@ def _is_only(graph: Graph, actor: GraphActor) -> bool:
 
 def _sorts(actor: GraphActor, output: str) -> bool:
     """Whether an actor's rows have an order of their own, however its input comes."""
-    return (
-        actor.type_name in ("top", "aggregate")
-        and actor.replicas == 1
-        and not actor.auto
-        and output == "default"
-        and actor.keys.get("emit", "final") == "final"
-    )
+    return actor.contract.sorts and actor.replicas == 1 and not actor.auto and output == "default"
 
 
 def _by_time(actor: GraphActor, order: str) -> bool:
     """Whether where an actor's rows stand among each other depends on when it is told something."""
-    if actor.type_name in CONNECTORS or order in ORDERED:
+    if order in ORDERED:
         return False
-    if actor.type_name in OPERATORS:
-        return actor.keys.get("ordered") is False or actor.keys.get("emit") == "updates"
+    if actor.contract.timely is not None:
+        return actor.contract.timely
     return any(_overrides(actor.cls, hook) for hook in ("on_timer", "on_heartbeat"))
 
 

@@ -14,7 +14,7 @@ from actorstream.runtime.compile import available
 from actorstream.verify.comparison import Difference, compare, counted
 from actorstream.verify.deployments import Deployment, baseline, choose, dimensions, singles
 from actorstream.verify.hints import check_ends, order_hints, time_hints
-from actorstream.verify.launches import FileTarget, Ran, Target
+from actorstream.verify.launches import FileTarget, Ran, RunTarget
 from actorstream.verify.result import Outcome, Verified
 from actorstream.verify.rows import same_bytes
 from actorstream.verify.sinks import ORDERED, outputs
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from actorstream.topology.builder import Topology
     from actorstream.topology.graph import Graph
     from actorstream.verify.deployments import Dimension
-    from actorstream.verify.sinks import Output
+    from actorstream.verify.sinks import SinkOutput
 
 RUNS = 12
 TIMEOUT_S = 120.0
@@ -50,7 +50,7 @@ class Verification:
 
     def __init__(
         self,
-        target: Target,
+        target: RunTarget,
         *,
         workers: Sequence[int] | None = None,
         transports: Sequence[str] | None = None,
@@ -121,7 +121,7 @@ class Verification:
                 shutil.rmtree(folder, ignore_errors=True)
 
     def _try(
-        self, deployment: Deployment, result: Verified, found: list[Output], folder: Path, expected: Ran
+        self, deployment: Deployment, result: Verified, found: list[SinkOutput], folder: Path, expected: Ran
     ) -> None:
         self.begin(deployment, self.runs)
         place = folder / str(deployment.number)
@@ -188,16 +188,16 @@ class Verification:
 
 
 def declared(graph: Graph) -> dict[str, Sequence[Any]]:
-    """Keys that say how an actor runs and not what it answers, as its class declares in `varied` (key -> values, the
+    """Keys that say how an actor runs and not what it answers, as its contract declares in `varied` (key -> values, the
     baseline's first): for example the synchronization plan of a program, the sequential one first."""
     return {
         f"actors.{actor.name}.{key}": list(values)
         for actor in graph.actors.values()
-        for key, values in actor.cls.varied.items()  # type: ignore[attr-defined]
+        for key, values in actor.contract.varied.items()
     }
 
 
-def first_difference(found: Sequence[Output], expected: Ran, ran: Ran) -> Difference | None:
+def first_difference(found: Sequence[SinkOutput], expected: Ran, ran: Ran) -> Difference | None:
     """The first difference of the first sink (or part) that differs."""
     for output in found:
         names = [
@@ -215,7 +215,7 @@ def first_difference(found: Sequence[Output], expected: Ran, ran: Ran) -> Differ
     return None
 
 
-def _counted(found: Sequence[Output], ran: Ran) -> dict[str, int]:
+def _counted(found: Sequence[SinkOutput], ran: Ran) -> dict[str, int]:
     return {
         output.sink: sum(
             counted(rows())
@@ -262,7 +262,7 @@ def verify(
         ConfigurationError: the topology or an option is wrong. RunError: it fails even with one worker.
     """
     file = None if deploy is None else Path(deploy)
-    target: Target
+    target: RunTarget
     if isinstance(topology, (str, Path)):
         target = FileTarget(Path(topology), file, sets)
     else:

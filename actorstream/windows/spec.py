@@ -14,8 +14,8 @@ import msgspec
 
 from actorstream.errors import Problem
 from actorstream.events.schema import TIME_UNITS
-from actorstream.topology.nearest import did_you_mean, listed
 from actorstream.topology.quantities import parse_duration
+from actorstream.topology.suggestions import did_you_mean, listed
 
 WINDOW_ALLOWED = 'a table such as { type = "tumbling", size = "10s" }'
 WindowTable = Annotated[dict[str, Any], msgspec.Meta(description=WINDOW_ALLOWED)]

@@ -9,7 +9,7 @@ from typing import ClassVar
 import numpy as np
 import pyarrow.compute as pc
 
-from actorstream import Actor, Batch
+from actorstream import Actor, Batch, Contract
 from apps.call_fraud.events import Alert, Location, Speed
 
 HOUR = 3600
@@ -22,7 +22,7 @@ class Area(Actor):
         code: of the area.
     """
 
-    stateless = True
+    contract = Contract(stateless=True)
 
     def __init__(self, code: int | str) -> None:
         self.code = str(code)
@@ -35,7 +35,7 @@ class Locations(Actor):
     """(2) Of each call where its caller was, and where its callee was: both at the place of the record."""
 
     outputs: ClassVar = {"default": Location}
-    stateless = True
+    contract = Contract(stateless=True)
 
     def on_batch(self, batch: Batch) -> Batch:
         rows = np.repeat(np.arange(batch.rows), 2)
@@ -84,7 +84,7 @@ class Fast(Actor):
         limit: km/h.
     """
 
-    stateless = True
+    contract = Contract(stateless=True)
 
     def __init__(self, limit: float) -> None:
         self.limit = limit

@@ -5,13 +5,12 @@ Segment statistics are a built-in aggregate.
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from typing import Any, ClassVar
 
 import numpy as np
 
-from actorstream import Actor, Batch
+from actorstream import Actor, Batch, Contract
 from apps.linear_road.events import (
     Accident,
     AccidentAlert,
@@ -37,11 +36,7 @@ class PosRep(Actor):
     """Forwards what is a position report; requests of any type go to the output `requests`."""
 
     outputs: ClassVar = {"default": Position, "requests": Report}
-    stateless = True
-
-    @classmethod
-    def pool_limit(cls, keys: dict[str, Any]) -> float:
-        return math.inf
+    contract = Contract(stateless=True)
 
     def on_batch(self, batch: Batch) -> Batch:
         reports = batch["type"] == POSITION_REPORT
@@ -55,11 +50,6 @@ class Native(Actor):
     """An operator with a state in C."""
 
     kept: State
-
-    @classmethod
-    def pool_limit(cls, keys: dict[str, Any]) -> float:
-        """Threads of a pool that may be in it at once."""
-        return 1
 
     def snapshot(self) -> Any:
         return self.kept.save()

@@ -5,14 +5,13 @@ The work is done in C (kernel.c), a call a batch, without the interpreter's lock
 
 from __future__ import annotations
 
-import math
 from datetime import timedelta
 from typing import Any, ClassVar
 
 import numpy as np
 import pyarrow as pa
 
-from actorstream import Actor, Batch
+from actorstream import Actor, Batch, Contract
 from actorstream.operators.prepared import Prepared
 from apps.tpcx_bb.events import ItemPair, Purchase, Session, Visit
 from apps.tpcx_bb.kernel import State
@@ -68,15 +67,10 @@ class SessionPairs(Actor):
     """
 
     outputs: ClassVar = {"default": ItemPair}
-    stateless = True
+    contract = Contract(stateless=True)
 
     def __init__(self, item: int | None = None) -> None:
         self.kept = State(1, 0, -1 if item is None else item)
-
-    @classmethod
-    def pool_limit(cls, keys: dict[str, Any]) -> float:
-        """Threads of a pool that may be in it at once, each with an instance of its own."""
-        return math.inf
 
     def on_batch(self, batch: Batch) -> Batch | None:
         sessions = batch["items"]

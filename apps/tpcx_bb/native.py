@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from actorstream import Actor
+from actorstream import Actor, Contract
 from apps.tpcx_bb.kernel import State
 
 
@@ -14,10 +14,7 @@ class Native(Actor):
 
     kept: State
 
-    @classmethod
-    def pool_limit(cls, keys: dict[str, Any]) -> float:
-        """Threads that may be in it at once."""
-        return 1
+    contract = Contract(pool_limit=1)
 
     def snapshot(self) -> Any:
         return self.kept.save()

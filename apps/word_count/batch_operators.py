@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 import pyarrow as pa
 
-from actorstream import Actor, Batch
+from actorstream import Actor, Batch, Contract
 from apps.word_count.events import Word, WordCount
 
 LOWER = np.zeros(256, np.uint8)
@@ -21,7 +21,7 @@ class SplitBatch(Actor):
     """Lines to words."""
 
     outputs: ClassVar = {"default": Word}
-    stateless = True
+    contract = Contract(stateless=True)
 
     def on_batch(self, batch: Batch) -> Batch:
         words, lines = split_lines(batch["line"])

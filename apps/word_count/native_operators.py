@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
-from actorstream import Actor, Batch
+from actorstream import Actor, Batch, Contract
 from apps.word_count import kernel
 from apps.word_count.events import Word, WordCount
 
@@ -13,7 +13,7 @@ class SplitNative(Actor):
     """Lines to words."""
 
     outputs: ClassVar = {"default": Word}
-    stateless = True
+    contract = Contract(stateless=True)
 
     def on_batch(self, batch: Batch) -> Batch:
         words, lines = kernel.split_lines(batch["line"])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
-from actorstream import Actor
+from actorstream import Actor, Contract
 from apps.word_count.events import Line, Word, WordCount
 from apps.word_count.words import words
 
@@ -13,7 +13,7 @@ class Split(Actor):
     """Lines to words."""
 
     outputs: ClassVar = {"default": Word}
-    stateless = True
+    contract = Contract(stateless=True)
 
     def on_event(self, event: Line) -> list[Word]:
         return list(map(Word, words(event.line)))

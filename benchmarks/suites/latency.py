@@ -23,6 +23,8 @@ from benchmarks.suites import word_count
 
 EVENTS_PER_SECOND = 1000
 WARM_UP = 200
+LEAST_EVENTS = 200
+"""Events behind the first ones that a percentile needs."""
 TRIAL_SECONDS = 2.0
 HELD_MS = 20.0
 REST_NS = 20_000
@@ -92,7 +94,7 @@ class Arrivals(Actor):
         self.received[0] = len(self.ages)
 
     def on_end(self) -> None:
-        found = np.percentile(self.ages[WARM_UP:], [50, 99]) / 1e3
+        found = np.percentile(self.ages[WARM_UP:] or [0], [50, 99]) / 1e3
         note(self, "arrivals", events=len(self.ages), p50=found[0], p99=found[1])
 
 
@@ -111,6 +113,11 @@ def hop(wait: str, seconds: float, rate: float | None = None) -> Sequence[float]
     found = launch("latency", actors, transport="shm", workers=2, placement="round-robin", wait=wait).of(
         "arrivals"
     )
+    if found["events"] < WARM_UP + LEAST_EVENTS:
+        raise JobError(
+            f"only {found['events']} events passed in {seconds:g} s, and {WARM_UP + LEAST_EVENTS} are needed; the machine is "
+            "too busy for runs of this length: try again, or without --quick"
+        )
     return found["p50"], found["p99"]
 
 

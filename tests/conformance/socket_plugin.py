@@ -12,7 +12,7 @@ from pathlib import Path
 
 from actorstream.runtime.compile import available
 
-PLACES = {"local": 1, "shm": 2, "socket": 2, "late_socket": 3}
+PLACES = {"local": 1, "shm": 2, "zmq": 2, "socket": 2, "late_socket": 3}
 """Transport -> workers."""
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "transports.md"
 ENTRY_POINTS = """[actorstream.transports]

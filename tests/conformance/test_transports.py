@@ -16,7 +16,9 @@ def test_local_keeps_the_rules(case: TransportCase) -> None:
     case.run()
 
 
-@pytest.mark.parametrize("case", transport_cases(ShmTransport), ids=str)
+@pytest.mark.parametrize(
+    "case", transport_cases(ShmTransport, ways=[Way.TOGETHER, Way.HANDED]), ids=str
+)  # processes that inherit the fabric are tested on the other loop
 def test_shm_keeps_the_rules(case: TransportCase) -> None:
     case.run()
 

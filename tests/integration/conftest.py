@@ -67,4 +67,4 @@ def journal(tmp_path: Path) -> Journal:
 @pytest.fixture
 def patient(monkeypatch: pytest.MonkeyPatch) -> None:
     """Workers of a failed run have all the time they need for their last hooks, on however busy a machine."""
-    monkeypatch.setattr("actorstream.launch.launcher.GRACE_S", 60.0)
+    monkeypatch.setattr("actorstream.control.coordinator.GRACE_S", 60.0)

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from actorstream.actors.actor import Actor
+from actorstream.actors.contract import Contract
 from actorstream.events.batch import Batch
 from tests.integration.parts import Number, announce
 
@@ -17,7 +18,7 @@ class Holds(Actor):
     of the first of these rows, and then announced that: replica 1."""
 
     outputs: ClassVar[dict[str, Any]] = {"default": Number}
-    stateless: ClassVar[bool] = True
+    contract = Contract(stateless=True)
 
     def __init__(self, pipe: str, first: int) -> None:
         self.pipe, self.first = pipe, first

@@ -12,6 +12,7 @@ import msgspec
 import numpy as np
 
 from actorstream.actors.actor import Actor
+from actorstream.actors.contract import Contract
 from actorstream.connectors.sink import Sink
 from actorstream.connectors.source import Source
 from actorstream.events.batch import Batch
@@ -205,7 +206,7 @@ class Text(Actor):
 class Collect(Sink):
     """Hands the rows it received to whoever started the run, as tuples in the order in which they came."""
 
-    collects: ClassVar[bool] = True
+    contract = Contract(one_stream=True, destination="caller")
 
     def __init__(self) -> None:
         self.rows: list[tuple[Any, ...]] = []

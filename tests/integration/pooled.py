@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from actorstream.actors.actor import Actor
+from actorstream.actors.contract import Contract
 from actorstream.events.batch import Batch
 from tests.integration.parts import Number, numbers
 
@@ -15,7 +16,7 @@ class Times(Actor):
     """Each row `times` times, in place; without a state. 0: none."""
 
     outputs: ClassVar[dict[str, Any]] = {"default": Number}
-    stateless: ClassVar[bool] = True
+    contract = Contract(stateless=True)
 
     def __init__(self, times: int = 1) -> None:
         self.times = times
@@ -65,9 +66,18 @@ class Fails(Actor):
     """Raises at the value 500."""
 
     outputs: ClassVar[dict[str, Any]] = {"default": Number}
-    stateless: ClassVar[bool] = True
+    contract = Contract(stateless=True)
 
     def on_batch(self, batch: Batch) -> Batch:
         if 500 in batch["value"]:
             raise ValueError("five hundred")
+        return batch
+
+
+class Promises(Actor):
+    """Lets threads run its kernel, and has none."""
+
+    contract = Contract(pool_limit=1)
+
+    def on_batch(self, batch: Batch) -> Batch:
         return batch

@@ -19,7 +19,13 @@ from actorstream.events.schema import Schema
 from actorstream.native.doorbell import Doorbell
 from actorstream.transports.base import Channel, Frame, FrameKind, ReceiveChannel
 from actorstream.transports.shm import ShmTransport
-from actorstream.transports.shm.handshake import Hello, Token, readable, receive_offer, send_message
+from actorstream.transports.shm.handshake import (
+    ListenToken,
+    ProducerHello,
+    readable,
+    receive_offer,
+    send_message,
+)
 
 PLAN = 0xABCD
 SCHEMA = Schema.from_dict({"number": "int", "word": "str"}, name="Outside")
@@ -205,22 +211,22 @@ async def test_a_token_lets_one_producer_in(host: Host) -> None:
 
 
 async def test_a_token_of_another_plan_is_refused_and_says_why(host: Host) -> None:
-    token = Token.parse(await host.transport.listen(BIT))
+    token = ListenToken.parse(await host.transport.listen(BIT))
     with pytest.raises(BrokenError, match=r"plan 0x0*1234"):
-        await ShmTransport.attach(str(Token(token.name, 0x1234, token.secret)))
+        await ShmTransport.attach(str(ListenToken(token.name, 0x1234, token.secret)))
 
 
 async def test_another_version_of_the_handshake_is_refused_and_says_why(host: Host) -> None:
-    token = Token.parse(await host.transport.listen(BIT))
+    token = ListenToken.parse(await host.transport.listen(BIT))
     with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET | socket.SOCK_NONBLOCK) as connection:
         connection.connect(token.address)
-        await send_message(connection, Hello(99, PLAN, token.secret), [])
+        await send_message(connection, ProducerHello(99, PLAN, token.secret), [])
         with pytest.raises(BrokenError, match="version 99"):
             await receive_offer(connection)
 
 
 async def test_garbage_on_the_socket_does_not_use_up_the_token(host: Host) -> None:
-    token = Token.parse(await host.transport.listen(BIT))
+    token = ListenToken.parse(await host.transport.listen(BIT))
     for garbage in (b"", b"x" * 4096, b"x" * 60_000, b"\xc1"):
         with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as connection:
             connection.connect(token.address)

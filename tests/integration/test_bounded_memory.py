@@ -14,9 +14,10 @@ import pytest
 from actorstream.actors.actor import Actor
 from actorstream.connectors.sink import Sink
 from actorstream.connectors.source import Source
+from actorstream.control.interrupted import Interrupted
 from actorstream.events.batch import Batch
 from actorstream.events.event import Event
-from actorstream.launch.launcher import Interrupted, Launcher
+from actorstream.launch.launcher import Launcher
 from actorstream.launch.run import run_job
 from actorstream.metrics.counters import Counter
 from actorstream.runtime.compile import compile_job
@@ -141,6 +142,8 @@ def test_a_stalled_sink_keeps_memory_within_budgets_and_64_mb(
 
 
 LARGE = 400
+SMALL = 40_000
+"""Rows that come before the large ones of `Grows`."""
 
 
 class Large(Event):
@@ -172,6 +175,44 @@ class LargeReads(Source):
         return Batch.of_columns(Large, {"text": ["x" * (1 << 20)] * rows}) if rows else None
 
 
+class Grows(Actor):
+    """Very many small rows, and behind them rows of a MiB: how many rows fit into memory is not to be told from the last."""
+
+    def on_event(self, event: Number) -> Large:
+        return Large(f"{event.value:07}-" * (1 << 17 if event.value >= SMALL else 1))
+
+
+class Makes(Actor):
+    """Very many rows of one event."""
+
+    def on_event(self, event: Number) -> Iterator[Large]:
+        for number in range(LARGE):
+            yield Large(f"{number:07}-" * (1 << 17))
+
+
+class MakesAtOnce(Actor):
+    """Very many rows of one batch."""
+
+    outputs: ClassVar[dict[str, Any]] = {"default": Large}
+
+    def on_batch(self, batch: Batch) -> Iterator[Batch]:
+        for number in range(batch.rows * LARGE):
+            yield Batch.of_columns(Large, {"text": [f"{number:07}-" * (1 << 17)]})
+
+
+class MakesAtTheEnd(Actor):
+    """Very many rows of no event."""
+
+    outputs: ClassVar[dict[str, Any]] = {"default": Large}
+
+    def on_event(self, event: Number) -> None:
+        """Takes everything."""
+
+    def on_end(self) -> Iterator[Large]:
+        for number in range(LARGE):
+            yield Large(f"{number:07}-" * (1 << 17))
+
+
 class Enlarges(Actor):
     """A row of a MiB for each number."""
 
@@ -179,25 +220,139 @@ class Enlarges(Actor):
         return Large(f"{event.value:07}-" * (1 << 17))
 
 
+def peak_mb(folder: Path, topology: str, workers: int) -> float:
+    """The peak of all processes of a run whose actor `large` gives `LARGE` rows of a MiB, and perhaps some small ones. In
+    processes of their own: a worker forked from this one would count what other tests have left here."""
+    (folder / "large.toml").write_text(topology)
+    how = ["--set", f"deploy.workers={workers}", "--set", "deploy.placement=round-robin"]
+    with launched(folder, "large.toml", *how, "--report", "report.json") as run:
+        status, _, errors = run.wait()
+    assert status == 0, errors
+    report = json.loads((folder / "report.json").read_text())
+    assert report["events_out"]["large"] in (LARGE, LARGE + SMALL)
+    peak: float = report["peak_pss_mb"]
+    assert peak > 0
+    return peak
+
+
+HERE = "tests.integration.test_bounded_memory"
+SINK = """
+[actors.out]
+type = "csv-sink"
+inputs = ["large"]
+path = "/dev/null"
+"""
+
+
 @pytest.mark.parametrize(
-    "first", [LargeRows, LiveLargeRows, LargeReads, Enlarges], ids=lambda each: each.__name__
+    "first",
+    [LargeRows, LiveLargeRows, LargeReads, Enlarges, Grows, Makes, MakesAtOnce, MakesAtTheEnd],
+    ids=lambda each: each.__name__,
 )
 @pytest.mark.parametrize("workers", [1, 2])
 def test_large_rows_are_never_many_in_memory(first: type[Actor], workers: int, tmp_path: Path) -> None:
-    """In processes of their own: a worker forked from this one would count what other tests have left here."""
-    here = "tests.integration"
-    lines = ['name = "large"', "[actors.numbers]", f'type = "{here}.parts:Numbers"', f"count = {LARGE}"]
-    lines += ["[actors.large]", f'type = "{here}.test_bounded_memory:{first.__name__}"']
-    if first is Enlarges:
-        lines += ['inputs = ["numbers"]']
+    count = {Grows: LARGE + SMALL, Makes: 1, MakesAtOnce: 1}.get(first, LARGE)
+    lines = [
+        'name = "large"',
+        "[actors.numbers]",
+        'type = "tests.integration.parts:Numbers"',
+        f"count = {count}",
+    ]
+    lines += ["[actors.large]", f'type = "{HERE}:{first.__name__}"']
+    if issubclass(first, Source):
+        lines += ["[actors.nothing]", f'type = "{HERE}:Takes"', 'inputs = ["numbers"]']
     else:
-        lines += ["[actors.nothing]", f'type = "{here}.test_bounded_memory:Takes"', 'inputs = ["numbers"]']
-    lines += ["[actors.out]", 'type = "csv-sink"', 'inputs = ["large"]', 'path = "/dev/null"']
-    (tmp_path / "large.toml").write_text("\n".join(lines))
-    how = ["--set", f"deploy.workers={workers}", "--set", "deploy.placement=round-robin"]
-    with launched(tmp_path, "large.toml", *how, "--report", "report.json") as run:
-        status, _, errors = run.wait()
-    assert status == 0, errors
-    report = json.loads((tmp_path / "report.json").read_text())
-    assert report["events_out"]["large"] == LARGE
-    assert 0 < report["peak_pss_mb"] < 250
+        lines += ['inputs = ["numbers"]']
+    assert peak_mb(tmp_path, "\n".join(lines) + SINK, workers) < 250
+
+
+class Keyed(Event):
+    __event_time__ = "time"
+    time: int
+    key: int
+
+
+class KeyedText(Event):
+    __event_time__ = "time"
+    time: int
+    key: int
+    text: str
+
+
+class Keys(Source):
+    """Small rows of one key."""
+
+    outputs: ClassVar[dict[str, Any]] = {"default": Keyed}
+
+    def events(self) -> Iterator[Keyed]:
+        for number in range(LARGE):
+            yield Keyed(number, 0)
+
+
+class OneText(Source):
+    """One large row of that key."""
+
+    outputs: ClassVar[dict[str, Any]] = {"default": KeyedText}
+
+    def events(self) -> Iterator[KeyedText]:
+        yield KeyedText(0, 0, "x" * (1 << 20))
+
+
+class Texts(Source):
+    """One large row that is in as many windows."""
+
+    outputs: ClassVar[dict[str, Any]] = {"default": KeyedText}
+
+    def events(self) -> Iterator[KeyedText]:
+        yield KeyedText(LARGE - 1, 0, "x" * (1 << 20))
+
+
+OPERATORS = {
+    "join": """
+type = "join"
+inputs = ["keys", "text"]
+on = "key"
+window = { type = "tumbling", size = 1000 }
+""",
+    "asof-join": """
+type = "asof-join"
+inputs = ["keys", "text"]
+by = "key"
+""",
+    "static-join": """
+type = "static-join"
+inputs = ["keys"]
+table = "text"
+on = "key"
+""",
+    "top": f"""
+type = "top"
+inputs = ["text"]
+n = 1
+by = "time"
+window = {{ type = "sliding", size = {LARGE}, slide = 1 }}
+""",
+    "aggregate": f"""
+type = "aggregate"
+inputs = ["text"]
+key = "key"
+window = {{ type = "sliding", size = {LARGE}, slide = 1 }}
+aggregates = {{ text = "last(text)" }}
+""",
+    "aggregate by large keys": f"""
+type = "aggregate"
+inputs = ["text"]
+key = "text"
+window = {{ type = "sliding", size = {LARGE}, slide = 1 }}
+aggregates = {{ rows = "count()" }}
+""",
+}
+
+
+@pytest.mark.parametrize("operator", OPERATORS)
+def test_one_large_row_that_comes_out_often_is_never_often_in_memory(operator: str, tmp_path: Path) -> None:
+    lines = ['name = "large"', "[actors.large]", OPERATORS[operator]]
+    lines += ["[actors.text]", f'type = "{HERE}:{"OneText" if "join" in operator else "Texts"}"']
+    if "join" in operator:
+        lines += ["[actors.keys]", f'type = "{HERE}:Keys"']
+    assert peak_mb(tmp_path, "\n".join(lines) + SINK, workers=3) < 250

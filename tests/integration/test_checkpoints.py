@@ -14,13 +14,13 @@ import pytest
 
 from actorstream.checkpoint.store import CheckpointStore
 from actorstream.connectors.sink import END
+from actorstream.control.messages import Commit, Message
 from actorstream.errors import ConfigurationError, RunError, WorkerDiedError
 from actorstream.events.event import Event
 from actorstream.launch.launcher import Launcher
 from actorstream.launch.resume import restore_job
 from actorstream.launch.run import RunResult, run_job
 from actorstream.runtime.compile import read_job
-from actorstream.runtime.control import Commit, Message
 from tests.integration.processes import kill_one, launched
 
 
@@ -280,17 +280,20 @@ def test_a_run_that_is_killed_and_resumed_leaves_what_an_undisturbed_one_does(
 
 def at_the_commit(launcher: Launcher) -> Callable[[], None]:
     """Kills all workers when they are told to commit the end, and lets nobody hear of it."""
-    send_all = launcher._send_all
 
-    def send(message: Message) -> None:
-        if isinstance(message, Commit) and message.barrier == END:
-            for worker in launcher.workers:
-                worker.kill()
-        else:
-            send_all(message)
+    def tick() -> None:
+        assert launcher.host is not None
+        told = launcher.host.send
 
-    launcher._send_all = send  # type: ignore[method-assign]
-    return lambda: None
+        def send(worker: int, message: Message) -> None:
+            if isinstance(message, Commit) and message.barrier == END:
+                launcher.workers[worker].kill()
+            else:
+                told(worker, message)
+
+        launcher.host.send = send
+
+    return tick
 
 
 @pytest.mark.parametrize("case", ["keyed state, several sinks", "parquet"])

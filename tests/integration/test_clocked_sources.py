@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 
 import pytest
 
-from actorstream import Topology
+from actorstream import Contract, Topology
 from actorstream.actors.actor import Actor
 from actorstream.connectors.source import Source
 from actorstream.events.event import Event, EventTime
@@ -63,7 +63,7 @@ class Clocked(Source):
 class Tells(Actor):
     """Passes rows on, and says so."""
 
-    stateless: ClassVar[bool] = True
+    contract = Contract(stateless=True)
 
     def __init__(self, told: int) -> None:
         self.told = told

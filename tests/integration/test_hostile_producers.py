@@ -21,7 +21,13 @@ from actorstream.events.schema import Schema
 from actorstream.native.channel import Entry
 from actorstream.transports.base import Frame, FrameKind, ReceiveChannel
 from actorstream.transports.shm import ShmTransport, handshake, listener, outside
-from actorstream.transports.shm.handshake import VERSION, Hello, Token, receive_offer, send_message
+from actorstream.transports.shm.handshake import (
+    VERSION,
+    ListenToken,
+    ProducerHello,
+    receive_offer,
+    send_message,
+)
 from tests.integration.test_attach import BIT, PLAN, Host
 
 SCHEMA = Schema.from_dict({"number": "int", "word": "str"}, name="Outside")
@@ -52,7 +58,7 @@ def rows(sender: Any, count: int = 100) -> JumboTuple:
 def connected(token: str) -> socket.socket:
     """Somebody on the socket of a token, who has said nothing yet."""
     connection = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET | socket.SOCK_NONBLOCK)
-    connection.connect(Token.parse(token).address)
+    connection.connect(ListenToken.parse(token).address)
     return connection
 
 
@@ -129,9 +135,9 @@ async def test_whatever_stands_in_the_shared_memory_the_worker_reads_rows_or_say
 
 
 async def test_a_producer_is_given_no_memory_of_the_run_but_its_channel_and_its_arena(host: Host) -> None:
-    token = Token.parse(await host.transport.listen(BIT))
+    token = ListenToken.parse(await host.transport.listen(BIT))
     with connected(str(token)) as connection:
-        await send_message(connection, Hello(VERSION, PLAN, token.secret), [])
+        await send_message(connection, ProducerHello(VERSION, PLAN, token.secret), [])
         _, fds = await receive_offer(connection)
     theirs = {os.fstat(fd).st_ino for fd in fds}
     assert os.fstat(host.fabric.control.fd).st_ino not in theirs

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from actorstream.dgs.deployment import Deployment
+from actorstream.dgs.deployment import ProgramDeployment
 from actorstream.dgs.optimizer.base import Question, TagTree, typed
 from actorstream.dgs.plan import PlanWorker
 from actorstream.dgs.sequential import InputStream, run_sequentially
@@ -50,12 +50,12 @@ def topology(seed: int, program: SeededProgram, streams: list[InputStream], plan
     return found
 
 
-def planned(topology: Topology, **deploy: Any) -> Deployment:
+def planned(topology: Topology, **deploy: Any) -> ProgramDeployment:
     """The program as it will run."""
     return compile_job(topology.spec(), load_deploy(None, (), **deploy)).programs["program"]
 
 
-def random_tree(deployment: Deployment, chance: random.Random) -> dict[str, Any]:
+def random_tree(deployment: ProgramDeployment, chance: random.Random) -> dict[str, Any]:
     """A valid tree with some tags higher up than they have to be."""
     question = Question(deployment.dependence, types=deployment.types)
 
@@ -84,7 +84,7 @@ def random_tree(deployment: Deployment, chance: random.Random) -> dict[str, Any]
 
 
 def check_order(
-    program: SeededProgram, deployment: Deployment, found: list[Seen], expected: list[Seen]
+    program: SeededProgram, deployment: ProgramDeployment, found: list[Seen], expected: list[Seen]
 ) -> None:
     """Outputs of events that change one cell, and so depend on each other, are in the order of the sequential program,
     whichever workers put them out."""

@@ -11,6 +11,7 @@ import msgspec
 import pytest
 
 from actorstream.actors.actor import Actor
+from actorstream.actors.contract import Contract
 from actorstream.connectors.sink import Sink
 from actorstream.connectors.source import Source
 from actorstream.errors import OperatorError
@@ -96,7 +97,7 @@ class MaybeSingles(Singles):
 class Keep(Sink):
     """Keeps what it gets, in order, and says how much that is."""
 
-    collects: ClassVar[bool] = True
+    contract = Contract(one_stream=True, destination="caller")
 
     def __init__(self, seen: str, fails_at: int | None = None) -> None:
         self.seen, self.fails_at = word(Path(seen)), fails_at

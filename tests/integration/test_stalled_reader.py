@@ -14,9 +14,10 @@ import pytest
 
 from actorstream.connectors.sink import Sink
 from actorstream.connectors.source import Source
+from actorstream.control.interrupted import Interrupted
 from actorstream.events.batch import Batch
 from actorstream.events.event import Event
-from actorstream.launch.launcher import Interrupted, Launcher
+from actorstream.launch.launcher import Launcher
 from actorstream.launch.run import run_job
 from actorstream.metrics.counters import Counter
 from actorstream.runtime.compile import Job, compile_job

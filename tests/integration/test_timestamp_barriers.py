@@ -55,10 +55,6 @@ class Lingers(Actor):
     def __init__(self) -> None:
         self.alone, self.came, self.is_cut = threading.Lock(), threading.Event(), False
 
-    @classmethod
-    def pool_limit(cls, keys: dict[str, Any]) -> float:
-        return 1
-
     def snapshot(self) -> None:
         self.is_cut = True
 

@@ -10,16 +10,17 @@ import subprocess
 import sys
 from pathlib import Path
 from runpy import run_path
-from typing import Any, ClassVar
+from typing import Any
 
 import pytest
 
 from actorstream import Topology
+from actorstream.actors.contract import Contract
 from actorstream.errors import ConfigurationError, RunError
 from actorstream.testing import NotTheSame, verify
 from actorstream.verify.deployments import Deployment
 from actorstream.verify.launches import FileTarget
-from actorstream.verify.sinks import Output
+from actorstream.verify.sinks import SinkOutput
 from tests.integration.parts import Number, Numbers, Pass
 from tests.integration.pooled import Fails
 from tests.integration.serial_parts import Chain, Some
@@ -170,7 +171,7 @@ def test_a_key_of_an_actor_can_be_varied_and_its_first_value_is_the_baselines() 
 class Doubling(Pass):
     """Its keys say how it runs: `way` changes nothing, as it should."""
 
-    varied: ClassVar[dict[str, tuple[Any, ...]]] = {"way": ("plain", "fast")}
+    contract = Contract(varied={"way": ("plain", "fast")})
 
     def __init__(self, way: str = "fast") -> None:
         self.way = way
@@ -217,7 +218,7 @@ def test_a_run_that_does_not_end_is_stopped_and_told(tmp_path: Path) -> None:
         '[actors.rows]\ntype = "generator-source"\nschema = { n = "int" }\nrate = 10\n'
         '[actors.out]\ntype = "csv-sink"\ninputs = ["rows"]\npath = "out.csv"\n'
     )
-    output = Output("out", "file", "sequence", "out.csv")
+    output = SinkOutput("out", "file", "sequence", "out.csv")
     ran = FileTarget(path).run(Deployment(1, {}), [output], tmp_path / "1", 3.0)
     said = r"did not end within 3 s, in which it used \d+\.\d s of processor time"
     assert ran.error is not None and re.match(said, ran.error)

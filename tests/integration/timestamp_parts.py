@@ -10,6 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from actorstream.actors.actor import Actor
+from actorstream.actors.contract import Contract
 from actorstream.connectors.source import Source
 from actorstream.events.batch import Batch
 from actorstream.events.event import Event
@@ -189,7 +190,7 @@ class Running(Actor):
 class PooledTicks(PassTicks):
     """Without a state, also where there is a schedule."""
 
-    stateless: ClassVar[bool] = True
+    contract = Contract(stateless=True)
 
 
 class PooledRunning(Actor):

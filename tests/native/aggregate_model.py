@@ -11,7 +11,7 @@ import numpy as np
 
 from actorstream.events.fields import Kind
 from actorstream.native import cells
-from actorstream.native.cells import Program, Step
+from actorstream.native.cells import Accumulator, CellProgram
 
 TOP = 1 << 63
 WORD = 1 << 64
@@ -23,27 +23,27 @@ KINDS = (Kind.INT64, Kind.INT16, Kind.UINT64, Kind.FLOAT64, Kind.STRING)
 """Of the value columns that the tests have."""
 
 STEPS = [
-    Step(cells.INTEGERS, 0),
-    Step(cells.COUNT, 0),
-    Step(cells.LEAST, 0),
-    Step(cells.GREATEST, 0),
-    Step(cells.FIRST, 0),
-    Step(cells.VALUES, 0),
-    Step(cells.INTEGERS, 1),
-    Step(cells.LAST, 1),
-    Step(cells.DISTINCT, 1),
-    Step(cells.INTEGERS, 2),
-    Step(cells.LEAST, 2),
-    Step(cells.GREATEST, 2),
-    Step(cells.FLOATS, 3),
-    Step(cells.LEAST, 3),
-    Step(cells.GREATEST, 3),
-    Step(cells.DISTINCT, 3),
-    Step(cells.VALUES, 3),
-    Step(cells.FIRST, 4),
-    Step(cells.LAST, 4),
-    Step(cells.DISTINCT, 4),
-    Step(cells.COUNT, 4),
+    Accumulator(cells.INTEGERS, 0),
+    Accumulator(cells.COUNT, 0),
+    Accumulator(cells.LEAST, 0),
+    Accumulator(cells.GREATEST, 0),
+    Accumulator(cells.FIRST, 0),
+    Accumulator(cells.VALUES, 0),
+    Accumulator(cells.INTEGERS, 1),
+    Accumulator(cells.LAST, 1),
+    Accumulator(cells.DISTINCT, 1),
+    Accumulator(cells.INTEGERS, 2),
+    Accumulator(cells.LEAST, 2),
+    Accumulator(cells.GREATEST, 2),
+    Accumulator(cells.FLOATS, 3),
+    Accumulator(cells.LEAST, 3),
+    Accumulator(cells.GREATEST, 3),
+    Accumulator(cells.DISTINCT, 3),
+    Accumulator(cells.VALUES, 3),
+    Accumulator(cells.FIRST, 4),
+    Accumulator(cells.LAST, 4),
+    Accumulator(cells.DISTINCT, 4),
+    Accumulator(cells.COUNT, 4),
 ]
 
 
@@ -70,7 +70,7 @@ def shown(value: Any) -> Any:
 
 
 def reading(
-    program: Program,
+    program: CellProgram,
     number: int,
     cell: np.ndarray,
     *,
@@ -105,7 +105,7 @@ def reading(
     return words[at] - WORD if words[at] & TOP and signed else words[at]
 
 
-def expected(step: Step, rows: list[Row]) -> Any:
+def expected(step: Accumulator, rows: list[Row]) -> Any:
     """The same, from the rows in the order they came; None where it has no value and any answer will do."""
     own = [(time, values[step.value]) for time, values in rows if values[step.value] is not None]
     numbers = [value for _, value in own]

@@ -7,10 +7,10 @@ import math
 import numpy as np
 
 from actorstream.native.elementary import cosine, exp, log
-from actorstream.native.generate import Numbering
+from actorstream.native.generate import ShardNumbering
 
 LN2_HIGH, LN2_LOW = float.fromhex("0x1.62e42fefa2000p-1"), float.fromhex("0x1.9ef35793c7673p-41")
-UNITS = Numbering(seed=4).units(0, 4000, 1)
+UNITS = ShardNumbering(seed=4).units(0, 4000, 1)
 LEAST = 2.0**-53
 
 

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from actorstream.native.address import address_of
-from actorstream.native.generate import ADS, PAGES, USERS, AliasTable, Numbering, YsbIds, YsbTexts
+from actorstream.native.generate import ADS, PAGES, USERS, AliasTable, ShardNumbering, YsbIds, YsbTexts
 
 MASK = 2**64 - 1
 GOLDEN = 0x9E3779B97F4A7C15
@@ -53,7 +53,7 @@ def ysb_row(seed: int, number: int) -> tuple[int, int, int, int, int]:
     )
 
 
-def columns(numbering: Numbering, made: int, rows: int, dtypes: list[type]) -> list[np.ndarray]:
+def columns(numbering: ShardNumbering, made: int, rows: int, dtypes: list[type]) -> list[np.ndarray]:
     """The columns that C writes, in memory with a guard behind it."""
     spaces = [-(-rows * np.dtype(dtype).itemsize // 64) * 64 for dtype in dtypes]
     memory = np.full(sum(spaces) + 128, 0xA5, np.uint8)
@@ -72,7 +72,7 @@ def columns(numbering: Numbering, made: int, rows: int, dtypes: list[type]) -> l
 @settings(max_examples=40, deadline=None)
 def test_integer_rows_are_those_of_the_model(seed, shard, made, rows):
     first, stride = shard
-    numbering = Numbering(seed=seed, first=first, stride=stride)
+    numbering = ShardNumbering(seed=seed, first=first, stride=stride)
     user, page, ad, ad_type, event_type, _, address = columns(numbering, made, rows, INTEGERS)
     expected = [ysb_row(seed, first + (made + row) * stride) for row in range(rows)]
     assert list(zip(*(column.tolist() for column in (user, page, ad, ad_type, event_type)))) == expected
@@ -82,7 +82,7 @@ def test_integer_rows_are_those_of_the_model(seed, shard, made, rows):
 @pytest.mark.parametrize("stride", [1, 3, 2**20])
 def test_rows_on_both_sides_of_a_multiple_of_2_to_32_are_those_of_the_model(stride):
     made = 2**32 // stride - 5
-    numbering = Numbering(seed=9, stride=stride)
+    numbering = ShardNumbering(seed=9, stride=stride)
     found = columns(numbering, made, 20, INTEGERS)
     expected = [ysb_row(9, (made + row) * stride) for row in range(20)]
     assert list(zip(*(column.tolist() for column in found[:5]))) == expected
@@ -91,7 +91,7 @@ def test_rows_on_both_sides_of_a_multiple_of_2_to_32_are_those_of_the_model(stri
 @given(seeds, shards, made_rows, few)
 @settings(max_examples=20, deadline=None)
 def test_wide_rows_hold_the_same_fields_and_136_bytes(seed, shard, made, rows):
-    numbering = Numbering(seed=seed, first=shard[0], stride=shard[1], units=3, rows=7)
+    numbering = ShardNumbering(seed=seed, first=shard[0], stride=shard[1], units=3, rows=7)
     wide, narrow = columns(numbering, made, rows, WIDE), columns(numbering, made, rows, INTEGERS)
     assert [column.tolist() for column in wide[:7]] == [column.tolist() for column in narrow]
     assert sum(np.dtype(dtype).itemsize for dtype in WIDE) == 136
@@ -102,7 +102,7 @@ def test_wide_rows_hold_the_same_fields_and_136_bytes(seed, shard, made, rows):
 @given(seeds, shards, st.integers(0, 2**40), few)
 @settings(max_examples=20, deadline=None)
 def test_texts_spell_the_same_rows_out(seed, shard, made, rows):
-    numbering = Numbering(seed=seed, first=shard[0], stride=shard[1], units=1, rows=10)
+    numbering = ShardNumbering(seed=seed, first=shard[0], stride=shard[1], units=1, rows=10)
     ids = YsbIds(IDS[:USERS], IDS[USERS : USERS + PAGES], IDS[USERS + PAGES :])
     room = YsbTexts(rows + 3)
     numbering.ysb_texts(made, rows, ids, room)
@@ -131,7 +131,7 @@ def test_texts_spell_the_same_rows_out(seed, shard, made, rows):
 @settings(max_examples=300, deadline=None)
 def test_event_times_are_exact_quotients(shard, made, rows, start, units, per):
     first, stride = shard
-    numbering = Numbering(first=first, stride=stride, start=start, units=units, rows=per)
+    numbering = ShardNumbering(first=first, stride=stride, start=start, units=units, rows=per)
     expected = [start + (first + (made + row) * stride) * units // per for row in range(rows)]
     assert numbering.event_times(made, rows).tolist() == expected
     assert [numbering.event_time(made)] == (expected[:1] or [start + (first + made * stride) * units // per])
@@ -139,7 +139,7 @@ def test_event_times_are_exact_quotients(shard, made, rows, start, units, per):
 
 def test_every_value_is_about_as_likely_as_the_others_and_pairs_of_fields_do_not_depend_on_each_other():
     rows = 2_000_000
-    fields = columns(Numbering(seed=5), 0, rows, INTEGERS)[:5]
+    fields = columns(ShardNumbering(seed=5), 0, rows, INTEGERS)[:5]
     sizes = [USERS, PAGES, ADS, 5, 3]
     for field, size in zip(fields, sizes):
         assert _chi_square(np.bincount(field, minlength=size)) < 1.6 * size + 20
@@ -160,7 +160,7 @@ def _chi_square(counts: np.ndarray) -> float:
 @settings(max_examples=30, deadline=None)
 def test_random_words_are_splitmix64_of_a_counter(seed, shard, made, rows, salt):
     first, stride = shard
-    numbering = Numbering(seed=seed, first=first, stride=stride)
+    numbering = ShardNumbering(seed=seed, first=first, stride=stride)
     numbers = numbering.numbers(made, rows).tolist()
     assert numbers == [first + (made + row) * stride for row in range(rows)]
     bits = [splitmix64((number + 1) * GOLDEN + salt * 0xD1342543DE82EF95 & MASK) for number in numbers]
@@ -174,7 +174,7 @@ def test_random_words_are_splitmix64_of_a_counter(seed, shard, made, rows, salt)
 
 @pytest.mark.parametrize(("low", "high"), [(0.1, 0.9), (-1e9, 1e-3), (1e15, 3e15)])
 def test_random_floats_are_rounded_after_the_product_and_after_the_sum_on_every_processor(low, high):
-    numbering = Numbering(seed=7)
+    numbering = ShardNumbering(seed=7)
     units = numbering.units(0, 5000, 3).tolist()
     expected = [low + unit * (high - low) for unit in units]
     assert numbering.units(0, 5000, 3, low, high).tolist() == expected
@@ -185,22 +185,22 @@ def test_random_floats_are_rounded_after_the_product_and_after_the_sum_on_every_
 def test_ranks_are_drawn_as_often_as_their_weights_say(weights):
     rows = 200_000
     shares = np.array(weights) / sum(weights)
-    counts = np.bincount(Numbering().ranks(0, rows, 1, AliasTable(weights)), minlength=len(weights))
+    counts = np.bincount(ShardNumbering().ranks(0, rows, 1, AliasTable(weights)), minlength=len(weights))
     assert np.abs(counts / rows - shares).max() < 5 * 0.5 / rows**0.5
     assert not counts[shares == 0].any()
 
 
 def test_what_c_cannot_number_is_refused():
     with pytest.raises(ValueError, match="stride is 0"):
-        Numbering(stride=0)
+        ShardNumbering(stride=0)
     with pytest.raises(ValueError, match="rows is 0"):
-        Numbering(rows=0)
+        ShardNumbering(rows=0)
     with pytest.raises(ValueError, match="below 2"):
-        Numbering(stride=2**20).bits(2**50, 1, 0)
+        ShardNumbering(stride=2**20).bits(2**50, 1, 0)
     with pytest.raises(ValueError, match="below 2"):
-        Numbering(units=2**40).event_times(2**40, 1)
+        ShardNumbering(units=2**40).event_times(2**40, 1)
     with pytest.raises(ValueError, match="5 rows into room for 4"):
-        Numbering().ysb_texts(0, 5, YsbIds(IDS[:100], IDS[:100], IDS[:1000]), YsbTexts(4))
+        ShardNumbering().ysb_texts(0, 5, YsbIds(IDS[:100], IDS[:100], IDS[:1000]), YsbTexts(4))
     with pytest.raises(ValueError, match="50 million"):
         YsbTexts(50_000_001)
     with pytest.raises(ValueError, match="not all 0"):

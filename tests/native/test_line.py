@@ -6,13 +6,13 @@ import os
 
 import pytest
 
-from actorstream.native.line import Line
+from actorstream.native.line import CacheLine
 from actorstream.native.memory import ControlMemory
 
 
 def test_another_process_reads_what_was_written_and_neighbours_stay_as_they_were() -> None:
     memory = ControlMemory(256)
-    lines = [Line(memory, offset) for offset in (0, 64, 128)]
+    lines = [CacheLine(memory, offset) for offset in (0, 64, 128)]
     lines[0][15], lines[2][0] = 7, 8
     child = os.fork()
     if child == 0:
@@ -27,8 +27,8 @@ def test_another_process_reads_what_was_written_and_neighbours_stay_as_they_were
 def test_words_and_lines_that_are_not_there_are_refused() -> None:
     memory = ControlMemory(128)
     with pytest.raises(IndexError):
-        Line(memory, 64)[16]
+        CacheLine(memory, 64)[16]
     for offset in (-64, 8, 128):
         with pytest.raises(ValueError, match="multiples of 64 inside"):
-            Line(memory, offset)
+            CacheLine(memory, offset)
     memory.close()

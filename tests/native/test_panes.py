@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from actorstream.events.fields import Kind
 from actorstream.native import cells, kernels
-from actorstream.native.cells import Program, Step
+from actorstream.native.cells import Accumulator, CellProgram
 from actorstream.native.panes import ALL, Panes
 from tests.native.aggregate_model import KINDS, STEPS, expected, reading, some_value
 from tests.native.aggregate_rows import HOWS, Held, column, operands
@@ -23,7 +23,7 @@ HOW = [HOWS[kind] for kind in KINDS]
 class Rows:
     """Random rows, given to panes and kept beside them."""
 
-    def __init__(self, rng: np.random.Generator, program: Program, keys: int, width: int) -> None:
+    def __init__(self, rng: np.random.Generator, program: CellProgram, keys: int, width: int) -> None:
         self.rng, self.program, self.keys, self.width = rng, program, keys, width
         self.rows: list[tuple] = []  # (pane, tag, key, (time, values))
         self.large = bool(rng.random() < 0.3)
@@ -104,7 +104,7 @@ def text_of(panes: Panes, value: int, word: int) -> str:
 def test_windows_of_panes_say_what_their_rows_say(keys, width, spread, seed):
     rng = np.random.default_rng(seed)
     picked = sorted(rng.permutation(len(STEPS))[: int(rng.integers(0, len(STEPS)))].tolist())
-    program = Program(HOW, [STEPS[number] for number in picked], orders=1 if width else 0)
+    program = CellProgram(HOW, [STEPS[number] for number in picked], orders=1 if width else 0)
     panes = Panes([(kernels.SIGNED, False)] * keys, program, width=width)
     rows = Rows(rng, program, keys, width)
     low = 0
@@ -128,7 +128,7 @@ def test_windows_of_panes_say_what_their_rows_say(keys, width, spread, seed):
 
 
 def test_times_below_the_open_pane_change_nothing():
-    panes = Panes([(kernels.SIGNED, False)], Program([], []), width=10)
+    panes = Panes([(kernels.SIGNED, False)], CellProgram([], []), width=10)
     batch = operands([column(Kind.INT64, [25, 19, 31]), column(Kind.INT64, [1, 1, 2])])
     assert not panes.add(batch, 3, 20)
     assert panes.numbers().tolist() == []
@@ -139,7 +139,7 @@ def test_times_below_the_open_pane_change_nothing():
 
 
 def test_only_marked_groups_are_taken_until_they_are_unmarked():
-    panes = Panes([(kernels.SIGNED, False)], Program([], []), width=10)
+    panes = Panes([(kernels.SIGNED, False)], CellProgram([], []), width=10)
     panes.mark()
     panes.add(operands([column(Kind.INT64, [5, 6]), column(Kind.INT64, [1, 2])]), 2, 0)
     groups, taken = np.empty(9, np.uint32), np.empty((9, 1), np.uint64)
@@ -154,7 +154,9 @@ def test_only_marked_groups_are_taken_until_they_are_unmarked():
 
 
 def test_groups_and_texts_of_dropped_panes_do_not_stay():
-    program = Program([kernels.BYTES], [Step(cells.DISTINCT, 0), Step(cells.LAST, 0)], orders=1)
+    program = CellProgram(
+        [kernels.BYTES], [Accumulator(cells.DISTINCT, 0), Accumulator(cells.LAST, 0)], orders=1
+    )
     panes = Panes([(kernels.BYTES, False)], program, width=10)
     sizes = []
     for turn in range(40):
@@ -172,7 +174,10 @@ def test_groups_and_texts_of_dropped_panes_do_not_stay():
 
 @pytest.mark.parametrize("keys", [0, 1])
 def test_nan_is_the_least_and_the_greatest_of_values_that_have_one(keys):
-    program = Program([kernels.FLOAT], [Step(cells.LEAST, 0), Step(cells.GREATEST, 0), Step(cells.FLOATS, 0)])
+    program = CellProgram(
+        [kernels.FLOAT],
+        [Accumulator(cells.LEAST, 0), Accumulator(cells.GREATEST, 0), Accumulator(cells.FLOATS, 0)],
+    )
     panes = Panes([(kernels.SIGNED, False)] * keys, program, width=10)
     values = [1.0, math.nan, -math.inf, math.inf]
     parts = [column(Kind.INT64, [0] * 4), *[column(Kind.INT64, [7] * 4)] * keys, column(Kind.FLOAT64, values)]
@@ -189,7 +194,7 @@ def test_nan_is_the_least_and_the_greatest_of_values_that_have_one(keys):
     [([1.0, math.inf], math.inf), ([-math.inf, 1.0], -math.inf), ([-1.5e308, 1.5e308], 0.0)],
 )
 def test_a_quantile_between_values_that_are_infinitely_far_apart_lies_between_them(values, middle):
-    panes = Panes([], Program([kernels.FLOAT], [Step(cells.VALUES, 0)]))
+    panes = Panes([], CellProgram([kernels.FLOAT], [Accumulator(cells.VALUES, 0)]))
     panes.add(operands([column(Kind.INT64, [0] * 2), column(Kind.FLOAT64, values)]), 2, 0)
     panes.open(0, 1, 0)
     assert panes.take(np.empty(1, np.uint32), np.empty((1, panes.words), np.uint64)) == 1
@@ -198,7 +203,7 @@ def test_a_quantile_between_values_that_are_infinitely_far_apart_lies_between_th
 
 
 def test_a_sum_is_exact_beyond_64_bits_also_when_only_the_window_passes_them():
-    program = Program([kernels.SIGNED], [Step(cells.INTEGERS, 0)])
+    program = CellProgram([kernels.SIGNED], [Accumulator(cells.INTEGERS, 0)])
     panes = Panes([], program, width=10)
     for pane in range(6):
         values = column(Kind.INT64, [2**61, -1])
@@ -214,7 +219,7 @@ def test_a_sum_is_exact_beyond_64_bits_also_when_only_the_window_passes_them():
 @given(st.integers(0, 2), seeds)
 def test_panes_that_were_put_back_go_on_as_if_nothing_had_happened(keys, seed):
     rng = np.random.default_rng(seed)
-    program = Program(HOW, STEPS, orders=1)
+    program = CellProgram(HOW, STEPS, orders=1)
     made = [(kernels.SIGNED, False)] * keys
     panes, rows = Panes(made, program, width=7), Rows(rng, program, keys, 7)
     for _ in range(2):
@@ -230,7 +235,7 @@ def test_panes_that_were_put_back_go_on_as_if_nothing_had_happened(keys, seed):
 
 
 def test_sums_beyond_64_bits_are_put_back_whole_also_where_their_pane_came_when_cells_were_wide_already():
-    program = Program([kernels.UNSIGNED], [Step(cells.INTEGERS, 0)])
+    program = CellProgram([kernels.UNSIGNED], [Accumulator(cells.INTEGERS, 0)])
     panes = Panes([], program, width=10)
     most = 2**64 - 1
     for time, value in ((5, 1), (15, most), (3, most)):  # pane 0 is put back first, and was small at first
@@ -275,19 +280,21 @@ def copied(panes: Panes, fresh: Panes, keys: int) -> Panes:
 @pytest.mark.parametrize(
     ("hows", "steps"),
     [
-        ([kernels.BYTES], [Step(cells.INTEGERS, 0)]),
-        ([kernels.FLOAT], [Step(cells.INTEGERS, 0)]),
-        ([kernels.SIGNED], [Step(cells.COUNT, 1)]),
-        ([kernels.SIGNED], [Step(99, 0)]),
+        ([kernels.BYTES], [Accumulator(cells.INTEGERS, 0)]),
+        ([kernels.FLOAT], [Accumulator(cells.INTEGERS, 0)]),
+        ([kernels.SIGNED], [Accumulator(cells.COUNT, 1)]),
+        ([kernels.SIGNED], [Accumulator(99, 0)]),
     ],
 )
 def test_a_program_that_does_not_fit_its_values_is_refused(hows, steps):
     with pytest.raises(ValueError, match="do not fit"):
-        Program(hows, steps)
+        CellProgram(hows, steps)
 
 
 def test_operands_that_cannot_be_read_as_the_program_says_are_refused():
-    panes = Panes([(kernels.SIGNED, False)], Program([kernels.SIGNED], [Step(cells.INTEGERS, 0)]), width=10)
+    panes = Panes(
+        [(kernels.SIGNED, False)], CellProgram([kernels.SIGNED], [Accumulator(cells.INTEGERS, 0)]), width=10
+    )
     texts = column(Kind.STRING, ["a"])
     times = column(Kind.INT64, [1])
     wrong = operands([times, times, texts])

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from actorstream.events.fields import Kind
 from actorstream.native import cells, kernels
-from actorstream.native.cells import Program, Step
+from actorstream.native.cells import Accumulator, CellProgram
 from actorstream.native.sessions import EVERYTHING, Sessions
 from tests.native.aggregate_model import KINDS, STEPS, Row, expected, reading, some_value
 from tests.native.aggregate_rows import HOWS, Held, column, operands
@@ -95,7 +95,7 @@ class Run:
     """Random rows, given to sessions and to the model."""
 
     def __init__(
-        self, rng: np.random.Generator, program: Program, keys: int, spread: int, model: Model
+        self, rng: np.random.Generator, program: CellProgram, keys: int, spread: int, model: Model
     ) -> None:
         self.rng, self.program, self.keys, self.spread, self.model = rng, program, keys, spread, model
         self.sessions = self.fresh()
@@ -196,7 +196,7 @@ def test_sessions_say_what_their_rows_say(keys, gap, lateness, size, spread, see
         STEPS[number] for number in picked if timed or STEPS[number].what not in (cells.FIRST, cells.LAST)
     ]
     steps = [step for step in steps if step.what not in (cells.FIRST, cells.LAST)]
-    run = Run(rng, Program(HOW, steps), keys, spread, Model(gap, lateness, size, timed))
+    run = Run(rng, CellProgram(HOW, steps), keys, spread, Model(gap, lateness, size, timed))
     frontier = 0
     for _ in range(6):
         run.add(int(rng.integers(0, 200)), max(frontier - 20, 0), frontier + 60, frontier)
@@ -213,7 +213,7 @@ def times(*values: int) -> Held:
 
 
 def test_a_row_exactly_one_gap_later_still_belongs_and_one_more_does_not():
-    sessions = Sessions([], Program([], []), gap=10)
+    sessions = Sessions([], CellProgram([], []), gap=10)
     sessions.add(times(5, 15, 26), 3, 0)
     assert sessions.open == 2
     assert sessions.due(25)[0].tolist() == []
@@ -223,7 +223,7 @@ def test_a_row_exactly_one_gap_later_still_belongs_and_one_more_does_not():
 
 
 def test_a_row_between_two_sessions_joins_them():
-    sessions = Sessions([], Program([], []), gap=10)
+    sessions = Sessions([], CellProgram([], []), gap=10)
     sessions.add(times(5, 25, 15), 3, 0)
     _, start, last = sessions.due(EVERYTHING)
     assert (start.tolist(), last.tolist(), sessions.cells(np.zeros(1, np.uint32)).tolist()) == (
@@ -234,7 +234,9 @@ def test_a_row_between_two_sessions_joins_them():
 
 
 def test_first_and_last_go_by_time_also_where_sessions_join():
-    program = Program([kernels.SIGNED], [Step(cells.FIRST, 0), Step(cells.LAST, 0)], orders=1)
+    program = CellProgram(
+        [kernels.SIGNED], [Accumulator(cells.FIRST, 0), Accumulator(cells.LAST, 0)], orders=1
+    )
     sessions = Sessions([], program, gap=10)
     time = column(Kind.INT64, [25, 5, 15, 6])
     sessions.add(operands([time, time, column(Kind.INT64, [1, 2, 3, 4])]), 4, 0)
@@ -244,7 +246,7 @@ def test_first_and_last_go_by_time_also_where_sessions_join():
 
 
 def test_a_row_joins_no_session_that_is_over_at_its_own_watermark():
-    sessions = Sessions([], Program([], []), gap=10)
+    sessions = Sessions([], CellProgram([], []), gap=10)
     sessions.add(times(45), 1, 0)
     late = sessions.add(times(50, 48, 37), 3, 0, np.array([60, 60, 60]))
     assert late is not None
@@ -254,7 +256,7 @@ def test_a_row_joins_no_session_that_is_over_at_its_own_watermark():
 
 
 def test_distinct_values_of_a_long_session_do_not_stay_as_often_as_they_come():
-    program = Program([kernels.SIGNED], [Step(cells.DISTINCT, 0)])
+    program = CellProgram([kernels.SIGNED], [Accumulator(cells.DISTINCT, 0)])
     sessions = Sessions([], program, gap=10)
     rng = np.random.default_rng(1)
     for _ in range(50):
@@ -267,7 +269,7 @@ def test_distinct_values_of_a_long_session_do_not_stay_as_often_as_they_come():
 
 @pytest.mark.parametrize("time", [-1, 2**62])
 def test_times_that_are_none_change_nothing(time):
-    sessions = Sessions([], Program([], []), gap=10)
+    sessions = Sessions([], CellProgram([], []), gap=10)
     with pytest.raises(ValueError, match="cannot be read"):
         sessions.add(times(5, time), 2, 0)
     assert sessions.open == 0

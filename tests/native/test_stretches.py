@@ -7,7 +7,7 @@ import pytest
 
 from actorstream.native.address import address_of
 from actorstream.native.scalegate import LEAVES, ScaleGate, Stretches
-from actorstream.native.stretches import Runs
+from actorstream.native.stretches import StretchColumns
 
 DTYPES = (np.int8, np.int16, np.float32, np.int64)
 
@@ -33,7 +33,7 @@ def given(
 @pytest.mark.parametrize("seed", range(20))
 def test_what_is_poured_is_what_the_stretches_say(seed: int) -> None:
     gate, columns = given(seed)
-    runs = Runs(len(columns), [np.dtype(dtype).itemsize for dtype in DTYPES], [0, 0, 0])
+    runs = StretchColumns(len(columns), [np.dtype(dtype).itemsize for dtype in DTYPES], [0, 0, 0])
     for reference, (_, *own) in enumerate(columns):
         runs.put(reference, [address_of(each) for each in own], (reference + 1, reference + 1, reference))
     stretches = Stretches(256)
@@ -60,7 +60,7 @@ def test_what_is_poured_is_what_the_stretches_say(seed: int) -> None:
 @pytest.mark.parametrize("seed", range(10))
 def test_a_batch_is_a_long_stretch_or_short_ones_of_one_input(seed: int, inputs: list[int]) -> None:
     gate, columns = given(seed)
-    runs, stretches = Runs(len(columns), [8], inputs), Stretches(256)
+    runs, stretches = StretchColumns(len(columns), [8], inputs), Stretches(256)
     gate.give(0, stretches, 256)
     at, longest, most = 0, 3, 10
     while at < stretches.count:
@@ -120,4 +120,4 @@ def test_a_plain_ring_has_no_merge_to_look_at() -> None:
 
 def test_values_of_another_width_are_refused() -> None:
     with pytest.raises(ValueError, match=r"\[3\]"):
-        Runs(1, [3], [0])
+        StretchColumns(1, [3], [0])

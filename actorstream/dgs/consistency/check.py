@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 from actorstream.dgs.consistency.conditions import InconsistentError, Violation
-from actorstream.dgs.consistency.draws import Draw, Draws, Wire, sorted_tags
+from actorstream.dgs.consistency.draws import Draw, Draws, ReachableState, sorted_tags
 from actorstream.dgs.dependence import Dependence
 from actorstream.dgs.loading import problems_of
 from actorstream.dgs.program import Program, _hints
@@ -102,7 +102,7 @@ def _examples(draw: Draw, draws: Draws, conditions: tuple[str, ...]) -> Violatio
     return None
 
 
-def _c1(draws: Draws, draw: Draw, wire: Wire) -> Violation | None:
+def _c1(draws: Draws, draw: Draw, wire: ReachableState) -> Violation | None:
     made = draws.forked(draw, wire)
     if made is None:
         return None
@@ -116,14 +116,14 @@ def _c1(draws: Draws, draw: Draw, wire: Wire) -> Violation | None:
     return None
 
 
-def _c2(draws: Draws, draw: Draw, wire: Wire) -> Violation | None:
+def _c2(draws: Draws, draw: Draw, wire: ReachableState) -> Violation | None:
     made = draws.forked(draw, wire)
     if made is None:
         return None
     return draws.conditions.c2(made.fork, wire.state, *(side.tags for side in made.sides))
 
 
-def _c3(draws: Draws, draw: Draw, wire: Wire) -> Violation | None:
+def _c3(draws: Draws, draw: Draw, wire: ReachableState) -> Violation | None:
     for one, other in draws.some(draw, draws.independent_pairs(wire.tags)):
         first, _ = draws.event(draw, one, wire.time)
         second, _ = draws.event(draw, other, wire.time)
@@ -133,14 +133,14 @@ def _c3(draws: Draws, draw: Draw, wire: Wire) -> Violation | None:
     return None
 
 
-def _add(draws: Draws, draw: Draw, wire: Wire) -> Violation | None:
+def _add(draws: Draws, draw: Draw, wire: ReachableState) -> Violation | None:
     for fork in draws.types.forks_of(wire.type):
         tags = frozenset(
             tag for tag in wire.tags if draws.program.adds(tag) and draws.types.handles[fork.right](tag)
         )
         if fork.left != fork.whole or not tags:
             continue
-        empty = Wire(draws.program.state_class(fork.right)(), fork.right, tags, wire.time)
+        empty = ReachableState(draws.program.state_class(fork.right)(), fork.right, tags, wire.time)
         violation = draws.conditions.add(fork, wire.state, empty.state, None, None)
         part = draws.run(draw, empty)
         for tag in draws.some(draw, sorted_tags(tags)):
@@ -151,7 +151,7 @@ def _add(draws: Draws, draw: Draw, wire: Wire) -> Violation | None:
     return None
 
 
-def _batch(draws: Draws, draw: Draw, wire: Wire) -> Violation | None:
+def _batch(draws: Draws, draw: Draw, wire: ReachableState) -> Violation | None:
     if not wire.tags or not hasattr(draws.program, "update_batch"):
         return None
     tag = draws.tag(draw, wire.tags)
@@ -163,11 +163,11 @@ def _batch(draws: Draws, draw: Draw, wire: Wire) -> Violation | None:
     return draws.conditions.batch(wire.state, same_class, tag)
 
 
-def _state(draws: Draws, draw: Draw, wire: Wire) -> Violation | None:
+def _state(draws: Draws, draw: Draw, wire: ReachableState) -> Violation | None:
     return draws.conditions.state(wire.state, wire.type)
 
 
-_EXAMPLES: dict[str, Callable[[Draws, Draw, Wire], Violation | None]] = {
+_EXAMPLES: dict[str, Callable[[Draws, Draw, ReachableState], Violation | None]] = {
     "C1": _c1,
     "C2": _c2,
     "C3": _c3,

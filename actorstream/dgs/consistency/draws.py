@@ -32,7 +32,7 @@ EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 Draw = Callable[[st.SearchStrategy[Any]], Any]
 
 
-class Wire(NamedTuple):
+class ReachableState(NamedTuple):
     """A state in the middle of a run: its type, the tags it may process, and the time up to which it has."""
 
     state: Any
@@ -45,7 +45,7 @@ class Forked(NamedTuple):
     """A fork, and the two wires that it makes."""
 
     fork: Fork
-    sides: tuple[Wire, Wire]
+    sides: tuple[ReachableState, ReachableState]
 
 
 class Draws:
@@ -149,9 +149,9 @@ class Draws:
 
     # -- states ---------------------------------------------------------------------------------------------------------
 
-    def wire(self, draw: Draw) -> Wire:
+    def wire(self, draw: Draw) -> ReachableState:
         """A state that a run can reach: updates from the initial one, and perhaps some way down through forks."""
-        wire = self.run(draw, Wire(self.program.init(), self.types.initial, self.tags, 0))
+        wire = self.run(draw, ReachableState(self.program.init(), self.types.initial, self.tags, 0))
         for _ in range(draw(st.integers(0, 2))):
             made = self.forked(draw, wire)
             if made is None:
@@ -159,7 +159,7 @@ class Draws:
             wire = self.run(draw, draw(st.sampled_from(made.sides)))
         return wire
 
-    def run(self, draw: Draw, wire: Wire) -> Wire:
+    def run(self, draw: Draw, wire: ReachableState) -> ReachableState:
         """The wire after some events of its tags."""
         tags = frozenset(tag for tag in wire.tags if self.types.handles[wire.type](tag))
         state, time = wire.state, wire.time
@@ -169,7 +169,7 @@ class Draws:
             state, _ = self.conditions.update(state, event, tag)
         return wire._replace(state=state, time=time)
 
-    def forked(self, draw: Draw, wire: Wire) -> Forked | None:
+    def forked(self, draw: Draw, wire: ReachableState) -> Forked | None:
         """A fork of a state; None: there is none for its type and tags."""
         forks = self.types.forks_of(wire.type)
         fork = draw(st.sampled_from(forks)) if forks else None
@@ -177,7 +177,10 @@ class Draws:
         if fork is None or tags is None:
             return None
         left, right = self.conditions.fork(fork, wire.state, *tags)
-        sides = Wire(left, fork.left, tags[0], wire.time), Wire(right, fork.right, tags[1], wire.time)
+        sides = (
+            ReachableState(left, fork.left, tags[0], wire.time),
+            ReachableState(right, fork.right, tags[1], wire.time),
+        )
         return Forked(fork, sides)
 
 

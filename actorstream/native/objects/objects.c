@@ -20,7 +20,10 @@ static PyMethodDef functions[] = {
 
 static int add_types(PyObject *module)
 {
-    return add_type(module, &as_cursor_spec) < 0 || add_type(module, &as_emitter_spec) < 0 ? -1 : 0;
+    return add_type(module, &as_cursor_spec) < 0 || add_type(module, &as_emitter_spec) < 0 ||
+                   add_type(module, &as_metered_spec) < 0
+               ? -1
+               : 0;
 }
 
 /* Cursors and emitters are changed without a lock of their own, and interned names are kept for the process: the module

@@ -5,8 +5,16 @@
 #include <Python.h>
 #include <structmember.h>
 
-/* Types to be added to the module; both are made when it is imported. */
+/* Types to be added to the module; all are made when it is imported. */
 extern PyType_Spec as_cursor_spec;
 extern PyType_Spec as_emitter_spec;
+extern PyType_Spec as_metered_spec;
+
+/* Bytes of a value, about; -1: an error is set. `measure` is asked about what is neither text nor bytes nor None. */
+Py_ssize_t as_bytes_of(PyObject *value, PyObject *measure);
+
+/* Bytes of the fields `names` of an item, about. An item that lacks one of them counts nothing for it: whoever takes the
+ * item says what is wrong with it. */
+Py_ssize_t as_bytes_of_fields(PyObject *item, PyObject *names, PyObject *measure);
 
 PyObject *as_take(PyObject *module, PyObject *args);

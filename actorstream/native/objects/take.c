@@ -1,8 +1,7 @@
 /* take: so many items of an iterator as are wanted and fit into so many bytes, as a list. */
 #include "objects.h"
 
-/* Bytes of a value, about; -1: an error is set. `measure` is asked about what is neither text nor bytes nor None. */
-static Py_ssize_t bytes_of(PyObject *value, PyObject *measure)
+Py_ssize_t as_bytes_of(PyObject *value, PyObject *measure)
 {
     if (PyUnicode_Check(value))
         return PyUnicode_GET_LENGTH(value) * (Py_ssize_t)PyUnicode_KIND(value);
@@ -18,9 +17,7 @@ static Py_ssize_t bytes_of(PyObject *value, PyObject *measure)
     return bytes;
 }
 
-/* Bytes of the fields `names` of an item, about. An item that lacks one of them counts nothing for it: whoever takes the
- * list says what is wrong with the item. */
-static Py_ssize_t bytes_of_fields(PyObject *item, PyObject *names, PyObject *measure)
+Py_ssize_t as_bytes_of_fields(PyObject *item, PyObject *names, PyObject *measure)
 {
     Py_ssize_t bytes = 0;
     for (Py_ssize_t at = 0; at < PyTuple_GET_SIZE(names); at++) {
@@ -31,7 +28,7 @@ static Py_ssize_t bytes_of_fields(PyObject *item, PyObject *names, PyObject *mea
             PyErr_Clear();
             continue;
         }
-        const Py_ssize_t found = bytes_of(value, measure);
+        const Py_ssize_t found = as_bytes_of(value, measure);
         Py_DECREF(value);
         if (found < 0)
             return -1;
@@ -56,7 +53,7 @@ PyObject *as_take(PyObject *module, PyObject *args)
         PyObject *item = PyIter_Next(iterator);
         if (item == NULL)
             break;
-        const Py_ssize_t bytes = bytes_of_fields(item, names, measure);
+        const Py_ssize_t bytes = as_bytes_of_fields(item, names, measure);
         const int ends = bytes < 0 || PyList_Append(taken, item) < 0 || (PyObject *)Py_TYPE(item) == last;
         Py_DECREF(item);
         if (ends)

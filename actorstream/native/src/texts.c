@@ -258,9 +258,11 @@ int as_texts_find(as_texts *texts, const as_operand *operand, int64_t row, int64
         const int64_t block = rows - done < BLOCK ? rows - done : BLOCK;
         for (int64_t i = 0; i < block; i++) {
             text[i] = operand_bytes(operand, row + done + i);
-            hash[i] = hash_of(text[i]);
-            __builtin_prefetch(&texts->slots[hash[i] * SLOTS & texts->mask]);
+            hash[i] = bytes_before_mix(text[i].data, text[i].length, &as_hash_secret);
         }
+        mix_all(hash, block);
+        for (int64_t i = 0; i < block; i++)
+            __builtin_prefetch(&texts->slots[hash[i] * SLOTS & texts->mask]);
         match(texts, hash, block, reference);
         for (int64_t i = 0; i < block; i++) {
             const uint8_t *own = (const uint8_t *)(texts->data + (reference[i] ? reference[i] - 1 : 0));

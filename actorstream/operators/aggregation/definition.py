@@ -10,12 +10,12 @@ from actorstream.errors import Problem
 from actorstream.events.fields import Field, Kind
 from actorstream.events.schema import Schema
 from actorstream.native.groups import MOST_KEYS
-from actorstream.operators.aggregation.layout import Layout
+from actorstream.operators.aggregation.layout import CellLayout
 from actorstream.operators.aggregation.outputs import AnyOutput, how_of, output_of
 from actorstream.operators.expressions import ExpressionError
 from actorstream.operators.joining.windowed import END, START, bound_kind
 from actorstream.operators.native_aggregate import NativeAggregate, native_output
-from actorstream.topology.nearest import did_you_mean, listed
+from actorstream.topology.suggestions import did_you_mean, listed
 from actorstream.windows.spec import COUNT, SESSION, SLIDING, TUMBLING, WindowSpec, parse_window, units_of
 
 
@@ -36,7 +36,7 @@ class Definition:
     result: Schema
     key: tuple[str, ...]
     outputs: list[AnyOutput]
-    layout: Layout
+    layout: CellLayout
     window: WindowSpec | None
     ttl: int | None = None
     rows: int | None = None
@@ -126,7 +126,7 @@ def define(keys: Mapping[str, Any], schema: Schema) -> tuple[Definition | None, 
         return None, problems
     timed = schema.event_time is not None if window is None or window.type == COUNT else True
     try:
-        layout = Layout(outputs, timed=timed or ttl is not None, schema=schema)
+        layout = CellLayout(outputs, timed=timed or ttl is not None, schema=schema)
     except ValueError as error:
         return None, [Problem("aggregates", str(error), "fewer aggregates; several actors may share them")]
     fields = [Field(name, _bound_kind(schema, window)) for name in bounds]

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 TIME = "_time"
 
 
-class Inputs:
+class AggregateInputs:
     """Operands of batches of one schema: the event time (`timed`), `orders` times the same, keys, values."""
 
     def __init__(

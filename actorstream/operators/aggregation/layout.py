@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from actorstream.events.schema import Schema
 from actorstream.native import cells
-from actorstream.native.cells import Program, Step, UserState
+from actorstream.native.cells import Accumulator, CellProgram, UserState
 from actorstream.native.kernels import FLOAT
 from actorstream.native.userfn import function_address
 from actorstream.operators.aggregation.outputs import AnyOutput, how_of
@@ -24,7 +24,7 @@ _STEPS: dict[str, tuple[int, ...]] = {
 }
 
 
-class Layout:
+class CellLayout:
     """The program of some aggregates.
 
     Args:
@@ -40,7 +40,7 @@ class Layout:
         self.outputs, self._schema = list(outputs), schema
         self.values: list[Expression] = []
         self._numbers: dict[object, int] = {}
-        wanted: dict[Step, None] = {}
+        wanted: dict[Accumulator, None] = {}
         for output in outputs:
             for step in self.steps_of(output):
                 wanted[step] = None
@@ -48,10 +48,10 @@ class Layout:
         steps = sorted(wanted, key=lambda step: (step.value, step.what not in (cells.INTEGERS, cells.FLOATS)))
         hows = [how_of(value.type) for value in self.values]
         placed = any(step.what in (cells.FIRST, cells.LAST) for step in steps)
-        self.program = Program(hows, steps, orders=1 if timed and placed else 0)
+        self.program = CellProgram(hows, steps, orders=1 if timed and placed else 0)
         self._at = {step: number for number, step in enumerate(steps)}
 
-    def steps_of(self, output: AnyOutput) -> list[Step]:
+    def steps_of(self, output: AnyOutput) -> list[Accumulator]:
         """The accumulators that an aggregate needs besides the number of rows."""
         if isinstance(output, NativeOutput):
             return [self._native(output)]
@@ -63,9 +63,9 @@ class Layout:
             kinds: tuple[int, ...] = (cells.FLOATS if how_of(value.type) == FLOAT else cells.INTEGERS,)
         else:
             kinds = _STEPS[output.name]
-        found = [Step(kind, number) for kind in kinds]
+        found = [Accumulator(kind, number) for kind in kinds]
         if value.type.nullable:
-            found.append(Step(cells.COUNT, number))
+            found.append(Accumulator(cells.COUNT, number))
         return found
 
     def _number(self, value: Expression) -> int:
@@ -76,19 +76,19 @@ class Layout:
             self.values.append(value)
         return number
 
-    def _native(self, output: NativeOutput) -> Step:
+    def _native(self, output: NativeOutput) -> Accumulator:
         assert self._schema is not None
         fields = [compile_expression(f"`{field.name}`", self._schema) for field in output.columns]
         columns = tuple(self._number(field) for field in fields)
         given = output.given
         if not output.merges:
-            return Step(cells.ROWS, columns[0], arguments=columns)
+            return Accumulator(cells.ROWS, columns[0], arguments=columns)
         begin = 0 if given.begin is None else function_address(given.begin)
         user = UserState(
             output.state_bytes, function_address(given.native), function_address(given.merge), begin
         )
-        return Step(cells.USER, columns[0], arguments=columns, user=user)
+        return Accumulator(cells.USER, columns[0], arguments=columns, user=user)
 
-    def number(self, step: Step) -> int:
+    def number(self, step: Accumulator) -> int:
         """The place of an accumulator in the program."""
         return self._at[step]

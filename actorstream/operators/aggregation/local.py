@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from actorstream.actors.actor import Actor
+from actorstream.actors.contract import Contract
 from actorstream.events.batch import Batch
 from actorstream.events.cuts import cuts
 from actorstream.events.fields import Field, Kind
@@ -62,14 +63,10 @@ def partial_schema(definition: Definition) -> Schema | None:
 class LocalAggregate(Actor):
     """The first step of `aggregate`, with its keys."""
 
-    uses_event_time: ClassVar[bool] = True
+    contract: ClassVar[Contract] = Contract(uses_event_time=True)
 
     def __init__(self, **keys: Any) -> None:
         self.keys = keys
-
-    @classmethod
-    def pool_limit(cls, keys: dict[str, Any]) -> float:
-        return 1
 
     def on_start(self) -> None:
         definition, problems = define(self.keys, next(iter(self.context.inputs.values())))

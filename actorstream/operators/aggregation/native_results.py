@@ -15,23 +15,23 @@ from actorstream.native.userfn import UserFunction, UserFunctionError, folded
 from actorstream.operators.aggregation.keys import fixed_column, values_of
 
 if TYPE_CHECKING:
-    from actorstream.operators.aggregation.results import Failed
+    from actorstream.operators.aggregation.results import FailedRows
     from actorstream.operators.native_aggregate import NativeOutput
 
-Rows = Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]]
+ReadRows = Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]]
 """Numbers of groups -> (offsets, words) of all their rows."""
 
 
 def native_reader(
-    output: NativeOutput, at: int, rows: Rows
-) -> Callable[[np.ndarray, np.ndarray, Failed], Column]:
+    output: NativeOutput, at: int, rows: ReadRows
+) -> Callable[[np.ndarray, np.ndarray, FailedRows], Column]:
     """What makes the column of cells of shape (groups, words), uint64, and the groups' numbers; it adds the rows that
     have no value to what failed.
 
     at: the step's first word of a cell. UserFunctionError where `result`, or the function itself, fails."""
     finish = None if output.given.result is None else UserFunction(output.given.result, 1)
 
-    def read(own: np.ndarray, which: np.ndarray, failed: Failed) -> Column:
+    def read(own: np.ndarray, which: np.ndarray, failed: FailedRows) -> Column:
         taken, states = _merged(output, own, at) if output.merges else _folded(output, *rows(which))
         valid = taken > 0
         values = _values(output, states[valid], finish)

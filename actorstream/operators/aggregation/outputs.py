@@ -33,7 +33,7 @@ def how_of(field: Field | Type) -> int:
 
 
 @dataclass(frozen=True)
-class Output:
+class AggregateOutput:
     """One aggregate that comes out.
 
     Attributes:
@@ -55,31 +55,31 @@ class Output:
         return self.call.arguments[0] if self.call.arguments else None
 
 
-AnyOutput = Output | NativeOutput
+AnyOutput = AggregateOutput | NativeOutput
 
 
-def output_of(name: str, text: str, schema: Schema) -> Output:
+def output_of(name: str, text: str, schema: Schema) -> AggregateOutput:
     """The aggregate `text` as the field `name`. ExpressionError if it does not fit the rows."""
     call = compile_call(text, schema, ARITIES)
     given = call.arguments[0].type if call.arguments else Type(Kind.INT64)
     null = given.nullable
     match call.name:
         case "count" | "count_distinct":
-            return Output(call, Field(name, Kind.INT64))
+            return AggregateOutput(call, Field(name, Kind.INT64))
         case "sum" | "mean" | "quantile" if not given.is_number or given.kind is Kind.DICTIONARY:
             raise call.fail(0, f"{call.name} of {given}", "a number", "int(...) and float(...) convert")
         case "sum" if not given.is_float:
-            return Output(call, Field(name, Kind.INT64, null))
+            return AggregateOutput(call, Field(name, Kind.INT64, null))
         case "sum" | "mean":
-            return Output(call, Field(name, Kind.FLOAT64, null))
+            return AggregateOutput(call, Field(name, Kind.FLOAT64, null))
         case "min" | "max":
             number = given.is_number and given.kind is not Kind.DICTIONARY
             if not number and given.kind not in _ORDERED:
                 raise call.fail(0, f"{call.name} of {given}", "a number, a time or a bool")
-            return Output(call, given.field(name))
+            return AggregateOutput(call, given.field(name))
         case "first" | "last":
-            return Output(call, given.field(name))
+            return AggregateOutput(call, given.field(name))
     at = call.constant(1)
     if isinstance(at, bool) or not isinstance(at, int | float) or not 0 <= at <= 1:
         raise call.fail(1, f"quantile at {at!r}", "0 to 1")
-    return Output(call, Field(name, Kind.FLOAT64, null), float(at))
+    return AggregateOutput(call, Field(name, Kind.FLOAT64, null), float(at))

@@ -10,7 +10,7 @@ import numpy as np
 from actorstream.events.cuts import MOST_ROWS
 from actorstream.native.panes import ALL, UNKNOWN, Panes
 from actorstream.operators.aggregation.admission import admit, times_of, valid_rows
-from actorstream.operators.aggregation.inputs import Inputs
+from actorstream.operators.aggregation.inputs import AggregateInputs
 from actorstream.operators.aggregation.saved_panes import restore_panes, save_panes
 from actorstream.operators.aggregation.windowed_rows import WindowedRows
 from actorstream.windows.sliding import SlidingWindows
@@ -63,7 +63,7 @@ class Paned:
             width=0 if self.whole else windows.width,
         )
         timed = not self.whole or layout.program.orders > 0
-        self._inputs = Inputs(
+        self._inputs = AggregateInputs(
             definition.schema, definition.key, layout.values, timed=timed, orders=layout.program.columns
         )
         self._rows = WindowedRows(actor, definition, self.panes.groups, PaneReader(self.panes))

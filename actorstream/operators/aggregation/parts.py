@@ -15,18 +15,18 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from actorstream.events.batch import Batch
-    from actorstream.native.cells import Program
+    from actorstream.native.cells import CellProgram
     from actorstream.native.panes import Panes
 
 
-def float_steps(program: Program) -> Iterator[tuple[int, int]]:
+def float_steps(program: CellProgram) -> Iterator[tuple[int, int]]:
     """Number and first word of each step that adds floats."""
     for number, step in enumerate(program.steps):
         if step.what == cells.FLOATS:
             yield number, program.at[number]
 
 
-def take_apart(program: Program, own: np.ndarray) -> Iterator[tuple[int, int, np.ndarray]]:
+def take_apart(program: CellProgram, own: np.ndarray) -> Iterator[tuple[int, int, np.ndarray]]:
     """Number, first word and rows, ascending, of the sums that cells of shape (rows, words) do not hold; what the cells say
     of them becomes zero."""
     for number, at in float_steps(program):

@@ -11,16 +11,16 @@ from actorstream.events.column import Column
 from actorstream.native import cells
 from actorstream.native.kernels import FLOAT, SIGNED
 from actorstream.operators.aggregation.keys import fixed_column, text_column, values_of
-from actorstream.operators.aggregation.layout import Layout
+from actorstream.operators.aggregation.layout import CellLayout
 from actorstream.operators.aggregation.native_results import native_reader
-from actorstream.operators.aggregation.outputs import AnyOutput, Output, how_of
+from actorstream.operators.aggregation.outputs import AggregateOutput, AnyOutput, how_of
 from actorstream.operators.expressions import RowError
 from actorstream.operators.native_aggregate import NativeOutput
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from actorstream.native.cells import Step
+    from actorstream.native.cells import Accumulator
 
 _TOP = np.uint64(1 << 63)
 _ALL = np.uint64((1 << 64) - 1)
@@ -38,11 +38,11 @@ class Beside(Protocol):
     def rows(self, step: int, which: np.ndarray) -> tuple[np.ndarray, np.ndarray]: ...
 
 
-Read = "Callable[[np.ndarray, np.ndarray, Failed], Any]"
+Read = "Callable[[np.ndarray, np.ndarray, FailedRows], Any]"
 """(cells of some groups, their numbers, rows that fail) -> values, or offsets and bytes of texts."""
 
 
-class Failed:
+class FailedRows:
     """Rows of a result that have no value, and why."""
 
     def __init__(self, rows: int) -> None:
@@ -63,13 +63,13 @@ class Failed:
 class Results:
     """Reads what the aggregates of a layout say from cells of shape (rows, words), uint64."""
 
-    def __init__(self, layout: Layout, beside: Beside) -> None:
+    def __init__(self, layout: CellLayout, beside: Beside) -> None:
         self.layout, self._beside = layout, beside
         self._readers = [self._reader(output) for output in layout.outputs]
 
-    def columns(self, own: np.ndarray, which: np.ndarray) -> tuple[list[Column], Failed]:
+    def columns(self, own: np.ndarray, which: np.ndarray) -> tuple[list[Column], FailedRows]:
         """A column for each output, of groups `which` with cells `own`."""
-        failed = Failed(len(own))
+        failed = FailedRows(len(own))
         found = []
         for output, read in zip(self.layout.outputs, self._readers):
             values = read(own, which, failed)
@@ -99,20 +99,20 @@ class Results:
 
     # -- one output
 
-    def _word(self, step: Step, own: np.ndarray, offset: int = 0) -> np.ndarray:
+    def _word(self, step: Accumulator, own: np.ndarray, offset: int = 0) -> np.ndarray:
         """A word of an accumulator, of each row; a copy."""
         return own[:, self.layout.program.at[self.layout.number(step)] + offset].copy()
 
-    def _step(self, output: Output, what: int) -> Step:
+    def _step(self, output: AggregateOutput, what: int) -> Accumulator:
         return next(step for step in self.layout.steps_of(output) if step.what == what)
 
-    def _count(self, output: Output, own: np.ndarray) -> np.ndarray:
+    def _count(self, output: AggregateOutput, own: np.ndarray) -> np.ndarray:
         """How many values of the output's column were not null."""
         if output.value is not None and output.value.type.nullable:
             return self._word(self._step(output, cells.COUNT), own).view(np.int64)
         return own[:, 0].copy().view(np.int64)
 
-    def _reader(self, output: AnyOutput) -> Callable[[np.ndarray, np.ndarray, Failed], Any]:
+    def _reader(self, output: AnyOutput) -> Callable[[np.ndarray, np.ndarray, FailedRows], Any]:
         if isinstance(output, NativeOutput):
             (step,) = self.layout.steps_of(output)
             number = self.layout.number(step)
@@ -135,12 +135,12 @@ class Results:
         number = self.layout.number(step)
         return lambda own, which, failed: self._beside.distinct(number, which, self._word(step, own))
 
-    def _sum(self, output: Output) -> Callable[[np.ndarray, np.ndarray, Failed], np.ndarray]:
+    def _sum(self, output: AggregateOutput) -> Callable[[np.ndarray, np.ndarray, FailedRows], np.ndarray]:
         assert output.value is not None
         if how_of(output.value.type) == FLOAT:
             return lambda own, which, failed: self._floats(output, own, which)
 
-        def read(own: np.ndarray, which: np.ndarray, failed: Failed) -> np.ndarray:
+        def read(own: np.ndarray, which: np.ndarray, failed: FailedRows) -> np.ndarray:
             low, high = self._integers(output, own)
             wrong = high != low >> 63
             if wrong.any():
@@ -155,11 +155,11 @@ class Results:
 
         return read
 
-    def _mean(self, output: Output) -> Callable[[np.ndarray, np.ndarray, Failed], np.ndarray]:
+    def _mean(self, output: AggregateOutput) -> Callable[[np.ndarray, np.ndarray, FailedRows], np.ndarray]:
         assert output.value is not None
         floats = how_of(output.value.type) == FLOAT
 
-        def read(own: np.ndarray, which: np.ndarray, failed: Failed) -> np.ndarray:
+        def read(own: np.ndarray, which: np.ndarray, failed: FailedRows) -> np.ndarray:
             count = np.maximum(self._count(output, own), 1)
             if floats:
                 return self._floats(output, own, which) / count
@@ -172,25 +172,25 @@ class Results:
 
         return read
 
-    def _floats(self, output: Output, own: np.ndarray, which: np.ndarray) -> np.ndarray:
+    def _floats(self, output: AggregateOutput, own: np.ndarray, which: np.ndarray) -> np.ndarray:
         number = self.layout.number(self._step(output, cells.FLOATS))
         total, apart = cells.float_sums(own, self.layout.program.at[number])
         if apart.any():
             total[apart] = self._beside.sums(number, which[apart])
         return total
 
-    def _integers(self, output: Output, own: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def _integers(self, output: AggregateOutput, own: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         step = self._step(output, cells.INTEGERS)
         high = own[:, self.layout.program.high[self.layout.number(step)]].copy()
         return self._word(step, own).view(np.int64), high.view(np.int64)
 
-    def _extreme(self, output: Output) -> Callable[[np.ndarray, np.ndarray, Failed], np.ndarray]:
+    def _extreme(self, output: AggregateOutput) -> Callable[[np.ndarray, np.ndarray, FailedRows], np.ndarray]:
         assert output.value is not None
         how = how_of(output.value.type)
         least = output.name == "min"
         step = self._step(output, cells.LEAST if least else cells.GREATEST)
 
-        def read(own: np.ndarray, which: np.ndarray, failed: Failed) -> np.ndarray:
+        def read(own: np.ndarray, which: np.ndarray, failed: FailedRows) -> np.ndarray:
             word = self._word(step, own)
             if how == FLOAT:
                 return _floats_of(word, least).astype(output.field.dtype, copy=False)
@@ -199,13 +199,13 @@ class Results:
 
         return read
 
-    def _position_step(self, output: Output) -> Step:
+    def _position_step(self, output: AggregateOutput) -> Accumulator:
         return self._step(output, cells.FIRST if output.name == "first" else cells.LAST)
 
-    def _position(self, output: Output) -> Callable[[np.ndarray, np.ndarray, Failed], Any]:
+    def _position(self, output: AggregateOutput) -> Callable[[np.ndarray, np.ndarray, FailedRows], Any]:
         step = self._position_step(output)
 
-        def read(own: np.ndarray, which: np.ndarray, failed: Failed) -> Any:
+        def read(own: np.ndarray, which: np.ndarray, failed: FailedRows) -> Any:
             word = self._word(step, own)
             if output.field.dtype is None:
                 return self._beside.texts(step.value, word)

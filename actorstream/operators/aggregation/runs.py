@@ -10,8 +10,8 @@ from actorstream.events.batch import Batch
 from actorstream.events.cuts import MOST_ROWS
 from actorstream.native.sessions import EVERYTHING, Sessions
 from actorstream.operators.aggregation.admission import WATERMARK, times_of, valid_rows
-from actorstream.operators.aggregation.held import Held
-from actorstream.operators.aggregation.inputs import Inputs
+from actorstream.operators.aggregation.inputs import AggregateInputs
+from actorstream.operators.aggregation.pending_rows import PendingRows
 from actorstream.operators.aggregation.saved_runs import restore_runs, save_runs
 from actorstream.operators.aggregation.windowed_rows import WindowedRows
 from actorstream.windows.spec import COUNT
@@ -36,7 +36,7 @@ class RunReader:
         return self._sessions.distinct(step, which)
 
 
-class Runs:
+class KeyRuns:
     """The runs of one replica; `snapshot`: to go on from.
 
     Rows behind their partition's watermark wait until the merged watermark is above it: then all rows that can be in
@@ -67,11 +67,11 @@ class Runs:
             size=window.size if window is not None and self.counted else 0,
             timed=self.timed,
         )
-        self._inputs = Inputs(
+        self._inputs = AggregateInputs(
             definition.schema, definition.key, layout.values, timed=self.timed, orders=layout.program.columns
         )
         self._rows = WindowedRows(actor, definition, self.sessions.groups, RunReader(self.sessions))
-        self._held = Held(definition.schema)
+        self._held = PendingRows(definition.schema)
         self._frontier = NOTHING
         self.due = NOTHING
         if snapshot is not None:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from actorstream.events.batch import Batch
-    from actorstream.native.cells import Program
+    from actorstream.native.cells import CellProgram
     from actorstream.native.groups import Groups
     from actorstream.native.panes import Panes
 
@@ -58,7 +58,7 @@ def restore_panes(
         pane.put_beside()
 
 
-def save_texts(program: Program, count: Callable[[int], int], texts: Callable[..., Any]) -> Texts:
+def save_texts(program: CellProgram, count: Callable[[int], int], texts: Callable[..., Any]) -> Texts:
     """The texts that aggregates keep, as plain values; count, texts: how many of an input, and those of these numbers."""
     found = []
     for value, how in enumerate(program.hows):

@@ -14,7 +14,7 @@ from actorstream.operators.expressions.expression import Expression
 from actorstream.operators.expressions.nodes import Constant
 from actorstream.operators.expressions.parser import parse
 from actorstream.operators.expressions.tree import Call
-from actorstream.topology.nearest import did_you_mean, listed
+from actorstream.topology.suggestions import did_you_mean, listed
 
 
 @dataclass(frozen=True)

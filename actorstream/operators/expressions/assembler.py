@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from actorstream.native.address import address_of
-from actorstream.native.expression import NONE, Program, operation
+from actorstream.native.expression import NONE, ExpressionProgram, operation
 
 # What an instruction reads as a, b and c, and writes: v a vector, m a mask, c a column, - nothing.
 _SHAPES = {
@@ -40,7 +40,7 @@ FAILING = {
 
 
 @dataclass
-class Step:
+class Instruction:
     """An instruction before it has registers: a, b and c are numbers of other steps, or of columns."""
 
     name: str
@@ -75,7 +75,7 @@ def bits(value: float) -> int:
 class Assembler:
     """Steps in order. Every method answers the number of the step whose value it is."""
 
-    steps: list[Step] = field(default_factory=list)
+    steps: list[Instruction] = field(default_factory=list)
     origin: Any = None
     _known: dict[Any, int] = field(default_factory=dict)
 
@@ -102,7 +102,9 @@ class Assembler:
         found = self._known.get(key)
         if found is None:
             found = self._known[key] = len(self.steps)
-            self.steps.append(Step(name, (a, b, c), active, kind, x, y, table, size, origin=self.origin))
+            self.steps.append(
+                Instruction(name, (a, b, c), active, kind, x, y, table, size, origin=self.origin)
+            )
         return found
 
     def store(self, name: str, value: int, output: int, kind: int = 0, eight: bool = False) -> None:
@@ -111,7 +113,7 @@ class Assembler:
         if eight and producer.to == NONE and producer.name not in ("LOAD", *_SETUP):
             producer.to = output
             return
-        self.steps.append(Step(name, (value, 0, 0), NONE, kind, 0, 0, None, 0, out=output))
+        self.steps.append(Instruction(name, (value, 0, 0), NONE, kind, 0, 0, None, 0, out=output))
 
     def both(self, a: int | None, b: int | None) -> int | None:
         """The rows in both masks; None: every row."""
@@ -122,7 +124,7 @@ class Assembler:
     def all(self, value: bool) -> int:
         return self.emit("ALL", x=int(value))
 
-    def program(self, columns: int, outputs: int) -> tuple[Program, list[Any]]:
+    def program(self, columns: int, outputs: int) -> tuple[ExpressionProgram, list[Any]]:
         """The program, and the origin of each of its instructions."""
         wanted = self._wanted()
         order = [n for n in wanted if self.steps[n].name in _SETUP]
@@ -155,7 +157,7 @@ class Assembler:
                 )
             )
         tables = [self.steps[number].table for number in order]
-        made = Program(instructions, setup, vectors, masks, columns, outputs, tables)
+        made = ExpressionProgram(instructions, setup, vectors, masks, columns, outputs, tables)
         return made, [(self.steps[number].name, self.steps[number].origin) for number in order]
 
     def _wanted(self) -> list[int]:

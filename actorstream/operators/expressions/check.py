@@ -25,7 +25,7 @@ from actorstream.operators.expressions.tree import (
     Syntax,
 )
 from actorstream.operators.expressions.types import BOOL, BYTES, FLOAT, INT, NULL, TEXT, Type
-from actorstream.topology.nearest import did_you_mean, listed
+from actorstream.topology.suggestions import did_you_mean, listed
 
 INT_MIN, INT_MAX, UINT_MAX = -(2**63), 2**63 - 1, 2**64 - 1
 HIGHEST = 150

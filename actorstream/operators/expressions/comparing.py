@@ -12,7 +12,7 @@ from actorstream.operators.expressions.nodes import Apply, Constant, Node, negat
 from actorstream.operators.expressions.ranges import range_of
 from actorstream.operators.expressions.tree import Comparison, Membership, Syntax
 from actorstream.operators.expressions.types import BOOL, DATETIME
-from actorstream.topology.nearest import did_you_mean, listed
+from actorstream.topology.suggestions import did_you_mean, listed
 
 if TYPE_CHECKING:
     from actorstream.operators.expressions.check import Checker

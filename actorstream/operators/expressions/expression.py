@@ -10,7 +10,7 @@ import numpy as np
 from actorstream.events.column import Column
 from actorstream.events.fields import Field, Kind
 from actorstream.events.schema import Schema
-from actorstream.operators.chain import Held, LinkedRows, Linking
+from actorstream.operators.chain import LinkedColumn, LinkedRows, Linking
 from actorstream.operators.expressions.check import Checker
 from actorstream.operators.expressions.errors import ExpressionError
 from actorstream.operators.expressions.folding import fold_categories
@@ -20,7 +20,7 @@ from actorstream.operators.expressions.plan import Plan
 from actorstream.operators.expressions.types import BOOL
 
 if TYPE_CHECKING:
-    from actorstream.operators.expressions.plan import Rows
+    from actorstream.operators.expressions.plan import RowColumns
     from actorstream.operators.prepared import Prepared
 
 
@@ -66,7 +66,7 @@ class Expression:
         """A field that its values fit."""
         return self.type.field(name)
 
-    def evaluate(self, batch: Rows) -> Column:
+    def evaluate(self, batch: RowColumns) -> Column:
         """Its values, a column of `field("value")`. RowErrors names the rows that have none."""
         if self._column is None:
             self._column = Plan()
@@ -74,7 +74,7 @@ class Expression:
         found: Column = self._column.run(batch)[0]
         return found
 
-    def mask(self, batch: Rows) -> np.ndarray:
+    def mask(self, batch: RowColumns) -> np.ndarray:
         """Of a bool: an array of bools, True where it is true, False where it is false or null."""
         if self._mask is None:
             self._mask = Plan()
@@ -82,7 +82,7 @@ class Expression:
         found: np.ndarray = self._mask.run(batch)[0]
         return found
 
-    def rows(self, batch: Rows) -> np.ndarray:
+    def rows(self, batch: RowColumns) -> np.ndarray:
         """Of a bool: the numbers of the rows where it is true, uint32, ascending: what `batch.selection` takes."""
         if self._rows is None:
             self._rows = Plan()
@@ -90,7 +90,7 @@ class Expression:
         found: np.ndarray = self._rows.run(batch)[0]
         return found
 
-    def prepare_rows(self, batch: Rows, finish: Callable[[np.ndarray], Any]) -> Prepared | None:
+    def prepare_rows(self, batch: RowColumns, finish: Callable[[np.ndarray], Any]) -> Prepared | None:
         """`rows` as a job of a pool, and `finish` on the numbers; None: it is no kernel alone."""
         if self._rows is None:
             self._rows = Plan()
@@ -146,10 +146,14 @@ class Cases:
         rest = before[0] if len(before) == 1 else Apply(BOOL, 0, 0, "and", tuple(before))
         self._plan.add_rows(rest, "")
 
-    def rows(self, batch: Rows) -> list[np.ndarray]:
+    def rows(self, batch: RowColumns) -> list[np.ndarray]:
         """The row numbers of each case, then of the rest: uint32, ascending. A condition is asked for those rows only
         that no earlier case has taken. RowErrors as for an expression."""
         return self._plan.run(batch)
+
+    def prepare(self, batch: RowColumns, finish: Callable[[list[np.ndarray]], Any]) -> Prepared | None:
+        """`rows` as a job of a pool, and `finish` on the numbers; None: it is no kernel alone."""
+        return self._plan.prepare(batch, finish)
 
 
 class Projection:
@@ -163,14 +167,14 @@ class Projection:
         for field, expression in zip(self.fields, columns.values()):
             self._plan.add_column(expression.node, field, expression.text)
 
-    def prepare(self, batch: Rows, finish: Callable[[list[Column]], Any]) -> Prepared | None:
+    def prepare(self, batch: RowColumns, finish: Callable[[list[Column]], Any]) -> Prepared | None:
         """`evaluate` as a job of a pool, and `finish` on the columns; None: it is no kernel alone."""
         return self._plan.prepare(batch, finish)
 
-    def link(self, chain: Linking, rows: LinkedRows) -> list[Held]:
+    def link(self, chain: Linking, rows: LinkedRows) -> list[LinkedColumn]:
         """`evaluate` as a step of a chain: where each column is held. UnlinkedError: it is none."""
         return self._plan.link(chain, rows)  # type: ignore[return-value]
 
-    def evaluate(self, batch: Rows) -> list[Column]:
+    def evaluate(self, batch: RowColumns) -> list[Column]:
         """The columns, in order. RowErrors names the rows that one of the expressions has no value for."""
         return self._plan.run(batch)

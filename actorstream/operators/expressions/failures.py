@@ -12,7 +12,7 @@ from actorstream.operators.expressions.errors import RowErrors
 from actorstream.operators.expressions.nodes import Apply, Node, fields_of
 
 if TYPE_CHECKING:
-    from actorstream.operators.expressions.plan import Rows
+    from actorstream.operators.expressions.plan import RowColumns
 
 Origin = tuple[str, tuple[str, Node] | None]
 """The name of an instruction, and what it was made for: the expression's text and the node."""
@@ -28,7 +28,7 @@ _WHY = {
 _SHOWN = 80
 
 
-def row_errors(failed_at: np.ndarray, origins: list[Origin], batch: Rows) -> RowErrors:
+def row_errors(failed_at: np.ndarray, origins: list[Origin], batch: RowColumns) -> RowErrors:
     """The failed rows of a batch. `failed_at`: one a row, 0 or 1 + the number of the instruction it failed at."""
     rows = np.flatnonzero(failed_at).astype(np.uint32)
 
@@ -39,7 +39,7 @@ def row_errors(failed_at: np.ndarray, origins: list[Origin], batch: Rows) -> Row
     return RowErrors(rows, describe)
 
 
-def _describe(origin: Origin, batch: Rows, row: int) -> str:
+def _describe(origin: Origin, batch: RowColumns, row: int) -> str:
     name, made_for = origin
     assert made_for is not None
     text, node = made_for

@@ -16,7 +16,7 @@ from actorstream.operators.expressions.tables import Table
 MOST_CATEGORIES = 4096
 
 
-class Rows:
+class CategoryRows:
     """What a plan needs of a batch: some rows, and columns by name."""
 
     def __init__(self, rows: int, columns: dict[str, Column]) -> None:
@@ -29,7 +29,7 @@ class Rows:
 def constant_of(node: Node, text: str) -> Constant:
     """The one value of a node whose operands are constants; ExpressionError if it has none."""
     try:
-        (value,) = _values(node, text, Rows(1, {}))
+        (value,) = _values(node, text, CategoryRows(1, {}))
     except RowErrors as error:
         raise ExpressionError(text, node.start, node.end, str(error)) from None
     return Constant(node.type.optional(value is None), node.start, node.end, value)
@@ -54,8 +54,10 @@ def _table(node: Node, text: str, coded: FieldValue) -> Table | None:
     field = coded.type.field(coded.name)
     count = len(field.categories)
     try:
-        values = _values(node, text, Rows(count, {coded.name: _every(field)}))
-        at_null = _values(node, text, Rows(1, {coded.name: _null(field)}))[0] if field.nullable else None
+        values = _values(node, text, CategoryRows(count, {coded.name: _every(field)}))
+        at_null = (
+            _values(node, text, CategoryRows(1, {coded.name: _null(field)}))[0] if field.nullable else None
+        )
     except RowErrors:
         return None
     return Table.of(node.type, values, at_null)
@@ -73,7 +75,7 @@ def _null(field: Field) -> Column:
     return Column(field, 1, np.zeros(1, np.uint8), np.zeros(1, field.dtype), None)
 
 
-def _values(node: Node, text: str, rows: Rows) -> list[Any]:
+def _values(node: Node, text: str, rows: CategoryRows) -> list[Any]:
     """The values of a node as columns hold them: a time as microseconds."""
     from actorstream.operators.expressions.plan import Plan
 

@@ -15,7 +15,7 @@ from actorstream.operators.expressions.nodes import Constant, Node, negated
 from actorstream.operators.expressions.ranges import bounds
 from actorstream.operators.expressions.tree import Call
 from actorstream.operators.expressions.types import BOOL, DATETIME, FLOAT, INT, TEXT, Type
-from actorstream.topology.nearest import did_you_mean, listed
+from actorstream.topology.suggestions import did_you_mean, listed
 
 if TYPE_CHECKING:
     from actorstream.operators.expressions.check import Checker

@@ -10,8 +10,8 @@ import numpy as np
 from actorstream.events.column import Column
 from actorstream.events.fields import Field, Kind
 from actorstream.native.address import address_of
-from actorstream.native.expression import LANES, Program
-from actorstream.operators.chain import Held, LinkedRows, Linking, UnlinkedError, renamed
+from actorstream.native.expression import LANES, ExpressionProgram
+from actorstream.operators.chain import LinkedColumn, LinkedRows, Linking, UnlinkedError, renamed
 from actorstream.operators.expressions.failures import Origin, row_errors
 from actorstream.operators.expressions.lowering import FieldSource, Guards, Lowering, is_text
 from actorstream.operators.expressions.nodes import FieldValue, Node
@@ -23,7 +23,7 @@ from actorstream.operators.prepared import Prepared
 empty = np.empty
 
 
-class Rows(Protocol):
+class RowColumns(Protocol):
     """What a plan needs of a batch."""
 
     @property
@@ -31,7 +31,7 @@ class Rows(Protocol):
     def column(self, name: str, /) -> Column: ...
 
 
-Result = Callable[[Rows, list[Column], list[np.ndarray], Program], Any]
+Result = Callable[[RowColumns, list[Column], list[np.ndarray], ExpressionProgram], Any]
 """Makes what a plan was asked for: of the batch, the program's columns, its outputs, and itself after it has run."""
 
 
@@ -48,14 +48,14 @@ class Plan:
         """Of each result for a chain: ("field", its name, field), ("column", field, outputs), ("rows", None, outputs)."""
         self._outputs: list[Any] = []
         """The dtype of each output of the program; None: bits."""
-        self._program: Program | None = None
+        self._program: ExpressionProgram | None = None
         self._origins: list[Origin] = []
         self._plain: list[str] | None = None
         """The names of the program's columns, if all of them are fields of fixed width that are never null."""
-        self._makers: list[Callable[[Rows], Column]] = []
+        self._makers: list[Callable[[RowColumns], Column]] = []
         self._is_kernel = False
         """Whether all of it is in the program: no text is computed before, and something comes of it."""
-        self._twins: list[Program] = []
+        self._twins: list[ExpressionProgram] = []
 
     # -- what is asked for
 
@@ -119,7 +119,7 @@ class Plan:
 
     # -- running
 
-    def run(self, batch: Rows) -> list[Any]:
+    def run(self, batch: RowColumns) -> list[Any]:
         """What was added, in order, for the rows of a batch. RowErrors if some rows have no value."""
         program = self._program
         if program is None:
@@ -137,7 +137,7 @@ class Plan:
             return [results[0](batch, columns, outs, program)]
         return [result(batch, columns, outs, program) for result in results]
 
-    def prepare(self, batch: Rows, finish: Callable[[list[Any]], Any]) -> Prepared | None:
+    def prepare(self, batch: RowColumns, finish: Callable[[list[Any]], Any]) -> Prepared | None:
         """`run` as a job of a pool, with `finish` to be called on what it gives; None: it is no kernel alone."""
         program = self._program
         if program is None:
@@ -156,7 +156,7 @@ class Plan:
 
         return Prepared(twin.job, finished)
 
-    def link(self, chain: Linking, rows: LinkedRows) -> list[Held | int]:
+    def link(self, chain: Linking, rows: LinkedRows) -> list[LinkedColumn | int]:
         """`run` as a step of a chain: of each result where it is held, or the set of the rows that were asked for.
         UnlinkedError: it is no step alone."""
         program = self._program
@@ -182,18 +182,18 @@ class Plan:
         if self._outputs:
             places = [written[output] for output in range(len(self._outputs))]
             made = chain.run(rows, program, columns, places, counted)
-        found: list[Held | int] = []
+        found: list[LinkedColumn | int] = []
         for what, one, other in self._made:
             if what == "field":
                 found.append(rows.columns[one]._replace(field=renamed(rows.columns[one].field, other)))
             elif what == "column":
-                found.append(Held(written[other[0]] >> 1, rows.number, one))
+                found.append(LinkedColumn(written[other[0]] >> 1, rows.number, one))
             else:
                 assert made is not None
                 found.append(made)
         return found
 
-    def _lay_out(self, batch: Rows) -> tuple[list[Column], list[np.ndarray], list[int]]:
+    def _lay_out(self, batch: RowColumns) -> tuple[list[Column], list[np.ndarray], list[int]]:
         """The columns of a run, what it writes to, and the addresses that it is given."""
         rows = batch.rows
         columns: list[Column] = []
@@ -212,7 +212,7 @@ class Plan:
             places.append(address_of(out))
         return columns, outs, places
 
-    def _prepare(self) -> Program:
+    def _prepare(self) -> ExpressionProgram:
         lowering = self._lowering
         for source in lowering.sources:
             if isinstance(source, FieldSource):
@@ -229,7 +229,7 @@ class Plan:
         return self._program
 
 
-def _column_of(name: str) -> Callable[[Rows], Column]:
+def _column_of(name: str) -> Callable[[RowColumns], Column]:
     return lambda batch: batch.column(name)
 
 

@@ -10,7 +10,7 @@ from actorstream.events.fields import FLOATS, INTEGERS, VARIABLE, Kind
 from actorstream.native.kernels import BYTES, FLOAT, SIGNED, UNSIGNED
 from actorstream.native.lookup import POSITIVE
 from actorstream.native.pieces import ColumnTable
-from actorstream.topology.nearest import did_you_mean, listed
+from actorstream.topology.suggestions import did_you_mean, listed
 
 if TYPE_CHECKING:
     from actorstream.events.column import Column

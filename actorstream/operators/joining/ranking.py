@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -10,6 +10,7 @@ import numpy as np
 from actorstream.operators.joining.order import changes, sort_keys, sorted_rows
 
 if TYPE_CHECKING:
+    from actorstream.events.batch import Batch
     from actorstream.events.column import Column
 
 
@@ -27,12 +28,17 @@ class Ranking:
     ) -> None:
         self.n, self.keys, self.by, self.ties = n, list(keys), list(by), list(ties)
 
-    def best(self, column: Callable[[str], Column], groups: np.ndarray) -> np.ndarray:
-        """Numbers of the best rows, by group number, key and rank. column: of the rows by its name; groups: int64."""
+    def best(self, rows: Batch, groups: np.ndarray, index: np.ndarray | None = None) -> np.ndarray:
+        """Numbers of the best in `groups` (int64), by group number, key and rank. index: the row that each is, of `rows`, one
+        of which may be in several groups; None: they are all the rows."""
         if len(groups) == 0:
             return np.empty(0, np.int64)
-        within = [groups, *(array for name in self.keys for array in sort_keys(column(name)))]
-        by = [array for name, greatest in self.by for array in sort_keys(column(name), descending=greatest)]
+        within = [groups, *(array for name in self.keys for array in _keys(rows.column(name), index))]
+        by = [
+            array
+            for name, greatest in self.by
+            for array in _keys(rows.column(name), index, descending=greatest)
+        ]
         order = sorted_rows([*within, *by])
         starts, level = _runs([key[order] for key in within], [key[order] for key in by])
         begin = np.flatnonzero(starts)
@@ -40,13 +46,22 @@ class Ranking:
         lowest = level[np.minimum(begin + self.n, ends) - 1]  # of the levels that may be among the best
         chosen = order[level <= np.repeat(lowest, ends - begin)]
         if self.ties and len(chosen) > 1:
-            rest = [array for name in self.ties for array in sort_keys(column(name).take(chosen))]
+            picked = chosen if index is None else index[chosen]
+            rest = [array for name in self.ties for array in _keys(rows.column(name), picked)]
             keys = [*(key[chosen] for key in within), *(key[chosen] for key in by), *rest]
             chosen = chosen[sorted_rows(keys)]
         begin = np.flatnonzero(_runs([key[chosen] for key in within], [])[0])
         rank = np.arange(len(chosen)) - np.repeat(begin, np.diff(np.append(begin, len(chosen))))
         best: np.ndarray = chosen[rank < self.n]
         return best
+
+
+def _keys(column: Column, index: np.ndarray | None, *, descending: bool = False) -> list[np.ndarray]:
+    """The sort keys of the rows at `index`. Of a variable field each row is read once, however often it is there."""
+    if index is None or column.field.dtype is not None:
+        return sort_keys(column if index is None else column.take(index), descending=descending)
+    numbers, place = np.unique(index, return_inverse=True)
+    return [array[place] for array in sort_keys(column.take(numbers), descending=descending)]
 
 
 def _runs(within: list[np.ndarray], by: list[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:

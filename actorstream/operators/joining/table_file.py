@@ -10,7 +10,7 @@ from actorstream.errors import ActorstreamError, ConfigurationError, Problem
 from actorstream.events.batch import Batch
 from actorstream.events.fields import FLOATS, INTEGERS, Kind
 from actorstream.topology.modules import load_object
-from actorstream.topology.nearest import listed
+from actorstream.topology.suggestions import listed
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -21,14 +21,14 @@ from actorstream.runtime.dependency.short_way import ShortWay
 from actorstream.runtime.dependency.tag_rows import TagRows
 from actorstream.runtime.dependency.tree_worker import TreeWorker, connect
 from actorstream.runtime.dependency.unit import ProgramUnit
-from actorstream.runtime.hooks import operator_error
+from actorstream.runtime.failures import operator_error
 from actorstream.runtime.lanes import InLane
 from actorstream.runtime.source_unit import SourceUnit
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from actorstream.dgs.deployment import Deployment
+    from actorstream.dgs.deployment import ProgramDeployment
     from actorstream.events.batch import Batch
     from actorstream.events.schema import Schema
     from actorstream.runtime.compile import Job, Link
@@ -55,7 +55,7 @@ class ProgramBuilder:
     ) -> None:
         self.worker, self.actor = worker, actor
         self.job: Job = worker.job
-        self.deployment: Deployment = self.job.programs[actor]
+        self.deployment: ProgramDeployment = self.job.programs[actor]
         self.senders, self.receivers = senders, receivers
         self.owners = {
             number: self.deployment.responsible[tag] for number, tag in enumerate(self.deployment.tags)

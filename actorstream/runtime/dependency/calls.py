@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any
 
 from actorstream.dgs.state_classes import StateClasses
 from actorstream.events.batch import Batch
+from actorstream.runtime.failures import operator_error
 from actorstream.runtime.hook_shapes import answerer, shape_of
-from actorstream.runtime.hooks import operator_error
 
 if TYPE_CHECKING:
-    from actorstream.dgs.deployment import Deployment
+    from actorstream.dgs.deployment import ProgramDeployment
     from actorstream.dgs.states import Fork
     from actorstream.dgs.tags import Tag
     from actorstream.events.feed import Feed
@@ -52,7 +52,7 @@ class ProgramCalls:
     What the program puts out is gathered in the outbox of the worker's replica.
     """
 
-    def __init__(self, replica: Replica, deployment: Deployment, number: int) -> None:
+    def __init__(self, replica: Replica, deployment: ProgramDeployment, number: int) -> None:
         self.replica = replica
         self._worked = False
         """Whether a hook may have put something out since the outbox was emptied."""

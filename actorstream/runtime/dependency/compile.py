@@ -9,14 +9,14 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
-from actorstream.dgs.deployment import Deployment
+from actorstream.dgs.deployment import ProgramDeployment
 from actorstream.runtime.dependency.links import TreeLink
 from actorstream.topology.serial import POSITION
 from actorstream.transports.base import Channel
 
 if TYPE_CHECKING:
     from actorstream.runtime.compile import Job
-    from actorstream.runtime.wire import Wire
+    from actorstream.runtime.edge_schemas import EdgeSchemas
     from actorstream.topology.graph import Edge
     from actorstream.topology.plan import PlannedReplica
 
@@ -27,12 +27,12 @@ BUDGET = 1 << 20
 """Of each of the two channels between a worker and its parent. A larger state is admitted alone."""
 
 
-def deployments(job: Job) -> dict[str, Deployment]:
+def deployments(job: Job) -> dict[str, ProgramDeployment]:
     """Actor -> its program, as it was planned."""
     found = {}
     for planned in job.plan.dependencies:
         node = job.graph.actors[planned.actor]
-        found[planned.actor] = Deployment(node.make(), planned)
+        found[planned.actor] = ProgramDeployment(node.make(), planned)
     return found
 
 
@@ -62,7 +62,7 @@ def tree_links(job: Job, next_bit: Callable[[int], int]) -> list[TreeLink]:
     return found
 
 
-def streams_from(deployment: Deployment, input: str, replica: int, replicas: int) -> list[int]:
+def streams_from(deployment: ProgramDeployment, input: str, replica: int, replicas: int) -> list[int]:
     """Numbers of the streams that one replica of an input's producer brings."""
     return [
         number
@@ -84,7 +84,7 @@ class StreamWords(NamedTuple):
     last: int = 0
 
 
-def stream_words(deployment: Deployment, streams: list[int]) -> dict[int, StreamWords]:
+def stream_words(deployment: ProgramDeployment, streams: list[int]) -> dict[int, StreamWords]:
     """Stream -> its words, of those that a producer's replica brings. Word 0 is the least promise of all of them, and the
     only one where there is one stream and no ticks."""
     count = len(streams)
@@ -108,7 +108,7 @@ def frontier_words(job: Job, edge: Edge, producer: PlannedReplica) -> int:
     return 1 + max((max(words) for words in stream_words(deployment, streams).values()), default=0)
 
 
-def positioned(deployment: Deployment) -> set[str]:
+def positioned(deployment: ProgramDeployment) -> set[str]:
     """Inputs whose rows must carry their place in the stream: two tags of one stream depend on each other there."""
     found = set()
     for tag, planned in zip(deployment.tags, deployment.planned.tags):
@@ -119,7 +119,7 @@ def positioned(deployment: Deployment) -> set[str]:
     return found
 
 
-def placed_wires(job: Job, wires: dict[int, Wire]) -> dict[int, Wire]:
+def placed_wires(job: Job, wires: dict[int, EdgeSchemas]) -> dict[int, EdgeSchemas]:
     """The wires of a job, with the places that rows carry to programs."""
     for name, deployment in job.programs.items():
         needed = positioned(deployment)

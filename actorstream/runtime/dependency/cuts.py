@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from actorstream.dgs.kept import KeptRows, KeptWorker
+from actorstream.dgs.checkpoint_state import KeptRows, KeptWorker
 from actorstream.dgs.messages import StateDown, StateUp
 from actorstream.events.batch import Batch
 from actorstream.events.jumbo import to_bytes
@@ -21,7 +21,7 @@ from actorstream.transports.base import FrameKind
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from actorstream.dgs.deployment import Deployment
+    from actorstream.dgs.deployment import ProgramDeployment
     from actorstream.events.schema import Schema
     from actorstream.runtime.dependency.links import TreeReceiver
     from actorstream.runtime.dependency.messages import Message
@@ -37,7 +37,7 @@ class Cuts:
         wires: by input, what its rows look like on the way.
     """
 
-    def __init__(self, unit: ProgramUnit, deployment: Deployment, wires: Mapping[str, Schema]) -> None:
+    def __init__(self, unit: ProgramUnit, deployment: ProgramDeployment, wires: Mapping[str, Schema]) -> None:
         self.unit, self.deployment, self.wires = unit, deployment, wires
         self._shares: dict[int, list[Share]] = {}
 

@@ -11,8 +11,8 @@ import msgspec
 import numpy as np
 
 from actorstream.checkpoint.store import values_of
-from actorstream.dgs.deployment import Deployment
-from actorstream.dgs.kept import KeptRows, KeptWorker, joined_state
+from actorstream.dgs.checkpoint_state import KeptRows, KeptWorker, joined_state
+from actorstream.dgs.deployment import ProgramDeployment
 from actorstream.dgs.state_bytes import unpacked
 from actorstream.events.batch import Batch
 from actorstream.events.jumbo import from_bytes
@@ -34,7 +34,7 @@ class RestoredProgram:
         done: it had ended: there is no state.
     """
 
-    def __init__(self, checkpoint: Checkpoint, actor: str, deployment: Deployment) -> None:
+    def __init__(self, checkpoint: Checkpoint, actor: str, deployment: ProgramDeployment) -> None:
         self.deployment = deployment
         self.kept_plan = checkpoint.programs[actor].plan
         workers = [
@@ -51,7 +51,7 @@ class RestoredProgram:
 
     def state(self) -> Any:
         """The root's, joined by the plan that the checkpoint is of."""
-        before = Deployment(self.deployment.program, self.kept_plan)
+        before = ProgramDeployment(self.deployment.program, self.kept_plan)
         return joined_state(before, self._states, unpacked)
 
     def give(self, each: TreeWorker, tag: ImplementationTag, number: int, wire: Schema | None) -> None:

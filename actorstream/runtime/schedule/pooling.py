@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from actorstream.actors.actor import Actor, event_hooks, takes_batches
+from actorstream.actors.contract import has_kernel
 from actorstream.runtime.fuse import takes_messages
 from actorstream.runtime.hook_shapes import is_async
 from actorstream.scheduling.base import UNBOUNDED
@@ -55,7 +56,7 @@ def kernels(job: Job) -> dict[str, float]:
     called_by = _called_by(job)
     for name, actor in job.graph.actors.items():
         inputs = [edge for edge in actor.inputs if not edge.static]
-        if len(inputs) != 1 or not _prepares(actor.cls):
+        if len(inputs) != 1 or not has_kernel(actor.cls):
             continue
         producers = (job.serial.producers.get(each) for each in called_by[name])
         if any(each is not None and each.numbers for each in producers):
@@ -64,6 +65,15 @@ def kernels(job: Job) -> dict[str, float]:
         if limit:
             found[name] = limit
     return found
+
+
+def without_kernel(graph: Graph) -> dict[str, float]:
+    """The actors whose contract lets threads run kernels that their class does not have -> their `pool_limit`."""
+    return {
+        name: actor.contract.pool_limit
+        for name, actor in graph.actors.items()
+        if actor.contract.pool_limit and not has_kernel(actor.cls)
+    }
 
 
 def _called_by(job: Job) -> dict[str, set[str]]:
@@ -78,10 +88,10 @@ def _called_by(job: Job) -> dict[str, set[str]]:
 
 
 def _limit_of(graph: Graph, actor: GraphActor) -> float:
-    """The limit that an actor's class states. 0 if a hook takes events or awaits, or if the actor takes messages or timers; 1
+    """The limit of an actor's contract. 0 if a hook takes events or awaits, or if the actor takes messages or timers; 1
     if the class listens to event time or has `on_end`."""
     cls: Any = actor.cls
-    limit: float = cls.pool_limit(actor.keys) if actor.role == "operator" else 0
+    limit = actor.contract.pool_limit if actor.role == "operator" else 0
     if limit <= 0 or takes_messages(cls) or not takes_batches(cls) or _overrides(cls, "on_timer"):
         return 0
     if any(map(is_async, [*event_hooks(cls).values(), cls.on_heartbeat])):
@@ -96,9 +106,3 @@ def _limit_of(graph: Graph, actor: GraphActor) -> float:
 
 def _overrides(cls: Any, hook: str) -> bool:
     return getattr(cls, hook) is not getattr(Actor, hook)
-
-
-def _prepares(cls: Any) -> bool:
-    """Whether the class that defines `on_batch` also defines `prepare` or `link`."""
-    own: Any = next((vars(each) for each in cls.__mro__ if "on_batch" in vars(each)), {})
-    return "prepare" in own or "link" in own

@@ -14,7 +14,7 @@ import numpy as np
 from actorstream.checkpoint.alignment import Alignment
 from actorstream.events.saved import save_rows, saved_rows
 from actorstream.native.scalegate import LEAVES, ScaleGate, Stretches
-from actorstream.native.stretches import Runs
+from actorstream.native.stretches import StretchColumns
 from actorstream.runtime.timestamp.gate_rows import GateRows, Run
 from actorstream.runtime.timestamp.kept import KeptRows, count_tied, kept_by, kept_of
 from actorstream.runtime.timestamp.lane_rows import times_of
@@ -108,7 +108,7 @@ class GateInput:
         self._saved: KeptRows | None = None
         self._widths = np.array([field.width for field in schema.fields], np.uint64)
         inputs = [0 if one_stream else source.order.rank for source in sources]
-        self._runs = Runs(len(sources) * RUNS, [field.width for field in schema.fields], inputs)
+        self._runs = StretchColumns(len(sources) * RUNS, [field.width for field in schema.fields], inputs)
         self._batches: list[Batch | None] = [None] * (len(sources) * RUNS)
         self._waited = LEAVES
         self._told: tuple[object, ...] = ()

@@ -11,6 +11,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from actorstream.actors.actor import Actor
+from actorstream.actors.contract import Contract
 from actorstream.runtime.idleness import behind_idle_sources
 from actorstream.topology.graph import Edge, Graph, GraphActor, Redrawn
 from actorstream.topology.timestamp import TIMESTAMP
@@ -25,9 +26,7 @@ SUFFIX = ".merge"
 class MergeSort(Actor):
     """Hands on what it gets, in timestamp order: its input is merged before it sees it."""
 
-    stateless: ClassVar[bool] = True
-    one_stream: ClassVar[bool] = True
-    runs_apart: ClassVar[bool] = True
+    contract: ClassVar[Contract] = Contract(stateless=True, one_stream=True, fusible=False)
 
     def on_batch(self, batch: Batch) -> Batch:
         return batch
@@ -94,7 +93,7 @@ def _groups(graph: Graph, actor: GraphActor, shared: bool) -> list[list[Edge]]:
     """The inputs of an actor by what one operator may merge."""
     timed = [edge for edge in actor.inputs if edge.order == TIMESTAMP]
     alike = len({graph.schema(edge).user.fingerprint for edge in timed}) == 1
-    together = len(timed) == len(actor.inputs) > 1 and alike and actor.cls.one_stream  # type: ignore[attr-defined]
+    together = len(timed) == len(actor.inputs) > 1 and alike and actor.contract.one_stream
     if together and (not shared or _is_shared(actor, timed)):
         return [timed]
     return [[edge] for edge in actor.inputs]

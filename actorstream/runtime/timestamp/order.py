@@ -78,7 +78,7 @@ def _merging(ends: Ends, head: Replica, ports: Ports, own: list[Link]) -> Mergin
     schemas = {link.edge.input: job.wires[link.edge.index].plain for link in own}
     alike = len({schema.user.fingerprint for schema in schemas.values()}) == 1
     same_places = len({schema.system for schema in schemas.values()}) == 1
-    one_stream = alike and same_places and type(head.actor).one_stream
+    one_stream = alike and same_places and head.contract.one_stream
     as_events = not any(call.takes_batch for call in head.calls.values())
     together = (
         (one_stream or len(schemas) == 1)
@@ -169,7 +169,7 @@ def open_gates(ends: Ends) -> dict[int, GateInput]:
             sources,
             ties,
             schema,
-            one_stream=type(heads[0].actor).one_stream,
+            one_stream=heads[0].contract.one_stream,
             readers=len(heads),
             batch_size=job.deploy.batch_size,
         )

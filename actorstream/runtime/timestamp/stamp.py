@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from actorstream.errors import DataError, OperatorError, SchemaError
+from actorstream.runtime.edge_schemas import TIME
 from actorstream.runtime.replica import FRONTIER_MIN
 from actorstream.runtime.serial.numbering import REPLICA_SHIFT
 from actorstream.runtime.stamp import Stamp
 from actorstream.runtime.timestamp.lane_rows import times_of, zeros
 from actorstream.runtime.timestamp.sequence import Ascending, Sorted, Unsorted
 from actorstream.runtime.timestamp.ties import by_value
-from actorstream.runtime.wire import TIME
 from actorstream.topology.serial import POSITION
 from actorstream.topology.timestamp import ORIGIN
 from actorstream.windows.watermark import AT_END

@@ -15,6 +15,7 @@ from typing import Any
 from actorstream.testing.transport.case import LoopFactory, TransportCase, Way, play, ways_of
 from actorstream.testing.transport.check import Check
 from actorstream.testing.transport.credit import CREDIT
+from actorstream.testing.transport.fast_batches import WHOLE_CHECKS
 from actorstream.testing.transport.flow import FLOW
 from actorstream.testing.transport.loss import LOSS
 from actorstream.testing.transport.memory import MEMORY
@@ -23,7 +24,6 @@ from actorstream.testing.transport.promises import PROMISES
 from actorstream.testing.transport.rows import ROWS
 from actorstream.testing.transport.runs import RUN_CHECKS
 from actorstream.testing.transport.side import CheckFailed
-from actorstream.testing.transport.wholes import WHOLE_CHECKS
 from actorstream.transports.base import Transport
 
 CHECKS: tuple[Check, ...] = (
@@ -52,7 +52,8 @@ def transport_cases(
     """Every check that applies to the transport, once for each way in which it can run.
 
     `ways`: TOGETHER (all workers in this process), APART (a forked process each; only where the transport crosses
-    processes). `deadline`: seconds that a worker waits for a doorbell before the check fails.
+    processes), HANDED (the same, with the fabric as `take_over` gives it; only where the transport has that).
+    `deadline`: seconds that a worker waits for a doorbell before the check fails.
     `loop_factory`: makes each worker's event loop; None: asyncio's. `options` go to `transport_class.fabric`.
     """
     wanted = set(ways)

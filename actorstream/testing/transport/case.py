@@ -1,4 +1,5 @@
-"""A case runs a check on a transport: with all workers in one process, or each in a forked process of its own."""
+"""A case runs a check on a transport: with all workers in one process, or each in a process of its own that inherits the
+fabric or is handed it."""
 
 from __future__ import annotations
 
@@ -19,7 +20,7 @@ from typing import Any, TypeVar
 
 from actorstream.testing.transport.check import Check
 from actorstream.testing.transport.side import PLAN, CheckFailed, Side
-from actorstream.transports.base import Fabric, Transport
+from actorstream.transports.base import Fabric, HandedOver, Transport
 
 Result = TypeVar("Result")
 LoopFactory = Callable[[], asyncio.AbstractEventLoop]
@@ -32,6 +33,8 @@ class Way(Enum):
     """All in this process and loop."""
     APART = "apart"
     """Each in a forked process."""
+    HANDED = "handed over"
+    """Each in a process that uses the fabric as it was handed over, not as it was inherited."""
 
 
 def ways_of(check: Check, transport_class: type[Transport]) -> list[Way]:
@@ -39,7 +42,10 @@ def ways_of(check: Check, transport_class: type[Transport]) -> list[Way]:
     if not check.applies(transport_class):
         return []
     together = [] if check.dies else [Way.TOGETHER]
-    return together + ([Way.APART] if transport_class.crosses_processes else [])
+    if not transport_class.crosses_processes:
+        return together
+    hands_over = getattr(transport_class.take_over, "__func__", None) is not Transport.take_over.__func__  # type: ignore[attr-defined]
+    return [*together, Way.APART, *([Way.HANDED] if hands_over else [])]
 
 
 @dataclass(frozen=True)
@@ -161,6 +167,8 @@ def _apart(case: TransportCase, fabric: Fabric) -> list[str]:
 def _child(case: TransportCase, fabric: Fabric, worker: int, pipe: int) -> None:
     code = 1
     try:
+        if case.way is Way.HANDED:
+            fabric = _taken_over(case, fabric)
         case.run_async(play(case.check, case.transport, fabric, worker, case.deadline))
         fabric.close()
         code = 0
@@ -169,6 +177,14 @@ def _child(case: TransportCase, fabric: Fabric, worker: int, pipe: int) -> None:
             os.write(pipe, _story(worker, error).encode()[:60_000])
     finally:
         os._exit(code)
+
+
+def _taken_over(case: TransportCase, fabric: Fabric) -> Fabric:
+    """The fabric as a process has it that did not inherit it; what was inherited is closed."""
+    handed = fabric.hand_over()
+    own = HandedOver(handed.description, [os.dup(each) for each in handed.descriptors])
+    fabric.close()
+    return case.transport.take_over(case.check.workers, list(case.check.channels), PLAN, own)
 
 
 def _outcome(child: int, pipe: int, limit: float) -> tuple[int, str]:

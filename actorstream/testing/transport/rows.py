@@ -13,7 +13,7 @@ from actorstream.testing.transport.payload import sample, verify
 from actorstream.testing.transport.side import Side, expect
 from actorstream.testing.transport.signals import finish, finished, signal, signalled
 from actorstream.transports.base import Frame, FrameKind, Transport
-from actorstream.transports.ways import EventSender, RowSender, RowTaker
+from actorstream.transports.fast_paths import EventSender, RowSender, RowTaker
 
 LAYOUT = "qd?20p"
 SCHEMA, PRODUCER, ENTERED = 2**64 - 3, 9, 2**40

@@ -1,4 +1,4 @@
-"""Transport `shm`: forked workers of one host that hand jumbo tuples over by reference through shared memory."""
+"""Transport `shm`: workers of one host that hand jumbo tuples over by reference through shared memory."""
 
 from __future__ import annotations
 

@@ -14,7 +14,7 @@ from actorstream.events.jumbo import JumboTuple
 from actorstream.native.arena import Arena, Block
 from actorstream.native.channel import ENTRY_MAGIC, ENTRY_VERSION, Entry, ReceiveRing, SendRing
 from actorstream.native.doorbell import Doorbell
-from actorstream.native.line import Line
+from actorstream.native.line import CacheLine
 from actorstream.transports.base import (
     Channel,
     Frame,
@@ -22,7 +22,9 @@ from actorstream.transports.base import (
     ReceiveChannel,
     SendChannel,
 )
+from actorstream.transports.fast_paths import EventSender, EventWatch, RowSender, RowTaker, WholeSender
 from actorstream.transports.shm.copying import copied
+from actorstream.transports.shm.fast_batches import whole_sender
 from actorstream.transports.shm.layout import CLOSED, OPEN
 from actorstream.transports.shm.names import described, worker_name
 from actorstream.transports.shm.retired import retire
@@ -36,8 +38,6 @@ from actorstream.transports.shm.rows import (
     waited_flags,
 )
 from actorstream.transports.shm.untrusted import own_frame
-from actorstream.transports.shm.wholes import whole_sender
-from actorstream.transports.ways import EventSender, EventWatch, RowSender, RowTaker, WholeSender
 
 if TYPE_CHECKING:
     from actorstream.events.row_format import RowFormat
@@ -60,7 +60,7 @@ class ShmSendChannel(SendChannel):
         self,
         channel: Channel,
         ring: SendRing,
-        line: Line,
+        line: CacheLine,
         peer: Doorbell,
         arena: Arena,
         reachable: frozenset[int],
@@ -210,7 +210,7 @@ class ShmReceiveChannel(ReceiveChannel):
         self,
         channel: Channel,
         ring: ReceiveRing,
-        line: Line,
+        line: CacheLine,
         arena_of: Callable[[int], Arena],
         most_kept: int,
         *,

@@ -1,6 +1,6 @@
 """What the workers of a run share on one host: control memory, an arena each, an eventfd each. No names, only memfds.
 
-Made before the workers are forked, inherited by them. It opens no end and allocates no block.
+Made before the workers are started; forks inherit it, others are handed the descriptors. It opens no end and allocates no block.
 """
 
 from __future__ import annotations
@@ -8,20 +8,31 @@ from __future__ import annotations
 import os
 import secrets
 
+import msgspec
 import numpy as np
 
+from actorstream.errors import ConfigurationError
 from actorstream.native.channel import lay_out_channel
 from actorstream.native.doorbell import Doorbell
-from actorstream.native.line import Line
+from actorstream.native.line import CacheLine
 from actorstream.native.memory import ControlMemory, create_eventfd, create_memfd
-from actorstream.transports.base import Channel, Fabric
-from actorstream.transports.shm.layout import HEADER, MAGIC, VERSION, Layout
+from actorstream.transports.base import Channel, Fabric, HandedOver
+from actorstream.transports.shm.layout import HEADER, MAGIC, VERSION, ControlLayout
 from actorstream.transports.shm.limits import Limits, arena_limit
 from actorstream.transports.shm.retired import sweep
 from actorstream.transports.sizing import doorbell_bits
 
 MASK = 2**64 - 1
 MOST_WORKERS_BITS = 12
+
+
+class _Kept(msgspec.Struct):
+    """What of a fabric its plan and its memory do not say."""
+
+    arena_base: int
+    arena_limit: int
+    commit_step: int
+    huge_pages: bool
 
 
 class ShmFabric(Fabric):
@@ -50,7 +61,7 @@ class ShmFabric(Fabric):
         self.arena_ids = frozenset(self.arena_id(worker) for worker in range(workers))
         self.commit_step = commit_step
         self.huge_pages = huge_pages
-        self.layout = Layout.of(workers, channels, doorbell_bits(channels))
+        self.layout = ControlLayout.of(workers, channels, doorbell_bits(channels))
         budgets = [0] * workers
         for channel in channels:
             budgets[channel.sender] += channel.budget
@@ -67,6 +78,34 @@ class ShmFabric(Fabric):
         except BaseException:
             self.close()
             raise
+
+    def hand_over(self) -> HandedOver:
+        """The descriptors are those of the control memory, the eventfds and the arenas."""
+        kept = _Kept(self._arena_base, self.arena_limit, self.commit_step, self.huge_pages)
+        descriptors = [self.control.fd, *self.eventfds, *self.arena_fds]
+        return HandedOver(msgspec.msgpack.encode(kept), descriptors)
+
+    @classmethod
+    def taken_over(cls, workers: int, channels: list[Channel], plan: int, handed: HandedOver) -> ShmFabric:
+        """The fabric that another process has made with these arguments. ConfigurationError: it was made with others."""
+        kept = msgspec.msgpack.decode(handed.description, type=_Kept)
+        control, *fds = handed.descriptors
+        self = cls.__new__(cls)
+        self.workers, self.channels = workers, {channel.id: channel for channel in channels}
+        self.plan = plan & MASK
+        self._arena_base, self.arena_limit = kept.arena_base, kept.arena_limit
+        self.commit_step, self.huge_pages = kept.commit_step, kept.huge_pages
+        self.arena_ids = frozenset(self.arena_id(worker) for worker in range(workers))
+        self.layout = ControlLayout.of(workers, channels, doorbell_bits(channels))
+        self.eventfds, self.arena_fds = fds[:workers], fds[workers:]
+        size = os.fstat(control).st_size
+        if size != self.layout.size or len(fds) != 2 * workers:
+            raise ConfigurationError(
+                f"the fabric that was handed over has {size} bytes of control memory and {len(fds)} descriptors, and "
+                f"this plan needs {self.layout.size} and {2 * workers}; start all workers from the same plan"
+            )
+        self.control = ControlMemory(size, fd=control)
+        return self
 
     def _lay_out(self, channels: list[Channel]) -> None:
         layout, control = self.layout, self.control
@@ -94,9 +133,9 @@ class ShmFabric(Fabric):
         """magic, version, workers, channels, plan, size: as they stand in the shared memory."""
         return HEADER.unpack(self.control.words(0, HEADER.size, np.uint8).tobytes())
 
-    def line(self, offset: int) -> Line:
+    def line(self, offset: int) -> CacheLine:
         """A worker's or channel's line."""
-        return Line(self.control, offset)
+        return CacheLine(self.control, offset)
 
     def close(self) -> None:
         """Closes this process's descriptors. Mappings go with their last user."""

@@ -19,6 +19,7 @@ import struct
 import msgspec
 
 from actorstream.errors import BrokenError, ConfigurationError
+from actorstream.native.descriptors import receive_descriptors
 
 VERSION = 2
 PREFIX = "actorstream-shm1"
@@ -30,7 +31,7 @@ SECONDS = 10.0
 _CREDENTIALS = struct.Struct("iII")
 
 
-class Hello(msgspec.Struct, tag="hello", forbid_unknown_fields=True):
+class ProducerHello(msgspec.Struct, tag="hello", forbid_unknown_fields=True):
     """The producer's first words."""
 
     version: int
@@ -56,11 +57,11 @@ class Refusal(msgspec.Struct, tag="refusal", forbid_unknown_fields=True):
     why: str
 
 
-_hello = msgspec.msgpack.Decoder(Hello)
+_hello = msgspec.msgpack.Decoder(ProducerHello)
 _answer = msgspec.msgpack.Decoder(Offer | Refusal)
 
 
-class Token(msgspec.Struct, frozen=True):
+class ListenToken(msgspec.Struct, frozen=True):
     """What lets one producer in: the socket's name is public (/proc/net/unix), the secret is not."""
 
     name: str
@@ -68,11 +69,11 @@ class Token(msgspec.Struct, frozen=True):
     secret: str
 
     @classmethod
-    def new(cls, plan: int) -> Token:
+    def new(cls, plan: int) -> ListenToken:
         return cls(secrets.token_hex(8), plan, secrets.token_hex(16))
 
     @classmethod
-    def parse(cls, text: str) -> Token:
+    def parse(cls, text: str) -> ListenToken:
         """ConfigurationError if `text` is not what `str(token)` gives."""
         parts = text.split(":")
         try:
@@ -105,12 +106,14 @@ def check_user(connection: socket.socket) -> None:
         )
 
 
-async def send_message(connection: socket.socket, message: Hello | Offer | Refusal, fds: list[int]) -> None:
+async def send_message(
+    connection: socket.socket, message: ProducerHello | Offer | Refusal, fds: list[int]
+) -> None:
     """One datagram (SOCK_SEQPACKET), with descriptors. The first message always fits into the socket's buffer."""
     socket.send_fds(connection, [msgspec.msgpack.encode(message)], fds)
 
 
-async def receive_hello(connection: socket.socket) -> Hello:
+async def receive_hello(connection: socket.socket) -> ProducerHello:
     """BrokenError: not a hello in time."""
     data, fds = await _receive(connection, 0)
     for fd in fds:
@@ -143,16 +146,14 @@ async def _receive(connection: socket.socket, descriptors: int) -> tuple[bytes, 
     except TimeoutError:
         raise BrokenError(f"the other side said nothing for {SECONDS:g} s") from None
     try:
-        data, fds, flags, _ = socket.recv_fds(
-            connection, LONGEST + 1, max(descriptors, 1), socket.MSG_CMSG_CLOEXEC
-        )
+        data, fds, flags = receive_descriptors(connection, LONGEST + 1, max(descriptors, 1))
     except OSError as error:
         raise BrokenError(f"the other side is gone: {error.strerror}") from None
     if not data or len(data) > LONGEST or flags & (socket.MSG_TRUNC | socket.MSG_CTRUNC):
         for fd in fds:
             os.close(fd)
         raise BrokenError("the other side hung up, or sent a message that is too long")
-    return data, list(fds)
+    return data, fds
 
 
 async def readable(fd: int) -> None:

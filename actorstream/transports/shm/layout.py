@@ -54,7 +54,7 @@ class ChannelPlace:
 
 
 @dataclass(frozen=True, slots=True)
-class Layout:
+class ControlLayout:
     """Offsets in the control memory of all that the plan needs."""
 
     size: int
@@ -63,7 +63,7 @@ class Layout:
     channels: dict[int, ChannelPlace]
 
     @classmethod
-    def of(cls, workers: int, channels: list[Channel], bits: int) -> Layout:
+    def of(cls, workers: int, channels: list[Channel], bits: int) -> ControlLayout:
         """Lays out doorbells of `bits` bits for the workers, and the channels."""
         at = aligned(LINE + LINE * workers)
         bell = aligned(Doorbell.size(bits))

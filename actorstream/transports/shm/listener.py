@@ -18,17 +18,17 @@ from actorstream.errors import BrokenError, ConfigurationError
 from actorstream.native.arena import Arena
 from actorstream.native.channel import ReceiveRing, channel_size, lay_out_channel
 from actorstream.native.doorbell import Doorbell
-from actorstream.native.line import LINE, Line
+from actorstream.native.line import LINE, CacheLine
 from actorstream.native.memory import ControlMemory, create_eventfd, create_memfd
 from actorstream.transports.base import Channel
 from actorstream.transports.shm.channel import ShmReceiveChannel
 from actorstream.transports.shm.fabric import ShmFabric
 from actorstream.transports.shm.handshake import (
     VERSION,
-    Hello,
+    ListenToken,
     Offer,
+    ProducerHello,
     Refusal,
-    Token,
     check_user,
     receive_hello,
     send_message,
@@ -55,7 +55,7 @@ _numbers = itertools.count(1)
 class Opening:
     """One `listen`: a socket until its producer has attached, then the memory they share and the worker's ends of it."""
 
-    token: Token
+    token: ListenToken
     channel: Channel
     returns: int
     listening: socket.socket
@@ -131,7 +131,7 @@ class Listener:
     def _open(self, channel: Channel, undo: contextlib.ExitStack) -> Opening:
         """Makes what worker and producer share, and opens the worker's ends. `undo`: of what was made so far."""
         plan, returns = self._fabric.plan, max(4 * channel.slots, LEAST_RETURNS)
-        token = Token.new(plan)
+        token = ListenToken.new(plan)
         listening = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET | socket.SOCK_NONBLOCK)
         undo.callback(listening.close)
         memory = ControlMemory(RING + channel_size(channel.slots, returns, 1), name="actorstream-outside")
@@ -179,7 +179,7 @@ class Listener:
                 raise BrokenError(f"an outside producer named arena {id:#x}, its own is {arena.id:#x}")
             return arena
 
-        line = Line(opening.memory, 0)
+        line = CacheLine(opening.memory, 0)
         end = ShmReceiveChannel(channel, opening.ring, line, arena_of, opening.returns // 2, outside=True)
         opening.accepted = True
         loop = asyncio.get_running_loop()
@@ -244,7 +244,7 @@ class Listener:
             if not kept:
                 connection.close()
 
-    def _wrong(self, opening: Opening, hello: Hello) -> str:
+    def _wrong(self, opening: Opening, hello: ProducerHello) -> str:
         """Why this producer is not let in; empty: it is."""
         if hello.version != VERSION:
             return f"it speaks version {hello.version} of the handshake, this worker {VERSION}"

@@ -15,15 +15,15 @@ from actorstream.errors import BrokenError
 from actorstream.native.arena import Arena
 from actorstream.native.channel import SendRing
 from actorstream.native.doorbell import Doorbell
-from actorstream.native.line import Line
+from actorstream.native.line import CacheLine
 from actorstream.native.memory import ControlMemory
 from actorstream.transports.base import Channel, Frame, OutsideChannel
 from actorstream.transports.shm.channel import ShmSendChannel
 from actorstream.transports.shm.handshake import (
     VERSION,
-    Hello,
+    ListenToken,
     Offer,
-    Token,
+    ProducerHello,
     check_user,
     readable,
     receive_offer,
@@ -50,7 +50,7 @@ class ShmOutsideChannel(ShmSendChannel, OutsideChannel):
         arena = Arena.create(offer.arena_limit, offer.arena_id, fd=arena_fd)
         channel = Channel(0, -1, offer.worker, 0, 0, offer.slots, offer.budget, 1)
         ring = SendRing(memory, RING, plan=offer.plan, budget=offer.budget, peer=peer, peer_bit=0)
-        line = Line(memory, 0)
+        line = CacheLine(memory, 0)
         super().__init__(channel, ring, line, peer, arena, frozenset((offer.arena_id,)))
         self._shut = weakref.finalize(self, retire, ring)  # where close() is forgotten
         self._loop = asyncio.get_running_loop()
@@ -108,7 +108,7 @@ class ShmOutsideChannel(ShmSendChannel, OutsideChannel):
 async def attach(text: str) -> ShmOutsideChannel:
     """See `Transport.attach`."""
     sweep()
-    token = Token.parse(text)
+    token = ListenToken.parse(text)
     connection = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET | socket.SOCK_NONBLOCK)
     try:
         try:
@@ -118,7 +118,7 @@ async def attach(text: str) -> ShmOutsideChannel:
                 f"nobody listens under token {text[:32]}…: {error.strerror}; it was used already, or its worker ended"
             ) from None
         check_user(connection)
-        await send_message(connection, Hello(VERSION, token.plan, token.secret), [])
+        await send_message(connection, ProducerHello(VERSION, token.plan, token.secret), [])
         offer, fds = await receive_offer(connection)
         try:
             return ShmOutsideChannel(offer, fds, connection)

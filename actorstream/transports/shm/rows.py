@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from actorstream.events.row_format import UNFIT
 from actorstream.native.channel import TAKEN, ReceiveRing, SendRing, refused
 from actorstream.transports.base import DATA, NO_TIME_MAX, NO_TIME_MIN
-from actorstream.transports.ways import EventSender, EventWatch, RowSender, RowTaker
+from actorstream.transports.fast_paths import EventSender, EventWatch, RowSender, RowTaker
 
 if TYPE_CHECKING:
     from actorstream.events.row_format import RowFormat

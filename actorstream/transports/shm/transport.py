@@ -1,4 +1,4 @@
-"""Transport `shm`: the workers are forked processes of one host, jumbo tuples stay where they were built.
+"""Transport `shm`: the workers are processes of one host, jumbo tuples stay where they were built.
 
 One worker's end of the fabric: opens doorbells, arenas and channel ends on first use, and watches its peers.
 """
@@ -13,7 +13,7 @@ from actorstream.errors import BrokenError, ClosedError, ConfigurationError
 from actorstream.native.arena import Arena
 from actorstream.native.channel import ReceiveRing, SendRing
 from actorstream.native.doorbell import Doorbell
-from actorstream.transports.base import Channel, Fabric, OutsideChannel, ReceiveChannel, Transport
+from actorstream.transports.base import Channel, Fabric, HandedOver, OutsideChannel, ReceiveChannel, Transport
 from actorstream.transports.shm.channel import ShmReceiveChannel, ShmSendChannel
 from actorstream.transports.shm.fabric import ShmFabric
 from actorstream.transports.shm.layout import MAGIC, VERSION
@@ -50,6 +50,11 @@ class ShmTransport(Transport):
         budgets), `commit_step` (bytes; 4 MiB), `huge_pages` (tried, never required)."""
         refuse_options(cls.name, options, OPTIONS)
         return ShmFabric(workers, channels, plan, **options)
+
+    @classmethod
+    def take_over(cls, workers: int, channels: list[Channel], plan: int, handed: HandedOver) -> ShmFabric:
+        """Maps the control memory that the descriptors lead to."""
+        return ShmFabric.taken_over(workers, channels, plan, handed)
 
     def __init__(self, fabric: Fabric, worker: int) -> None:
         if not isinstance(fabric, ShmFabric):

@@ -24,10 +24,10 @@ from actorstream.actors.wire import (
     Dead,
     DefineActor,
     DefineType,
+    FrameKind,
     FrameReader,
     Goodbye,
     Hello,
-    Kind,
     Welcome,
     control_frame,
     read_control,
@@ -68,7 +68,7 @@ class Peer:
                 return None
             self.frames += [(*rest, bytes(body)) for *rest, body in self.reader.feed(data)]
         found = self.frames.pop(0)
-        return read_control(found[4]) if found[0] == Kind.CONTROL else found
+        return read_control(found[4]) if found[0] == FrameKind.CONTROL else found
 
     async def hear_all(self) -> list[Any]:
         """Everything until the link is closed."""
@@ -144,10 +144,10 @@ async def test_a_peer_that_says_nothing_is_given_up() -> None:
         [Welcome()],
         [HELLO, HELLO],
         [HELLO, DefineActor(0, "echo")],
-        [frame(Kind.TELL, 0, 0, 0, b"\x01")],
-        [HELLO, frame(Kind.ASK, 0, 0, 1, b"\x01")],
+        [frame(FrameKind.TELL, 0, 0, 0, b"\x01")],
+        [HELLO, frame(FrameKind.ASK, 0, 0, 1, b"\x01")],
         [HEADER.pack(1 << 20, 0, 0, 0, 0, 0)],
-        [frame(Kind.CONTROL, 0, 0, 0, b"\xc1\xc1")],
+        [frame(FrameKind.CONTROL, 0, 0, 0, b"\xc1\xc1")],
     ],
 )
 async def test_who_breaks_the_rules_of_the_handshake_is_cut_off(parts: list[Any]) -> None:
@@ -162,8 +162,8 @@ async def test_who_breaks_the_rules_of_the_handshake_is_cut_off(parts: list[Any]
 @pytest.mark.parametrize(
     "parts",
     [
-        [frame(Kind.TELL, 0, 9, 0, b"\x01")],
-        [frame(Kind.ASK, 0, 9, 1, b"\x01")],
+        [frame(FrameKind.TELL, 0, 9, 0, b"\x01")],
+        [frame(FrameKind.ASK, 0, 9, 1, b"\x01")],
         [DefineActor(0, "echo"), DefineActor(0, "echo")],
         [DefineType(2, "a:B"), DefineType(2, "a:B")],
         [Credit(3, 10)],
@@ -201,7 +201,7 @@ async def test_a_peer_that_sends_more_than_its_credit_is_cut_off() -> None:
         lost = asyncio.ensure_future(system.wait_peer_lost("peer"))
         await asyncio.sleep(0)
         await peer.say(
-            *[frame(Kind.TELL, 0, 0, 0, msgspec.msgpack.encode(b"x" * 1000))] * (window // 1000 + 1)
+            *[frame(FrameKind.TELL, 0, 0, 0, msgspec.msgpack.encode(b"x" * 1000))] * (window // 1000 + 1)
         )
         assert "without credit" in await lost
         gate.set()
@@ -210,15 +210,15 @@ async def test_a_peer_that_sends_more_than_its_credit_is_cut_off() -> None:
 async def test_a_message_that_does_not_decode_is_answered_or_dropped_and_the_link_lives_on() -> None:
     async with connected() as (_, peer):
         await peer.say(DefineActor(0, "echo"), DefineType(2, "no_module:Thing"))
-        await peer.say(frame(Kind.TELL, 2, 0, 0, b"\xc0"), frame(Kind.TELL, 0, 0, 0, b"\xc1"))
-        await peer.say(frame(Kind.ASK, 2, 0, 1, b"\xc0"), frame(Kind.ASK, 0, 0, 2, b"\xa1x"))
+        await peer.say(frame(FrameKind.TELL, 2, 0, 0, b"\xc0"), frame(FrameKind.TELL, 0, 0, 0, b"\xc1"))
+        await peer.say(frame(FrameKind.ASK, 2, 0, 1, b"\xc0"), frame(FrameKind.ASK, 0, 0, 2, b"\xa1x"))
         heard = [await peer.hear() for _ in range(3)][1:]
         answers = {ask: (kind, body) for kind, _, _, ask, body in heard}
         failure = msgspec.msgpack.decode(answers[1][1], type=Failure)
-        assert answers[1][0] == Kind.ERROR
+        assert answers[1][0] == FrameKind.ERROR
         assert failure.type == "actorstream.errors:ActorError"
         assert "no_module:Thing" in failure.text
-        assert answers[2] == (Kind.ANSWER, b"\xa1x")
+        assert answers[2] == (FrameKind.ANSWER, b"\xa1x")
 
 
 async def test_an_end_of_the_socket_without_a_goodbye_is_a_loss() -> None:
@@ -226,7 +226,7 @@ async def test_an_end_of_the_socket_without_a_goodbye_is_a_loss() -> None:
         ref = system.ref("peer/actor")
         ask = asyncio.ensure_future(ref.ask("x"))
         assert await peer.hear() == DefineActor(0, "actor")
-        assert (await peer.hear())[0] == Kind.ASK
+        assert (await peer.hear())[0] == FrameKind.ASK
         peer.sock.close()
         with pytest.raises(BrokenError, match="'peer' is lost"):
             await ask
@@ -249,10 +249,10 @@ async def test_a_wrong_answer_fails_its_ask_only() -> None:
         asks = [asyncio.ensure_future(ref.ask(number)) for number in range(3)]
         numbers = [found[3] for found in [await peer.hear() for _ in range(4)] if isinstance(found, tuple)]
         await peer.say(
-            frame(Kind.ANSWER, 99, 0, numbers[0]),
-            frame(Kind.ANSWER, 0, 0, numbers[1], b"\xc1"),
-            frame(Kind.ANSWER, 0, 0, 4711, b"\x01"),
-            frame(Kind.ANSWER, 0, 0, numbers[2], b"\x05"),
+            frame(FrameKind.ANSWER, 99, 0, numbers[0]),
+            frame(FrameKind.ANSWER, 0, 0, numbers[1], b"\xc1"),
+            frame(FrameKind.ANSWER, 0, 0, 4711, b"\x01"),
+            frame(FrameKind.ANSWER, 0, 0, numbers[2], b"\x05"),
         )
         for ask in asks[:2]:
             with pytest.raises(ActorError):
@@ -265,7 +265,7 @@ async def test_an_unreadable_failure_fails_its_ask_and_cuts_the_peer_off() -> No
         ask = asyncio.ensure_future(system.ref("peer/actor").ask(1))
         await peer.hear()
         number = (await peer.hear())[3]
-        await peer.say(frame(Kind.ERROR, 0, 0, number, b"\xc1"))
+        await peer.say(frame(FrameKind.ERROR, 0, 0, number, b"\xc1"))
         with pytest.raises(BrokenError):
             await ask
         await peer.hear_all()
@@ -296,7 +296,7 @@ async def test_requests_of_a_peer_that_does_not_read_wait_and_go_on_in_order() -
         await peer.say(DefineActor(0, "verbose"))
         await peer.hear()
         for number in range(1, 101):
-            await peer.say(frame(Kind.ASK, 0, 0, number, msgspec.msgpack.encode(number)))
+            await peer.say(frame(FrameKind.ASK, 0, 0, number, msgspec.msgpack.encode(number)))
             await system.ref("echo").ask("barrier")
         assert len(log) < 100  # the rest waits for the peer to read
         peer.reader.limit = 2_000_000

@@ -3,7 +3,7 @@ from __future__ import annotations
 import asyncio
 from time import perf_counter
 
-from actorstream.actors.turns import RUN_SECONDS, Turns
+from actorstream.actors.turns import RUN_SECONDS, RunQueue
 
 
 class Busy:
@@ -30,7 +30,7 @@ class Writer:
 
 async def test_actors_take_turns_and_links_are_written_last() -> None:
     log: list[str] = []
-    turns = Turns(asyncio.get_running_loop())
+    turns = RunQueue(asyncio.get_running_loop())
     turns.dirty(Writer(log))
     turns.ready(Busy(log, "a", 2))
     turns.ready(Busy(log, "b", 1))
@@ -41,7 +41,7 @@ async def test_actors_take_turns_and_links_are_written_last() -> None:
 
 async def test_the_event_loop_gets_its_turn_when_the_time_is_over() -> None:
     log: list[str] = []
-    turns = Turns(asyncio.get_running_loop())
+    turns = RunQueue(asyncio.get_running_loop())
     turns.ready(Busy(log, "slow", 3, until=RUN_SECONDS))
     for expected in (1, 2, 3):
         assert not turns.idle
@@ -52,7 +52,7 @@ async def test_the_event_loop_gets_its_turn_when_the_time_is_over() -> None:
 
 async def test_running_at_once_spares_an_iteration_and_is_harmless_within_a_turn() -> None:
     log: list[str] = []
-    turns = Turns(asyncio.get_running_loop())
+    turns = RunQueue(asyncio.get_running_loop())
 
     class Nested(Busy):
         def turn(self, end: float) -> bool:

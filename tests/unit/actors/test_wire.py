@@ -9,9 +9,9 @@ from actorstream.actors.wire import (
     HEADER,
     LENGTH_BYTES,
     Credit,
+    FrameKind,
     FrameReader,
     Hello,
-    Kind,
     control_frame,
     read_control,
 )
@@ -24,7 +24,7 @@ def frame(kind: int, number: int, target: int, ask: int, body: bytes) -> bytes:
 
 frames = st.lists(
     st.tuples(
-        st.sampled_from([int(kind) for kind in Kind]),
+        st.sampled_from([int(kind) for kind in FrameKind]),
         st.integers(0, 0xFFFF),
         st.integers(0, 0xFFFFFFFF),
         st.integers(0, 0xFFFFFFFF),

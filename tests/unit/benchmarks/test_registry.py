@@ -11,6 +11,8 @@ from benchmarks.suite import Settings, Suite
 YAHOO = "native-1 native-2 kernels-generated-1 kernels-generated-2 kernels-columns-1 c-loop-1"
 NAMES = {
     "ipc": "hand-over-filled hand-over-reference numpy-sum c-ring",
+    "transport": "zmq-4096 zmq-65536 zmq-4194304 bare-zmq-4096 mpi-4096 mpi-4194304 bare-mpi-65536 shm-65536"
+    " zmq-curve-65536 zmq-control-p50 bare-zmq-control-p50 mpi-control-p50 bare-mpi-control-p50",
     "exchange": "keyed-2to2",
     "actors": "tell ask ask-p99",
     "connectors": "csv-read jsonl-read parquet-read csv-write",

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from actorstream.native.address import address_of
-from actorstream.native.generate import Numbering
+from actorstream.native.generate import ShardNumbering
 from benchmarks.loops.processes import in_processes
 from benchmarks.loops.ysb import BATCH, CLICK, COLUMNS, PER_MS, START_MS, TYPES, VIEW, WIDE_BYTES, Bare
 
@@ -22,7 +22,7 @@ def engine_columns(rows: int, first: int, stride: int, made: int) -> dict[str, n
     """What the engine's generator makes."""
     memory = np.zeros(32 * rows + 1024, np.uint8)
     start = -address_of(memory) % 64
-    numbering = Numbering(first=first, stride=stride, start=START_MS, units=1, rows=PER_MS)
+    numbering = ShardNumbering(first=first, stride=stride, start=START_MS, units=1, rows=PER_MS)
     numbering.ysb_integers(made, rows, address_of(memory) + start)
     found, at = {}, start
     for name, kind in COLUMNS:

@@ -49,11 +49,39 @@ def test_a_source_that_may_be_idle_makes_results_depend_on_time(
     assert json.loads(run("check", topology, "--json").out)["notes"] == [answer.out.splitlines()[1][6:]]
 
 
+def test_an_actor_whose_kernels_threads_may_run_and_that_has_none_is_noted(run: Run, tmp_path: Path) -> None:
+    topology = tmp_path / "kernels.toml"
+    topology.write_text(
+        """
+        name = "kernels"
+        [actors.rows]
+        type = "generator-source"
+        schema = { n = "int" }
+        count = 10
+        [actors.few]
+        type = "filter"
+        inputs = ["rows"]
+        where = "n > 3"
+        [actors.same]
+        type = "tests.integration.pooled:Promises"
+        inputs = ["few"]
+        [actors.out]
+        type = "null-sink"
+        inputs = ["same"]
+        """
+    )
+    answer = run("check", topology)
+    assert (answer.code, answer.err) == (0, "")
+    assert [line.split(",")[0] for line in answer.out.splitlines()[1:]] == [
+        "note: same: its contract has pool_limit 1"
+    ]
+
+
 def test_all_problems_go_to_stderr_and_the_exit_code_is_2(run: Run, topology: Path) -> None:
     text = topology.read_text().replace('inputs = ["lines"]', 'input = ["lines"]').replace("key =", "kye =")
     topology.write_text(text)
     sets = ["--set", "actors.lines.lines=many", "--set", "deploy.workers=0"]
-    answer = run("check", topology, *sets, "--transport", "mpi")
+    answer = run("check", topology, *sets, "--transport", "pigeon")
     assert (answer.code, answer.out) == (2, "")
     head, *lines = answer.err.splitlines()
     assert head == f"{len(lines)} problems:"
@@ -62,7 +90,7 @@ def test_all_problems_go_to_stderr_and_the_exit_code_is_2(run: Run, topology: Pa
         f"{topology}:6",
         f"{topology}:9",
         "--set deploy.workers=0",
-        "argument transport='mpi'",
+        "argument transport='pigeon'",
         "--set actors.lines.lines=many",
     ]
     assert "did you mean 'inputs'?" in answer.err

@@ -78,7 +78,7 @@ def test_errors_have_exit_codes_by_whose_fault_they_are(error: Exception, code: 
 
 
 def test_an_interrupted_run_exits_with_130() -> None:
-    from actorstream.launch.launcher import Interrupted
+    from actorstream.control.interrupted import Interrupted
 
     assert exit_code(Interrupted(drained=False)) == 130
 

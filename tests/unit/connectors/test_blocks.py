@@ -10,11 +10,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from actorstream.connectors import blocks
-from actorstream.connectors.blocks import Block, BlockReader, count_lines, occurrences
+from actorstream.connectors.blocks import BlockReader, RecordBlock, count_lines, occurrences
 from actorstream.errors import DataError
 
 
-def all_blocks(path: Path, block_bytes: int) -> list[Block]:
+def all_blocks(path: Path, block_bytes: int) -> list[RecordBlock]:
     reader = BlockReader(str(path), block_bytes=block_bytes)
     found = []
     while (block := reader.next()) is not None:

@@ -7,7 +7,7 @@ from typing import ClassVar
 import pytest
 
 from actorstream.dgs import Tag, by, every
-from actorstream.dgs.deployment import Deployment
+from actorstream.dgs.deployment import ProgramDeployment
 from actorstream.dgs.states import Fork
 from actorstream.dgs.tags import ImplementationTag
 from actorstream.errors import ConfigurationError
@@ -48,7 +48,7 @@ FIGURE_3 = planned(
 
 
 def test_a_mailbox_has_the_tags_of_its_worker_and_of_those_above() -> None:
-    made = Deployment(KeyedCounters(), FIGURE_3)
+    made = ProgramDeployment(KeyedCounters(), FIGURE_3)
     assert made.seen(1) == ()
     assert made.seen(2) == (I1, R1)
     assert made.seen(4) == (I2A, R2)
@@ -57,14 +57,14 @@ def test_a_mailbox_has_the_tags_of_its_worker_and_of_those_above() -> None:
 
 
 def test_heartbeats_go_to_the_responsible_worker_and_all_below_it() -> None:
-    made = Deployment(KeyedCounters(), FIGURE_3)
+    made = ProgramDeployment(KeyedCounters(), FIGURE_3)
     assert made.listeners(R2) == (3, 4, 5)
     assert made.listeners(I1) == (2,)
     assert made.responsible == {I1: 2, R1: 2, R2: 3, I2A: 4, I2B: 5}
 
 
 def test_a_fork_is_given_the_tags_of_either_subtree() -> None:
-    made = Deployment(KeyedCounters(), FIGURE_3)
+    made = ProgramDeployment(KeyedCounters(), FIGURE_3)
     assert made.fork(1) == Fork("State", "State", "State")
     assert made.fork(2) is None and made.predicates(2) is None and made.functions(2) is None
     left, right = made.predicates(1) or ((), ())
@@ -77,7 +77,7 @@ def test_a_fork_is_given_the_tags_of_either_subtree() -> None:
 
 
 def test_ranks_are_those_of_the_streams() -> None:
-    made = Deployment(KeyedCounters(), FIGURE_3)
+    made = ProgramDeployment(KeyedCounters(), FIGURE_3)
     assert made.ranks == {I1: 0, R1: 0, I2A: 0, I2B: 1, R2: 1}
     assert made.process(3) == 1
     assert made.rates[I2B] == 200.0
@@ -87,9 +87,9 @@ def test_a_worker_adds_if_all_tags_below_it_do() -> None:
     class Counters(KeyedCounters):
         additive: ClassVar = ["increment"]
 
-    made = Deployment(Counters(), FIGURE_3)
+    made = ProgramDeployment(Counters(), FIGURE_3)
     assert [made.adds(number) for number in range(1, 6)] == [False, False, True, False, False]
-    assert not Deployment(KeyedCounters(), FIGURE_3).adds(3)
+    assert not ProgramDeployment(KeyedCounters(), FIGURE_3).adds(3)
 
 
 def test_outputs_have_an_order_among_workers_whose_events_depend_on_each_other() -> None:
@@ -103,10 +103,10 @@ def test_outputs_have_an_order_among_workers_whose_events_depend_on_each_other()
         def depends(self, one: Tag, other: Tag) -> bool:
             return False
 
-    assert Deployment(KeyedCounters(), FIGURE_3).output_groups == ({3, 4, 5},)  # key 1 has one worker
-    assert Deployment(Adding(), FIGURE_3).output_groups == ()  # only reads put something out
-    assert Deployment(Ending(), FIGURE_3).output_groups == ({1, 2, 3},)  # the end is behind all reads
-    assert Deployment(Free(), FIGURE_3).output_groups == ()
+    assert ProgramDeployment(KeyedCounters(), FIGURE_3).output_groups == ({3, 4, 5},)  # key 1 has one worker
+    assert ProgramDeployment(Adding(), FIGURE_3).output_groups == ()  # only reads put something out
+    assert ProgramDeployment(Ending(), FIGURE_3).output_groups == ({1, 2, 3},)  # the end is behind all reads
+    assert ProgramDeployment(Free(), FIGURE_3).output_groups == ()
 
 
 def test_groups_of_outputs_that_share_a_worker_are_one() -> None:
@@ -115,7 +115,7 @@ def test_groups_of_outputs_that_share_a_worker_are_one() -> None:
         PlannedTreeWorker(tags=[0, 2], state="State", parent=1),
         PlannedTreeWorker(tags=[3], state="State", parent=1),
     )
-    assert Deployment(KeyedCounters(), two).output_groups == ({1, 2, 3},)
+    assert ProgramDeployment(KeyedCounters(), two).output_groups == ({1, 2, 3},)
 
 
 def test_a_plan_that_is_not_valid_for_the_program_is_refused() -> None:
@@ -125,7 +125,7 @@ def test_a_plan_that_is_not_valid_for_the_program_is_refused() -> None:
         PlannedTreeWorker(tags=[1], state="State", parent=1),
     )
     with pytest.raises(ConfigurationError, match="depend on each other"):
-        Deployment(KeyedCounters(), apart)
+        ProgramDeployment(KeyedCounters(), apart)
 
 
 def test_a_dependence_that_is_not_symmetric_is_refused() -> None:
@@ -134,7 +134,7 @@ def test_a_dependence_that_is_not_symmetric_is_refused() -> None:
             return one.name == "read" and other.name == "increment"
 
     with pytest.raises(ConfigurationError, match="symmetric"):
-        Deployment(OneWay(), FIGURE_3)
+        ProgramDeployment(OneWay(), FIGURE_3)
 
 
 def test_what_a_program_says_of_itself_changes_with_how_rows_map_to_tags_and_with_ticks() -> None:
@@ -150,7 +150,7 @@ def test_what_a_program_says_of_itself_changes_with_how_rows_map_to_tags_and_wit
     class Seldom(KeyedCounters):
         tags: ClassVar = {**KeyedCounters.tags, "hour": every("2h", offset="1s")}
 
-    said = [Deployment(cls(), FIGURE_3).says() for cls in (KeyedCounters, Otherwise, Often, Seldom)]
+    said = [ProgramDeployment(cls(), FIGURE_3).says() for cls in (KeyedCounters, Otherwise, Often, Seldom)]
     rows = [each.pop("rows of tags") for each in said]
     assert all(each == said[0] for each in said)
     assert rows[1] == ["events: op: 'i' is read, 'r' is increment by key in 3"]

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from actorstream.dgs.mailbox import ENDED, NOTHING, Mailbox
+from actorstream.dgs.mailbox import ENDED, NOTHING, SelectiveMailbox
 from actorstream.errors import DataError
 
 
@@ -19,7 +19,7 @@ def times(*values: int) -> np.ndarray:
 
 
 def test_values_wait_for_the_barrier_and_the_barrier_for_the_values() -> None:
-    box = Mailbox(["barrier", "value"], {"barrier": ["value"], "value": ["barrier"]})
+    box = SelectiveMailbox(["barrier", "value"], {"barrier": ["value"], "value": ["barrier"]})
     box.insert("value", times(1, 2, 5, 9), "values")
     assert box.release() == []
     box.insert("barrier", times(5), "barrier")
@@ -35,7 +35,7 @@ def test_values_wait_for_the_barrier_and_the_barrier_for_the_values() -> None:
 
 
 def test_a_mailbox_says_of_which_tags_events_wait() -> None:
-    box = Mailbox(["barrier", "value"], {"barrier": ["value"], "value": ["barrier"]})
+    box = SelectiveMailbox(["barrier", "value"], {"barrier": ["value"], "value": ["barrier"]})
     box.insert("barrier", times(5), "barrier")
     box.release()
     assert box.waits("barrier") and not box.waits("value") and not box.waits(None)
@@ -45,7 +45,7 @@ def test_a_mailbox_says_of_which_tags_events_wait() -> None:
 
 
 def test_independent_events_overtake_freely() -> None:
-    box = Mailbox(["a", "b"], {})
+    box = SelectiveMailbox(["a", "b"], {})
     box.insert("b", times(100, 200), "late")
     assert box.release() == [("b", "late", 0, 2)]
     box.insert("a", times(1), "early")
@@ -54,7 +54,7 @@ def test_independent_events_overtake_freely() -> None:
 
 def test_at_one_time_the_tag_of_lower_rank_goes_first() -> None:
     depends = {"a": ["b"], "b": ["a"]}
-    box = Mailbox(["a", "b"], depends)
+    box = SelectiveMailbox(["a", "b"], depends)
     box.insert("b", times(5), "b")
     box.promise("a", 5)
     assert box.release() == []  # a may still bring an event at 5
@@ -65,7 +65,7 @@ def test_at_one_time_the_tag_of_lower_rank_goes_first() -> None:
 
 
 def test_without_heartbeats_a_silent_tag_holds_its_dependents_back() -> None:
-    box = Mailbox(["a", "b"], {"a": ["b"], "b": ["a"]})
+    box = SelectiveMailbox(["a", "b"], {"a": ["b"], "b": ["a"]})
     box.insert("a", times(1, 2, 3), "a")
     assert box.release() == []
     box.promise("b", 3)
@@ -73,7 +73,7 @@ def test_without_heartbeats_a_silent_tag_holds_its_dependents_back() -> None:
 
 
 def test_a_stream_that_goes_back_is_refused() -> None:
-    box = Mailbox(["a"], {})
+    box = SelectiveMailbox(["a"], {})
     with pytest.raises(DataError, match="stream of a: event 2 of its next 3 has time 4, after 7"):
         box.insert("a", times(5, 7, 4), "x")
     box.insert("a", times(5, 7), "x")
@@ -113,7 +113,7 @@ def test_random_streams_are_released_in_order_and_as_soon_as_they_may(data: Any)
         tag: {b for a, b in pairs if a == tag} | {a for a, b in pairs if b == tag} for tag in range(count)
     }
     random = data.draw(st.randoms(use_true_random=False))
-    box, model = Mailbox(range(count), depends), Model(count, depends)
+    box, model = SelectiveMailbox(range(count), depends), Model(count, depends)
     events: list[list[Event]] = [[] for _ in range(count)]
     released: list[Event] = []
 
@@ -155,7 +155,7 @@ def test_random_streams_are_released_in_order_and_as_soon_as_they_may(data: Any)
 
 
 def test_tags_of_one_stream_go_by_their_places_at_one_time() -> None:
-    box = Mailbox(["a", "b"], {"a": ["b"], "b": ["a"]}, {"a": "s", "b": "s"})
+    box = SelectiveMailbox(["a", "b"], {"a": ["b"], "b": ["a"]}, {"a": "s", "b": "s"})
     box.insert("a", times(5, 5, 6), "a", times(0, 3, 4))
     box.insert("b", times(5, 5), "b", times(1, 2))
     assert box.release() == [("a", "a", 0, 1), ("b", "b", 0, 2)]  # at 5 b may bring more
@@ -165,7 +165,7 @@ def test_tags_of_one_stream_go_by_their_places_at_one_time() -> None:
 
 
 def test_the_time_of_a_single_event_may_come_as_a_number() -> None:
-    box = Mailbox(["barrier", "value"], {"barrier": ["value"], "value": ["barrier"]})
+    box = SelectiveMailbox(["barrier", "value"], {"barrier": ["value"], "value": ["barrier"]})
     box.insert("barrier", (5,), "barrier")
     box.insert("value", (5,), "at")
     assert box.release() == [("barrier", "barrier", 0, 1)]
@@ -189,7 +189,7 @@ def test_a_single_event_passes_if_and_only_if_it_would_be_released_alone(seed: i
                 depends[one].add(other)
                 depends[other].add(one)
     streams = {tag: chance.randint(0, 1) for tag in tags} if chance.random() < 0.3 else {}
-    short, long = Mailbox(tags, depends, streams), Mailbox(tags, depends, streams)
+    short, long = SelectiveMailbox(tags, depends, streams), SelectiveMailbox(tags, depends, streams)
     at = dict.fromkeys(tags, 0)
     for number in range(30):
         tag = chance.choice(tags)
@@ -215,7 +215,7 @@ def test_a_single_event_passes_if_and_only_if_it_would_be_released_alone(seed: i
 
 
 def test_a_mailbox_has_ended_when_every_tag_has_and_nothing_waits() -> None:
-    box = Mailbox(["a", "b"], {"a": ["b"], "b": ["a"]})
+    box = SelectiveMailbox(["a", "b"], {"a": ["b"], "b": ["a"]})
     box.insert("b", times(3), "b")
     box.promise("b", ENDED)
     assert not box.ended

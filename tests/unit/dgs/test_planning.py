@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from actorstream.dgs import Tag
-from actorstream.dgs.deployment import Deployment
+from actorstream.dgs.deployment import ProgramDeployment
 from actorstream.dgs.planning import plan_program
 from actorstream.dgs.tree import read_tree
 from actorstream.drawing.tree import tag_text, tree_json
@@ -55,7 +55,7 @@ def test_example_b1_gives_figure_3_with_leaves_where_their_events_arrive() -> No
         [["read(1)@events/1"], 1, [["increment(1)@events/2"], 2], [["increment(1)@events/1"], 1]],
         [["read(2)@events/0", "increment(2)@events/3"], 3],
     ]
-    Deployment(KeyedCounters(), made)  # it is valid
+    ProgramDeployment(KeyedCounters(), made)  # it is valid
 
 
 def test_no_process_gets_more_than_its_share_of_the_leaves() -> None:

@@ -12,10 +12,12 @@ from typing import Any
 
 import pytest
 
+from actorstream.control.failures import failed_message
+from actorstream.control.interrupted import Interrupted
+from actorstream.control.messages import Message
 from actorstream.errors import BrokenError, OperatorError, ResourceError, RunError, WorkerDiedError
-from actorstream.launch.launcher import Interrupted, Launcher
+from actorstream.launch.launcher import Launcher
 from actorstream.runtime.compile import Job, compile_job
-from actorstream.runtime.control import failed_message
 from actorstream.runtime.report import Sampler
 from actorstream.topology.builder import Topology
 from actorstream.topology.load import load_deploy
@@ -40,6 +42,11 @@ def endless(on_tick: Callable[[Launcher], None]) -> Launcher:
     return launcher
 
 
+def hears(launcher: Launcher, worker: int, message: Message) -> None:
+    assert launcher.host is not None
+    launcher.host.heard(worker, message)
+
+
 def opened() -> int:
     return len(list(Path("/proc/self/fd").iterdir()))
 
@@ -53,7 +60,7 @@ def test_a_run_leaves_nothing_open_and_no_child() -> None:
     before, family = opened(), children()
     launcher = launcher_of(job_of())
     launcher.run()
-    assert all(worker.finished for worker in launcher.workers)
+    assert all(worker.member.finished for worker in launcher.workers)
     assert all(worker.exit_status == 0 for worker in launcher.workers)
     del launcher
     assert opened() <= before
@@ -114,10 +121,10 @@ def test_the_cause_is_told_and_not_what_followed_from_it(last: bool) -> None:
         if done or not all(each.started for each in launcher.workers):
             return
         done.append(1)
-        survivor, victim = launcher.workers
+        victim = launcher.workers[1]
         consequence = failed_message(0, BrokenError("channel 3: worker 1 is lost"))
         steps: list[Callable[[], Any]] = [
-            lambda: launcher._message(survivor, consequence),
+            lambda: hears(launcher, 0, consequence),
             lambda: os.kill(victim.pid, signal.SIGKILL),
         ]
         for step in reversed(steps) if last else steps:
@@ -134,8 +141,8 @@ def test_an_operators_error_wins_over_what_follows_at_once() -> None:
         if done or not all(each.started for each in launcher.workers):
             return
         done.append(1)
-        launcher._message(launcher.workers[0], failed_message(0, BrokenError("lost")))
-        launcher._message(launcher.workers[1], failed_message(1, OperatorError("op", 0, "ValueError: no")))
+        hears(launcher, 0, failed_message(0, BrokenError("lost")))
+        hears(launcher, 1, failed_message(1, OperatorError("op", 0, "ValueError: no")))
 
     with pytest.raises(OperatorError, match="operator 'op'"):
         endless(tick).run()
@@ -147,7 +154,7 @@ def test_a_loss_without_another_cause_is_told_after_a_moment() -> None:
     def tick(launcher: Launcher) -> None:
         if not done and all(each.started for each in launcher.workers):
             done.append(1)
-            launcher._message(launcher.workers[0], failed_message(0, BrokenError("channel 3 is lost")))
+            hears(launcher, 0, failed_message(0, BrokenError("channel 3 is lost")))
 
     with pytest.raises(RunError, match="channel 3 is lost"):
         endless(tick).run()

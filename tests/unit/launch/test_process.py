@@ -9,8 +9,8 @@ from collections.abc import Callable
 
 import pytest
 
+from actorstream.control.pipe import ControlPipe
 from actorstream.launch.process import WorkerProcess, die_with_parent, new_event_loop
-from actorstream.runtime.control import ControlPipe
 
 
 def child(body: Callable[[], None]) -> WorkerProcess:

@@ -108,3 +108,24 @@ def test_a_table_that_nobody_uses_gives_its_file_number_back() -> None:
     assert row[0] == 7, "a row that is kept keeps its memory"
     del row
     assert opened() <= before
+
+
+def test_a_table_that_was_handed_over_has_the_same_words() -> None:
+    made = CounterTable(2)
+    taken = CounterTable(2, os.dup(made.fd))
+    taken.row(1)[Counter.EVENTS_IN] += 5
+    assert made.value(1, Counter.EVENTS_IN) == 5
+
+
+def test_rows_that_changed_elsewhere_are_taken() -> None:
+    there, here = CounterTable(3), CounterTable(3)
+    here.row(0)[Counter.EVENTS_IN] = 7
+    assert set(there.changed([1, 2])) == {1, 2}, "the first time all of them"
+    there.row(1)[Counter.EVENTS_IN] = 5
+    there.histogram(1)[3] = 2
+    changed = there.changed([1, 2])
+    assert set(changed) == {1}
+    here.take(changed)
+    assert [here.value(each, Counter.EVENTS_IN) for each in range(3)] == [7, 5, 0]
+    assert here.histogram(1)[3] == 2
+    assert there.changed([1, 2]) == {}

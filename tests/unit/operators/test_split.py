@@ -10,10 +10,11 @@ from actorstream import Topology
 from actorstream.operators.split import Split
 from tests.unit.operators.trades import DEPLOYMENTS, ROWS, problems
 
+THREADS = pytest.param({"schedule": "ct", "threads": 1, "batch_size": 64}, id="threads")
 CASES = {"dear": "price >= 300", "odd": "quantity % 2 == 1", "noted": "note is not null"}
 
 
-@pytest.mark.parametrize("deploy", DEPLOYMENTS)
+@pytest.mark.parametrize("deploy", [*DEPLOYMENTS, THREADS])
 def test_each_row_goes_to_the_first_case_that_is_true_and_the_rest_to_default(deploy: dict[str, Any]) -> None:
     topology = Topology("test")
     split = topology.source(ROWS).through("split", cases=CASES)
@@ -28,13 +29,14 @@ def test_each_row_goes_to_the_first_case_that_is_true_and_the_rest_to_default(de
     assert {name: list(rows) for name, rows in found.items()} == expected
 
 
+@pytest.mark.parametrize("deploy", [pytest.param({}, id="loop"), THREADS])
 @pytest.mark.parametrize("on_error", ["skip", "dead-letter"])
-def test_a_case_is_not_asked_for_rows_that_an_earlier_one_took(on_error: Any) -> None:
+def test_a_case_is_not_asked_for_rows_that_an_earlier_one_took(on_error: Any, deploy: dict[str, Any]) -> None:
     topology = Topology("test")
     cases = {"none": "quantity == 0 and price > 2", "many": "12 // quantity < 3"}
     split = topology.source(ROWS[:40]).through(Split, cases=cases, on_error=on_error)
     none, many, rest = split["none"].collect(), split["many"].collect(), split.collect()
-    topology.run()
+    topology.run(**deploy)
     assert list(none) == [r for r in ROWS[:40] if r.quantity == 0 and r.price > 2]
     assert list(many) == [r for r in ROWS[:40] if r.quantity and 12 // r.quantity < 3]
     assert list(rest) == [r for r in ROWS[:40] if r.quantity and 12 // r.quantity >= 3]

@@ -10,8 +10,8 @@ from actorstream.actors.actor import Actor
 from actorstream.errors import DataError, OperatorError
 from actorstream.events.batch import Batch
 from actorstream.events.event import Event
+from actorstream.runtime.failures import operator_error, preview
 from actorstream.runtime.hook_shapes import hook_for
-from actorstream.runtime.hooks import operator_error, preview
 
 
 class In(Event):

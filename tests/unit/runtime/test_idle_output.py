@@ -6,9 +6,9 @@ from actorstream.errors import OperatorError
 from actorstream.events.batch import Batch
 from actorstream.events.event import Event
 from actorstream.events.schema import Schema
+from actorstream.runtime.edge_schemas import EdgeSchemas
 from actorstream.runtime.lanes import IDLE_WORD
 from actorstream.runtime.send_lane import SendLane
-from actorstream.runtime.wire import Wire
 from actorstream.transports.base import FRONTIER_END, FRONTIER_MIN, Channel
 from actorstream.transports.local import local_channel
 
@@ -32,7 +32,7 @@ class Bench:
             send,
             None,
             encodes=False,
-            wire=Wire(Schema.of(Row)),
+            wire=EdgeSchemas(Schema.of(Row)),
             plan=0,
             producer=0,
             batch_size=1,

@@ -14,9 +14,9 @@ from actorstream.errors import OperatorError
 from actorstream.events.batch import Batch
 from actorstream.events.event import Event
 from actorstream.events.schema import Schema
+from actorstream.runtime.edge_schemas import EdgeSchemas
 from actorstream.runtime.output import ChannelEdge
 from actorstream.runtime.send_lane import SendLane
-from actorstream.runtime.wire import Wire
 from actorstream.transports.base import Channel, FrameKind
 from actorstream.transports.local import local_channel
 
@@ -46,7 +46,7 @@ class Bench:
             send,
             None,
             encodes=False,
-            wire=Wire(Schema.of(Row)),
+            wire=EdgeSchemas(Schema.of(Row)),
             plan=0,
             producer=7,
             batch_size=batch_size,

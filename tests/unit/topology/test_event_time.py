@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from actorstream import Actor, Event, Source, Topology
+from actorstream import Actor, Contract, Event, Source, Topology
 from actorstream.errors import ConfigurationError
 
 
@@ -36,7 +36,7 @@ class Strip(Actor):
 
 
 class Window(Actor):
-    uses_event_time = True
+    contract = Contract(uses_event_time=True)
 
     def on_event(self, event: Timed | Plain) -> Plain:
         return Plain(1)

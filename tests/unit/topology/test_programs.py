@@ -158,7 +158,10 @@ def test_a_file_with_a_tree_lies_beside_the_topology(tmp_path: Path) -> None:
 def test_every_optimizer_of_the_table_can_be_named_and_is_tried_by_verify(tmp_path: Path) -> None:
     for name in OPTIMIZERS:
         assert read(tmp_path, topology(more=f'plan = "{name}"')).actors["sum"].planning == Planning(name)
-    assert set(Program.varied["plan"]) == set(OPTIMIZERS) and Program.varied["plan"][0] == "reference"
+    assert (
+        set(Program.contract.varied["plan"]) == set(OPTIMIZERS)
+        and Program.contract.varied["plan"][0] == "reference"
+    )
     [found] = problems(tmp_path, topology(more='plan = "balancd"'))
     assert found == "actors.sum.plan: is 'balancd'"
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from actorstream.actors.contract import Contract
 from actorstream.errors import ConfigurationError
 from actorstream.topology.available import Available
 from actorstream.topology.builder import Topology
@@ -161,7 +162,7 @@ def united_in_parallel() -> Topology:
 class Summing(DoubleBatch):
     """Rows that descend from no single row."""
 
-    drops_lineage = True
+    contract = Contract(drops_lineage=True)
 
 
 def sums_in_parallel() -> Topology:

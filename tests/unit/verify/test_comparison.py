@@ -11,10 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from actorstream.verify import comparison
-from actorstream.verify.comparison import Difference, Rows, compare, records
+from actorstream.verify.comparison import Difference, ReadLines, compare, records
 
 
-def rows(*texts: str) -> Rows:
+def rows(*texts: str) -> ReadLines:
     return lambda: [text.encode() for text in texts]
 
 

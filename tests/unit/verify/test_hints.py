@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from actorstream import Actor, Event, Topology
+from actorstream import Actor, Contract, Event, Topology
 from actorstream.errors import ConfigurationError
 from actorstream.topology.graph import Graph
 from actorstream.topology.stream import Stream
@@ -25,7 +25,7 @@ class Last(Actor):
 
 
 class Free(Last):
-    stateless = True
+    contract = Contract(stateless=True)
 
 
 def checked(topology: Topology) -> Graph:

@@ -10,7 +10,7 @@ import pytest
 from actorstream.verify.comparison import Difference
 from actorstream.verify.deployments import Deployment
 from actorstream.verify.result import NotTheSame, Outcome, Verified
-from actorstream.verify.sinks import Output
+from actorstream.verify.sinks import SinkOutput
 
 BASE = Deployment(0, {"workers": {"deploy.workers": 1}, "edge_bytes": {}})
 TWO = Deployment(1, {"workers": {"deploy.workers": 2}, "edge_bytes": {}})
@@ -19,7 +19,7 @@ DIFFERENCE = Difference("out", "sequence", 7, "a", 7, "b")
 
 
 def verified(*outcomes: Outcome) -> Verified:
-    outputs = [Output("out", "file", "sequence")]
+    outputs = [SinkOutput("out", "file", "sequence")]
     return Verified(
         "t",
         BASE,

@@ -11,9 +11,9 @@ import pyarrow.parquet as pq
 import pytest
 
 from actorstream.verify.rows import parts_of, rows_of, same_bytes
-from actorstream.verify.sinks import Output
+from actorstream.verify.sinks import SinkOutput
 
-CSV = Output("out", "file", "sequence", "a.csv", header=True, format="csv")
+CSV = SinkOutput("out", "file", "sequence", "a.csv", header=True, format="csv")
 
 
 @pytest.mark.parametrize("ending", ["", ".gz", ".bz2"])
@@ -31,7 +31,7 @@ def test_every_part_has_its_own_header_and_parts_come_by_name(tmp_path: Path) ->
     folder.mkdir()
     for number in (1, 0):
         (folder / f"part-0000{number}.csv").write_text(f"n\n{number}\n")
-    output = Output("out", "file", "multiset", "parts", parts=True, header=True, format="csv")
+    output = SinkOutput("out", "file", "multiset", "parts", parts=True, header=True, format="csv")
     parts = parts_of(folder, output)
     assert [part.name for part in parts] == ["part-00000.csv", "part-00001.csv"]
     assert list(rows_of(parts, output)()) == [b"0", b"1"]
@@ -40,7 +40,7 @@ def test_every_part_has_its_own_header_and_parts_come_by_name(tmp_path: Path) ->
 
 def test_lines_are_rows_and_a_missing_file_has_none(tmp_path: Path) -> None:
     path = tmp_path / "a.jsonl"
-    output = Output("out", "file", "sequence", "a.jsonl")
+    output = SinkOutput("out", "file", "sequence", "a.jsonl")
     assert list(rows_of(parts_of(path, output), output)()) == []
     path.write_text('{"a":"\\""}\n{"b":1}\n')
     assert list(rows_of(parts_of(path, output), output)()) == [b'{"a":"\\""}', b'{"b":1}']
@@ -48,7 +48,7 @@ def test_lines_are_rows_and_a_missing_file_has_none(tmp_path: Path) -> None:
 
 def test_parquet_rows_are_values_however_they_are_grouped(tmp_path: Path) -> None:
     table = pa.table({"n": [1, None, 3], "t": ["a", "b", None]})
-    output = Output("out", "file", "sequence", "a.parquet", format="parquet")
+    output = SinkOutput("out", "file", "sequence", "a.parquet", format="parquet")
     found = []
     for size in (1, 3):
         pq.write_table(table, tmp_path / f"{size}.parquet", row_group_size=size)

@@ -14,7 +14,7 @@ from actorstream.topology.graph import Graph
 from actorstream.topology.stream import Stream
 from actorstream.verify.built import BuiltTarget
 from actorstream.verify.deployments import Deployment
-from actorstream.verify.sinks import Output, outputs
+from actorstream.verify.sinks import SinkOutput, outputs
 
 
 class Row(Event):
@@ -97,7 +97,7 @@ def test_rows_that_come_as_they_come_are_a_multiset(build: Callable[[Stream], An
 
 
 def test_parts_are_sequences_each_if_a_row_has_one_part_it_can_go_to() -> None:
-    def found(build: Callable[[Stream], Any]) -> Output:
+    def found(build: Callable[[Stream], Any]) -> SinkOutput:
         ((output,), _, _) = outputs(graph(build, "out/parts", replicas=2), memory=False)
         return output
 
@@ -143,7 +143,7 @@ def test_rows_in_memory_are_compared_where_they_can_be_had() -> None:
     topology = Topology("t")
     topology.source([Row(1)], name="rows").collect("kept")
     built = checked(topology)
-    assert outputs(built, memory=True)[0] == [Output("kept", "memory", "sequence")]
+    assert outputs(built, memory=True)[0] == [SinkOutput("kept", "memory", "sequence")]
     found, notes, _ = outputs(built, memory=False)
     assert not found and "kept is not compared" in notes[0]
 

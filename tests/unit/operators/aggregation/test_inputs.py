@@ -11,7 +11,7 @@ from actorstream.native._core import ffi
 from actorstream import Batch, Schema
 from actorstream.native.address import address_of
 from actorstream.native.kernels import FLOAT, SIGNED
-from actorstream.operators.aggregation.inputs import Inputs
+from actorstream.operators.aggregation.inputs import AggregateInputs
 from actorstream.operators.expressions import compile_expression
 
 ROW = Schema.from_dict({"ts": "int", "key": "int32", "price": "float"}, event_time="ts")
@@ -31,8 +31,8 @@ def operands(made: Any) -> list[tuple[int, int, int]]:
     return [(each[4], each[6], each[7]) for each in flat]
 
 
-def inputs(*values: str, timed: bool = True, orders: int = 0) -> Inputs:
-    return Inputs(
+def inputs(*values: str, timed: bool = True, orders: int = 0) -> AggregateInputs:
+    return AggregateInputs(
         ROW, ["key"], [compile_expression(text, ROW) for text in values], timed=timed, orders=orders
     )
 

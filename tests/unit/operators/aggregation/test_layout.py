@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from actorstream import Schema
 from actorstream.native import cells
-from actorstream.operators.aggregation.layout import Layout
+from actorstream.operators.aggregation.layout import CellLayout
 from actorstream.operators.aggregation.outputs import output_of
 
 ROW = Schema.from_dict({"ts": "int", "price": "float?", "number": "int", "text": "str"}, event_time="ts")
 
 
-def layout(*texts: str, timed: bool = True) -> Layout:
-    return Layout([output_of(f"a{at}", text, ROW) for at, text in enumerate(texts)], timed=timed)
+def layout(*texts: str, timed: bool = True) -> CellLayout:
+    return CellLayout([output_of(f"a{at}", text, ROW) for at, text in enumerate(texts)], timed=timed)
 
 
 def test_a_count_of_rows_needs_no_accumulator_and_no_column():

@@ -15,8 +15,8 @@ from actorstream.events.batch import Batch
 from actorstream.events.schema import Schema
 from actorstream.runtime.dependency.compile import StreamWords
 from actorstream.runtime.dependency.output import TagEdge, TagStream
+from actorstream.runtime.edge_schemas import EdgeSchemas
 from actorstream.runtime.send_lane import SendLane, Waiting
-from actorstream.runtime.wire import Wire
 from actorstream.topology.dependency import PlannedStream
 from actorstream.transports.base import FRONTIER_MIN, Channel
 from actorstream.transports.local import LocalReceiveChannel, local_channel
@@ -37,7 +37,9 @@ def lane(
         send,
         None,
         encodes=False,
-        wire=Wire(Schema.of(event).with_system(("_position",)) if event is Operation else Schema.of(event)),
+        wire=EdgeSchemas(
+            Schema.of(event).with_system(("_position",)) if event is Operation else Schema.of(event)
+        ),
         plan=0,
         producer=0,
         batch_size=100,

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from actorstream.actors.actor import Actor
+from actorstream.actors.contract import Contract
 from actorstream.events.batch import Batch
 from actorstream.operators.filter import Filter
 from actorstream.operators.map import Map
@@ -82,9 +83,7 @@ class NativeSum(Actor):
         self.sum = 0
         self.inside = 0
 
-    @classmethod
-    def pool_limit(cls, keys: dict[str, Any]) -> float:
-        return 1
+    contract = Contract(pool_limit=1)
 
     def on_batch(self, batch: Batch) -> Batch:
         return self._added(batch)

@@ -8,9 +8,11 @@ from typing import Any
 import pytest
 
 from actorstream.actors.actor import Actor
+from actorstream.actors.contract import Contract
 from actorstream.events.batch import Batch
 from actorstream.operators.filter import Filter
 from actorstream.operators.map import Map
+from actorstream.operators.split import Split
 from actorstream.operators.union import Union
 from actorstream.runtime.compile import Job, compile_job
 from actorstream.scheduling.base import UNBOUNDED
@@ -35,9 +37,7 @@ def limit_of(kind: Any, **keys: Any) -> float:
 class Prepares(Times):
     """Its kernel can be had apart."""
 
-    @classmethod
-    def pool_limit(cls, keys: dict[str, Any]) -> float:
-        return math.inf
+    contract = Contract(pool_limit=math.inf)
 
     def on_batch(self, batch: Batch) -> Batch | None:
         return super().on_batch(batch)
@@ -47,9 +47,7 @@ class Prepares(Times):
 
 
 class Sums(RunningSum):
-    @classmethod
-    def pool_limit(cls, keys: dict[str, Any]) -> float:
-        return 1
+    contract = Contract(pool_limit=1)
 
     def on_batch(self, batch: Batch) -> Batch:
         return super().on_batch(batch)
@@ -71,9 +69,7 @@ class Asked(Prepares):
 class Awaits(Actor):
     outputs = {"default": Number}  # noqa: RUF012
 
-    @classmethod
-    def pool_limit(cls, keys: dict[str, Any]) -> float:
-        return math.inf
+    contract = Contract(pool_limit=math.inf)
 
     async def on_batch(self, batch: Batch) -> Batch:
         return batch
@@ -89,6 +85,7 @@ def positive(event: Number) -> bool:
         (Filter, {"where": "value > 1"}, UNBOUNDED),
         (Filter, {"function": positive}, 0),
         (Map, {"set": {"value": "1"}}, UNBOUNDED),
+        (Split, {"cases": {"few": "value < 3"}}, UNBOUNDED),
         (Prepares, {}, UNBOUNDED),
         (Sums, {}, 1),
         (Times, {}, 0),

@@ -9,7 +9,7 @@ import pytest
 from actorstream.native.channel import channel_size, lay_out_channel
 from actorstream.native.memory import ControlMemory
 from actorstream.transports.base import Channel
-from actorstream.transports.shm.layout import Layout
+from actorstream.transports.shm.layout import ControlLayout
 
 
 def channels(count: int) -> list[Channel]:
@@ -18,7 +18,7 @@ def channels(count: int) -> list[Channel]:
 
 def test_the_lines_of_a_sender_and_of_a_receiver_lie_in_no_pair_of_lines() -> None:
     """Processors fetch lines of 64 bytes in pairs; channel.h says that a ring begins at such a pair."""
-    layout = Layout.of(3, channels(5), 70)
+    layout = ControlLayout.of(3, channels(5), 70)
     places = layout.channels.values()
     assert [place.ring % 128 for place in places] == [0] * 5
     assert all(place.line + 64 <= place.ring for place in places)
@@ -36,7 +36,7 @@ def test_a_ring_that_does_not_begin_at_a_pair_of_lines_is_refused() -> None:
 
 
 def test_a_channel_takes_less_where_there_are_many() -> None:
-    few, many = Layout.of(2, channels(4), 64), Layout.of(2, channels(128 * 128), 64)
+    few, many = ControlLayout.of(2, channels(4), 64), ControlLayout.of(2, channels(128 * 128), 64)
     assert few.channels[0].returns == 4096
     assert many.channels[0].returns == 64
     assert many.size < 128 * 128 * 3000

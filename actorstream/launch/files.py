@@ -1,0 +1,43 @@
+"""The files and settings that a job is compiled from, so that another process can compile the same one."""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser, Namespace
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from actorstream.runtime.compile import read_job
+
+if TYPE_CHECKING:
+    from actorstream.runtime.compile import Job
+
+
+@dataclass(frozen=True)
+class JobFiles:
+    """As `actorstream launch` takes them: topology and deployment file, overriding settings, a saved plan."""
+
+    topology: Path
+    deploy: Path | None = None
+    sets: tuple[str, ...] = ()
+    plan: Path | None = None
+
+    def job(self) -> Job:
+        """ConfigurationError lists everything that is wrong."""
+        return read_job(self.topology, self.deploy, self.sets, self.plan)
+
+    def arguments(self) -> list[str]:
+        """For a command line that `add_arguments` and `of` read."""
+        named = [("--deploy", self.deploy), ("--plan", self.plan), *(("--set", each) for each in self.sets)]
+        return [str(self.topology), *(word for name, value in named if value for word in (name, str(value)))]
+
+    @staticmethod
+    def add_arguments(parser: ArgumentParser) -> None:
+        parser.add_argument("topology", type=Path)
+        parser.add_argument("--deploy", type=Path)
+        parser.add_argument("--plan", type=Path)
+        parser.add_argument("--set", action="append", default=[])
+
+    @classmethod
+    def of(cls, parsed: Namespace) -> JobFiles:
+        return cls(parsed.topology, parsed.deploy, tuple(parsed.set), parsed.plan)

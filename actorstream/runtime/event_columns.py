@@ -1,0 +1,103 @@
+"""Gathers what an event hook answers straight into the values of each field, where nobody downstream takes events.
+
+An answered event is gone as soon as it was read, so that the next one is made in its warm memory. Decides nothing about
+errors: that is `EventCall`'s.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from types import MethodType
+from typing import Any
+
+from actorstream.errors import SchemaError
+from actorstream.events.batch import Batch
+from actorstream.events.schema import Schema
+
+MOST_FIELDS = 4
+"""Events of more fields are gathered as they are, and only fields that somebody asks for are read."""
+
+# for loops, since the interpreter inlines a call of Python by Python: with one field 15 ns less an event than
+# list.extend(map(hook, events)) and a comprehension behind it (benchmark `python-map`, event-int)
+_LOOPS = {
+    "one of one field": "for event in events:\n  _0.append({call}.{name})",  # 5 ns less without a name for the answer
+    "one": "for event in events:\n  result = {call}\n  {read}",
+    "single": "for event in events:\n  result = {call}\n  if result is not None:\n   {read}",
+    "generator": "for result in events:\n  {read}",  # its results, by chain and map: no slower than two loops
+}
+
+Loop = Callable[..., None]
+"""(events, values of the first field, of the second, ...); of a generator the events that it yields."""
+
+
+def loop_of(hook: Callable[..., Any], shape: str, schema: Schema) -> Loop | None:
+    """The loop over a hook of a shape whose answers are of `schema`; None: there is none, gather events."""
+    names = schema.names()
+    if shape not in _LOOPS or not 0 < len(names) <= MOST_FIELDS:
+        return None
+    name = names[0]
+    if shape == "one" and len(names) == 1:
+        shape = "one of one field"
+    read = "; ".join(f"_{number}.append(result.{name})" for number, name in enumerate(names))
+    targets = ", ".join(f"_{number}" for number in range(len(names)))
+    made: dict[str, Any] = {}
+    if isinstance(hook, MethodType):  # its function takes 5 ns less than the method
+        start, call = (hook.__func__, hook.__self__), "hook(me, event)"
+    else:
+        start, call = (hook, None), "hook(event)"
+    body = _LOOPS[shape].format(call=call, read=read, name=name)
+    exec(f"def loop(hook, me, events, {targets}):\n {body}", made)
+    return partial(made["loop"], *start)
+
+
+class EventColumns:
+    """Values of each field of events of `schema`; stands for a list of those events in an outbox."""
+
+    __slots__ = ("schema", "values")
+
+    def __init__(self, schema: Schema) -> None:
+        self.schema = schema
+        self.values: list[list[Any]] = [[] for _ in schema.fields]
+
+    def __len__(self) -> int:
+        return len(self.values[0])
+
+    def append(self, event: Any) -> None:
+        """Reads one event; SchemaError if it lacks a field."""
+        try:
+            row = [getattr(event, name) for name in self.schema.names()]
+        except AttributeError:
+            raise self.stranger(event) from None
+        for values, value in zip(self.values, row):
+            values.append(value)
+
+    def level(self) -> None:
+        """Forgets an event that was not read to its last field."""
+        rows = min(map(len, self.values))
+        for values in self.values:
+            del values[rows:]
+
+    def copy(self) -> EventColumns:
+        made = EventColumns(self.schema)
+        made.values = [values.copy() for values in self.values]
+        return made
+
+    def clear(self) -> None:
+        for values in self.values:
+            values.clear()
+
+    def batch(self) -> Batch:
+        """The rows, whose columns are made when they are asked for. Keeps the values."""
+        return Batch.of_values(self.schema, self.values)
+
+    def stranger(self, event: Any) -> SchemaError:
+        """The error of an event that is none of `schema`."""
+        return SchemaError(f"emitted a {type(event).__name__}: {event!r}; allowed: {self.schema.name}")
+
+    def stranger_in(self, error: Exception) -> SchemaError | None:
+        """That error, if a loop raised `error` when it read a hook's answer; None: the hook raised it."""
+        inner = error.__traceback__ and error.__traceback__.tb_next
+        if inner is None or inner.tb_next is not None or not isinstance(error, AttributeError):
+            return None
+        return self.stranger(error.obj)

@@ -1,0 +1,96 @@
+"""Failures: what `on_error` says about events that made a hook raise, and the errors and dead letters of them."""
+
+from __future__ import annotations
+
+import traceback
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from actorstream.errors import ActorstreamError, OperatorError, SchemaError
+from actorstream.events.batch import Batch
+from actorstream.events.event import Event
+
+if TYPE_CHECKING:
+    from actorstream.events.schema import Schema
+    from actorstream.runtime.hooks import Outbox
+
+EVENT_PREVIEW = 2000
+"""Characters of a value that an error shows."""
+
+
+class Failures:
+    """`on_error` of one actor: raise, count and skip, or make dead letters."""
+
+    __slots__ = ("actor", "dead", "given", "mode", "outbox", "replica")
+
+    def __init__(self, actor: str, replica: int, mode: str, outbox: Outbox) -> None:
+        self.actor, self.replica, self.mode, self.outbox = actor, replica, mode, outbox
+        self.dead = 0
+        self.given: tuple[Schema, Callable[[Exception], Exception] | None] | None = None
+        """What the hook works on: the schema it should be of, and how to blame who made it."""
+
+    def failed(self, what: Any, error: Exception) -> None:
+        """Decides about one event (or batch) that made a hook raise; OperatorError under `on_error = "fail"`, and always
+        one of the actor upstream if `what` is not what it says to emit."""
+        if isinstance(error, OperatorError):
+            raise error
+        self._blame_maker(what, error)
+        if self.mode == "fail":
+            raise operator_error(self.actor, self.replica, what, error) from error
+        self.dead += what.rows if isinstance(what, Batch) else 1
+        if self.mode == "dead-letter":
+            letters = what.events() if isinstance(what, Batch) else [what]
+            text = described(error)
+            for event in letters:
+                self.outbox.emit(DeadLetter(preview(event), text, self.actor), "dead")
+
+    def _blame_maker(self, what: Any, error: Exception) -> None:
+        schema, unfit = self.given or (None, None)
+        if schema is None or unfit is None or isinstance(what, Batch):  # a batch finds out itself
+            return
+        try:
+            Batch.of_events(schema, [what]).columns()
+        except SchemaError as wrong:
+            raise unfit(wrong) from error
+
+
+class DeadLetter(Event):
+    """A row of every actor's `.dead` output: the event as text, the error, the operator that raised."""
+
+    event: str
+    error: str
+    operator: str
+
+
+def preview(item: Any) -> str:
+    """An event or batch as text of bounded length."""
+    if item is None:
+        return ""
+    try:
+        if isinstance(item, Batch) and item.rows:
+            text = f"a batch of {item.rows} rows, the first {item.slice(0, 1).events()[0]!r}"
+        else:
+            text = repr(item)
+    except Exception as error:
+        text = f"a {type(item).__name__} that cannot be shown: {error}"
+    return text if len(text) <= EVENT_PREVIEW else f"{text[:EVENT_PREVIEW]}... ({len(text)} characters)"
+
+
+def described(error: BaseException) -> str:
+    """An error as one text, whatever its own methods do."""
+    name = type(error).__name__
+    try:
+        return f"{name}: {error}"
+    except Exception as wrong:
+        return f"{name} (its text cannot be shown: {type(wrong).__name__})"
+
+
+def operator_error(actor: str, replica: int, what: Any, error: BaseException) -> OperatorError:
+    """The typed error of a hook that raised, with the traceback from the user's code on."""
+    if isinstance(error, OperatorError):
+        return error
+    frames = traceback.extract_tb(error.__traceback__)
+    own = [frame for frame in frames if "/actorstream/runtime/" not in frame.filename]
+    lines = traceback.format_list(own or frames) + traceback.format_exception_only(error)
+    title = str(error) if isinstance(error, ActorstreamError) else described(error)
+    return OperatorError(actor, replica, title, preview(what), "".join(lines))

@@ -1,0 +1,139 @@
+"""One rank of a run over MPI: the exchange over MPI messages, and when the rank looks for them.
+
+MPI has no descriptor to sleep on. All calls are made by the loop thread: whenever the worker looks at its doorbell, and
+by a timer while it is parked: without a pause after traffic, and at last every 2 ms when nothing comes.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import secrets
+from time import monotonic, monotonic_ns
+from typing import Any, ClassVar
+
+import mpi4py  # noqa: F401  # so that a missing extra is told; importing mpi4py.MPI would start MPI
+
+from actorstream.native.arena import Arena
+from actorstream.native.doorbell import Doorbell
+from actorstream.native.timer import TimerFd
+from actorstream.transports.base import Channel, Fabric, Transport
+from actorstream.transports.mpi.fabric import MpiFabric
+from actorstream.transports.mpi.port import MpiPort
+from actorstream.transports.mpi.world import check_size, load, started_ranks
+from actorstream.transports.network.exchange import Exchange
+from actorstream.transports.network.receive_channel import NetworkReceiveChannel
+from actorstream.transports.network.send_channel import NetworkSendChannel
+from actorstream.transports.sizing import refuse_options
+
+OPTIONS = ("start_s",)
+TRAFFIC_NS = 100_000
+"""For so long after a message a parked rank looks for the next one without a pause."""
+SHARE, LEAST_NS, MOST_NS = 8, 20_000, 2_000_000
+"""Then it pauses for an eighth of the time that nothing has come, within these bounds."""
+
+
+class MpiTransport(Transport):
+    """One rank; `worker` is its number in the world. Made in the process that uses it."""
+
+    name: ClassVar[str] = "mpi"
+
+    @classmethod
+    def fabric(cls, workers: int, channels: list[Channel], plan: int, **options: Any) -> MpiFabric:
+        """Options: `start_s` (seconds that a rank waits for the others at the start; 30)."""
+        refuse_options(cls.name, options, OPTIONS)
+        return MpiFabric(workers, channels, plan, **options)
+
+    def __init__(self, fabric: Fabric, worker: int) -> None:
+        """ConfigurationError: this process is in no MPI world that can run the plan."""
+        if not isinstance(fabric, MpiFabric):
+            raise TypeError(f"transport 'mpi' needs an MpiFabric, not a {type(fabric).__name__}")
+        mpi = load()
+        world = mpi.COMM_WORLD
+        check_size(world.Get_size(), fabric.workers, started_ranks())
+        if worker != world.Get_rank():
+            raise ValueError(
+                f"worker {worker} in the process of rank {world.Get_rank()}; allowed: its own rank"
+            )
+        self.worker = worker
+        self._fabric = fabric
+        self._arena = Arena.create(fabric.arena_limit, secrets.randbits(31))
+        self._port = MpiPort(mpi, fabric.run, self._arena)
+        self._exchange = Exchange(fabric, worker, self._port, trusted=True)
+        self._timer = TimerFd()
+        self._soon: asyncio.Handle | None = None
+        self._started = False
+        # a rank that has no core of its own would only take the time of the others
+        self._eager = _ranks_here(mpi) <= len(os.sched_getaffinity(0))
+
+    async def start(self) -> None:
+        for peer in self._exchange.links:
+            self._exchange.greet(peer)
+        self._started = True
+        asyncio.get_running_loop().add_reader(self._timer.fd, self._fired)
+        self._tick()
+        await self._exchange.gather(self._fabric.start_s, [f"rank {peer}" for peer in self._exchange.links])
+
+    @property
+    def doorbell(self) -> Doorbell:
+        return self._exchange.bell
+
+    @property
+    def arena(self) -> Arena:
+        return self._arena
+
+    def sender(self, channel: Channel) -> NetworkSendChannel:
+        return self._exchange.sender(channel)
+
+    def receiver(self, channel: Channel) -> NetworkReceiveChannel:
+        return self._exchange.receiver(channel)
+
+    async def close(self) -> None:
+        """Waits until every peer has what was sent to it."""
+        if self._exchange.closed:
+            return
+        try:
+            if self._started:
+                end = monotonic() + self._fabric.start_s
+                await self._exchange.leave(self._fabric.start_s)
+                while not self._port.is_idle and monotonic() < end:
+                    await asyncio.sleep(0)
+        finally:
+            if self._started:
+                asyncio.get_running_loop().remove_reader(self._timer.fd)
+            if self._soon is not None:
+                self._soon.cancel()
+            self._timer.close()
+            self._exchange.close()
+            self._port.close()
+            self._arena.close()
+
+    def _tick(self) -> None:
+        """Looks for messages, and again soon: the longer nothing has come, the later."""
+        self._soon = None
+        if self._exchange.closed:
+            return
+        self._exchange.poll()
+        now = monotonic_ns()
+        quiet = now - self._port.active_ns
+        if self._eager and quiet < TRAFFIC_NS:
+            self._soon = asyncio.get_running_loop().call_soon(self._tick)
+        else:
+            self._timer.arm(now + min(max(quiet // SHARE, LEAST_NS), MOST_NS))
+
+    def _fired(self) -> None:
+        self._timer.clear()
+        if self._soon is None:
+            self._tick()
+
+
+_here: list[int] = []
+
+
+def _ranks_here(mpi: Any) -> int:
+    """Ranks on this host. All ranks of the world ask together, the first time."""
+    if not _here:
+        shared = mpi.COMM_WORLD.Split_type(mpi.COMM_TYPE_SHARED)
+        _here.append(int(shared.Get_size()))
+        shared.Free()
+    return _here[0]

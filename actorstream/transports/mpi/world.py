@@ -1,0 +1,43 @@
+"""The MPI world of this process, and what is said if it is not the one that the plan needs."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+from actorstream.errors import ConfigurationError
+
+_SIZES = ("PMI_SIZE", "OMPI_COMM_WORLD_SIZE", "SLURM_NTASKS", "SLURM_STEP_NUM_TASKS", "MV2_COMM_WORLD_SIZE")
+"""Variables in which launchers say how many ranks they started."""
+
+
+def started_ranks() -> int:
+    """How many ranks the launcher says it started; 1 if nobody says anything."""
+    return max((int(os.environ[name]) for name in _SIZES if os.environ.get(name, "").isdigit()), default=1)
+
+
+def load() -> Any:
+    """The module `mpi4py.MPI`; importing it starts MPI. ConfigurationError: there is no MPI that works."""
+    try:
+        from mpi4py import MPI
+    except (ImportError, RuntimeError) as error:
+        raise ConfigurationError(
+            f"transport 'mpi': MPI does not start: {error}; load the cluster's MPI module, or pip install 'actorstream[mpi]'"
+        ) from error
+    return MPI
+
+
+def check_size(size: int, workers: int, started: int) -> None:
+    """ConfigurationError: a world of `size` ranks cannot run a plan of `workers`, of whom `started` were started."""
+    if size >= workers:
+        return
+    if size == 1 and started > 1:
+        raise ConfigurationError(
+            f"transport 'mpi': {started} ranks were started, but each is alone in a world of its own: the launcher's process "
+            "management does not fit this MPI; use the mpiexec that belongs to it, or srun --mpi=pmi2 (srun --mpi=list shows "
+            "what there is)"
+        )
+    raise ConfigurationError(
+        f"transport 'mpi': the plan has {workers} workers, MPI started {size} rank{'s' * (size > 1)}; start as many: "
+        f"mpiexec -n {workers} ..."
+    )

@@ -1,0 +1,334 @@
+"""What one worker exchanges with its peers: its links, its channel ends, and the dispatch of what comes.
+
+It runs on the worker's loop thread and never waits. A transport gives it a port and tells it of connections.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Iterable
+from pathlib import Path
+from time import monotonic
+from typing import Any, Protocol
+
+from actorstream.errors import BrokenError, ClosedError, ConfigurationError
+from actorstream.native.doorbell import Doorbell
+from actorstream.native.memory import create_eventfd
+from actorstream.transports.base import Channel
+from actorstream.transports.network.bell import PolledDoorbell
+from actorstream.transports.network.link import End, Link, Port, new_incarnation
+from actorstream.transports.network.message import (
+    BYE,
+    CREDIT,
+    FRAMES,
+    GREETING,
+    HELLO,
+    PROMISES,
+    RECEIVER_CLOSED,
+    SENDER_CLOSED,
+    Envelope,
+    Message,
+    header_of,
+    key_between,
+    read,
+)
+from actorstream.transports.network.receive_channel import NetworkReceiveChannel
+from actorstream.transports.network.send_channel import NetworkSendChannel
+from actorstream.transports.sizing import doorbell_bits
+
+LATER_S = 0.001
+"""How long little credit and few acknowledgements wait for more."""
+
+
+class Network(Protocol):
+    """What every fabric of a network transport says."""
+
+    workers: int
+    channels: dict[int, Channel]
+    plan: int
+    secret: bytes
+
+
+class Exchange:
+    """One worker's links and channel ends.
+
+    Attributes:
+        refused: messages that carried no key of this run and were dropped unread.
+    """
+
+    def __init__(self, network: Network, worker: int, port: Port, *, trusted: bool) -> None:
+        self.network, self.worker, self.port, self.trusted = network, worker, port, trusted
+        channels = network.channels.values()
+        peers = {c.receiver for c in channels if c.sender == worker}
+        peers |= {c.sender for c in channels if c.receiver == worker}
+        peers.discard(worker)
+        self.links = {
+            peer: Link(port, Envelope(worker, peer, network.plan, network.secret)) for peer in sorted(peers)
+        }
+        self._keys = {peer: key_between(network.secret, peer, worker) for peer in peers}
+        self.eventfd = create_eventfd()
+        self.bell: Doorbell = PolledDoorbell.polling(doorbell_bits(channels), self.eventfd, self.poll)
+        self.senders: dict[int, NetworkSendChannel] = {}
+        self.receivers: dict[int, NetworkReceiveChannel] = {}
+        self.refused = 0
+        self._incarnation = new_incarnation()
+        self._flushing = self._polling = False
+        self._later: asyncio.TimerHandle | None = None
+        self._changed: asyncio.Event | None = None
+        self._mismatch: ConfigurationError | None = None
+        self.closed = False
+
+    # -- channel ends
+
+    def sender(self, channel: Channel) -> NetworkSendChannel:
+        """The sending end of one of this worker's channels; the same one each time."""
+        found = self.senders.get(channel.id)
+        if found is None:
+            link = self.links[channel.receiver]
+            found = self.senders[channel.id] = NetworkSendChannel(channel, link, self)
+            if not link.is_open:
+                found.lose(link.lost or f"worker {link.peer} has left")
+        return found
+
+    def receiver(self, channel: Channel) -> NetworkReceiveChannel:
+        """The receiving end of one of this worker's channels; the same one each time."""
+        found = self.receivers.get(channel.id)
+        if found is None:
+            link = self.links[channel.sender]
+            found = NetworkReceiveChannel(channel, link, self, self.trusted)
+            self.receivers[channel.id] = found
+            if not link.is_open:
+                found.lose(link.lost or f"worker {link.peer} has left without an end mark")
+        return found
+
+    def ring(self, bit: int) -> None:
+        """Rings this worker's own doorbell."""
+        if not self.closed:
+            self.bell.ring(bit)
+
+    def owe(self, link: Link, end: End, *, soon: bool) -> None:
+        """Notes an end that has promises or credit to send. `soon`: even if nobody looks at the doorbell."""
+        link.owing[id(end)] = end
+        if soon and not self._flushing:
+            self._flushing = True
+            self._loop().call_soon(self._flush_soon)
+
+    # -- what goes and comes
+
+    def poll(self) -> None:
+        """Takes in what has come and sends what is owed."""
+        if self.closed or self._polling:
+            return
+        self._polling = True
+        try:
+            receive = self.port.receive
+            while (parts := receive()) is not None:
+                self._take(*parts)
+            self.flush()
+        finally:
+            self._polling = False
+
+    def flush(self, *, now: bool = False) -> None:
+        """Sends the promises, credit and acknowledgements that are worth a message; `now`: all of them."""
+        left = False
+        for link in self.links.values():
+            left |= link.settle(now=now)
+        if left and self._later is None:
+            self._later = self._loop().call_later(LATER_S, self._flush_later)
+
+    def _flush_soon(self) -> None:
+        self._flushing = False
+        if not self.closed:
+            self.flush()
+
+    def _flush_later(self) -> None:
+        self._later = None
+        if not self.closed:
+            self.flush(now=True)
+
+    def _take(self, head: Any, apart: Any | None) -> None:
+        try:
+            header = header_of(head, self.worker, self._keys)
+        except ConfigurationError as error:
+            self._refuse(error)
+            return
+        if header is None:
+            self.refused += 1
+            return
+        link = self.links[header[4]]
+        if link.lost:
+            return
+        try:
+            message = read(header, head, apart)
+            nbytes = len(message.body)
+            if message.kind == HELLO:
+                self._greet(link, message)
+            elif not link.greeted:
+                raise BrokenError(f"a message of kind {message.kind} before a greeting")
+            if link.accepts(message, nbytes):
+                self._dispatch(link, message)
+        except BrokenError as error:
+            self.lose(link.peer, f"worker {link.peer} sent what it must not: {error}")
+        if self._changed is not None:
+            self._change()
+
+    def _dispatch(self, link: Link, message: Message) -> None:
+        kind = message.kind
+        if kind in FRAMES:
+            self._incoming(link, message.channel).arrive(message)
+        elif kind == CREDIT:
+            self._outgoing(link, message.channel).credit(message.body)
+        elif kind == PROMISES:
+            self._incoming(link, message.channel).promise(message.body)
+        elif kind == SENDER_CLOSED:
+            self._incoming(link, message.channel).lose("the sender has closed without an end mark")
+        elif kind == RECEIVER_CLOSED:
+            self._outgoing(link, message.channel).lose("the receiver has closed before the end mark")
+        elif kind == BYE:
+            link.acknowledge(now=True)
+            link.left = True
+            link.drop()
+            self._break(link.peer, f"worker {link.peer} has left")
+
+    def _incoming(self, link: Link, number: int) -> NetworkReceiveChannel:
+        channel = self.network.channels.get(number)
+        if channel is None or (channel.sender, channel.receiver) != (link.peer, self.worker):
+            raise BrokenError(
+                f"channel {number}, which does not lead from worker {link.peer} to {self.worker}"
+            )
+        return self.receiver(channel)
+
+    def _outgoing(self, link: Link, number: int) -> NetworkSendChannel:
+        channel = self.network.channels.get(number)
+        if channel is None or (channel.sender, channel.receiver) != (self.worker, link.peer):
+            raise BrokenError(
+                f"channel {number}, which does not lead from worker {self.worker} to {link.peer}"
+            )
+        return self.sender(channel)
+
+    # -- peers
+
+    def greet(self, peer: int) -> None:
+        """Says HELLO, once the connection to `peer` is there, and again after each time that it was cut."""
+        body = GREETING.pack(os.getpid(), self._incarnation, self.network.workers, here())
+        self.links[peer].control(HELLO, body=body)
+
+    def _greet(self, link: Link, message: Message) -> None:
+        process, incarnation, workers, place = GREETING.unpack(message.body)
+        if (message.plan, workers) != (self.network.plan, self.network.workers):
+            self._refuse(
+                ConfigurationError(
+                    f"worker {link.peer} runs plan {message.plan:#018x} of {workers} workers, worker {self.worker} "
+                    f"plan {self.network.plan:#018x} of {self.network.workers}; start all workers from the same files"
+                )
+            )
+            return
+        if link.greeted and link.incarnation != incarnation:
+            raise BrokenError("a greeting of another process, in place of the one that was here")
+        link.greeted, link.incarnation = True, incarnation
+        self.met(link.peer, int(process) if place == here() else 0)
+        self._change()
+
+    def met(self, peer: int, process: int) -> None:
+        """A peer has greeted. `process`: its process id, if it runs on this host; else 0. For transports to override."""
+
+    def _refuse(self, error: ConfigurationError) -> None:
+        if self._mismatch is None:
+            self._mismatch = error
+        self._change()
+
+    def lose(self, peer: int, why: str) -> None:
+        """The peer is lost: its channels raise BrokenError once they are drained."""
+        link = self.links[peer]
+        if not link.lost:
+            link.lost = why
+            link.drop()
+            self._break(peer, why)
+            self._change()
+
+    def _break(self, peer: int, why: str) -> None:
+        for channel in self.network.channels.values():
+            if (channel.sender, channel.receiver) == (self.worker, peer):
+                self.sender(channel).lose(why)
+            elif (channel.sender, channel.receiver) == (peer, self.worker):
+                self.receiver(channel).lose(f"{why}, without an end mark")
+
+    # -- start and end
+
+    async def gather(self, limit_s: float, where: Iterable[str]) -> None:
+        """Waits until every peer has greeted. ConfigurationError: one has another plan, or none answers in time."""
+        places = dict(zip(sorted(self.links), where))
+        links = self.links.values()
+        done = await self._until(lambda: self._mismatch or all(each.greeted for each in links), limit_s)
+        if self._mismatch is not None:
+            raise self._mismatch
+        if not done:
+            missing = [peer for peer, link in self.links.items() if not link.greeted]
+            raise ConfigurationError(
+                f"worker {self.worker}: no answer within {limit_s:g} s from "
+                + ", ".join(f"worker {peer} at {places.get(peer, 'unknown')}" for peer in missing)
+                + "; check that it was started, that the address is right and that both have the same key"
+            )
+
+    async def leave(self, limit_s: float) -> None:
+        """Closes all ends, and waits until every peer has what was sent to it, or is lost."""
+        self.poll()
+        for receiver in self.receivers.values():
+            receiver.close()
+        for sender in self.senders.values():
+            sender.close()
+        for link in self.links.values():
+            if link.greeted:
+                link.control(BYE)
+        self.flush(now=True)
+        await self._until(
+            lambda: not any(e.unacknowledged for e in self.links.values() if e.is_open), limit_s
+        )
+
+    async def _until(self, condition: Any, limit_s: float) -> bool:
+        end = monotonic() + limit_s
+        self._changed = asyncio.Event()
+        try:
+            while True:
+                self.poll()
+                if condition():
+                    return True
+                self._changed.clear()
+                try:
+                    await asyncio.wait_for(self._changed.wait(), max(0.0, end - monotonic()))
+                except TimeoutError:
+                    return bool(condition())
+        finally:
+            self._changed = None
+
+    def _change(self) -> None:
+        if self._changed is not None:
+            self._changed.set()
+
+    def close(self) -> None:
+        """Frees the doorbell; nothing is taken in or sent any more."""
+        if self.closed:
+            return
+        self.closed = True
+        if self._later is not None:
+            self._later.cancel()
+        for link in self.links.values():
+            link.drop()
+        self.bell.close()
+        os.close(self.eventfd)
+
+    def _loop(self) -> asyncio.AbstractEventLoop:
+        try:
+            return asyncio.get_running_loop()
+        except RuntimeError:
+            raise ClosedError(
+                f"worker {self.worker}: a network transport is used in its event loop"
+            ) from None
+
+
+def here() -> bytes:
+    """Where this process runs, so that two processes with one of these see each other's process ids."""
+    boot = Path("/proc/sys/kernel/random/boot_id").read_text().strip().replace("-", "")
+    space = os.stat("/proc/self/ns/pid").st_ino  # noqa: PTH116
+    return (int(boot, 16) ^ space).to_bytes(16, "little")

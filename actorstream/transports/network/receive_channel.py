@@ -1,0 +1,182 @@
+"""The consumer's end of a channel over a network: frames that have come, and the credit that goes back for them."""
+
+from __future__ import annotations
+
+import weakref
+from collections import deque
+from collections.abc import Callable
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from actorstream.errors import BrokenError, ClosedError
+from actorstream.events.jumbo import HeapBlock, JumboTuple
+from actorstream.transports.base import FRONTIER_MIN, Channel, Frame, FrameKind, ReceiveChannel
+from actorstream.transports.network.message import (
+    CREDIT,
+    CREDITS,
+    KEEP,
+    PROMISE,
+    RECEIVER_CLOSED,
+    SAME,
+    Message,
+    frame_of,
+)
+
+if TYPE_CHECKING:
+    from actorstream.transports.network.exchange import Exchange
+    from actorstream.transports.network.link import Link
+
+END = int(FrameKind.END)
+LEAST_BLOCK = 64
+"""Bytes of a jumbo tuple's header."""
+
+
+class NetworkReceiveChannel(ReceiveChannel):
+    """Owned by the worker's loop thread."""
+
+    def __init__(self, channel: Channel, link: Link, exchange: Exchange, trusted: bool) -> None:
+        """`trusted`: whether payloads are used without a check of every offset."""
+        self.channel = channel
+        self._link, self._exchange, self._trusted = link, exchange, trusted
+        self._frames: deque[Frame] = deque()
+        self._frontiers = [FRONTIER_MIN] * channel.frontiers
+        self._taken = self._taken_bytes = 0
+        self._told = self._told_bytes = 0
+        self._last: JumboTuple | None = None
+        """The payload that the next frame may refer to."""
+        self._kept: dict[int, weakref.ref[Any]] = {}
+        self._newest: Callable[[], Any] = lambda: None
+        self._counted = 0
+        self._ended = False
+        self._lost = ""
+        self._closed = False
+
+    # -- what comes
+
+    def arrive(self, message: Message) -> None:
+        """Takes in a frame. BrokenError: its sender had no credit for it, or its rows cannot be."""
+        if self._closed:
+            return
+        if len(self._frames) >= self.channel.slots:
+            raise BrokenError(f"{self}: a frame beyond the {self.channel.slots} that may wait")
+        payload = None
+        if message.flags & SAME:
+            payload = self._last
+            if payload is None:
+                raise BrokenError(f"{self}: a frame refers to a payload that was not sent before it")
+        elif len(message.body):
+            payload = _payload(message.body, self._trusted)
+        self._last = payload if message.flags & KEEP else None
+        frame = frame_of(message, payload)
+        self._check(frame)
+        self._frames.append(frame)
+        self._exchange.ring(self.channel.receive_bit)
+
+    def _check(self, frame: Frame) -> None:
+        payload = frame.payload
+        if payload is None:
+            if frame.rows or frame.first:
+                raise BrokenError(f"{self}: a frame of {frame.rows} rows without a payload")
+        elif frame.kind != FrameKind.DATA:
+            raise BrokenError(f"{self}: a mark of kind {frame.kind} with a payload")
+        elif frame.first < 0 or frame.rows < 0:
+            raise BrokenError(f"{self}: rows {frame.first} to {frame.first + frame.rows}")
+        elif frame.schema and frame.first + frame.rows > payload.rows:
+            raise BrokenError(
+                f"{self}: rows {frame.first} to {frame.first + frame.rows} of a jumbo tuple of {payload.rows}"
+            )
+
+    def promise(self, body: Any) -> None:
+        """Takes in frontiers that have risen. BrokenError: the channel has no such word."""
+        for word, value in PROMISE.iter_unpack(body):
+            if word >= len(self._frontiers):
+                raise BrokenError(f"{self}: frontier word {word} of {len(self._frontiers)}")
+            if value > self._frontiers[word]:
+                self._frontiers[word] = value
+        if not self._closed:
+            self._exchange.ring(self.channel.receive_bit)
+
+    def lose(self, why: str) -> None:
+        """Nothing more will come."""
+        if not self._lost and not self._closed:
+            self._lost = why
+            self._exchange.ring(self.channel.receive_bit)
+
+    # -- the consumer
+
+    def peek(self, ahead: int = 0) -> Frame | None:
+        frames = self._frames
+        if ahead < len(frames):
+            return frames[ahead]
+        if self._closed:
+            raise ClosedError(f"{self}: this receiving end was closed; nothing can be received any more")
+        if self._lost and not frames and not self._ended:
+            raise BrokenError(f"{self}: {self._lost}")
+        return None
+
+    def consume(self) -> None:
+        if self.peek() is None:
+            raise IndexError(f"{self}: nothing waits, so nothing can be consumed")
+        frame = self._frames.popleft()
+        self._ended = frame.kind == END
+        self._taken += 1
+        self._taken_bytes += frame.nbytes
+        payload = frame.payload
+        if payload is not None:
+            self._count(payload)
+        if self.settle(now=False):
+            self._exchange.owe(self._link, self, soon=True)
+
+    def _count(self, payload: JumboTuple) -> None:
+        """Counts a consumed jumbo tuple as kept until the last view of its memory dies."""
+        root = payload.root()
+        owner = root.base if isinstance(root.base, np.ndarray) else root
+        if self._newest() is not owner:  # else a part of it was consumed before
+            number, self._counted = self._counted, self._counted + 1
+            self._newest = self._kept[number] = weakref.ref(owner, partial(self._kept.pop, number))
+
+    def settle(self, *, now: bool) -> bool:
+        """Gives back credit, if it is worth a message or `now`. Returns whether some is left to give."""
+        taken, taken_bytes = self._taken - self._told, self._taken_bytes - self._told_bytes
+        if not taken or self._closed:
+            return False
+        channel = self.channel
+        if not now and taken < max(1, channel.slots // 4) and taken_bytes < channel.budget // 4:
+            return True
+        self._told, self._told_bytes = self._taken, self._taken_bytes
+        self._link.control(CREDIT, channel.id, CREDITS.pack(self._taken, self._taken_bytes))
+        return False
+
+    def frontier(self, word: int = 0) -> int:
+        return self._frontiers[word]
+
+    def waiting(self) -> int:
+        return len(self._frames)
+
+    def statistics(self) -> dict[str, int]:
+        return {"received": self._taken, "waiting": len(self._frames), "kept": len(self._kept)}
+
+    def close(self) -> None:
+        if not self._closed:
+            self._closed = True
+            self._frames.clear()
+            self._last = None
+            self._link.control(RECEIVER_CLOSED, self.channel.id)
+
+    def __repr__(self) -> str:
+        return (
+            f"channel {self.channel.id} from worker {self.channel.sender} to worker {self.channel.receiver}"
+        )
+
+
+def _payload(body: Any, trusted: bool) -> JumboTuple:
+    """The jumbo tuple of received bytes, where they lie if that can be read there."""
+    root = body if isinstance(body, np.ndarray) else np.frombuffer(body, np.uint8)
+    block = HeapBlock(root)
+    if block.address % 8 or len(root) < LEAST_BLOCK:
+        block = HeapBlock.allocate(max(len(root), LEAST_BLOCK))
+        block.view()[: len(root)] = root
+        block.view()[len(root) :] = 0
+    return JumboTuple(block, trusted=trusted, size=block.nbytes)

@@ -1,0 +1,178 @@
+"""The ZeroMQ sockets of one worker: one that receives from all peers, and one to each peer. Bytes only.
+
+A worker binds a PULL socket and connects a PUSH socket to each peer. PUSH never gives a message to anybody but the one
+peer that it was connected to, and all that comes is read in one place, behind one descriptor.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterator
+from time import monotonic, sleep
+from typing import Any
+
+import zmq
+from zmq.utils.garbage import gc as collector
+from zmq.utils.monitor import recv_monitor_message
+
+from actorstream.errors import ConfigurationError
+from actorstream.transports.network.link import INLINE, WINDOW
+from actorstream.transports.network.message import MOST_BYTES, WHOLE
+
+RECONNECT_MS, MOST_RECONNECT_MS = 20, 500
+SMALL = WHOLE.size + INLINE
+BY_REFERENCE = 64 << 10
+"""Payloads from this size on are given to ZeroMQ where they lie; it copies smaller ones, which costs it less."""
+LINGER_MS = 500
+"""For the last acknowledgement: everything else was acknowledged before."""
+COLLECTED_S = 0.2
+EVENTS = zmq.EVENT_HANDSHAKE_SUCCEEDED | zmq.EVENT_DISCONNECTED
+
+
+_EVENTS, _READABLE = int(zmq.EVENTS), int(zmq.POLLIN)  # as plain numbers, whose operations cost a tenth
+_NOW, _MORE = int(zmq.DONTWAIT), int(zmq.DONTWAIT | zmq.SNDMORE)
+_users = 0
+"""How many workers' sockets are open in this process."""
+
+
+class Sockets:
+    """Opened in the process that uses them. `slots`: how many frames the channels with a peer may hold, at most."""
+
+    def __init__(self, address: str, *, curve: tuple[bytes, bytes] | None, slots: int, away_s: float) -> None:
+        """`curve`: public and secret key of the run, for tcp. ConfigurationError: the address cannot be used."""
+        global _users
+        self._context: zmq.Context[zmq.Socket[bytes]] = zmq.Context()
+        _users += 1
+        self._curve, self._away_s = curve, away_s
+        self._mark = slots + 2 * WINDOW
+        self._out: dict[int, zmq.Socket[bytes]] = {}
+        self._monitors: dict[int, zmq.Socket[bytes]] = {}
+        self._unsent: dict[int, deque[tuple[bytes, Any]]] = {}
+        self._watched: list[int] = []
+        try:
+            self._in = self._socket(zmq.PULL)
+            self._in.rcvhwm = self._mark
+            self._in.maxmsgsize = MOST_BYTES + WHOLE.size
+            if curve is not None:
+                self._in.curve_server = True
+                self._in.curve_publickey, self._in.curve_secretkey = curve
+            self._in.bind(address)
+        except zmq.ZMQError as error:
+            self.close(0)
+            raise ConfigurationError(
+                f"transport 'zmq' cannot listen at {address}: {error.strerror}; choose another port or interface, or end "
+                "the process that uses it"
+            ) from error
+
+    def _socket(self, kind: zmq.SocketType) -> zmq.Socket[bytes]:
+        made = self._context.socket(kind)
+        made.linger = 0
+        made.ipv6 = True
+        made.handshake_ivl = max(1, int(self._away_s * 500))
+        # The kernel notices a cut link, also while a hook keeps the worker busy. ZeroMQ's own heartbeats are not used:
+        # its engine aborts the process if one is due on a connection that was stopped (libzmq issues 3937 and 4767).
+        made.tcp_keepalive, made.tcp_keepalive_cnt = 1, 2
+        made.tcp_keepalive_idle = made.tcp_keepalive_intvl = max(1, int(self._away_s / 6))
+        made.tcp_maxrt = max(1, int(self._away_s * 500))
+        return made
+
+    def connect(self, peer: int, address: str) -> None:
+        """Opens the way to a peer, who may start later."""
+        made = self._socket(zmq.PUSH)
+        self._out[peer], self._unsent[peer] = made, deque()
+        made.sndhwm = self._mark
+        made.reconnect_ivl, made.reconnect_ivl_max = RECONNECT_MS, MOST_RECONNECT_MS
+        if self._curve is not None:
+            made.curve_publickey, made.curve_secretkey = self._curve
+            made.curve_serverkey = self._curve[0]
+        self._monitors[peer] = made.get_monitor_socket(EVENTS)
+        made.connect(address)
+
+    def send(self, peer: int, head: bytes, payload: memoryview | None) -> None:
+        """Sends a message, or keeps it until there is room, which the links' credit makes rare."""
+        waiting = self._unsent[peer]
+        if waiting or not self._send(peer, head, payload):
+            waiting.append((head, payload))
+
+    def _send(self, peer: int, head: bytes, payload: memoryview | None) -> bool:
+        out = self._out[peer]
+        try:
+            if payload is None:
+                out.send(head, _NOW)
+            else:
+                out.send(head, _MORE)
+                out.send(payload, _NOW, copy=len(payload) < BY_REFERENCE)
+        except zmq.Again:
+            return False
+        return True
+
+    def receive(self) -> tuple[Any, Any | None] | None:
+        """The parts of the next message of any peer; None: nothing has come."""
+        if not _readable(self._in):
+            self._retry()
+            return None
+        part = self._in.recv(_NOW, copy=False)
+        head = memoryview(part.bytes) if len(part) <= SMALL else part.buffer
+        if not part.more:
+            return head, None
+        part = self._in.recv(_NOW, copy=False)
+        apart = part.buffer
+        while part.more:  # no message of ours: all of it is taken away, and its length will not be right
+            part = self._in.recv(_NOW, copy=False)
+            apart = part.buffer[:0]
+        return head, apart
+
+    def _retry(self) -> None:
+        for peer, waiting in self._unsent.items():
+            while waiting and self._send(peer, *waiting[0]):
+                waiting.popleft()
+
+    def watch(self, loop: Any, arrived: Callable[[], None], changed: Callable[[], None]) -> None:
+        """Calls `arrived` when something may have come, and `changed` when a connection was made or cut."""
+        for socket, call in ((self._in, arrived), *((each, changed) for each in self._monitors.values())):
+            fd = int(socket.FD)
+            self._watched.append(fd)
+            loop.add_reader(fd, call)
+
+    def unwatch(self, loop: Any) -> None:
+        """Ends what `watch` began."""
+        for fd in self._watched:
+            loop.remove_reader(fd)
+        self._watched.clear()
+
+    def connections(self) -> Iterator[tuple[int, bool]]:
+        """The peers whose connection was made (True) or cut (False) since the last call, in order."""
+        for peer, monitor in self._monitors.items():
+            while _readable(monitor):
+                event = recv_monitor_message(monitor, zmq.DONTWAIT)["event"]
+                if event == zmq.EVENT_MONITOR_STOPPED:
+                    break
+                yield peer, event == zmq.EVENT_HANDSHAKE_SUCCEEDED
+
+    def close(self, linger_ms: int, lost: frozenset[int] = frozenset()) -> None:
+        """Closes all sockets; what `lost` peers have not got is dropped."""
+        for peer, out in self._out.items():
+            out.disable_monitor()
+            out.close(0 if peer in lost else linger_ms)
+        if hasattr(self, "_in"):
+            self._in.close(0)
+        self._out.clear()
+        self._monitors.clear()
+        self._context.term()
+        global _users
+        _users -= 1
+        if not _users:
+            _stop_collector()
+
+
+def _readable(socket: zmq.Socket[bytes]) -> bool:
+    return bool(socket.get(_EVENTS) & _READABLE)  # type: ignore[operator]
+
+
+def _stop_collector() -> None:
+    """Ends pyzmq's thread that frees what was sent by reference, unless others in this process still need it."""
+    end = monotonic() + COLLECTED_S
+    while collector.refs and monotonic() < end:
+        sleep(0.001)
+    if not collector.refs:
+        collector.stop()

@@ -1,0 +1,223 @@
+"""One worker's end of a run over ZeroMQ: sockets, the exchange over them, and what is done when a connection is cut.
+
+A cut connection comes back by itself, and what was not acknowledged is sent again. A peer that stays away longer than
+`ZmqFabric.away_s`, or whose process on this host has ended, is lost.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import secrets
+from pathlib import Path
+from typing import Any, ClassVar
+
+import zmq
+from zmq.utils import z85
+
+from actorstream.errors import ClosedError
+from actorstream.native.arena import Arena
+from actorstream.native.doorbell import Doorbell
+from actorstream.native.pidfd import open_pidfd
+from actorstream.transports.base import Channel, Fabric, HandedOver, Transport
+from actorstream.transports.network.exchange import Exchange
+from actorstream.transports.network.receive_channel import NetworkReceiveChannel
+from actorstream.transports.network.send_channel import NetworkSendChannel
+from actorstream.transports.sizing import refuse_options
+from actorstream.transports.zmq.fabric import ZmqFabric
+from actorstream.transports.zmq.sockets import LINGER_MS, Sockets
+
+OPTIONS = ("scheme", "addresses", "secret", "curve", "start_s", "away_s")
+QUIET_S = 0.1
+"""After a process on this host has ended, what it sent is still read; it is lost when nothing came for so long."""
+
+
+class ZmqTransport(Transport):
+    """One worker. Made in the process that uses it."""
+
+    name: ClassVar[str] = "zmq"
+
+    @classmethod
+    def fabric(cls, workers: int, channels: list[Channel], plan: int, **options: Any) -> ZmqFabric:
+        """Options: see ZmqFabric. Without any, the workers are on this host and use Unix sockets."""
+        refuse_options(cls.name, options, OPTIONS)
+        return ZmqFabric(workers, channels, plan, **options)
+
+    @classmethod
+    def take_over(cls, workers: int, channels: list[Channel], plan: int, handed: HandedOver) -> ZmqFabric:
+        return ZmqFabric.taken_over(workers, channels, plan, handed)
+
+    def __init__(self, fabric: Fabric, worker: int) -> None:
+        if not isinstance(fabric, ZmqFabric):
+            raise TypeError(f"transport 'zmq' needs a ZmqFabric, not a {type(fabric).__name__}")
+        self.worker = worker
+        self._fabric = fabric
+        address = fabric.addresses[worker]
+        encrypted = fabric.curve and any(each.startswith("tcp:") for each in fabric.addresses)
+        slots = sum(each.slots for each in fabric.channels.values() if worker in (each.sender, each.receiver))
+        curve = _curve_keys(fabric.secret) if encrypted else None
+        self._sockets = Sockets(address, curve=curve, slots=slots, away_s=fabric.away_s)
+        self._exchange = Exchange(fabric, worker, self._sockets, trusted=False)
+        self._exchange.met = self._met  # type: ignore[method-assign]
+        self._arena = Arena.create(fabric.arena_limit, secrets.randbits(31))
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._cut: dict[int, asyncio.TimerHandle] = {}
+        self._pidfds: dict[int, int] = {}
+        self._processes: dict[int, int] = {}
+        self._stopped: dict[int, float] = {}
+        """Peers on this host whose process is stopped -> since when."""
+        self._look: asyncio.TimerHandle | None = None
+        self._connected: set[int] = set()
+
+    async def start(self) -> None:
+        self._loop = asyncio.get_running_loop()
+        links, addresses = self._exchange.links, self._fabric.addresses
+        for peer in links:
+            self._sockets.connect(peer, addresses[peer])
+            self._exchange.greet(peer)
+        self._sockets.watch(self._loop, self._exchange.poll, self._changed)
+        self._changed()
+        await self._exchange.gather(self._fabric.start_s, [addresses[peer] for peer in links])
+
+    @property
+    def doorbell(self) -> Doorbell:
+        return self._exchange.bell
+
+    @property
+    def arena(self) -> Arena:
+        return self._arena
+
+    def sender(self, channel: Channel) -> NetworkSendChannel:
+        return self._exchange.sender(channel)
+
+    def receiver(self, channel: Channel) -> NetworkReceiveChannel:
+        return self._exchange.receiver(channel)
+
+    def statistics(self) -> dict[str, int]:
+        """refused: messages without a key of this run, which were dropped unread."""
+        return {"refused": self._exchange.refused}
+
+    async def close(self) -> None:
+        """Waits until every peer that lives has what was sent to it; nothing is lost with a slow receiver."""
+        if self._exchange.closed:
+            return
+        loop, exchange = self._loop, self._exchange
+        try:
+            if loop is not None:
+                await exchange.leave(self._fabric.start_s)
+        finally:
+            lost = frozenset(peer for peer, link in exchange.links.items() if link.lost or link.left)
+            exchange.close()
+            for timer in (*self._cut.values(), *((self._look,) if self._look is not None else ())):
+                timer.cancel()
+            if loop is not None:
+                self._sockets.unwatch(loop)
+                for pidfd in self._pidfds.values():
+                    loop.remove_reader(pidfd)
+                    os.close(pidfd)
+            self._pidfds.clear()
+            self._sockets.close(LINGER_MS, lost)
+            self._arena.close()
+
+    # -- connections
+
+    def _changed(self) -> None:
+        """A connection was made or cut."""
+        for peer, made in self._sockets.connections():
+            link = self._exchange.links[peer]
+            if not link.is_open:
+                continue
+            if not made:
+                self._missed(peer)
+                continue
+            timer = self._cut.pop(peer, None)
+            if timer is not None:
+                timer.cancel()
+            if peer in self._connected:
+                self._exchange.greet(peer)
+                link.resend()
+            else:
+                self._connected.add(peer)
+
+    def _missed(self, peer: int) -> None:
+        """There is no connection; the peer is lost unless one is made in time."""
+        if peer not in self._cut and self._loop is not None:  # else an attempt to connect again has failed
+            self._cut[peer] = self._loop.call_later(self._fabric.away_s / 2, self._away, peer)
+
+    def _away(self, peer: int) -> None:
+        self._cut.pop(peer, None)
+        if not self._exchange.closed and self._exchange.links[peer].is_open:
+            self._exchange.lose(
+                peer,
+                f"worker {peer} at {self._fabric.addresses[peer]} is lost: it was out of reach for "
+                f"{self._fabric.away_s:g} s",
+            )
+
+    def _met(self, peer: int, process: int) -> None:
+        """Watches the process of a peer on this host: it cannot come back."""
+        if peer not in self._connected:
+            self._missed(peer)  # it has reached this worker, so this worker must reach it soon
+        if process in (0, os.getpid()) or peer in self._pidfds or self._loop is None:
+            return
+        self._processes[peer] = process
+        if self._look is None:
+            self._look = self._loop.call_later(self._fabric.away_s / 4, self._look_for_stopped)
+        try:
+            self._pidfds[peer] = open_pidfd(process)
+        except ProcessLookupError:
+            self._ended(peer)
+        except OSError:
+            return  # no descriptor is left: the connection will tell
+        else:
+            self._loop.add_reader(self._pidfds[peer], self._ended, peer)
+
+    def _look_for_stopped(self) -> None:
+        """A process on this host that is stopped for too long is as good as out of reach."""
+        assert self._loop is not None
+        now = self._loop.time()
+        for peer, process in self._processes.items():
+            if not is_stopped(process):
+                self._stopped.pop(peer, None)
+            elif now - self._stopped.setdefault(peer, now) >= self._fabric.away_s / 2:
+                why = (
+                    f"worker {peer} is lost: its process {process} was stopped for {self._fabric.away_s:g} s"
+                )
+                self._exchange.lose(peer, why)
+        self._look = self._loop.call_later(self._fabric.away_s / 4, self._look_for_stopped)
+
+    def _ended(self, peer: int) -> None:
+        assert self._loop is not None
+        pidfd = self._pidfds.pop(peer, None)
+        if pidfd is not None:
+            self._loop.remove_reader(pidfd)
+            os.close(pidfd)
+        self._quiet(peer, -1)
+
+    def _quiet(self, peer: int, seen: int) -> None:
+        """Loses an ended peer once all that it sent was read."""
+        with contextlib.suppress(ClosedError):
+            self._exchange.poll()
+        link = self._exchange.links[peer]
+        if self._exchange.closed or not link.is_open:
+            return
+        if link.seen == seen:
+            self._exchange.lose(peer, f"worker {peer} is lost: its process has ended")
+            return
+        assert self._loop is not None
+        self._loop.call_later(QUIET_S, self._quiet, peer, link.seen)
+
+
+def is_stopped(process: int) -> bool:
+    """Whether a process of this host is stopped by a signal or a debugger."""
+    try:
+        state = Path(f"/proc/{process}/stat").read_text()
+    except OSError:
+        return False
+    return state.rpartition(")")[2].split()[0] in "Tt"
+
+
+def _curve_keys(secret: bytes) -> tuple[bytes, bytes]:
+    """Public and secret key that all workers of a run share, as ZeroMQ writes them. Nobody outside learns either."""
+    private = z85.encode(secret)
+    return zmq.curve_public(private), private

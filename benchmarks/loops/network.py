@@ -1,0 +1,221 @@
+"""Jumbo tuples and control messages between two processes: over a transport, or over the bare library under it.
+
+`python -m benchmarks.loops.network WAY SIZE SECONDS` prints one number: jumbo tuples a second, or with SIZE 0 the
+median microseconds of half a round trip. WAY: shm, zmq, zmq-tcp, zmq-curve (tcp, encrypted), mpi, bare-zmq, bare-mpi;
+the two of MPI under mpiexec -n 2.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from statistics import median
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+
+from actorstream.events.batch import Batch
+from actorstream.events.jumbo import encode
+from actorstream.events.schema import Schema
+from actorstream.testing.transport.check import pipes
+from actorstream.testing.transport.side import Side
+from actorstream.transports.base import Frame, FrameKind
+from actorstream.transports.registry import load_transport
+
+BUDGET = 16 << 20
+SLOTS = 1024
+WARM_UP = 20
+PLAN = 1
+OPTIONS: dict[str, dict[str, Any]] = {
+    "zmq-tcp": {"scheme": "tcp", "curve": False},
+    "zmq-curve": {"scheme": "tcp"},
+}
+SCHEMA = Schema.from_dict({"value": "int"}, name="Value")
+CHANNELS = pipes((0, 1), (1, 0), slots=SLOTS, budget=BUDGET)
+
+
+def measured(way: str, size: int, seconds: float) -> float:
+    """What this program prints when it runs in processes of its own. RuntimeError: it failed."""
+    command = [sys.executable, "-m", "benchmarks.loops.network", way, str(size), str(seconds)]
+    if way.endswith("mpi"):
+        command = [str(Path(sys.executable).with_name("mpiexec")), "-n", "2", *command]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60 + 20 * seconds, check=False)
+    if done.returncode != 0:
+        raise RuntimeError(f"{' '.join(command)} ended with {done.returncode}: {done.stderr[-2000:]}")
+    return float(done.stdout.strip().splitlines()[-1])
+
+
+# -- over a transport -------------------------------------------------------------------------------------------------
+
+
+async def transported(side: Side, size: int, seconds: float) -> float | None:
+    """One worker's part; the result comes from worker 1 for jumbo tuples, from worker 0 for round trips."""
+    await side.transport.start()
+    try:
+        if size == 0:
+            return await (pinging(side, seconds) if side.worker == 0 else ponging(side))
+        return await (sending(side, size, seconds) if side.worker == 0 else receiving(side))
+    finally:
+        await side.transport.close()
+
+
+async def sending(side: Side, size: int, seconds: float) -> None:
+    jumbo = encode(
+        [Batch.of_columns(SCHEMA, {"value": np.arange(size // 8 - 16)})], side.transport.arena, SCHEMA
+    )
+    frame = Frame(FrameKind.DATA, jumbo, rows=jumbo.rows, nbytes=jumbo.nbytes, schema=SCHEMA.fingerprint)
+    end = perf_counter() + seconds
+    while perf_counter() < end:
+        await side.send(frame, 0)
+    await side.send(Frame(FrameKind.END), 0)
+
+
+async def receiving(side: Side) -> float:
+    count, start = 0, 0.0
+    while (await side.receive(0)).kind != FrameKind.END:
+        count += 1
+        if count == WARM_UP:
+            start = perf_counter()
+    return (count - WARM_UP) / (perf_counter() - start)
+
+
+async def pinging(side: Side, seconds: float) -> float:
+    times, mark = [], Frame(FrameKind.BARRIER, barrier=1)
+    end = perf_counter() + seconds
+    while (begin := perf_counter()) < end:
+        await side.send(mark, 0)
+        await side.receive(1)
+        times.append(perf_counter() - begin)
+    await side.send(Frame(FrameKind.END), 0)
+    return median(times) / 2 * 1e6
+
+
+async def ponging(side: Side) -> None:
+    mark = Frame(FrameKind.BARRIER, barrier=1)
+    while (await side.receive(0)).kind != FrameKind.END:
+        await side.send(mark, 1)
+
+
+# -- over the bare library --------------------------------------------------------------------------------------------
+
+
+def bare_zmq(worker: int, size: int, seconds: float, names: list[str]) -> float | None:
+    """PUSH to PULL over Unix sockets, by reference from 64 KiB on, as pyzmq does best."""
+    import zmq
+
+    with zmq.Context() as context, context.socket(zmq.PULL) as pull, context.socket(zmq.PUSH) as push:
+        pull.rcvhwm = push.sndhwm = max(2, BUDGET // max(size, 16 << 10) // 2)
+        pull.bind(names[worker])
+        push.connect(names[1 - worker])
+        copies = size < 64 << 10
+        payload = bytes(size)
+        return _bare(
+            worker,
+            size,
+            seconds,
+            lambda: push.send(payload, copy=copies),
+            lambda: push.send(b"end"),
+            lambda: len(pull.recv(copy=False)) == 3,
+        )
+
+
+def bare_mpi(worker: int, size: int, seconds: float) -> float | None:
+    """Nonblocking sends, a window of them, into blocking receives."""
+    from mpi4py import MPI
+
+    world, other = MPI.COMM_WORLD, 1 - worker
+    payload, room, status = np.zeros(size, np.uint8), np.empty(max(size, 8), np.uint8), MPI.Status()
+    window: list[Any] = []
+
+    def send(data: np.ndarray) -> None:
+        window.append(world.Isend([data, MPI.BYTE], other))
+        if len(window) > max(2, min(64, BUDGET // max(size, 1))) or size == 0:
+            window.pop(0).Wait()
+
+    def receive() -> bool:
+        world.Recv([room, MPI.BYTE], other, status=status)
+        return bool(status.Get_count(MPI.BYTE) == 3)
+
+    found = _bare(worker, size, seconds, lambda: send(payload), lambda: send(np.zeros(3, np.uint8)), receive)
+    MPI.Request.Waitall(window)
+    return found
+
+
+def _bare(
+    worker: int,
+    size: int,
+    seconds: float,
+    send: Callable[[], Any],
+    finish: Callable[[], Any],
+    receive: Callable[[], bool],
+) -> float | None:
+    end = perf_counter() + seconds
+    if worker == 0 and size == 0:
+        times = []
+        while (begin := perf_counter()) < end:
+            send()
+            receive()
+            times.append(perf_counter() - begin)
+        finish()
+        return median(times) / 2 * 1e6
+    if worker == 0:
+        while perf_counter() < end:
+            send()
+        finish()
+        return None
+    count, start = 0, 0.0
+    while not receive():
+        count += 1
+        if count == WARM_UP:
+            start = perf_counter()
+        if size == 0:
+            send()
+    return None if size == 0 else (count - WARM_UP) / (perf_counter() - start)
+
+
+# -- the two processes ------------------------------------------------------------------------------------------------
+
+
+def main(way: str, size: int, seconds: float) -> None:
+    if way.endswith("mpi"):
+        from mpi4py import MPI
+
+        worker = MPI.COMM_WORLD.rank
+    names = [f"ipc://@actorstream-bare-{os.getpid()}-{each}" for each in (0, 1)]
+    fabric = None
+    if not way.startswith("bare-"):
+        transport = load_transport(way.partition("-")[0])
+        fabric = transport.fabric(2, list(CHANNELS), PLAN, **OPTIONS.get(way, {}))
+    child = 0
+    if not way.endswith("mpi"):
+        child = os.fork()
+        worker = 0 if child == 0 else 1
+        if size == 0:
+            worker = 1 - worker  # the parent prints
+    if fabric is not None:
+        import uvloop
+
+        with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+            found = runner.run(_worker(transport, fabric, worker, size, seconds))
+        fabric.close()
+    elif way == "bare-zmq":
+        found = bare_zmq(worker, size, seconds, names)
+    else:
+        found = bare_mpi(worker, size, seconds)
+    if found is not None:
+        print(found, flush=True)
+    if child:
+        os.waitpid(child, 0)
+
+
+async def _worker(transport: Any, fabric: Any, worker: int, size: int, seconds: float) -> float | None:
+    return await transported(Side(transport, fabric, worker, list(CHANNELS), deadline=60.0), size, seconds)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1], int(sys.argv[2]), float(sys.argv[3]))

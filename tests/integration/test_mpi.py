@@ -1,0 +1,82 @@
+"""Ranks that mpiexec starts keep the transports' rules, and a world that is none is said."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import mpi4py  # noqa: F401  # missing: an error, not a skip
+import pytest
+
+from actorstream.errors import ConfigurationError
+from actorstream.transports.mpi import MpiFabric
+from actorstream.transports.mpi.world import check_size
+
+ROOT = Path(__file__).resolve().parents[2]
+MPIEXEC = Path(sys.executable).with_name("mpiexec")
+
+
+def ranks(count: int, *command: str, timeout: float = 200) -> subprocess.CompletedProcess[str]:
+    """Starts ranks of this interpreter from the root of the repository."""
+    words = [str(MPIEXEC), "-n", str(count), sys.executable, *command]
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    return subprocess.run(
+        words, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=timeout, check=False
+    )
+
+
+@pytest.mark.parametrize(("count", "checks"), [(2, 28), (3, 2)])
+def test_mpi_keeps_the_rules(count: int, checks: int) -> None:
+    done = ranks(count, "tests/conformance/mpi_ranks.py")
+    assert done.returncode == 0, done.stdout + done.stderr
+    played = re.findall(rf"rank \d of {count} played (\d+) checks", done.stdout)
+    assert played == [str(checks)] * count, done.stdout
+
+
+ALONE = """
+from actorstream.errors import ConfigurationError
+from actorstream.transports.mpi import MpiTransport
+try:
+    MpiTransport(MpiTransport.fabric(2, [], 1), 0)
+except ConfigurationError as error:
+    print(error)
+"""
+
+
+@pytest.mark.parametrize(
+    ("said", "expected"),
+    [({}, "mpiexec -n 2"), ({"SLURM_NTASKS": "2"}, "each is alone in a world of its own")],
+)
+def test_a_process_that_is_alone_in_its_world_says_why(said: dict[str, str], expected: str) -> None:
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), **said}
+    done = subprocess.run(
+        [sys.executable, "-c", ALONE], env=environment, capture_output=True, text=True, timeout=60, check=True
+    )
+    assert expected in done.stdout, done.stdout + done.stderr
+
+
+def test_a_world_that_is_larger_than_the_plan_is_right() -> None:
+    check_size(3, 2, 3)
+    with pytest.raises(ConfigurationError, match="the plan has 4 workers, MPI started 3 ranks"):
+        check_size(3, 4, 3)
+
+
+def test_fabrics_of_one_process_are_told_apart() -> None:
+    first, second = MpiFabric(1, [], 1), MpiFabric(1, [], 1)
+    assert second.run == first.run + 1
+
+
+KILLED = """
+import os, signal
+from mpi4py import MPI
+if MPI.COMM_WORLD.rank == 1:
+    os.kill(os.getpid(), signal.SIGKILL)
+MPI.COMM_WORLD.Barrier()
+"""
+
+
+def test_a_rank_that_is_killed_ends_the_others() -> None:
+    assert ranks(2, "-c", KILLED, timeout=60).returncode != 0
