@@ -15,7 +15,7 @@ from actorstream.runtime.failures import operator_error
 from actorstream.runtime.framing import handed_over
 from actorstream.runtime.lanes import IDLE_WORD, InLane
 from actorstream.runtime.operator_unit import OperatorUnit
-from actorstream.runtime.order import Ends, Order, open_orders
+from actorstream.runtime.order import Ends, Order, order_classes
 from actorstream.runtime.output import ChannelEdge, LaneEdge
 from actorstream.runtime.replica import Replica
 from actorstream.runtime.restoring import restore_replicas
@@ -39,6 +39,10 @@ if TYPE_CHECKING:
     from actorstream.topology.graph import Edge
     from actorstream.topology.plan import PlannedReplica
     from actorstream.transports.base import Frame, ReceiveChannel, SendChannel
+
+
+order_classes()
+"""They are imported here, before workers are forked, so that not each worker imports them again."""
 
 
 def build_units(worker: Worker) -> list[Unit]:
@@ -70,7 +74,7 @@ class _Builder:
             self.outgoing[link.producer, link.edge.index].append(link)
         ways = (self.senders, self.receivers, incoming, self._decoder, self._in_lane)
         ends = Ends(self.worker, self.replicas, *ways)
-        self.orders = open_orders(ends)
+        self.orders = [order(ends) for order in order_classes()]
         for order in self.orders:
             self.units.update(order.units())
         for planned in mine:

@@ -94,10 +94,10 @@ class Order:
         return None
 
 
-def open_orders(ends: Ends) -> list[Order]:
-    """The orders of a process; the first that a channel concerns decides about it. `none`, which all concern, is the last."""
+def order_classes() -> list[type[Order]]:
+    """The orders, in the sequence in which they are asked whether a channel concerns them. `none`, which all concern, is last."""
     rows = [row for name, row in ORDERS.items() if name != "none"]
-    return [_class_of(row)(ends) for row in (*rows, ORDERS["none"])]
+    return [_class_of(row) for row in (*rows, ORDERS["none"])]
 
 
 def _class_of(row: str) -> type[Order]:

@@ -1,4 +1,4 @@
-"""The orders. A new one is a class and a row of this table; `order.open_orders` makes them in each process."""
+"""The orders. A new one is a class and a row of this table; `order.order_classes` finds the classes."""
 
 from __future__ import annotations
 

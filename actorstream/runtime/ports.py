@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
     import asyncio
-    from collections.abc import Coroutine
+    from collections.abc import Callable, Coroutine
 
     from actorstream.runtime.alarms import Alarm, Alarms
     from actorstream.runtime.compile import Job
+    from actorstream.runtime.send_lane import SendLane
     from actorstream.transports.base import Transport
 
 
@@ -43,7 +44,7 @@ class UnitPort(Protocol):
     """The unit, as its replicas and those who reach it through a replica see it (`runtime.unit.Unit`)."""
 
     worker: WorkerPort
-    blocked: list[Any]
+    blocked: list[SendLane]
     paused: list[Any]
     may_pause: bool
 
@@ -60,6 +61,15 @@ class Dispatching(Protocol):
     paused: bool
 
     def dispatch(self) -> None: ...
+
+
+class Startable(Protocol):
+    """A replica, as what starts it sees it."""
+
+    started: bool
+
+    @property
+    def call(self) -> Callable[..., Any]: ...
 
 
 class Promising(Protocol):

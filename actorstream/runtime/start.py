@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from actorstream.errors import RunError
 
 if TYPE_CHECKING:
-    from actorstream.runtime.replica import Replica
+    from actorstream.runtime.ports import Startable
 
 
 class Start:
@@ -16,7 +16,7 @@ class Start:
 
     __slots__ = ("_done", "_replica")
 
-    def __init__(self, replica: Replica) -> None:
+    def __init__(self, replica: Startable) -> None:
         self._replica = replica
         self._done: asyncio.Future[None] | None = None
 
