@@ -14,7 +14,7 @@ fi
 .venv/bin/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
 PATH="$PWD/.venv/bin:$PATH"
 # also where PYTHONDONTWRITEBYTECODE is set: hundreds of tests start the command line
-python -m compileall -q actorstream apps benchmarks
+python -m compileall -q actorstream apps benchmarks tests
 ruff check .
 ruff format --check .
 mypy

@@ -26,6 +26,10 @@ COMMANDS = {
         "actorstream.cli.sustain:sustain",
         "Find the highest rate of a source that a topology keeps up with.",
     ),
+    "data": (
+        "actorstream.cli.data:data",
+        "Make or prepare the input of an app at any size, as a Spark job.",
+    ),
     "doctor": (
         "actorstream.cli.doctor:doctor",
         "Look at this machine: cores, memory and limits, what is installed.",

@@ -9,6 +9,7 @@ BUILTIN: dict[str, str] = {
     "jsonl-source": "actorstream.connectors.jsonl_source:JsonlSource",
     "parquet-source": "actorstream.connectors.parquet_source:ParquetSource",
     "generator-source": "actorstream.connectors.generator:GeneratorSource",
+    "spark-source": "actorstream.spark.source:SparkSource",
     "memory-source": "actorstream.connectors.memory:MemorySource",
     "csv-sink": "actorstream.connectors.csv_sink:CsvSink",
     "jsonl-sink": "actorstream.connectors.jsonl_sink:JsonlSink",

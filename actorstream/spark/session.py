@@ -8,7 +8,7 @@ import shutil
 import sys
 import tempfile
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -47,7 +47,8 @@ def spark_session(
         try:
             yield spark
         finally:
-            spark.stop()
+            with suppress(Exception):  # the JVM may have gone before
+                spark.stop()
             _end_java()
     finally:
         shutil.rmtree(folder, ignore_errors=True)

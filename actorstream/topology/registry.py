@@ -1,6 +1,6 @@
 """Names of actor types to classes: built-in names passed in, plugins' entry points, "package.module:Class".
 
-It imports only the class that is asked for, and knows no type itself but names that are promised.
+It imports only the class that is asked for, and knows no type itself.
 """
 
 from __future__ import annotations
@@ -14,9 +14,6 @@ from actorstream.topology.suggestions import did_you_mean, listed
 
 GROUP = "actorstream.types"
 ROLES = ("source", "operator", "sink")
-
-PROMISED = ("spark-source",)
-"""Built-in names of a later version. Those that are there are in the tables `BUILTIN` of connectors and operators."""
 
 
 class TypeRegistry:
@@ -56,6 +53,4 @@ class TypeRegistry:
 
     def _unknown(self, name: str) -> NotFoundError:
         allowed = f'{listed(self.names())}, or "package.module:Class"'
-        if name in PROMISED:
-            return NotFoundError(f"type {name!r} is not available in this version", allowed)
         return NotFoundError(f"there is no type {name!r}", allowed, did_you_mean(name, self.names()))

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from actorstream.topology.builder import Topology
+from tests.covering import covering
 from tests.integration.parts import (
     Collect,
     Double,
@@ -46,44 +47,20 @@ def chain(topology: Topology, count: int = 3000) -> None:
 CHAIN = sorted((value * 4, group) for value, group in numbers(3000))
 
 
-@pytest.mark.parametrize("pipelining", [True, False])
-@pytest.mark.parametrize("edge_bytes", [1, 4 << 20])
-@pytest.mark.parametrize("batch_size", [1, 7, 4096])
-@pytest.mark.parametrize("workers", [1, 2, 4, 8])
-def test_local_gives_the_same_rows_under_every_deployment(
-    workers: int, batch_size: int, edge_bytes: int, pipelining: bool
-) -> None:
-    assert (
-        run(chain, workers=workers, batch_size=batch_size, edge_bytes=edge_bytes, pipelining=pipelining)
-        == CHAIN
-    )
-
-
-@pytest.mark.parametrize(
-    ("workers", "batch_size", "edge_bytes", "pipelining"),
-    [
-        (1, 7, 1, True),
-        (2, 1, 4 << 20, True),
-        (2, 7, 1, False),
-        (2, 4096, 1, True),
-        (4, 7, 4 << 20, False),
-        (4, 4096, 1, True),
-        (8, 7, 4 << 20, True),
-        (8, 4096, 1, False),
-    ],
+@covering(
+    {
+        "workers": [1, 2, 4, 8],
+        "batch_size": [1, 7, 4096],
+        "edge_bytes": [1, 4 << 20],
+        "pipelining": [True, False],
+        "transport": ["local", "shm"],
+    }
 )
-def test_shm_gives_the_same_rows_under_every_deployment(
-    workers: int, batch_size: int, edge_bytes: int, pipelining: bool
+def test_every_deployment_gives_the_same_rows(
+    workers: int, batch_size: int, edge_bytes: int, pipelining: bool, transport: str
 ) -> None:
-    rows = run(
-        chain,
-        transport="shm",
-        workers=workers,
-        batch_size=batch_size,
-        edge_bytes=edge_bytes,
-        pipelining=pipelining,
-    )
-    assert rows == CHAIN
+    settings = {"batch_size": batch_size, "edge_bytes": edge_bytes, "pipelining": pipelining}
+    assert run(chain, transport=transport, workers=workers, **settings) == CHAIN
 
 
 @pytest.mark.parametrize("placement", ["spread", "round-robin", "first-fit"])

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from actorstream.events.event import Event
+from tests.covering import covering
 from tests.integration.programs import (
     EchoedCounters,
     Echoes,
@@ -49,9 +50,13 @@ def check(seed: int, transport: str, workers: int, rows: int, **deploy: Any) -> 
     assert between(run(job)) == between(sequential(Echoes(), streams))
 
 
-@pytest.mark.parametrize("edge_bytes", [1, 4 << 20])
-@pytest.mark.parametrize("batch_size", [1, 7, 4096])
-@pytest.mark.parametrize(("transport", "workers"), [("local", 1), ("shm", 2), ("shm", 3)])
+@covering(
+    {
+        "transport, workers": [("local", 1), ("shm", 2), ("shm", 3)],
+        "batch_size": [1, 7, 4096],
+        "edge_bytes": [1, 4 << 20],
+    }
+)
 def test_an_output_never_comes_before_one_of_an_event_that_it_depends_on(
     transport: str, workers: int, batch_size: int, edge_bytes: int
 ) -> None:
@@ -77,9 +82,13 @@ def check_keys(cls: type[EchoedCounters], seed: int, **deploy: Any) -> None:
     assert outputs[len(outputs) - len(ends) :] == ends
 
 
-@pytest.mark.parametrize("cls", [EchoedCounters, EndedCounters])
-@pytest.mark.parametrize(("transport", "workers"), [("local", 1), ("shm", 3)])
-@pytest.mark.parametrize("seed", range(4))
+@covering(
+    {
+        "cls": [EchoedCounters, EndedCounters],
+        "transport, workers": [("local", 1), ("shm", 3)],
+        "seed": range(4),
+    }
+)
 def test_nor_where_keys_are_independent_and_the_end_comes_last(
     cls: type[EchoedCounters], seed: int, transport: str, workers: int
 ) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 from collections import Counter
-from itertools import accumulate, product
+from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +20,7 @@ from actorstream.operators.union import Union
 from actorstream.scheduling import SCHEDULES
 from actorstream.topology.builder import Topology
 from apps.tpcx_bb.pairs import Counts
+from tests.covering import covering
 from tests.integration import test_random_topologies as randomly
 from tests.integration import test_recovery_hooks as recovery
 from tests.integration.parts import Collect, DoubleBatch, Numbers
@@ -51,14 +52,20 @@ def expected(count: int) -> list[tuple[int, int]]:
     return [(2 * total, total % 101) for total in values for _ in range(2)]
 
 
-@pytest.mark.parametrize("schedule", NAMES)
-@pytest.mark.parametrize("threads", [0, 1, 2, 3, 8])
-def test_a_chain_gives_the_sequence_of_one_worker(schedule: str, threads: int) -> None:
-    for window, batch_size in product((1, 2, 1024), (1, 64)):
-        reordering = "lock-based" if window == 2 else "non-blocking"
-        settings = {"reorder_window": window, "batch_size": batch_size, "reordering": reordering}
-        result = chain(300).run(schedule=schedule, threads=threads, **settings)
-        assert result["out"] == expected(300), settings
+@covering(
+    {
+        "schedule": NAMES,
+        "threads": [0, 1, 2, 3, 8],
+        "window, reordering": [(1, "non-blocking"), (2, "lock-based"), (1024, "non-blocking")],
+        "batch_size": [1, 64],
+    }
+)
+def test_a_chain_gives_the_sequence_of_one_worker(
+    schedule: str, threads: int, window: int, reordering: str, batch_size: int
+) -> None:
+    settings = {"reorder_window": window, "batch_size": batch_size, "reordering": reordering}
+    result = chain(300).run(schedule=schedule, threads=threads, **settings)
+    assert result["out"] == expected(300)
 
 
 @pytest.mark.parametrize("schedule", NAMES)

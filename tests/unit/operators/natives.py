@@ -177,13 +177,18 @@ ctypes_value, ctypes_dear, ctypes_total = ctypes_library.value, ctypes_library.d
 def numba_value(columns, rows, out):  # type: ignore[no-untyped-def]
     price = numba.carray(columns[0], rows, np.float64)
     quantity = numba.carray(columns[1], rows, np.int64)
-    numba.carray(out, rows, np.float64)[:] = price * quantity
+    value = numba.carray(out, rows, np.float64)
+    for row in range(rows):  # Numba takes seconds to compile an expression over whole arrays
+        value[row] = price[row] * quantity[row]
     return 0
 
 
 @numba.cfunc(numba_signature())
 def numba_dear(columns, rows, out):  # type: ignore[no-untyped-def]
-    numba.carray(out, rows, np.uint8)[:] = numba.carray(columns[0], rows, np.float64) > 100.0
+    price = numba.carray(columns[0], rows, np.float64)
+    is_dear = numba.carray(out, rows, np.uint8)
+    for row in range(rows):
+        is_dear[row] = price[row] > 100.0
     return 0
 
 

@@ -20,7 +20,6 @@ from actorstream.topology.available import Available
 from actorstream.topology.deploy import DeploySpec
 from actorstream.topology.keywords import constructor_keywords
 from actorstream.topology.modules import NotFoundError
-from actorstream.topology.registry import PROMISED
 from actorstream.topology.spec import ORDERS, RESERVED, ROUTES, InputSpec
 
 PAGE = (Path(__file__).parents[3] / "docs" / "topology.md").read_text()
@@ -96,7 +95,7 @@ def test_every_key_of_a_deployment_has_a_row(key: str) -> None:
     assert cells(key) or cells(f"[{key}]")
 
 
-@pytest.mark.parametrize("name", [*BUILTIN, *OPERATORS, *PROMISED])
+@pytest.mark.parametrize("name", [*BUILTIN, *OPERATORS])
 def test_every_built_in_type_has_a_row_that_says_whether_it_is_there(name: str) -> None:
     (row,) = [row for row in cells(name) if row.rstrip().endswith(("now |", "later |"))]
     there = name in BUILTIN or name in OPERATORS

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from actorstream.topology.modules import NotFoundError
-from actorstream.topology.registry import GROUP, PROMISED, TypeRegistry
+from actorstream.topology.registry import GROUP, TypeRegistry
 
 from .conftest import Lines, Split
 
@@ -23,12 +23,6 @@ def test_an_unknown_name_lists_what_there_is() -> None:
     assert caught.value.message == "there is no type 'line'"
     assert caught.value.allowed == 'lines, or "package.module:Class"'
     assert caught.value.hint == "did you mean 'lines'?"
-
-
-@pytest.mark.parametrize("name", PROMISED)
-def test_a_name_of_a_later_version_says_so(name: str) -> None:
-    with pytest.raises(NotFoundError, match="is not available in this version"):
-        TypeRegistry({}, plugins=False).resolve(name)
 
 
 @pytest.mark.parametrize("name", ["json:dumps", "pathlib:Path"])

@@ -108,11 +108,6 @@ def test_an_unknown_type_names_the_nearest(problems: Problems) -> None:
     )
 
 
-def test_a_promised_type_is_said_to_be_not_available_yet(problems: Problems) -> None:
-    ((_, text),) = problems(actor("lines", "spark-source"))
-    assert "type 'spark-source' is not available in this version" in text
-
-
 def test_an_unknown_class_of_a_module_names_the_nearest(problems: Problems, tmp_path: Path) -> None:
     (tmp_path / "own_operators_1.py").write_text("from actorstream import Actor\nclass Split(Actor): ...\n")
     ((line, text),) = problems(LINES + actor("s", "own_operators_1:Splt", 'inputs = ["lines"]'))

@@ -1,0 +1,120 @@
+"""Driver: the process beside a source actor in which Spark's driver runs. No rows pass through it.
+
+    python -m actorstream.spark.driver
+
+reads one line of JSON, what to do, from stdin, and ends when stdin does. It writes lines of JSON: `say` (progress),
+`table` (the snapshot), `ended` (the number of a range), `error` and its `kind`, `done`."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import sys
+import threading
+from collections.abc import Callable
+from typing import IO, Any
+
+from actorstream.errors import ActorstreamError, ConfigurationError, Problem
+from actorstream.spark.failure import spark_error
+from actorstream.spark.push import RESULT, pusher
+from actorstream.spark.query import Query, Snapshot, read_table
+from actorstream.spark.session import spark_session
+
+GRACE_S = 10.0
+"""So long Spark may take to end once nobody listens any more."""
+
+Tell = Callable[..., None]
+
+
+def run(task: dict[str, Any], tell: Tell, stopped: threading.Event) -> None:
+    """Runs the jobs of one source, until the last one or until `stopped` is set."""
+    options = {**task["spark"], "spark.sql.execution.arrow.maxRecordsPerBatch": str(task["batch_rows"])}
+    tell(say=f"starting Spark, master {task['master']}")
+    with spark_session(task["master"], options, logs=task["logs"]) as spark:
+        slots = spark.sparkContext.defaultParallelism
+        if slots < task["tasks"]:
+            hint = "all of them push at the same time"
+            raise ConfigurationError(
+                Problem(
+                    "tasks",
+                    f"is {task['tasks']}, and {task['master']} has {slots} slots",
+                    f"1 to {slots}",
+                    hint,
+                )
+            )
+        try:
+            query = Query(read_table(spark, task), task["columns"], task["event_time"])
+            found = query.snapshot(task["range_rows"])
+        except ActorstreamError:
+            raise
+        except Exception as error:
+            raise spark_error("reading the table", error) from None
+        known = Snapshot(**task["table"]) if task["table"] else None
+        if known is not None and known[:4] != found[:4]:
+            raise changed(known, found)
+        bounds = (known or found).bounds
+        tell(table=(known or found)._asdict())
+        tell(say=f"{found.rows:,} rows in {len(bounds) + 1} ranges")
+        for number, rows in enumerate(query.ranges(bounds, task["tasks"], task["range"]), task["range"]):
+            if stopped.is_set():
+                return
+            try:
+                rows.mapInArrow(pusher(task["address"], task["token"], number), RESULT).collect()
+            except Exception as error:
+                raise spark_error(f"pushing range {number}", error) from None
+            tell(ended=number)
+        tell(done=True)
+
+
+def changed(known: Snapshot, found: Snapshot) -> ConfigurationError:
+    """The error where a run is resumed and its table is another."""
+    what = (
+        f"has changed since the checkpoint: then {known.rows:,} rows from {known.least} to {known.greatest}, now "
+        f"{found.rows:,} rows from {found.least} to {found.greatest}"
+    )
+    if known[:1] + known[2:4] == found[:1] + found[2:4]:
+        what = f"has changed since the checkpoint: it has {found.rows:,} rows as then, but other values"
+    hint = "read a fixed version of it (versionAsOf for Delta), or begin without --resume"
+    return ConfigurationError(Problem("table", what, "the same rows", hint))
+
+
+def main() -> None:
+    # what Java or a library prints on stdout must not be taken for one of our lines
+    lines: IO[str] = os.fdopen(os.dup(1), "w", buffering=1)
+    os.dup2(2, 1)
+
+    def tell(**line: Any) -> None:
+        lines.write(json.dumps(line) + "\n")
+
+    for name in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(name, signal.SIG_IGN)  # a signal is the launcher's business; stdin ends with the actor
+    task = json.loads(sys.stdin.readline())
+    stopped = threading.Event()
+    threading.Thread(target=_stop_with_stdin, args=(stopped,), daemon=True).start()
+    try:
+        run(task, tell, stopped)
+    except ActorstreamError as error:
+        if not stopped.is_set():
+            tell(error=str(error), kind=type(error).__name__)
+    except BrokenPipeError:
+        pass
+
+
+def _stop_with_stdin(stopped: threading.Event) -> None:
+    """Ends what runs once stdin has ended: the actor has, however it did."""
+    sys.stdin.read()
+    stopped.set()
+    end = threading.Timer(GRACE_S, lambda: os._exit(1))
+    end.daemon = True
+    end.start()
+    pyspark = sys.modules.get(
+        "pyspark"
+    )  # the main thread imports it; two at once would be in each other's way
+    context = getattr(getattr(pyspark, "SparkContext", None), "_active_spark_context", None)
+    if context is not None:
+        context.cancelAllJobs()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,139 @@
+"""Query: the table that `spark-source` reads, as ranges of time whose rows are spread over tasks and sorted. Runs in the
+driver, whose session is passed in."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from actorstream.errors import ConfigurationError, DataError, Problem
+from actorstream.topology.suggestions import did_you_mean, listed
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+VIEW = "input"
+_TIME = "_actorstream_time"
+_ERROR = 0.001
+"""How exact the bounds of ranges are, as a share of the rows."""
+
+
+class Snapshot(NamedTuple):
+    """What a table was when a run first read it.
+
+    Attributes:
+        rows, digest: how many there are, and a sum over a hash of each, which does not depend on their order.
+        least, greatest: event times.
+        bounds: event times at which ranges begin, but for the first.
+    """
+
+    rows: int
+    digest: int
+    least: int | None
+    greatest: int | None
+    bounds: list[int]
+
+
+def read_table(spark: SparkSession, keys: Mapping[str, Any]) -> DataFrame:
+    """The rows before they are put in order: `sql`, or a table or files, then `preprocess` over the view `input`."""
+    if keys.get("sql"):
+        found = spark.sql(keys["sql"])
+    elif keys.get("table_name"):
+        found = spark.read.options(**keys["options"]).table(keys["table_name"])
+    else:
+        reader = spark.read.format(keys["format"] or "parquet").options(**keys["options"])
+        found = reader.load(keys["path"]) if keys.get("path") else reader.load()
+    if keys.get("preprocess"):
+        found.createOrReplaceTempView(VIEW)
+        found = spark.sql(keys["preprocess"])
+    return found
+
+
+class Query:
+    """The rows of a table with their times.
+
+    Args:
+        columns: those that the source has.
+        event_time: the column that is the event time; None: none, then rows come by the values of all columns.
+    Raises ConfigurationError for a column that is missing or doubled, or an event time that is none."""
+
+    def __init__(self, table: DataFrame, columns: list[str], event_time: str | None) -> None:
+        from pyspark.sql import functions as f
+
+        problems = []
+        for name in columns:
+            times = table.columns.count(name)
+            if times != 1:
+                what = f"the table has {times or 'no'} columns {name!r}"
+                problems.append(Problem(name, what, listed(table.columns), did_you_mean(name, table.columns)))
+        if problems:
+            raise ConfigurationError(problems)
+        self.columns = columns
+        rows = table.select(*columns)
+        time = f.lit(0).cast("long") if event_time is None else _as_long(rows, event_time)
+        self.rows = rows.withColumn(_TIME, time)
+        self.event_time = event_time
+
+    def snapshot(self, range_rows: int) -> Snapshot:
+        """Reads the table once. DataError: a row has no event time."""
+        from pyspark.sql import functions as f
+
+        hashed = f.pmod(f.xxhash64(*self.columns), f.lit(2**31 - 1))
+        found = self.rows.agg(
+            f.count("*"), f.coalesce(f.sum(hashed), f.lit(0)), f.min(_TIME), f.max(_TIME), f.count(_TIME)
+        ).first()
+        rows, digest, least, greatest, timed = found  # type: ignore[misc]
+        if rows != timed:
+            raise DataError(
+                f"{rows - timed:,} of {rows:,} rows have no event time; leave them out by preprocess = "
+                f'"select * from {VIEW} where {self.event_time} is not null"',
+                column=self.event_time or "",
+            )
+        return Snapshot(rows, digest, least, greatest, self._bounds(rows, range_rows))
+
+    def _bounds(self, rows: int, range_rows: int) -> list[int]:
+        ranges = -(-rows // range_rows)
+        if ranges < 2 or self.event_time is None:
+            return []
+        shares = [number / ranges for number in range(1, ranges)]
+        found = self.rows.approxQuantile(_TIME, shares, _ERROR)
+        return sorted({int(bound) for bound in found})
+
+    def ranges(self, bounds: list[int], tasks: int, first: int) -> Iterator[DataFrame]:
+        """From range `first` on, each with its rows spread over so many partitions by their values, and sorted by time and
+        then by all columns in each: a total order but for rows that are equal."""
+        from pyspark.sql import functions as f
+
+        edges: list[int | None] = [None, *bounds, None]
+        for low, high in list(pairwise(edges))[first:]:
+            rows = self.rows
+            if low is not None:
+                rows = rows.where(f.col(_TIME) >= low)
+            if high is not None:
+                rows = rows.where(f.col(_TIME) < high)
+            spread = rows.repartition(tasks, *self.columns)
+            yield spread.sortWithinPartitions(_TIME, *self.columns).select(*self.columns)
+
+
+def _as_long(rows: DataFrame, name: str) -> Any:
+    """A column of times as numbers that ascend as the times do."""
+    from pyspark.sql import functions as f
+    from pyspark.sql import types
+
+    kind = rows.schema[name].dataType
+    if isinstance(kind, types.TimestampType):
+        return f.unix_micros(name)
+    if isinstance(kind, types.TimestampNTZType):
+        return f.unix_micros(f.col(name).cast("timestamp"))
+    if isinstance(kind, types.DateType):
+        return f.unix_date(name).cast("long")
+    if isinstance(kind, types.IntegralType):
+        return f.col(name).cast("long")
+    raise ConfigurationError(
+        Problem(
+            name,
+            f"is the event time, and {kind.simpleString()} in the table",
+            "a whole number, date or timestamp",
+        )
+    )

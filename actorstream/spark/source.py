@@ -1,0 +1,235 @@
+"""spark-source: the rows of anything that Spark reads, by time. Spark's tasks push them here; no row passes the driver."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from collections.abc import Callable, Mapping
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar, Unpack
+
+import numpy as np
+
+from actorstream.connectors.dead_rows import BadRow, DeadRows
+from actorstream.connectors.rows import batch_of
+from actorstream.connectors.source import NO_MORE, ONLY, Source
+from actorstream.connectors.source_keys import SourceKeys
+from actorstream.errors import ConfigurationError, NotInstalledError, Problem
+from actorstream.spark.driver_process import DriverProcess
+from actorstream.spark.receiver import Receiver
+from actorstream.spark.session import LOCAL
+
+if TYPE_CHECKING:
+    from actorstream.events.batch import Batch
+    from actorstream.events.schema import Schema
+
+BATCH_ROWS = 16_384
+RANGE_ROWS = 10_000_000
+
+
+class SparkSource(Source):
+    """Reads what Spark reads, as one sequence by time: Spark sorts, several tasks push at the same time.
+
+    Args:
+        path: a file, folder or glob; or
+        table: the name of a table; or
+        sql: a query.
+        format: what `path` is: parquet (unless set), csv, json, orc, delta, …; jdbc needs no path.
+        options: of Spark's reader, such as `{ header = "true" }`.
+        preprocess: SQL over the view `input`, which is what was read.
+        event, schema: the fields; columns are found by name. One of the two is needed.
+        master: where Spark runs.
+        tasks: how many push at the same time; at most as many as Spark has slots.
+        range_rows: rows, about, that Spark sorts at once; such ranges of time go one after the other.
+        batch_rows: rows that are sent at once.
+        spark: settings of the session.
+        logs: shows Spark's logs on stderr.
+    """
+
+    start_driver: ClassVar[Callable[..., Any]] = DriverProcess
+    """Starts Spark: called with what it has to do, and who hears what it says."""
+
+    def __init__(
+        self,
+        *,
+        path: Path | None = None,
+        table: str | None = None,
+        sql: str | None = None,
+        format: str | None = None,
+        options: dict[str, str] | None = None,
+        preprocess: str | None = None,
+        master: str = LOCAL,
+        tasks: int = 2,
+        range_rows: int = RANGE_ROWS,
+        batch_rows: int = BATCH_ROWS,
+        spark: dict[str, str] | None = None,
+        logs: bool = False,
+        **keys: Unpack[SourceKeys],
+    ) -> None:
+        super().__init__(**keys)
+        self._task: dict[str, Any] = {
+            **{
+                "path": str(path) if path is not None else None,
+                "table_name": table,
+                "sql": sql,
+                "format": format,
+            },
+            **{"options": options or {}, "preprocess": preprocess, "master": master, "tasks": tasks},
+            **{"range_rows": range_rows, "batch_rows": batch_rows, "spark": spark or {}, "logs": logs},
+        }
+        self._state: dict[str, Any] = {"table": None, "range": 0, "lanes": None, "rows": 0, "task": None}
+        self._receiver: Receiver | None = None
+        self._driver: DriverProcess | None = None
+        self._woken = asyncio.Event()
+        self._given = 0
+        self._bound: int | None = None
+
+    @classmethod
+    def check(cls, keys: dict[str, Any], inputs: list[Schema], base: Path) -> list[Problem]:
+        problems = super().check(keys, inputs, base)
+        if find_spec("pyspark") is None:
+            problems.append(Problem("type", str(NotInstalledError("spark-source", "spark"))))
+        given = [name for name in ("path", "table", "sql") if keys.get(name)]
+        if len(given) != 1 and not (not given and keys.get("format")):
+            what = f"{' and '.join(given)} are given" if given else "is missing"
+            problems.append(
+                Problem("path", what, "one of path, table and sql (or a format that needs no path)")
+            )
+        if keys.get("event") is None and not keys.get("schema"):
+            hint = "the table is not opened before the run, since that would start Spark"
+            problems.append(Problem("schema", "is missing", "the fields and their types, or `event`", hint))
+        for name in ("tasks", "range_rows", "batch_rows"):
+            if name in keys and keys[name] < 1:
+                problems.append(Problem(name, f"is {keys[name]}", "at least 1"))
+        if keys.get("repeat", 1) != 1:
+            problems.append(
+                Problem("repeat", f"is {keys['repeat']}", "1", "Spark sorts the whole table once")
+            )
+        return problems
+
+    # -- the source protocol ------------------------------------------------------------------------------
+
+    async def read(self, max_rows: int) -> Batch | None:  # type: ignore[override]
+        if not self._opened:
+            return None
+        if self._receiver is None:
+            self._start(asyncio.get_running_loop())
+        receiver = self._receiver
+        assert receiver is not None
+        while True:
+            self._woken.clear()
+            most = max_rows if self.count is None else min(max_rows, self.count - self._state["rows"])
+            if most <= 0:
+                break
+            if (found := receiver.take(most)) is not None:
+                return self._batch(*found)
+            if receiver.ended and self._state["table"] is not None:
+                if receiver.number >= len(self._state["table"]["bounds"]):
+                    break
+                receiver.next_range()
+                continue
+            await self._woken.wait()
+        self._bound = NO_MORE
+        self.on_stop()
+        return None
+
+    def position(self) -> dict[str, int]:
+        return {ONLY: self._state["rows"]}
+
+    def seek(self, positions: dict[str, int]) -> None:
+        """Only what `kept_position` said can be gone back to."""
+        if positions.get(ONLY, 0):
+            raise ConfigurationError("spark-source goes back to a checkpoint only, not to a number of rows")
+
+    def kept_position(self) -> Mapping[str, Any]:
+        if self._held_position is not None:
+            return self._held_position
+        kept = dict(self._state)
+        if self._receiver is not None:
+            kept |= {"range": self._receiver.number, "lanes": self._receiver.kept()}
+        return {**kept, "given": self._given, "bound": self._bound}
+
+    def take_back(self, kept: Mapping[str, Any]) -> None:
+        self._state = {name: kept[name] for name in self._state}
+        self._given, self._bound = kept["given"], kept["bound"]
+        if self._state["task"] is not None:
+            self._task |= self._state["task"]  # batches and lanes must be cut as before
+
+    def lower_bound(self, now_ns: int) -> int | None:
+        return self._bound
+
+    def on_stop(self) -> None:
+        if self._receiver is not None:
+            self._receiver.close()
+        if self._driver is not None:
+            self._driver.stop()
+
+    # -- inside -------------------------------------------------------------------------------------------
+
+    def _start(self, loop: asyncio.AbstractEventLoop) -> None:
+        def wake() -> None:
+            try:
+                loop.call_soon_threadsafe(self._woken.set)
+            except RuntimeError:
+                pass  # the loop has ended
+
+        schema, state = self.row_schema(), self._state
+        cut = {name: self._task[name] for name in ("tasks", "batch_rows")}
+        state["task"] = cut
+        self._dead = DeadRows(self._name())
+        self._receiver = Receiver(cut["tasks"], self._times, wake, state["range"], state["lanes"])
+        state["lanes"] = None
+        task = {
+            **{**self._task, "table": state["table"], "range": state["range"]},
+            **{"columns": list(schema.names()), "event_time": schema.event_time},
+            **{"address": self._receiver.address, "token": self._receiver.token},
+        }
+        self._driver = self.start_driver(task, self._hear)
+
+    def _hear(self, line: dict[str, Any]) -> None:
+        """Takes what the driver says; in a thread of its own."""
+        assert self._receiver is not None
+        if "say" in line:
+            print(f"{self._name()}: {line['say']}", file=sys.stderr, flush=True)
+        elif "table" in line:
+            self._state["table"] = line["table"]
+        elif "ended" in line:
+            self._receiver.end_range(line["ended"])
+        elif "error" in line:
+            self._receiver.fail(line["error"])
+
+    def _batch(self, rows: Any, time: int) -> Batch:
+        schema = self.row_schema()
+        batch, misfits = batch_of(schema, {name: rows.column(name) for name in schema.names()})
+        for row, (name, why) in sorted(misfits.items()):
+            self._drop(
+                BadRow(row, self._state["rows"] + row + 1, name, str(rows.slice(row, 1).to_pylist()[0]), why)
+            )
+        self._state["rows"] += rows.num_rows
+        self.row = self._given
+        self._given += batch.rows
+        if schema.event_time is not None:
+            self._bound = time
+        return batch
+
+    def _drop(self, bad: BadRow) -> None:
+        if self.on_bad_row == "fail":
+            raise bad.raised(self._name())
+        self.bad_rows += 1
+        if self.on_bad_row == "dead-letter" and self._dead is not None:
+            self._dead.add(self._name(), bad)
+
+    def _times(self, rows: Any) -> np.ndarray:
+        import pyarrow as pa
+
+        name = self.row_schema().event_time
+        if name is None:
+            return np.zeros(rows.num_rows, np.int64)
+        column = rows.column(name)
+        if pa.types.is_date32(column.type):
+            column = column.cast(pa.int32())
+        return column.cast(pa.int64()).to_numpy(zero_copy_only=False)
+
+    def _name(self) -> str:
+        return self._context.name if self._context is not None else type(self).__name__

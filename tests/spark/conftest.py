@@ -1,0 +1,49 @@
+"""One Spark session for all tests of a process: it takes 10 to 15 seconds to start."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import nullcontext
+from typing import Any
+
+import pytest
+
+from actorstream.spark import driver
+from actorstream.spark.session import spark_session
+from actorstream.spark.source import SparkSource
+
+from .flights import FLIGHTS, KEYS, ThreadDriver
+
+SHORT = {
+    "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
+    "spark.sql.codegen.wholeStage": "false",
+    "spark.sql.shuffle.partitions": "2",
+}
+"""Settings for jobs of a few rows: compiling costs more than it brings."""
+
+
+@pytest.fixture(scope="session")
+def spark() -> Iterator[Any]:
+    with spark_session("local[2,2]", SHORT) as session:
+        yield session
+
+
+@pytest.fixture
+def flights(spark: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., SparkSource]]:
+    """Makes sources of the flights, which use the session of the tests."""
+    made: list[SparkSource] = []
+    monkeypatch.setattr(driver, "spark_session", lambda *_, **__: nullcontext(spark))
+    monkeypatch.setattr(ThreadDriver, "session", spark)
+    monkeypatch.setattr(SparkSource, "start_driver", ThreadDriver)
+
+    def make(**changes: Any) -> SparkSource:
+        keys = {**KEYS, "path": FLIGHTS.parent / KEYS["path"], **changes}
+        made.append(SparkSource(**{name: value for name, value in keys.items() if name != "type"}))
+        made[-1].open(made[-1].partitions())
+        return made[-1]
+
+    yield make
+    for source in made:
+        source.on_stop()
+        if isinstance(source._driver, ThreadDriver):
+            source._driver.thread.join()

@@ -1,0 +1,350 @@
+"""What needs a running Spark; in one file, so that one process runs all of it with one session."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import json
+import re
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Callable, Iterable
+from contextlib import nullcontext
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+from actorstream.cli.main import main
+from actorstream.connectors.generator import GeneratorSource
+from actorstream.errors import ActorstreamError, ConfigurationError
+from actorstream.spark import Blocks, Rows, from_blocks, numbered_lines
+from actorstream.spark.failure import SparkError
+from actorstream.spark.source import SparkSource
+from actorstream.spark.write import MANIFEST, check_files, prepare_folder, write_streams
+from apps.linear_road import reference
+from apps.linear_road.generate import Reports
+from apps.linear_road.pipeline import pipeline as linear_road
+from apps.nexmark.generate import Generator
+from apps.nexmark.pipeline import pipeline as nexmark
+from apps.outlier_detection.pipeline import SAMPLE
+from apps.outlier_detection.pipeline import pipeline as outlier_detection
+from apps.outlier_detection.source import Connections
+from apps.smart_home import generate as home
+from apps.smart_home.pipeline import pipeline as smart_home
+from apps.tpcx_bb import generate as bb
+from apps.tpcx_bb.pipeline import pipeline as tpcx_bb
+from apps.word_count.pipeline import BOOK
+from apps.word_count.pipeline import pipeline as word_count
+from apps.ysb.pipeline import pipeline as ysb
+
+from .flights import FLIGHTS, KEYS, of_spark, plain, read
+
+Streams = list[Blocks | Rows]
+
+
+def write(spark: Any, streams: Streams, out: Path) -> dict[str, Any]:
+    prepare_folder(out)
+    manifest = write_streams(spark, streams, out, {})
+    assert json.loads((out / MANIFEST).read_text()) == manifest
+    assert check_files(out) == []
+    return manifest
+
+
+def lines(folder: Path) -> list[str]:
+    """The lines of all files, by name."""
+    return [line for path in sorted(folder.iterdir()) for line in path.read_text().splitlines()]
+
+
+def table(folder: Path) -> list[list[str]]:
+    """The rows of csv files with a header."""
+    return [row for path in sorted(folder.iterdir()) for row in list(csv.reader(path.open()))[1:]]
+
+
+def texts(rows: Iterable[Iterable[Any]]) -> list[list[str]]:
+    """Rows as csv files have them."""
+    return [["" if each is None else str(each) for each in row] for row in rows]
+
+
+def rows_of(source: Any, partition: str) -> list[tuple[Any, ...]]:
+    source.open([partition])
+    found: list[tuple[Any, ...]] = []
+    while (batch := source.read(10_000)) is not None:
+        found += batch.arrow().to_struct_array().to_pylist()
+    return [tuple(row.values()) for row in found]
+
+
+def test_linear_road_has_the_reports_of_the_generator_by_time(spark: Any, tmp_path: Path) -> None:
+    streams = linear_road(spark, expressways=2, hours=0.02, density=20.0, ramp=60, seed=3, file_seconds=30)
+    manifest = write(spark, streams, tmp_path)["streams"]["reports"]
+    source = {"xways": 2, "shards": 2, "hours": 0.02, "density": 20.0, "ramp": 60, "seed": 3}
+    expected = [rows_of(Reports(**source), f"shard-{shard}") for shard in (0, 1)]
+    found = [tuple(map(int, line.split(","))) for line in lines(tmp_path / "reports")]
+    assert found == sorted(expected[0] + expected[1], key=lambda row: row[1])
+    assert (manifest["rows"], manifest["min"], manifest["max"]) == (len(found), 0, 71)
+    assert [(part["least"], part["greatest"]) for part in manifest["files"]] == [(0, 29), (30, 59), (60, 71)]
+
+
+def test_the_command_writes_what_the_app_reads(
+    spark: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("actorstream.spark.session.spark_session", lambda master, logs: nullcontext(spark))
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    options = ["--hours", "0.03", "--density", "60", "--ramp", "60", "--accidents", "100"]
+    out = tmp_path / "data"
+    assert main(["data", "linear_road", *options, "--out", str(out), "--compress", "--json"]) == 0
+    said = capsys.readouterr()
+    manifest = json.loads(said.out)
+    assert (manifest["pipeline"], manifest["options"]["density"]) == ("linear_road", 60.0)
+    assert "data linear_road: wrote reports: " in said.err
+    assert main(["data", "linear_road", "--out", str(out), "--check"]) == 0
+    assert capsys.readouterr().out == f"{out}: all files are as the manifest says\n"
+    found = launched(tmp_path, out / "reports")
+    rows = [row for path in sorted((out / "reports").iterdir()) for row in reference.read(path)]
+    expected = reference.LinearRoad().run(rows).results
+    assert len(rows) == manifest["streams"]["reports"]["rows"]
+    assert found == {name: sorted(expected[name]) for name in found}
+
+
+def launched(folder: Path, reports: Path) -> dict[str, list[tuple[int, ...]]]:
+    """What the app makes of the reports: output -> sorted rows."""
+    names = ("new_segments", "tolls", "accident_alerts", "toll_charges")
+    paths = {name: folder / f"{name}.csv" for name in names}
+    settings = [f"actors.{name}.path={path}" for name, path in paths.items()]
+    settings += [f"actors.segment_stats.path={folder}/stats.csv", f"actors.reports.path={reports}"]
+    command = [sys.executable, "-m", "actorstream", "launch", "apps/linear_road/topology.toml"]
+    subprocess.run([*command, *(part for each in settings for part in ("--set", each))], check=True)
+    return {
+        name: sorted(tuple(map(int, row)) for row in list(csv.reader(path.open()))[1:])
+        for name, path in paths.items()
+    }
+
+
+def test_ysb_has_the_events_and_ads_of_the_generator_source(spark: Any, tmp_path: Path) -> None:
+    write(spark, ysb(spark, events=2500, seed=5, file_events=1000), tmp_path)
+    keys = {"preset": "ysb", "ids": "uuid", "count": 2500, "event_rate": 10_000.0, "seed": 5}
+    found = [tuple(json.loads(line).values()) for line in lines(tmp_path / "events")]
+    assert found == rows_of(GeneratorSource(**keys), "shard-00000")
+    shipped = Path("apps/ysb/data/ads_uuid.csv")
+    assert (tmp_path / "ads/part-00000.csv").read_text() == shipped.read_text()
+
+
+def test_nexmark_has_the_events_of_the_generator(spark: Any, tmp_path: Path) -> None:
+    manifest = write(spark, nexmark(spark, events=3000, rate=100.0, seed=2, file_events=1001), tmp_path)
+    for kind, stream in manifest["streams"].items():
+        expected = [event.row for event in Generator(2, 100.0).events(3000) if event.kind == kind]
+        assert [json.loads(line) for line in lines(tmp_path / kind)] == expected
+        assert (stream["rows"], len(stream["files"])) == (len(expected), 3)
+
+
+def test_tpcx_bb_has_the_parts_of_the_generator(spark: Any, tmp_path: Path) -> None:
+    write(spark, tpcx_bb(spark, scale=2 / 64, seed=4), tmp_path)
+    for name, make in (("store_sales", bb.sales), ("web_clickstreams", bb.clicks)):
+        columns = [pa.table(make(number, 4)) for number in (0, 1)]
+        expected = [list(row.values()) for part in columns for row in part.to_pylist()]
+        found = table(tmp_path / name)
+        assert [list(map(float, filter(None, row))) for row in found] == [
+            [float(each) for each in row if each is not None] for row in expected
+        ]
+    assert table(tmp_path / "item") == texts(bb.items())
+    assert table(tmp_path / "web_page") == texts(bb.pages())
+
+
+def test_smart_home_has_the_file_of_the_generator(spark: Any, tmp_path: Path) -> None:
+    write(spark, smart_home(spark, houses=3, plugs=4, seconds=25, seed=7, file_seconds=10), tmp_path / "out")
+    home.write(tmp_path / "whole.csv.gz", 3, 4, 25, 7)
+    expected = gzip.decompress((tmp_path / "whole.csv.gz").read_bytes()).decode().splitlines()[1:]
+    assert [list(map(float, row)) for row in table(tmp_path / "out/measurements")] == [
+        list(map(float, line.split(","))) for line in expected
+    ]
+
+
+def test_real_measurements_are_cleaned_and_put_in_order(spark: Any, tmp_path: Path) -> None:
+    raw = [
+        "3,20,1.5,1,0,0,0",
+        "1,10,2.5,1,1,0,0",
+        "3,20,1.5,1,0,0,0",
+        "x,y",
+        "4,30,,1,0,0,0",
+        "2,20,0.5,0,2,1,4",
+    ]
+    (tmp_path / "raw.csv").write_text("\n".join(raw))
+    write(spark, smart_home(spark, input=tmp_path / "raw.csv"), tmp_path / "out")
+    assert table(tmp_path / "out/measurements") == [
+        ["10", "2.5", "1", "1", "0", "0"],
+        ["20", "0.5", "0", "2", "1", "4"],
+        ["20", "1.5", "1", "0", "0", "0"],
+    ]
+
+
+def test_a_corpus_is_its_texts_by_name_so_many_times(spark: Any, tmp_path: Path) -> None:
+    folder = tmp_path / "texts"
+    folder.mkdir()
+    (folder / "b.txt").write_text("last\n\n")
+    (folder / "a.txt").write_text("fi\x00rst\tline\nsecond\n")
+    write(spark, word_count(spark, input=folder, copies=2, file_lines=3), tmp_path / "out")
+    assert lines(tmp_path / "out/lines") == ["first\tline", "second", "last", ""] * 2
+
+
+def test_a_book_in_pieces_has_its_lines_in_order(spark: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    spark.conf.set("spark.sql.files.maxPartitionBytes", "20000")
+    try:
+        found = numbered_lines(spark, str(BOOK))
+        assert found.rdd.getNumPartitions() > 3
+        rows = {row["number"]: row["line"] for row in found.collect()}
+    finally:
+        spark.conf.unset("spark.sql.files.maxPartitionBytes")
+    expected = BOOK.read_text().removesuffix("\n").split("\n")
+    assert [rows[number] for number in range(len(expected))] == expected
+
+
+def test_connections_come_again_with_later_times_as_the_source_repeats_them(
+    spark: Any, tmp_path: Path
+) -> None:
+    write(spark, outlier_detection(spark, copies=2), tmp_path)
+    found = list(Connections(tmp_path / "connections/part-00000.dat").events())
+    assert found == list(Connections(SAMPLE, repeat=2).events())
+
+
+def by_parts(spark: Any) -> Streams:
+    def make(block: int) -> list[Any]:
+        return [pa.table({"ts": [block, block + 10], "name": [f"a{block}", None]})]
+
+    schema = pa.schema([("ts", pa.int64()), ("name", pa.string())])
+    from pyspark.sql import functions as f
+
+    rows = from_blocks(spark, make, 8, schema)
+    file = f.floor(f.col("ts") / 5)
+    return [Rows("mixed", rows, ("ts", "name"), ("ts", "block", "row"), file, "ts")]
+
+
+def test_the_bytes_do_not_depend_on_the_number_of_tasks(spark: Any, tmp_path: Path) -> None:
+    sums = []
+    for tasks in ("1", "3"):
+        spark.conf.set("spark.sql.shuffle.partitions", tasks)
+        manifest = write(spark, by_parts(spark), tmp_path / tasks)
+        sums.append([part["sha256"] for part in manifest["streams"]["mixed"]["files"]])
+    spark.conf.set("spark.sql.shuffle.partitions", "2")
+    assert sums[0] == sums[1]
+    assert len(sums[0]) == 4
+
+
+def test_a_row_that_is_not_valid_ends_the_job_with_what_is_wrong(spark: Any, tmp_path: Path) -> None:
+    (stream,) = by_parts(spark)
+    assert isinstance(stream, Rows)
+    wrong = Rows(**{**vars(stream), "valid": {"a name is missing": "name is not null"}})
+    with pytest.raises(SparkError, match=r"writing the stream 'mixed': .*mixed: a name is missing"):
+        write(spark, [wrong], tmp_path)
+    assert not (tmp_path / MANIFEST).exists()
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_the_pipeline_of_the_page_is_written_again_only_over_its_own_files(
+    spark: Any, tmp_path: Path
+) -> None:
+    code = re.search(r"```python\n(# pipeline\.py\n.*?)```", Path("docs/spark.md").read_text(), re.DOTALL)
+    assert code is not None
+    page: dict[str, Any] = {}
+    exec(code[1], page)
+    manifest = write(spark, page["pipeline"](spark, hours=3), tmp_path)
+    assert (manifest["streams"]["readings"]["rows"], manifest["streams"]["readings"]["max"]) == (
+        10_800,
+        10_799,
+    )
+    folder = tmp_path / "readings"
+    (folder / "part-00002.csv").write_text("changed")
+    (folder / "part-00001.csv").unlink()
+    (folder / "more.csv").touch()
+    assert check_files(tmp_path) == [
+        "readings/part-00001.csv is missing",
+        "readings/more.csv is not in the manifest",
+        "readings/part-00002.csv has changed",
+    ]
+    write(spark, page["pipeline"](spark, hours=1), tmp_path)
+    assert [path.name for path in folder.iterdir()] == ["part-00000.csv"]
+    (tmp_path / "mine").touch()
+    with pytest.raises(ConfigurationError, match=r"has files in it and no manifest\.json"):
+        prepare_folder(tmp_path)
+
+
+# -- spark-source -----------------------------------------------------------------------------------------------
+
+
+async def test_a_source_gives_every_row_once_by_time_and_goes_on_after_a_checkpoint(
+    spark: Any, flights: Callable[..., SparkSource]
+) -> None:
+    expected = of_spark(spark, "select * from flights")
+    source = flights()
+    first = await read(source, 700, 4321)
+    kept = json.loads(json.dumps(source.kept_position()))
+    source.on_stop()
+    assert (kept["range"], source.position()) == (2, {"0": 4321})
+    resumed = flights(batch_rows=50, tasks=1)  # what the checkpoint says counts
+    resumed.take_back(kept)
+    rows = first + await read(resumed, 1000, 10_000)
+    times = [row[0] for row in rows]
+    assert times == sorted(times)
+    assert Counter(plain(rows)) == Counter(plain(expected))
+    assert resumed.position() == {"0": len(expected)}
+
+
+async def test_a_table_that_has_changed_is_refused_on_resume(flights: Callable[..., SparkSource]) -> None:
+    source = flights()
+    await read(source, 100, 100)
+    kept = source.kept_position()
+    source.on_stop()  # or its tasks keep the slots
+    other = flights(preprocess=KEYS["preprocess"].replace("'IAH'", "'SFO'"))
+    other.take_back(kept)
+    with pytest.raises(ConfigurationError, match=r"has changed since the checkpoint: then [\d,]+ rows"):
+        await read(other, 100, 100)
+
+
+UNTIMED = KEYS["preprocess"].replace("time_hour)", "nullif(time_hour, '2013-01-01T10:00:00Z'))")
+
+
+@pytest.mark.parametrize(
+    ("changes", "says"),
+    [
+        ({"preprocess": "select * frm input"}, "Syntax error at or near 'input'"),
+        ({"tasks": 3}, "tasks: is 3, and local[*] has 2 slots; allowed: 1 to 2"),
+        ({"preprocess": "select *, 1 as delay from input"}, "the table has no columns 'ts'"),
+        ({"preprocess": UNTIMED}, "rows have no event time; leave them out by preprocess"),
+        (
+            {"preprocess": KEYS["preprocess"].replace("carrier, ", "carrier, origin, ")},
+            "the table has 2 columns 'origin'",
+        ),
+        ({"path": Path("/nowhere")}, "Path does not exist: file:/nowhere"),
+    ],
+)
+async def test_bad_input_is_one_message(
+    flights: Callable[..., SparkSource], changes: dict[str, Any], says: str
+) -> None:
+    with pytest.raises(ActorstreamError) as error:
+        await read(flights(**changes), 100, 100)
+    assert says in str(error.value)
+    assert len(str(error.value).splitlines()) <= 15
+
+
+def test_a_topology_computes_what_spark_sql_computes(spark: Any, tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "actorstream", "launch", str(FLIGHTS)]
+    for name in ("delays", "joined"):
+        command += ["--set", f"actors.{name}.path={tmp_path}/{name}.csv"]
+    subprocess.run(command, check=True)
+    windows = """select date_format(window.start, "yyyy-MM-dd'T'HH:mm:ss'Z'"), origin, count(*), max(delay), sum(flight)
+        from flights group by window(ts, '6 hours'), origin"""
+    found = [(row[0], *row[2:]) for row in list(csv.reader((tmp_path / "delays.csv").open()))[1:]]
+    assert sorted(found) == sorted(tuple(map(str, row)) for row in of_spark(spark, windows))
+    weather = """select ts, f.origin, carrier, flight, delay, max_by(temp, time_hour) from flights f left join weather w
+        on w.origin = f.origin and to_timestamp(w.time_hour) <= ts group by all"""
+    joined = [(*row[:5], row[6]) for row in list(csv.reader((tmp_path / "joined.csv").open()))[1:]]
+    expected = [
+        (
+            row[0].strftime("%Y-%m-%dT%H:%M:%SZ"),
+            *("" if each is None else str(each) for each in row[1:5]),
+            str(float(row[5])),
+        )
+        for row in of_spark(spark, weather)
+    ]
+    assert sorted(joined) == sorted(expected)
