@@ -14,7 +14,7 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 from statistics import median
-from time import perf_counter
+from time import monotonic_ns, perf_counter
 from typing import Any
 
 import numpy as np
@@ -22,8 +22,8 @@ import numpy as np
 from actorstream.events.batch import Batch
 from actorstream.events.jumbo import encode
 from actorstream.events.schema import Schema
+from actorstream.runtime.spin import Spin
 from actorstream.testing.transport.check import pipes
-from actorstream.testing.transport.side import Side
 from actorstream.transports.base import Frame, FrameKind
 from actorstream.transports.registry import load_transport
 
@@ -50,55 +50,98 @@ def measured(way: str, size: int, seconds: float) -> float:
     return float(done.stdout.strip().splitlines()[-1])
 
 
+class Ends:
+    """One worker's ends of the two channels. It waits as a worker does: looks for a while, then sleeps in its loop."""
+
+    def __init__(self, transport: Any, fabric: Any, worker: int) -> None:
+        self.transport, self.worker = transport(fabric, worker), worker
+        out, back = CHANNELS[worker], CHANNELS[1 - worker]
+        self.sender, self.receiver = self.transport.sender(out), self.transport.receiver(back)
+        self.bell = self.transport.doorbell
+        self.spin = Spin(len(os.sched_getaffinity(0)) > 1)
+        self.woken: asyncio.Future[None] | None = None
+        self.loop = asyncio.get_running_loop()
+        self.loop.add_reader(self.bell.eventfd, self.wake)
+
+    def wake(self) -> None:
+        if self.woken is not None and not self.woken.done():
+            self.woken.set_result(None)
+
+    async def close(self) -> None:
+        self.loop.remove_reader(self.bell.eventfd)
+        await self.transport.close()
+
+    async def ring(self) -> None:
+        bell = self.bell
+        if bell.wait(self.spin.ns) or not bell.park():
+            return
+        parked, self.woken = monotonic_ns(), self.loop.create_future()
+        await self.woken
+        bell.unpark()
+        self.spin.slept(monotonic_ns() - parked)
+
+    async def send(self, frame: Frame) -> None:
+        while not self.sender.send_nowait(frame):
+            await self.ring()
+            self.sender.poll()
+
+    async def receive(self) -> int:
+        """The kind of the next frame, which is consumed."""
+        while (frame := self.receiver.peek()) is None:
+            await self.ring()
+        self.receiver.consume()
+        return int(frame.kind)
+
+
 # -- over a transport -------------------------------------------------------------------------------------------------
 
 
-async def transported(side: Side, size: int, seconds: float) -> float | None:
+async def transported(side: Ends, size: int, seconds: float) -> float | None:
     """One worker's part; the result comes from worker 1 for jumbo tuples, from worker 0 for round trips."""
-    await side.transport.start()
     try:
+        await side.transport.start()
         if size == 0:
             return await (pinging(side, seconds) if side.worker == 0 else ponging(side))
         return await (sending(side, size, seconds) if side.worker == 0 else receiving(side))
     finally:
-        await side.transport.close()
+        await side.close()
 
 
-async def sending(side: Side, size: int, seconds: float) -> None:
+async def sending(side: Ends, size: int, seconds: float) -> None:
     jumbo = encode(
         [Batch.of_columns(SCHEMA, {"value": np.arange(size // 8 - 16)})], side.transport.arena, SCHEMA
     )
     frame = Frame(FrameKind.DATA, jumbo, rows=jumbo.rows, nbytes=jumbo.nbytes, schema=SCHEMA.fingerprint)
     end = perf_counter() + seconds
     while perf_counter() < end:
-        await side.send(frame, 0)
-    await side.send(Frame(FrameKind.END), 0)
+        await side.send(frame)
+    await side.send(Frame(FrameKind.END))
 
 
-async def receiving(side: Side) -> float:
+async def receiving(side: Ends) -> float:
     count, start = 0, 0.0
-    while (await side.receive(0)).kind != FrameKind.END:
+    while await side.receive() != FrameKind.END:
         count += 1
         if count == WARM_UP:
             start = perf_counter()
     return (count - WARM_UP) / (perf_counter() - start)
 
 
-async def pinging(side: Side, seconds: float) -> float:
+async def pinging(side: Ends, seconds: float) -> float:
     times, mark = [], Frame(FrameKind.BARRIER, barrier=1)
     end = perf_counter() + seconds
     while (begin := perf_counter()) < end:
-        await side.send(mark, 0)
-        await side.receive(1)
+        await side.send(mark)
+        await side.receive()
         times.append(perf_counter() - begin)
-    await side.send(Frame(FrameKind.END), 0)
+    await side.send(Frame(FrameKind.END))
     return median(times) / 2 * 1e6
 
 
-async def ponging(side: Side) -> None:
+async def ponging(side: Ends) -> None:
     mark = Frame(FrameKind.BARRIER, barrier=1)
-    while (await side.receive(0)).kind != FrameKind.END:
-        await side.send(mark, 1)
+    while await side.receive() != FrameKind.END:
+        await side.send(mark)
 
 
 # -- over the bare library --------------------------------------------------------------------------------------------
@@ -214,7 +257,7 @@ def main(way: str, size: int, seconds: float) -> None:
 
 
 async def _worker(transport: Any, fabric: Any, worker: int, size: int, seconds: float) -> float | None:
-    return await transported(Side(transport, fabric, worker, list(CHANNELS), deadline=60.0), size, seconds)
+    return await transported(Ends(transport, fabric, worker), size, seconds)
 
 
 if __name__ == "__main__":
