@@ -16,7 +16,7 @@ TESTED = [
     "native/test_emitter.py",
     "native/test_take.py",
     "events/test_feed.py",
-    "events/test_rows.py",
+    "events/test_event_codec.py",
 ]
 
 

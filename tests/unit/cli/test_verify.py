@@ -61,7 +61,7 @@ def test_json_goes_to_stdout_and_the_table_to_stderr(run: Run, lines: Path) -> N
         (("--vary", "workers=1"), "--vary workers=1: is not KEY=[VALUE, …]"),
         (("--vary", "deploy.workers=[]"), "is not KEY=[VALUE, …]"),
         (("--vary", "deploy.wokers=[1]"), "wokers"),
-        (("--transports", "mpi"), "mpi"),
+        (("--transports", "pigeon"), "pigeon"),
         (("--deploy", "none.toml"), "none.toml"),
         (("--runs", "0"), "--runs: is 0"),
     ],
