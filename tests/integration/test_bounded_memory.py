@@ -355,4 +355,5 @@ def test_one_large_row_that_comes_out_often_is_never_often_in_memory(operator: s
     lines += ["[actors.text]", f'type = "{HERE}:{"OneText" if "join" in operator else "Texts"}"']
     if "join" in operator:
         lines += ["[actors.keys]", f'type = "{HERE}:Keys"']
-    assert peak_mb(tmp_path, "\n".join(lines) + SINK, workers=3) < 250
+    # some 100 MB of programs, and up to 220 MB under way between three workers if the sink is slow; all rows are 400 MB
+    assert peak_mb(tmp_path, "\n".join(lines) + SINK, workers=3) < 400
