@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 from actorstream.errors import NotInstalledError
 from actorstream.spark.failure import SparkError, cause, shorten
 from actorstream.spark.java import find_java, make_home
+from actorstream.spark.snappy import snappy_options
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -73,7 +74,7 @@ def _start(master: str, options: Mapping[str, str], folder: Path, log: Path | No
     os.environ.update(environment)
     try:
         builder = SparkSession.builder.master(master).appName("actorstream")
-        for name, value in {**_settings(master, folder), **options}.items():
+        for name, value in _settings(master, options, folder).items():
             builder = builder.config(name, value)
         spark = builder.getOrCreate()
     except Exception as error:
@@ -89,7 +90,8 @@ def _start(master: str, options: Mapping[str, str], folder: Path, log: Path | No
     return spark
 
 
-def _settings(master: str, folder: Path) -> dict[str, str]:
+def _settings(master: str, options: Mapping[str, str], folder: Path) -> dict[str, str]:
+    """All settings of a session: the user's `options` win over ours, and options of Java are joined."""
     found = {
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
@@ -101,6 +103,10 @@ def _settings(master: str, folder: Path) -> dict[str, str]:
         found |= {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"}
         if "cluster" not in master:
             found["spark.sql.shuffle.partitions"] = str(len(os.sched_getaffinity(0)))
+    found |= options
+    java = snappy_options(folder) if master.startswith("local") else ""
+    for name in ("spark.driver.extraJavaOptions", "spark.executor.extraJavaOptions") if java else ():
+        found[name] = f"{java} {found.get(name, '')}"
     return found
 
 

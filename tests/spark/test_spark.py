@@ -45,6 +45,13 @@ from .flights import FLIGHTS, KEYS, of_spark, plain, read
 Streams = list[StreamBlocks | StreamRows]
 
 
+def test_parquet_can_be_written_and_read_also_where_musl_lies_beside_glibc(
+    spark: Any, tmp_path: Path
+) -> None:
+    spark.range(10).write.parquet(str(tmp_path / "ten"))
+    assert sorted(row.id for row in spark.read.parquet(str(tmp_path / "ten")).collect()) == list(range(10))
+
+
 def write(spark: Any, streams: Streams, out: Path) -> dict[str, Any]:
     prepare_folder(out)
     manifest = write_streams(spark, streams, out, {})
