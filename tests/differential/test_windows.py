@@ -3,7 +3,6 @@ Python gives of wild ones: the rows, their order, and which rows are late."""
 
 from __future__ import annotations
 
-import math
 import random
 from dataclasses import dataclass, field
 from datetime import timedelta
@@ -182,9 +181,12 @@ def _apart(query: Query, row: tuple[Any, ...]) -> tuple[list[Any], list[Any]]:
 def _quantiles_differ(query: Query, found: list[tuple[Any, ...]], wanted: list[tuple[Any, ...]]) -> Any:
     """Of rows that are the same otherwise."""
 
-    def place(row: tuple[Any, ...]) -> tuple[str, list[float]]:
+    def place(row: tuple[Any, ...]) -> tuple[str, list[tuple[bool, bool, float]]]:
+        """Nulls first, NaN last: rows that are the same otherwise must pair."""
         own = [
-            -math.inf if value is None or normal(value) == "nan" else float(value)
+            (False, False, 0.0)
+            if value is None
+            else (True, normal(value) == "nan", 0.0 if normal(value) == "nan" else float(value))
             for value in _apart(query, row)[1]
         ]
         return _shown(query, row), own
