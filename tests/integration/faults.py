@@ -90,7 +90,7 @@ class Fault:
         if len(self.stops) > 1:
             allowed.add(INTERRUPTED)
         if self.met_python:
-            allowed |= {FAILED, -signal.Signals[f"SIG{self.stops[0]}"]}
+            allowed |= {FAILED, *(-signal.Signals[f"SIG{each}"] for each in self.stops)}
         return allowed
 
 
