@@ -19,7 +19,7 @@ from actorstream.errors import ConfigurationError, Problem
 
 @dataclass(frozen=True, kw_only=True)
 class Contract:
-    """What a class promises. The defaults hold for every class, so a class states only what is better or what differs.
+    """The promises of a class. The defaults are safe for every class, and a class states only what differs from them.
 
     ConfigurationError: a value that its field cannot have.
     """
@@ -32,10 +32,10 @@ class Contract:
     order_sensitive: bool | None = None
     """Whether its rows depend on the order in which its input comes. None: unless it is stateless."""
     arrival_note: str = ""
-    """What of its results the arrival of rows decides where no order is set, as `check` says it: "first is up to
-    arrival"."""
+    """`check` prints it where no order is set: it says which results depend on the order in which rows arrive, such as
+    "first is up to arrival"."""
     clock_note: str = ""
-    """What of its output the clock decides, as `verify` says it."""
+    """`verify` prints it: it says which part of the output depends on the clock."""
     timely: bool | None = None
     """Whether the time at which it is told something decides where its rows stand among each other. None: if it has
     `on_timer` or `on_heartbeat`."""
@@ -77,7 +77,7 @@ class Contract:
     """Where a sink's rows go: to the file that its key `path` names, back to the caller of the run, to standard output, or
     nowhere."""
     file_format: Literal["lines", "csv", "parquet"] = "lines"
-    """What the file of a sink with a `path` holds."""
+    """The format of the file that a sink with a `path` writes."""
 
     def __post_init__(self) -> None:
         problems = []

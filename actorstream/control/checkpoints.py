@@ -66,7 +66,7 @@ class Checkpoints:
         return self.number
 
     def describe(self) -> str:
-        """What a run would go on from, in words."""
+        """Says in words what a run would go on from."""
         return (
             f"the last of {self.made} checkpoints of this run"
             if self.made

@@ -59,7 +59,7 @@ class RunPhase(Enum):
 
 
 class Member:
-    """What the coordinator knows of one worker."""
+    """How far one worker has got, as its messages have told."""
 
     __slots__ = ("ended", "failed", "finished", "gone", "prepared", "started")
 
@@ -210,7 +210,7 @@ class Coordinator:
     # -- decisions
 
     def _decided(self, now: float) -> list[Action]:
-        """What follows from all that is known; the actions since the last event."""
+        """Decides what follows from all that is known. Returns the actions since the last event."""
         if self._is_finished:
             self._actions.clear()
             return []
@@ -330,7 +330,7 @@ class Coordinator:
         self._send(Abort())
 
     def _left(self) -> str:
-        """What a lost worker leaves behind, in words."""
+        """Says in words what a lost worker leaves behind."""
         if self.checkpoints is not None:
             return f"launch again with --resume to go on from {self.checkpoints.describe()}"
         is_committed = self.phase in (RunPhase.DECIDING, RunPhase.COMMITTED)

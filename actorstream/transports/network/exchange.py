@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from time import monotonic
 from typing import Any, Protocol
@@ -55,12 +55,24 @@ class Network(Protocol):
 class Exchange:
     """One worker's links and channel ends.
 
+    Args:
+        met: called with a peer that has greeted and its process id, which is 0 if it runs on another host.
+
     Attributes:
         refused: messages that carried no key of this run and were dropped unread.
     """
 
-    def __init__(self, network: Network, worker: int, port: Port, *, trusted: bool) -> None:
+    def __init__(
+        self,
+        network: Network,
+        worker: int,
+        port: Port,
+        *,
+        trusted: bool,
+        met: Callable[[int, int], None] = lambda peer, process: None,
+    ) -> None:
         self.network, self.worker, self.port, self.trusted = network, worker, port, trusted
+        self._met = met
         channels = network.channels.values()
         peers = {c.receiver for c in channels if c.sender == worker}
         peers |= {c.sender for c in channels if c.receiver == worker}
@@ -237,11 +249,8 @@ class Exchange:
         if link.greeted and link.incarnation != incarnation:
             raise BrokenError("a greeting of another process, in place of the one that was here")
         link.greeted, link.incarnation = True, incarnation
-        self.met(link.peer, int(process) if place == here() else 0)
+        self._met(link.peer, int(process) if place == here() else 0)
         self._change()
-
-    def met(self, peer: int, process: int) -> None:
-        """A peer has greeted. `process`: its process id, if it runs on this host; else 0. For transports to override."""
 
     def _refuse(self, error: ConfigurationError) -> None:
         if self._mismatch is None:

@@ -58,8 +58,7 @@ class ZmqTransport(Transport):
         slots = sum(each.slots for each in fabric.channels.values() if worker in (each.sender, each.receiver))
         curve = _curve_keys(fabric.secret) if encrypted else None
         self._sockets = Sockets(address, curve=curve, slots=slots, away_s=fabric.away_s)
-        self._exchange = Exchange(fabric, worker, self._sockets, trusted=False)
-        self._exchange.met = self._met  # type: ignore[method-assign]
+        self._exchange = Exchange(fabric, worker, self._sockets, trusted=False, met=self._met)
         self._arena = Arena.create(fabric.arena_limit, secrets.randbits(31))
         self._loop: asyncio.AbstractEventLoop | None = None
         self._cut: dict[int, asyncio.TimerHandle] = {}
