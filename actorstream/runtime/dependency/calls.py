@@ -110,15 +110,24 @@ class ProgramCalls:
 
     def _whole(self, whole: Callable[..., Any], state: Any, batch: Batch, tag: Tag) -> bool:
         """One slice as columns, if the program will."""
+        replica = self.replica
         try:
             answer = whole(state, batch, tag)
             if answer is NotImplemented:
                 return False
-            if answer is not None:
-                self.replica.take_result(answer)
+            if type(answer) is Batch and self._passes_batches():
+                if answer.rows:
+                    replica.forward(answer)
+            elif answer is not None:
+                replica.take_result(answer)
         except Exception as error:
             raise self._error(error, batch if batch.rows > 1 else batch.events()[0]) from error
         return True
+
+    def _passes_batches(self) -> bool:
+        """Whether a batch can go on without the outbox: nothing that was put out before it waits there."""
+        replica, outbox = self.replica, self.replica.outbox
+        return replica.hands_on and not outbox.touched and not outbox.events["default"]
 
     def _one(self, state: Any, event: Any, tag: Tag) -> None:
         try:

@@ -120,7 +120,8 @@ def positioned(deployment: ProgramDeployment) -> set[str]:
 
 
 def placed_wires(job: Job, wires: dict[int, EdgeSchemas]) -> dict[int, EdgeSchemas]:
-    """The wires of a job, with the places that rows carry to programs."""
+    """The wires of a job, with the places that rows carry to programs. Where all consumers of a source are programs, its
+    rows have no watermark."""
     for name, deployment in job.programs.items():
         needed = positioned(deployment)
         for edge in job.graph.actors[name].inputs:
@@ -128,4 +129,6 @@ def placed_wires(job: Job, wires: dict[int, EdgeSchemas]) -> dict[int, EdgeSchem
                 plain = wires[edge.index].plain
                 with_place = plain.with_system((*plain.system, POSITION))
                 wires[edge.index] = replace(wires[edge.index], plain=with_place, marked=None)
+            elif all(each.consumer in job.programs for each in job.graph.consumers(edge.producer)):
+                wires[edge.index] = replace(wires[edge.index], marked=None)
     return wires
