@@ -19,8 +19,13 @@ from actorstream.errors import ConfigurationError, Problem
 from actorstream.metrics.counters import CounterTable
 from actorstream.placement import PLACEMENTS, place
 from actorstream.placement.base import channels_of, find_placement
-from actorstream.runtime.dependency.compile import deployments, frontier_words, placed_wires, tree_links
-from actorstream.runtime.dependency.shares import shared_out
+from actorstream.runtime.dependency.compile import (
+    deployments,
+    frontier_words,
+    placed_wires,
+    tree_links,
+    with_budgets,
+)
 from actorstream.runtime.edge_schemas import EdgeSchemas, listeners, wires
 from actorstream.runtime.fuse import fusible
 from actorstream.runtime.idleness import idle_sources
@@ -262,7 +267,7 @@ def make_plan(graph: Graph, deploy: DeploySpec, machine: Machine | None = None) 
     plan = place(graph, deploy, machine, direct=fusible, decided=decided)
     if not programs:
         return plan
-    channels = shared_out(graph, plan, programs)
+    channels = with_budgets(graph, plan, programs)
     return msgspec.structs.replace(plan, dependencies=programs, channels=channels)
 
 

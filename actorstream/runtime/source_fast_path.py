@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 from actorstream.events.batch import BATCHES, Batch
 from actorstream.events.event_codec import rows_of
-from actorstream.runtime.dependency.output import TagEdge
+from actorstream.runtime.dependency.single_events import single_sender
+from actorstream.runtime.dependency.tag_edge import TagEdge
 from actorstream.runtime.output import LaneEdge
 from actorstream.runtime.replica import Replica
 from actorstream.runtime.send_lane import POLL_EVERY
@@ -73,7 +74,7 @@ def outlet(replica: Replica, output: str = "default") -> Callable[[Any, int], in
 def _to_program(replica: Replica, edge: TagEdge, output: str) -> Callable[[Any, int], int] | None:
     """The outlet to a worker of a plan in this process."""
     schema = replica.schemas[output]
-    send_single = edge.single(schema) if _is_plain(replica) else None
+    send_single = single_sender(edge, schema) if _is_plain(replica) else None
     if send_single is None:
         return None
     event_class = rows_of(schema).event_class

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from actorstream.connectors.source import batch_of
 from actorstream.events.batch import BATCHES
 from actorstream.metrics.counters import Counter
-from actorstream.runtime.dependency.output import TagEdge
+from actorstream.runtime.dependency.tag_edge import TagEdge
 from actorstream.runtime.failures import operator_error
 from actorstream.runtime.replica import Replica
 from actorstream.runtime.source_fast_path import outlet
@@ -291,7 +291,7 @@ class SourceUnit(Unit):
             self._outlet = outlet(self.head)
             edges = list(self._to_programs())
             self._yields = bool(edges)
-            self._programs = list({way.unit for edge in edges for way in edge.ways.values()})
+            self._programs = list({direct.unit for edge in edges for direct in edge.direct.values()})
         self._found = True
         return self._outlet
 

@@ -11,16 +11,15 @@ from actorstream.dgs.state_classes import StateClasses
 from actorstream.dgs.ticks import Ticks
 from actorstream.dgs.worker import WorkerProtocol
 from actorstream.runtime.dependency.calls import ProgramCalls
+from actorstream.runtime.dependency.checkpoint import PlanCheckpoints, RestoredProgram
 from actorstream.runtime.dependency.compile import StreamWords, positioned, stream_words, streams_from
-from actorstream.runtime.dependency.cuts import Cuts
 from actorstream.runtime.dependency.links import TreeReceiver, TreeSender
 from actorstream.runtime.dependency.messages import Codec
-from actorstream.runtime.dependency.output import TagEdge, TagStream
-from actorstream.runtime.dependency.restored import RestoredProgram
-from actorstream.runtime.dependency.short_way import ShortWay
-from actorstream.runtime.dependency.tag_rows import TagRows
-from actorstream.runtime.dependency.tree_worker import TreeWorker, connect
+from actorstream.runtime.dependency.single_events import DirectEvents
+from actorstream.runtime.dependency.tag_edge import TagEdge, TagStream
+from actorstream.runtime.dependency.tag_lane import TagLane
 from actorstream.runtime.dependency.unit import ProgramUnit
+from actorstream.runtime.dependency.workers import PlanWorkers, TreeWorker
 from actorstream.runtime.failures import operator_error
 from actorstream.runtime.lanes import InLane
 from actorstream.runtime.source_unit import SourceUnit
@@ -61,15 +60,15 @@ class ProgramBuilder:
             number: self.deployment.responsible[tag] for number, tag in enumerate(self.deployment.tags)
         }
         self.positioned = positioned(self.deployment)
-        restored = self.job.restored
+        self.tickers = {self.deployment.responsible[tag] for tag in self.deployment.ticks}
+        """Workers that are responsible for ticks."""
         self._here: dict[int, TreeWorker] = {}
         """Workers of the plan in this process, by number."""
         self._unit: ProgramUnit | None = None
+        restored = self.job.restored
         self.restored: RestoredProgram | None = None
         if restored is not None and not restored.ended:
             self.restored = RestoredProgram(restored, actor, self.deployment)
-        self.tickers = {self.deployment.responsible[tag] for tag in self.deployment.ticks}
-        """Workers that are responsible for ticks."""
 
     # -- the workers
 
@@ -81,15 +80,19 @@ class ProgramBuilder:
     ) -> ProgramUnit:
         """The unit of the replicas that are in this process. `incoming`: their channels, by replica."""
         tree = self.deployment.tree
-        workers = [self._tree_worker(replica) for replica in replicas]
-        self._here = {each.number: each for each in workers}
         children = {number: tree.children(number) for number in range(1, len(tree.workers) + 1)}
-        connect(workers, tree.parents, children)
-        unit = self._unit = ProgramUnit(self.worker, workers)
-        unit.follows = self.actor in self.job.listens and any(
-            edge.consumer in self.job.listens for edge in self.job.graph.consumers(self.actor)
+        plan = PlanWorkers([self._tree_worker(replica) for replica in replicas], tree.parents, children)
+        self._here = plan.by_number
+        unit = self._unit = ProgramUnit(self.worker, plan)
+        listens = self.job.listens
+        unit.follows = self.actor in listens and any(
+            edge.consumer in listens for edge in self.job.graph.consumers(self.actor)
         )
-        for each in workers:
+        wires = {
+            edge.name: self.job.wires[edge.index].plain for edge in self.job.graph.actors[self.actor].inputs
+        }
+        unit.checkpoints = plan.checkpoints = PlanCheckpoints(unit, self.deployment, wires)
+        for each in plan.workers:
             for link in incoming[each.replica.id]:
                 self._add_lane(unit, each, link, decoder(link))
             for tag in {tag for lane in each.lanes for tag in lane.tags}:
@@ -98,25 +101,18 @@ class ProgramBuilder:
                 ]
                 if len(found) > 1:
                     each.lanes_of[tag] = found
-        for tree_link in self.job.tree:
-            if tree_link.actor == self.actor:
-                self._add_link(unit, self._here, tree_link)
-        wires = {
-            edge.name: self.job.wires[edge.index].plain for edge in self.job.graph.actors[self.actor].inputs
-        }
-        cuts = unit.cuts = Cuts(unit, self.deployment, wires)
-        for each in workers:
-            for lane in each.lanes:
-                lane.on_barrier = cuts.at_lane
             if self.restored is not None:
-                self._give_back(self.restored, each, wires)
+                self._restore(self.restored, each, wires)
             if each.number == 1:
                 self._start(each)
-                unit.wants = each.protocol.calls.wants  # type: ignore[attr-defined]
+                unit.wants = each.calls.wants
+        for tree_link in self.job.tree:
+            if tree_link.actor == self.actor:
+                self._add_link(unit, tree_link)
         return unit
 
-    def _give_back(self, restored: RestoredProgram, each: TreeWorker, wires: Mapping[str, Schema]) -> None:
-        """What a checkpoint has of a worker's tags."""
+    def _restore(self, restored: RestoredProgram, each: TreeWorker, wires: Mapping[str, Schema]) -> None:
+        """Gives a worker what a checkpoint has of its tags."""
         each.protocol.done = each.replica.ended = restored.done
         for tag in self.deployment.tree.worker(each.number).tags:
             ticks = tag in self.deployment.ticks
@@ -182,14 +178,14 @@ class ProgramBuilder:
         self, unit: ProgramUnit, each: TreeWorker, link: Link, decode: Callable[[Frame], Batch]
     ) -> None:
         streams = self._words(link.edge, self.job.plan.replicas[link.producer].index)
-        receiver = self.receivers[link.channel.id]
-        lane = TagRows(
-            InLane(len(each.lanes), link.edge.name, receiver, decode),
+        lane = TagLane(
+            InLane(len(each.lanes), link.edge.name, self.receivers[link.channel.id], decode),
             {
                 words.promise: [tag for tag in self._tags_of(stream) if self.owners[tag] == each.number]
                 for stream, words in streams.items()
             },
-            link.edge.name in self.positioned,
+            positioned=link.edge.name in self.positioned,
+            checkpoints=unit.checkpoints,
         )
         each.lanes.append(lane)
         if each.number in self.tickers:
@@ -205,30 +201,28 @@ class ProgramBuilder:
         """Numbers of the tags of a stream."""
         return [number for number, tag in enumerate(self.deployment.planned.tags) if tag.stream == stream]
 
-    def _add_link(self, unit: ProgramUnit, here: Mapping[int, TreeWorker], link: TreeLink) -> None:
+    def _add_link(self, unit: ProgramUnit, link: TreeLink) -> None:
+        """Adds the end of a link that is in this process."""
         arena = self.worker.transport.arena if self.worker.transport is not None else None
-        where = f"{self.actor}, w{link.receiver}"
-        channel = link.channel
-        tree = self.deployment.tree
+        where, channel, tree = f"{self.actor}, w{link.receiver}", link.channel, self.deployment.tree
         goes_up = tree.parents.get(link.sender) == link.receiver
-        if link.sender in here and channel.id in self.senders:
-            each = here[link.sender]
+        if link.sender in self._here and channel.id in self.senders:
+            each = self._here[link.sender]
             sender = TreeSender(self.senders[channel.id], arena, Codec(Any, where, unit.clock))
             if goes_up:
                 each.up = sender
             else:
                 each.down[tree.children(link.sender).index(link.receiver)] = sender
             self.worker.by_bit[channel.send_bit] = unit
-        if link.receiver in here and channel.id in self.receivers:
-            each = here[link.receiver]
+        if link.receiver in self._here and channel.id in self.receivers:
             state = self.deployment.state_class(link.sender if goes_up else link.receiver)
             child = tree.children(link.receiver).index(link.sender) if goes_up else -1
-            each.receivers.append(
-                (TreeReceiver(self.receivers[channel.id], Codec(state, where, unit.clock)), child)
-            )
+            codec, watches = Codec(state, where, unit.clock), self.worker.turns.watches
+            receiver = TreeReceiver(self.receivers[channel.id], codec, watches=watches)
+            self._here[link.receiver].receivers.append((receiver, child))
             self.worker.by_bit[channel.receive_bit] = unit
 
-    # -- the way to them
+    # -- the edges to them
 
     def edge(self, edge: Edge, replica: Replica, lanes: Sequence[Any]) -> TagEdge:
         """The edge from a replica to the workers; `lanes` by index of the worker."""
@@ -252,7 +246,7 @@ class ProgramBuilder:
                     words,
                     self.deployment.streams[stream].partition,
                     {tag: self.owners[tag] - 1 for tag in self._tags_of(stream)},
-                    [number - 1 for number in self.tickers],
+                    sorted(number - 1 for number in self.tickers),
                 )
                 for stream, words in streams.items()
             ],
@@ -264,13 +258,13 @@ class ProgramBuilder:
         )
         if isinstance(unit, SourceUnit) and self.worker.turns.watches:
             for stream, words in streams.items():
-                found.ways.update(self._ways(lanes, self._tags_of(stream), words))
+                found.direct.update(self._direct(lanes, self._tags_of(stream), words))
         return found
 
-    def _ways(
+    def _direct(
         self, lanes: Sequence[Any], tags: Sequence[int], words: StreamWords
-    ) -> Iterator[tuple[int, ShortWay]]:
-        """The short ways to workers here of tags that come on one lane only."""
+    ) -> Iterator[tuple[int, DirectEvents]]:
+        """Where single events are left for workers here, by their tags, which come on one lane only."""
         for tag in tags:
             each = self._here.get(self.owners[tag])
             if each is None or tag in each.lanes_of or self._unit is None:
@@ -278,4 +272,4 @@ class ProgramBuilder:
             channel = lanes[self.owners[tag] - 1].channel.channel
             for lane in each.lanes:
                 if lane.lane.channel.channel is channel:
-                    yield tag, ShortWay(self._unit, each, lane, tag, words.promise)
+                    yield tag, DirectEvents(self._unit, each, lane, tag, words.promise)

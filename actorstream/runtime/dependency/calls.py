@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from actorstream.dgs.states import Fork
     from actorstream.dgs.tags import Tag
     from actorstream.events.feed import Feed
-    from actorstream.runtime.dependency.tag_rows import Held
+    from actorstream.runtime.dependency.tag_lane import HeldFrame
     from actorstream.runtime.replica import Replica
 
 
@@ -83,7 +83,7 @@ class ProgramCalls:
         self.wants = CheckpointWish(program) if number == 1 and hasattr(program, "checkpoint") else None
         """What the program says at the root about checkpoints."""
 
-    def update(self, state: Any, tag: int, item: Held, first: int, last: int) -> Any:
+    def update(self, state: Any, tag: int, item: HeldFrame, first: int, last: int) -> Any:
         replica = self.replica
         self._worked = True
         batch: Any = item.batch

@@ -1,13 +1,16 @@
-"""What programs add to a job before the run: the channels between workers of a plan, and the places that rows carry.
+"""What programs add to a job before the run: the channels between workers of a plan, the places that rows carry, and what
+part of `edge_bytes` each channel into the workers gets.
 
 Pure; the same in every process.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
+
+import msgspec
 
 from actorstream.dgs.deployment import ProgramDeployment
 from actorstream.runtime.dependency.links import TreeLink
@@ -17,8 +20,9 @@ from actorstream.transports.base import Channel
 if TYPE_CHECKING:
     from actorstream.runtime.compile import Job
     from actorstream.runtime.edge_schemas import EdgeSchemas
-    from actorstream.topology.graph import Edge
-    from actorstream.topology.plan import PlannedReplica
+    from actorstream.topology.dependency import DependencyPlan
+    from actorstream.topology.graph import Edge, Graph
+    from actorstream.topology.plan import ExecutionPlan, PlannedChannel, PlannedReplica
 
 STREAM_WORD = 3
 """The first frontier word of a channel that belongs to a stream."""
@@ -132,3 +136,36 @@ def placed_wires(job: Job, wires: dict[int, EdgeSchemas]) -> dict[int, EdgeSchem
             elif all(each.consumer in job.programs for each in job.graph.consumers(edge.producer)):
                 wires[edge.index] = replace(wires[edge.index], marked=None)
     return wires
+
+
+def with_budgets(
+    graph: Graph, plan: ExecutionPlan, programs: Sequence[DependencyPlan]
+) -> list[PlannedChannel]:
+    """The channels of a plan. The producers of a program's input share the budget of a worker as far as they bring rows
+    that it is responsible for; on other channels there are only marks and promises."""
+    of = {each.actor: each for each in programs}
+    replicas, edges = plan.replicas, {edge.index: edge for edge in graph.edges}
+    found = []
+    for channel in plan.channels:
+        edge = edges[channel.edge]
+        program = of.get(edge.consumer)
+        if program is not None:
+            bring = _producers_of(
+                program, edge, replicas[channel.consumer].index, graph.actors[edge.producer].replicas
+            )
+            mine = replicas[channel.producer].index in bring
+            budget = max(1, plan.deploy.edge_bytes // len(bring)) if mine else 1
+            channel = msgspec.structs.replace(channel, budget=budget)
+        found.append(channel)
+    return found
+
+
+def _producers_of(program: DependencyPlan, edge: Edge, worker: int, replicas: int) -> set[int]:
+    """The replicas of a producer that bring rows of one of a worker's tags."""
+    streams = {program.tags[tag].stream for tag in program.workers[worker].tags}
+    found: set[int] = set()
+    for number in streams:
+        stream = program.streams[number]
+        if number >= 0 and stream.input == edge.name:
+            found.update(range(replicas) if stream.partition < 0 else (stream.partition % replicas,))
+    return found
