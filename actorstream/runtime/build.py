@@ -6,14 +6,15 @@ from collections import defaultdict
 from typing import TYPE_CHECKING, Any
 
 from actorstream.actors.actor import takes_batches
+from actorstream.actors.operator_errors import operator_error
 from actorstream.errors import OperatorError
 from actorstream.events.batch import Batch
+from actorstream.plan.channels import IDLE_WORD
+from actorstream.plan.edge_schemas import inherits
 from actorstream.runtime.channels import open_channels
 from actorstream.runtime.direct_edge import DirectEdge, connected
-from actorstream.runtime.edge_schemas import inherits
-from actorstream.runtime.failures import operator_error
 from actorstream.runtime.framing import handed_over
-from actorstream.runtime.lanes import IDLE_WORD, InLane
+from actorstream.runtime.lanes import InLane
 from actorstream.runtime.operator_unit import OperatorUnit
 from actorstream.runtime.order import Ends, Order, order_classes
 from actorstream.runtime.output import ChannelEdge, LaneEdge
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from actorstream.events.row_format import RowFormat
-    from actorstream.runtime.compile import Job, Link
+    from actorstream.plan.job import Job, JobChannel
     from actorstream.runtime.inbox import Inbox, Ports
     from actorstream.runtime.worker import Worker
     from actorstream.topology.graph import Edge
@@ -60,7 +61,7 @@ class _Builder:
         self.receivers: dict[int, ReceiveChannel] = {}
         self.orders: list[Order] = []
         self._decoders: dict[tuple[int, bool, bool], Callable[[Frame], Batch]] = {}
-        self.outgoing: dict[tuple[int, int], list[Link]] = defaultdict(list)  # by producer and edge
+        self.outgoing: dict[tuple[int, int], list[JobChannel]] = defaultdict(list)  # by producer and edge
 
     def build(self) -> list[Unit]:
         job = self.job
@@ -68,8 +69,8 @@ class _Builder:
         for planned in mine:
             self.replicas[planned.id] = self._replica(planned)
         self.senders, self.receivers = open_channels(self.worker)
-        incoming: dict[int, list[Link]] = defaultdict(list)
-        for link in job.links:
+        incoming: dict[int, list[JobChannel]] = defaultdict(list)
+        for link in job.channels:
             incoming[link.consumer].append(link)
             self.outgoing[link.producer, link.edge.index].append(link)
         ways = (self.senders, self.receivers, incoming, self._decoder, self._in_lane)
@@ -125,7 +126,9 @@ class _Builder:
             inputs={edge.name: schema for edge, schema in zip(node.inputs, node.input_schemas)},
             outputs=node.outputs,
             on_error=node.on_error,
-            inherits=inherits(self.job.graph, node.name, self.job.wires, self.job.serial, self.job.timestamp),
+            inherits=inherits(
+                self.job.graph, node.name, self.job.edge_schemas, self.job.serial, self.job.timestamp
+            ),
             row=self.job.counters.row(planned.id),
             hooked=node.name not in self.job.programs,
             contract=node.contract,
@@ -135,7 +138,7 @@ class _Builder:
             replica.stamp = TimestampStamp(replica, sequenced, sorts=sorts)
         return replica
 
-    def _unit(self, planned: PlannedReplica, links: list[Link]) -> Unit:
+    def _unit(self, planned: PlannedReplica, links: list[JobChannel]) -> Unit:
         job, head = self.job, self.replicas[planned.id]
         node = job.graph.actors[planned.actor]
         if node.role == "source":
@@ -148,12 +151,12 @@ class _Builder:
         self.worker.by_bit.update((link.channel.receive_bit, unit) for link in links)
         return unit
 
-    def _inbox(self, head: Replica, links: list[Link], ports: Ports) -> Inbox:
+    def _inbox(self, head: Replica, links: list[JobChannel], ports: Ports) -> Inbox:
         """What the first order that the inputs concern makes of them."""
         found = (order.inbox(head, links, ports) for order in self.orders)
         return next(inbox for inbox in found if inbox is not None)
 
-    def _in_lane(self, index: int, link: Link) -> InLane:
+    def _in_lane(self, index: int, link: JobChannel) -> InLane:
         channel = self.receivers[link.channel.id]
         rows = self._row_format(link)
         takes_events = not takes_batches(self.job.graph.actors[link.edge.consumer].cls)
@@ -168,7 +171,7 @@ class _Builder:
             channel.watch_events(rows) if takes_events and rows is not None else None,
         )
 
-    def _static_inputs(self, planned: PlannedReplica, links: list[Link]) -> None:
+    def _static_inputs(self, planned: PlannedReplica, links: list[JobChannel]) -> None:
         replica = self.replicas[planned.id]
         unit = self._head_unit(planned.id)
         for index, link in enumerate(links):
@@ -210,7 +213,7 @@ class _Builder:
         units = round(slack.total_seconds() * UNITS_PER_SECOND[schema.time_unit]) if slack is not None else 0
         return PartitionWatermarks(units, ordered=getattr(source, "ordered", False))
 
-    def _decoder(self, link: Link, single: bool = True) -> Callable[[Frame], Batch]:
+    def _decoder(self, link: JobChannel, single: bool = True) -> Callable[[Frame], Batch]:
         """How what comes on a channel becomes rows: one function for all channels of an edge that are alike."""
         rows = self._row_format(link) if single else None
         known = (
@@ -222,8 +225,8 @@ class _Builder:
             self._decoders[known] = self._new_decoder(link, rows)
         return self._decoders[known]
 
-    def _new_decoder(self, link: Link, rows: RowFormat | None) -> Callable[[Frame], Batch]:
-        schemas = self.job.wires[link.edge.index]
+    def _new_decoder(self, link: JobChannel, rows: RowFormat | None) -> Callable[[Frame], Batch]:
+        schemas = self.job.edge_schemas[link.edge.index]
         if rows is not None:
             return single_decoder(schemas.plain, rows)
         if link.remote:
@@ -272,7 +275,7 @@ class _Builder:
 
     def _lane(
         self,
-        link: Link,
+        link: JobChannel,
         replica: Replica,
         unit: Unit,
         on_blocked: Callable[[SendLane], None],
@@ -280,7 +283,7 @@ class _Builder:
     ) -> SendLane:
         transport = self.worker.transport
         arena = transport.arena if link.remote and transport is not None else None
-        channel, schemas = self.senders[link.channel.id], self.job.wires[link.edge.index]
+        channel, schemas = self.senders[link.channel.id], self.job.edge_schemas[link.edge.index]
         rows = self._row_format(link)
         reads = self.job.graph.actors[link.edge.producer].role == "source"
         said = ((each, each.lane(link, replica, unit)) for each in self.orders)
@@ -307,13 +310,13 @@ class _Builder:
         unit.runs |= lane.runs
         return lane
 
-    def _row_format(self, link: Link) -> RowFormat | None:
+    def _row_format(self, link: JobChannel) -> RowFormat | None:
         """How a single event travels by itself on a channel."""
         transport = self.worker.transport
         numbered = any(order.is_numbered(link) for order in self.orders)
         if not link.remote or transport is None or numbered:
             return None
-        return row_format(self.job.wires[link.edge.index], link.edge.order, transport.row_bytes)
+        return row_format(self.job.edge_schemas[link.edge.index], link.edge.order, transport.row_bytes)
 
     def _router(self, edge: Edge, planned: PlannedReplica, unit: Unit, lanes: list[SendLane]) -> Any:
         for order in self.orders:

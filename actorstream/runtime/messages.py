@@ -14,12 +14,12 @@ from typing import TYPE_CHECKING, Any
 from actorstream.actors.actor import Actor
 from actorstream.actors.system import System
 from actorstream.errors import ActorDeadError
-from actorstream.runtime.fuse import takes_messages
+from actorstream.plan.fuse import takes_messages
 
 if TYPE_CHECKING:
     from actorstream.actors.peer_end import PeerEnd
     from actorstream.actors.ref import ActorRef
-    from actorstream.runtime.compile import Job
+    from actorstream.plan.job import Job
     from actorstream.runtime.replica import Replica
     from actorstream.runtime.unit import Unit
 

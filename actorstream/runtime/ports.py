@@ -9,8 +9,8 @@ if TYPE_CHECKING:
     import asyncio
     from collections.abc import Callable, Coroutine
 
+    from actorstream.plan.job import Job
     from actorstream.runtime.alarms import Alarm, Alarms
-    from actorstream.runtime.compile import Job
     from actorstream.runtime.send_lane import SendLane
     from actorstream.transports.base import Transport
 

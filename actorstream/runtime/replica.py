@@ -10,12 +10,13 @@ from time import monotonic_ns
 from typing import TYPE_CHECKING, Any
 
 from actorstream.actors.actor import Actor
+from actorstream.actors.operator_errors import operator_error
 from actorstream.errors import ChannelError, OperatorError, ResourceError, RunError, SchemaError
 from actorstream.events.batch import Batch
 from actorstream.events.pool import Allocations
 from actorstream.metrics.counters import HISTOGRAM_WORDS, Counter, bucket_of
-from actorstream.runtime.failures import Failures, operator_error
-from actorstream.runtime.hook_shapes import hook_for
+from actorstream.plan.hook_shapes import hook_for
+from actorstream.runtime.failures import Failures
 from actorstream.runtime.hooks import BatchCall, EventCall, Outbox
 from actorstream.runtime.lineage import Descent
 from actorstream.runtime.pausing import Pausing

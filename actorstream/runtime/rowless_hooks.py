@@ -8,8 +8,8 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from actorstream.runtime.failures import operator_error
-from actorstream.runtime.hook_shapes import is_async
+from actorstream.actors.operator_errors import operator_error
+from actorstream.plan.hook_shapes import is_async
 from actorstream.runtime.portions import result_portions, widths_of
 
 if TYPE_CHECKING:

@@ -16,7 +16,7 @@ from actorstream.transports.base import Frame, FrameKind, SendChannel
 if TYPE_CHECKING:
     from actorstream.events.batch import Batch
     from actorstream.native.arena import Arena
-    from actorstream.runtime.edge_schemas import EdgeSchemas
+    from actorstream.plan.edge_schemas import EdgeSchemas
     from actorstream.runtime.single_row import SendSingle
     from actorstream.transports.fast_paths import EventSender, JumboSender
 

@@ -8,11 +8,11 @@ import sys
 from time import monotonic_ns, time_ns
 from typing import TYPE_CHECKING, Any
 
+from actorstream.actors.operator_errors import operator_error
 from actorstream.connectors.source import batch_of
 from actorstream.events.batch import BATCHES
 from actorstream.metrics.counters import Counter
 from actorstream.runtime.dependency.output import TagEdge
-from actorstream.runtime.failures import operator_error
 from actorstream.runtime.replica import Replica
 from actorstream.runtime.source_fast_path import outlet
 from actorstream.runtime.source_idleness import SourceIdleness

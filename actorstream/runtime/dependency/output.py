@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from actorstream.dgs.classifier import Classifier
     from actorstream.events.event import Event
     from actorstream.events.schema import Schema
-    from actorstream.runtime.dependency.compile import StreamWords
+    from actorstream.plan.program_channels import StreamWords
     from actorstream.runtime.dependency.short_way import ShortWay
     from actorstream.runtime.send_lane import SendLane
 

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from actorstream.ordering.none import NoOrder
 from actorstream.ordering.timestamp import TimestampGate
-from actorstream.runtime.lanes import IDLE_WORD, InLane
+from actorstream.plan.channels import IDLE_WORD
+from actorstream.runtime.lanes import InLane
 from actorstream.runtime.order import Ends, Order
 from actorstream.runtime.timestamp.gate_input import GateInput
 from actorstream.runtime.timestamp.gate_merging import GateMerging
@@ -25,7 +26,7 @@ from actorstream.transports.local import local_channel
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from actorstream.runtime.compile import Job, Link
+    from actorstream.plan.job import Job, JobChannel
     from actorstream.runtime.inbox import Ports
     from actorstream.runtime.replica import Replica
     from actorstream.runtime.timestamp.inbox import Merging
@@ -43,7 +44,7 @@ class TimestampOrder(Order):
         self.gates = open_gates(ends)
         """By the replica that reads it."""
 
-    def inbox(self, head: Replica, links: list[Link], ports: Ports) -> TimestampInbox | None:
+    def inbox(self, head: Replica, links: list[JobChannel], ports: Ports) -> TimestampInbox | None:
         own = [link for link in links if link.edge.index in self.job.timestamp.edges]
         if not own:
             return None
@@ -57,7 +58,7 @@ class TimestampOrder(Order):
         sides = _sides(self.job, links, len(merging.lanes), self.ends.in_lane)
         return TimestampInbox(merging, sides, NoOrder(sides), head.inputs)
 
-    def used(self, links: list[Link]) -> list[Link]:
+    def used(self, links: list[JobChannel]) -> list[JobChannel]:
         """Into a gate that several read there is the channel to the first of them."""
         return [
             link
@@ -68,14 +69,14 @@ class TimestampOrder(Order):
         ]
 
 
-def _merging(ends: Ends, head: Replica, ports: Ports, own: list[Link]) -> Merging:
+def _merging(ends: Ends, head: Replica, ports: Ports, own: list[JobChannel]) -> Merging:
     """What makes one sequence of channels in timestamp order."""
     job = ends.job
     lanes = [LaneRows(*each) for each in _lanes(ends, head, own)]
     if len(lanes) == 1:
         return OneLane(lanes[0], ports)
     ties = max(len(lane.order.columns) for lane in lanes)
-    schemas = {link.edge.input: job.wires[link.edge.index].plain for link in own}
+    schemas = {link.edge.input: job.edge_schemas[link.edge.index].plain for link in own}
     alike = len({schema.user.fingerprint for schema in schemas.values()}) == 1
     same_places = len({schema.system for schema in schemas.values()}) == 1
     one_stream = alike and same_places and head.contract.one_stream
@@ -103,7 +104,7 @@ def _merging(ends: Ends, head: Replica, ports: Ports, own: list[Link]) -> Mergin
     return ChannelMerging(lanes, merge, ready_rows, ports, head.row)
 
 
-def _lanes(ends: Ends, head: Replica, own: list[Link]) -> Iterator[tuple[InLane, RowOrder, Spill]]:
+def _lanes(ends: Ends, head: Replica, own: list[JobChannel]) -> Iterator[tuple[InLane, RowOrder, Spill]]:
     """The lanes of links in timestamp order, each of one replica that sends, the order of their rows, and where these wait
     that are too many for memory."""
     job = ends.job
@@ -127,7 +128,9 @@ def _lanes(ends: Ends, head: Replica, own: list[Link]) -> Iterator[tuple[InLane,
         yield lane, order, Spill(f"input {edge.name!r}")
 
 
-def _sides(job: Job, links: list[Link], first: int, side_lane: Callable[[int, Link], InLane]) -> list[InLane]:
+def _sides(
+    job: Job, links: list[JobChannel], first: int, side_lane: Callable[[int, JobChannel], InLane]
+) -> list[InLane]:
     """The lanes of side inputs, numbered from `first` on."""
     others = (link for link in links if link.edge.index not in job.timestamp.edges)
     return [side_lane(first + number, link) for number, link in enumerate(others)]
@@ -160,7 +163,7 @@ def open_gates(ends: Ends) -> dict[int, GateInput]:
             sender, receiver = local_channel(link.channel, worker, bell)
             ends.senders[link.channel.id], ends.receivers[link.channel.id] = sender, receiver
         sources = [GateRows(*each) for each in _lanes(ends, heads[0], links)]
-        schema = job.wires[links[0].edge.index].plain
+        schema = job.edge_schemas[links[0].edge.index].plain
         for source in sources:
             source.order.packs = schema
         ties = max(len(source.order.columns) for source in sources)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from actorstream.errors import DataError, OperatorError, SchemaError
-from actorstream.runtime.edge_schemas import TIME
+from actorstream.plan.edge_schemas import TIME
 from actorstream.runtime.replica import FRONTIER_MIN
 from actorstream.runtime.serial.numbering import REPLICA_SHIFT
 from actorstream.runtime.stamp import Stamp

@@ -14,7 +14,7 @@ from actorstream.errors import OperatorError
 from actorstream.events.batch import Batch
 from actorstream.events.event import Event
 from actorstream.events.schema import Schema
-from actorstream.runtime.edge_schemas import EdgeSchemas
+from actorstream.plan.edge_schemas import EdgeSchemas
 from actorstream.runtime.output import ChannelEdge
 from actorstream.runtime.send_lane import SendLane
 from actorstream.transports.base import Channel, FrameKind

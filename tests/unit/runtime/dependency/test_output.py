@@ -13,9 +13,9 @@ from actorstream.dgs.tags import Tag
 from actorstream.errors import DataError
 from actorstream.events.batch import Batch
 from actorstream.events.schema import Schema
-from actorstream.runtime.dependency.compile import StreamWords
+from actorstream.plan.edge_schemas import EdgeSchemas
+from actorstream.plan.program_channels import StreamWords
 from actorstream.runtime.dependency.output import TagEdge, TagStream
-from actorstream.runtime.edge_schemas import EdgeSchemas
 from actorstream.runtime.send_lane import SendLane, Waiting
 from actorstream.topology.dependency import PlannedStream
 from actorstream.transports.base import FRONTIER_MIN, Channel
