@@ -67,7 +67,7 @@ def plan(
         Writes the execution plan to this file, for `launch --plan`.
     """
     from actorstream.cli.output_file import check_output, write_output
-    from actorstream.plan.compile import available, job_of, make_plan, running_graph
+    from actorstream.plan.compile import available, make_job, make_plan, running_graph
     from actorstream.plan.gates import described, wants_gates
     from actorstream.plan.registry import registry
     from actorstream.topology.inputs import read_inputs
@@ -95,7 +95,7 @@ def plan(
     if save is not None:
         write_output(save, made.saved(), "--save")
     shown = None if graph else made
-    gates = described(job_of(running, made)) if wants_gates(found.deploy) and not graph else {}
+    gates = described(make_job(running, made)) if wants_gates(found.deploy) and not graph else {}
     if json_:
         print(json.dumps(as_json(found.graph, shown, gates), indent=2))
     elif mermaid:

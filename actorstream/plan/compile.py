@@ -57,7 +57,7 @@ def available() -> Available:
     )
 
 
-def job_of(graph: Graph, plan: ExecutionPlan) -> Job:
+def make_job(graph: Graph, plan: ExecutionPlan) -> Job:
     """The job that runs a plan for its graph."""
     transport = load_transport(plan.deploy.transport)
     processes = plan.deploy.workers if transport.crosses_processes else 1
@@ -94,10 +94,10 @@ def read_job(
     )
     if planned is None:
         graph = running_graph(found.graph, found.deploy)
-        return job_of(graph, make_plan(graph, found.deploy))
+        return make_job(graph, make_plan(graph, found.deploy))
     graph = running_graph(found.graph, planned.deploy)
     check_plan(planned, graph, str(plan_file))
-    job = job_of(graph, planned)
+    job = make_job(graph, planned)
     _check_channels(job, str(plan_file))
     return job
 
@@ -115,7 +115,7 @@ def compile_job(spec: TopologySpec, deploy: DeploySpec) -> Job:
     if problems or graph is None:
         raise ConfigurationError(problems)
     graph = running_graph(graph, deploy)
-    return job_of(graph, make_plan(graph, deploy))
+    return make_job(graph, make_plan(graph, deploy))
 
 
 def make_plan(graph: Graph, deploy: DeploySpec, machine: Machine | None = None) -> ExecutionPlan:

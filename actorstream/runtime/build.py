@@ -12,19 +12,24 @@ from actorstream.events.batch import Batch
 from actorstream.plan.channels import IDLE_WORD
 from actorstream.plan.edge_schemas import inherits
 from actorstream.runtime.channels import open_channels
-from actorstream.runtime.direct_edge import DirectEdge, connected
+from actorstream.runtime.fast_paths.single_events import (
+    row_format,
+    single_decoder,
+    single_sender,
+    single_taker,
+)
 from actorstream.runtime.framing import handed_over
 from actorstream.runtime.lanes import InLane
 from actorstream.runtime.operator_unit import OperatorUnit
 from actorstream.runtime.order import Ends, Order, order_classes
-from actorstream.runtime.output import ChannelEdge, LaneEdge
+from actorstream.runtime.output import DirectEdge, RoutedEdge
 from actorstream.runtime.replica import Replica
 from actorstream.runtime.restoring import restore_replicas
 from actorstream.runtime.routing import make_router
 from actorstream.runtime.schedule.kernel_edge import KernelEdge
 from actorstream.runtime.send_lane import SendLane
-from actorstream.runtime.single_row import row_format, single_decoder, single_sender, single_taker
 from actorstream.runtime.source_unit import SourceUnit
+from actorstream.runtime.static_inputs import StaticInputs
 from actorstream.runtime.timestamp.order import UNITS_PER_SECOND, timed_source
 from actorstream.runtime.timestamp.stamp import TimestampStamp
 from actorstream.runtime.unit import Unit
@@ -92,7 +97,7 @@ class _Builder:
         for planned in mine:
             self._edges(planned)
         for replica in self.replicas.values():
-            connected(replica)
+            replica.connected()
         for unit in self.units.values():
             unit.may_pause = not (job.is_ordered or unit.kernels)
         if job.restored is not None:
@@ -176,7 +181,8 @@ class _Builder:
         unit = self._head_unit(planned.id)
         for index, link in enumerate(links):
             if link.edge.static:
-                unit.add_static(replica, self._in_lane(index, link))
+                unit.static = unit.static or StaticInputs()
+                unit.static.add(replica, self._in_lane(index, link))
                 self.worker.by_bit[link.channel.receive_bit] = unit
 
     def _source_unit(self, head: Replica, planned: PlannedReplica, keys: dict[str, Any]) -> SourceUnit:
@@ -249,6 +255,7 @@ class _Builder:
                 links = order.used(links)
             calls = (unit.on_blocked, replica.unfit)  # once, for all lanes of the edge
             lanes = [self._lane(link, replica, unit, *calls) for link in links]
+            unit.lanes += lanes
             self.worker.by_bit.update((link.channel.send_bit, unit) for link in links)
             replica.arena = replica.arena or next(
                 (lane.framing.arena for lane in lanes if lane.framing.arena is not None), None
@@ -257,11 +264,7 @@ class _Builder:
             own = next((each for each in made if each is not None), None)
             if own is None:
                 several = len(lanes) > 1
-                own = (
-                    ChannelEdge(self._router(edge, planned, unit, lanes), lanes)
-                    if several
-                    else LaneEdge(lanes[0])
-                )
+                own = RoutedEdge(self._router(edge, planned, unit, lanes), lanes) if several else lanes[0]
             replica.edges[edge.output].append(own)
 
     def _direct(self, consumer: Replica, edge: Edge, unit: Unit) -> DirectEdge:

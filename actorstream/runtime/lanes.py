@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from actorstream.events.batch import Batch
-    from actorstream.runtime.single_row import TakeSingle
+    from actorstream.runtime.fast_paths.single_events import TakeSingle
     from actorstream.transports.base import EventWatch
 
 

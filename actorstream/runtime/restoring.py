@@ -44,7 +44,7 @@ def _restore(replica: Replica, state: dict[str, Any]) -> None:
     if state["state"] is not None:
         replica.actor.restore(state["state"])
     if replica.stamp is not None and "sent" in state:
-        replica.stamp.take_back(state["sent"])
+        replica.stamp.restore(state["sent"])
     unit: Any = replica.unit
     if unit is not None and unit.head is replica and state.get("unit") is not None:
-        unit.take_back(state["unit"])
+        unit.restore(state["unit"])

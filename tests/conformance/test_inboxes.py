@@ -205,11 +205,11 @@ def test_another_inbox_goes_on_from_what_was_kept_at_a_barrier_with_lanes_of_oth
     channels = channels_of(given)
     inbox = MAKERS[order](channels)
     before = given_in_time(inbox, channels, dice, until=Step.BARRIER)
-    kept = msgspec.msgpack.decode(msgspec.msgpack.encode(inbox.kept()))
+    kept = msgspec.msgpack.decode(msgspec.msgpack.encode(inbox.snapshot()))
     rest = channels_of([_behind(script) for script in given])[::-1]
     again = MAKERS[order](rest)
     if kept is not None:
-        again.take_back(kept)
+        again.restore(kept)
     found = numbers(before) + numbers(given_in_time(again, rest, dice))
     assert sorted(found) == list(range(40))
     if order != "none":

@@ -24,6 +24,7 @@ from actorstream.events.event import Event
 from actorstream.events.schema import Schema
 from actorstream.launch.run import run_embedded, run_job
 from actorstream.placement import place
+from actorstream.plan.compile import make_job
 from actorstream.plan.fuse import fusible
 from actorstream.plan.job import Job
 from actorstream.topology.dependency import DependencyPlan, PlannedStream, PlannedTag, PlannedTreeWorker
@@ -352,7 +353,7 @@ def job_of(
         ],
     )
     placed = place(graph, settings, direct=fusible)
-    return job_of(graph, msgspec.structs.replace(placed, dependencies=[planned]))
+    return make_job(graph, msgspec.structs.replace(placed, dependencies=[planned]))
 
 
 def run(job: Job) -> list[Event]:

@@ -56,7 +56,7 @@ class TimestampOrder(Order):
         else:
             merging = _merging(self.ends, head, ports, own)
         sides = _sides(self.job, links, len(merging.lanes), self.ends.in_lane)
-        return TimestampInbox(merging, sides, NoOrder(sides), head.inputs)
+        return TimestampInbox(merging, sides, NoOrder(sides), head.context.inputs)
 
     def used(self, links: list[JobChannel]) -> list[JobChannel]:
         """Into a gate that several read there is the channel to the first of them."""
