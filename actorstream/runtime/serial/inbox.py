@@ -7,12 +7,14 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterator
-from itertools import pairwise
+from itertools import accumulate
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 
 from actorstream.events.batch import Batch
+from actorstream.events.interleaved import Stretch, runs
+from actorstream.native.merge import gather
 from actorstream.ordering.serial import NO_BOUND, SerialGate, merge_order
 from actorstream.runtime.inbox import Inbox, Step
 from actorstream.runtime.lanes import InLane
@@ -20,14 +22,18 @@ from actorstream.runtime.serial.numbering import END_HAND_OVER
 from actorstream.transports.base import FRONTIER_END, FRONTIER_MIN, FrameKind
 
 if TYPE_CHECKING:
+    from actorstream.events.schema import Schema
     from actorstream.runtime.serial.numbering import Numbering
 
 
 class NumberedInput(NamedTuple):
-    """How the rows of a lane are placed within a number: by which columns, and by the rank of its input."""
+    """How the rows of a lane are placed within a number: by which columns, and by the rank of its input.
+
+    schema: of the rows, with all system columns that they may have."""
 
     columns: tuple[str, ...]
     rank: int
+    schema: Schema
 
 
 class Piece(NamedTuple):
@@ -175,28 +181,20 @@ def _merged(pieces: list[Piece]) -> Iterator[tuple[Batch, str]]:
         for each in pieces:
             yield each.batch, each.lane.input
         return
-    sources, starts, start = {}, [], 0
-    for rank in sorted(set(ranks)):
-        sources[rank] = _joined([each.batch for each in pieces if each.how.rank == rank])
-    counts = dict.fromkeys(sources, 0)
-    lengths = [each.batch.rows for each in pieces]
-    for rows, rank in zip(lengths, ranks):
-        starts.append(counts[rank] - start)
-        counts[rank] += rows
-        start += rows
-    # row numbers within the rows of their input
-    places_of = (order + np.repeat(starts, lengths)[order]).astype(np.uint32)
-    owner = np.repeat(ranks, lengths)[order]
-    names = {each.how.rank: each.lane.input for each in pieces}
-    cuts = [0, *(np.flatnonzero(owner[1:] != owner[:-1]) + 1).tolist(), len(owner)]
-    for first, last in pairwise(cuts):
-        rank = int(owner[first])
-        run = sources[rank].selection(places_of[first:last])
-        run.began = sources[rank].began
-        yield run, names[rank]
+    schemas = {each.how.rank: each.how.schema for each in pieces}
+    for batch, at in runs(schemas, _in_order([each.batch for each in pieces], order), ranks):
+        yield batch, pieces[at].lane.input
 
 
-def _joined(batches: list[Batch]) -> Batch:
-    joined = Batch.concat(batches)
-    joined.began = min((batch.began for batch in batches if batch.began), default=0)
-    return joined
+def _in_order(batches: list[Batch], order: np.ndarray) -> Stretch:
+    """Rows of batches as one stretch. order: of their row numbers, laid end to end."""
+    lengths = [batch.rows for batch in batches]
+    ends = list(accumulate(lengths))
+    tags = np.repeat(np.arange(len(batches), dtype=np.uint16), lengths)[order]
+    numbers = np.arange(ends[-1])
+    ascending = gather(tags, [numbers[end - rows :] for end, rows in zip(ends, lengths)])
+    if not np.array_equal(ascending, order):  # a batch has its own rows in another order
+        for at, end in enumerate(ends):
+            own = order[tags == at] - (end - lengths[at])
+            batches[at] = batches[at].selection(own.astype(np.uint32))
+    return Stretch(tags, [(batch, 0) for batch in batches])
