@@ -122,6 +122,9 @@ def runs(
     schemas: of each kind, see `interleaved`. kinds: of each part. Yields batches, each with the number of a part of its
     kind."""
     tags, parts = stretch
+    if min(kinds) == max(kinds):
+        yield interleaved(schemas[kinds[0]], [stretch], as_events=as_events), int(tags[0])
+        return
     kind_of = np.asarray(kinds)[tags]
     taken = [0 if part is None else part[1] for part in parts]
     cuts = [0, *(np.flatnonzero(kind_of[1:] != kind_of[:-1]) + 1).tolist(), len(tags)]

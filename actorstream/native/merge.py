@@ -82,6 +82,10 @@ class Merge:
         """Nothing below `bound` will follow the rows that the lane has; `ENDED`: nothing at all."""
         self._lanes[lane].bound = bound
 
+    def is_sorted(self, lane: int) -> bool:
+        """Whether the rows that the lane has left are sorted, as `fill` asks."""
+        return bool(lib.as_merge_is_sorted(self._lanes + lane, self._ties))
+
     def first(self, lane: int) -> int:
         """The row of the lane's columns that goes next."""
         return int(self._lanes[lane].first)

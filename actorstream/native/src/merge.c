@@ -50,6 +50,24 @@ uint64_t as_merge_ready(as_merge_lane *lanes, uint32_t count, uint32_t ties, uin
     return done;
 }
 
+int as_merge_is_sorted(const as_merge_lane *lane, uint32_t ties)
+{
+    for (uint64_t row = lane->first + 1; row < lane->rows; row++) {
+        if (lane->time[row] > lane->time[row - 1])
+            continue;
+        if (lane->time[row] < lane->time[row - 1])
+            return 0;
+        for (uint32_t n = 0; n < ties; n++) {
+            const int64_t before = lane->tie[n][row - 1], now = lane->tie[n][row];
+            if (now < before)
+                return 0;
+            if (now > before)
+                break;
+        }
+    }
+    return 1;
+}
+
 /* Rows that come in runs of one part are copied run by run. */
 static void gather_runs(const uint16_t *tags, uint64_t rows, uint64_t *from, uint32_t width, uint8_t *to)
 {

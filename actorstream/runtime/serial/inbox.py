@@ -7,15 +7,13 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterator
-from itertools import accumulate
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 
 from actorstream.events.batch import Batch
 from actorstream.events.interleaved import Stretch, runs
-from actorstream.native.merge import gather
-from actorstream.ordering.serial import NO_BOUND, SerialGate, merge_order
+from actorstream.ordering.serial import NO_BOUND, SerialGate, merge_order, merged_tags
 from actorstream.runtime.inbox import Inbox, Step
 from actorstream.runtime.lanes import InLane
 from actorstream.runtime.serial.numbering import END_HAND_OVER
@@ -23,6 +21,7 @@ from actorstream.transports.base import FRONTIER_END, FRONTIER_MIN, FrameKind
 
 if TYPE_CHECKING:
     from actorstream.events.schema import Schema
+    from actorstream.native.merge import Tags
     from actorstream.runtime.serial.numbering import Numbering
 
 
@@ -172,29 +171,33 @@ class SerialInbox(Inbox):
 def _merged(pieces: list[Piece]) -> Iterator[tuple[Batch, str]]:
     """The rows of one number in order, as runs of rows of one input each."""
     pieces.sort(key=lambda piece: piece.lane.index)  # stable: a lane's own pieces stay as they came
-    places = []
-    if len(pieces) > 1:
-        places = [[each.batch.system[name].data for name in each.how.columns] for each in pieces]
+    if len(pieces) == 1 or not all(each.how.columns for each in pieces):
+        for each in pieces:
+            yield each.batch, each.lane.input
+        return
+    places = [[each.batch.system[name].data for name in each.how.columns] for each in pieces]
     ranks = [each.how.rank for each in pieces]
-    order = merge_order(places, ranks) if places and all(places) else None
-    if order is None:
+    batches = [each.batch for each in pieces]
+    tags = merged_tags(places, ranks)
+    if tags is None:
+        tags = _sorted_rows(batches, merge_order(places, ranks))
+    elif bool((tags[1:] >= tags[:-1]).all()):
         for each in pieces:
             yield each.batch, each.lane.input
         return
     schemas = {each.how.rank: each.how.schema for each in pieces}
-    for batch, at in runs(schemas, _in_order([each.batch for each in pieces], order), ranks):
+    for batch, at in runs(schemas, Stretch(tags, [(batch, 0) for batch in batches]), ranks):
         yield batch, pieces[at].lane.input
 
 
-def _in_order(batches: list[Batch], order: np.ndarray) -> Stretch:
-    """Rows of batches as one stretch. order: of their row numbers, laid end to end."""
+def _sorted_rows(batches: list[Batch], order: np.ndarray) -> Tags:
+    """Puts the rows of each batch in their order among all; returns the batch that each row of all comes from.
+
+    order: of their row numbers, laid end to end."""
     lengths = [batch.rows for batch in batches]
-    ends = list(accumulate(lengths))
     tags = np.repeat(np.arange(len(batches), dtype=np.uint16), lengths)[order]
-    numbers = np.arange(ends[-1])
-    ascending = gather(tags, [numbers[end - rows :] for end, rows in zip(ends, lengths)])
-    if not np.array_equal(ascending, order):  # a batch has its own rows in another order
-        for at, end in enumerate(ends):
-            own = order[tags == at] - (end - lengths[at])
-            batches[at] = batches[at].selection(own.astype(np.uint32))
-    return Stretch(tags, [(batch, 0) for batch in batches])
+    first = 0
+    for at, rows in enumerate(lengths):
+        batches[at] = batches[at].selection((order[tags == at] - first).astype(np.uint32))
+        first += rows
+    return tags
