@@ -20,23 +20,21 @@ Part = tuple[Batch, int]
 """A batch, and the first of its rows that are meant."""
 
 
-class Stretch(NamedTuple):
-    """Rows in order: for each tag the next row of the part that it names. All stretches of a batch have as many parts."""
+class Interleaving(NamedTuple):
+    """Rows in order: for each tag the next row of the part that it names. All interleavings of a batch have as many parts."""
 
     tags: Tags
     parts: Sequence[Part | None]
 
 
-class Interleaved(Batch):
+class InterleavedBatch(Batch):
     """A batch of the rows of other batches. Made by `interleaved`."""
 
     _tags: Any = None
     _ends: Any = None
-    """Where each stretch ends among the tags, uint64."""
+    """Where each interleaving ends among the tags, uint64."""
     _parts: Sequence[Part | None] = ()
-    """Those of the first stretch, then those of the next."""
-    _wide: int = 0
-    """Parts of a stretch."""
+    """Those of the first interleaving, then those of the next."""
     _wanted: Sequence[str] = ()
     _numbers: Any = None
 
@@ -92,22 +90,21 @@ class Interleaved(Batch):
         )
 
 
-def interleaved(schema: Schema, stretches: Sequence[Stretch], *, as_events: bool = False) -> Batch:
-    """The rows of stretches as one batch, whose entry times are those of all parts.
+def interleaved(schema: Schema, interleavings: Sequence[Interleaving], *, as_events: bool = False) -> Batch:
+    """The rows of interleavings as one batch, whose entry times are those of all parts.
 
     schema: of all parts, with the system columns to keep, as far as all parts have them. as_events: whoever gets the batch
     asks it for events."""
-    tags = [each.tags for each in stretches]
-    parts = [part for each in stretches for part in each.parts]
+    tags = [each.tags for each in interleavings]
+    parts = [part for each in interleavings for part in each.parts]
     given = [part for part in parts if part is not None]
     user = schema.user
+    made = InterleavedBatch(user, sum(map(len, tags)), [None] * len(user.fields))
+    made._tags = tags[0] if len(tags) == 1 else np.concatenate(tags)
+    made._ends = np.cumsum([len(each) for each in tags], dtype=np.uint64)
+    made._parts, made._wanted = parts, schema.system
     if as_events and all(part[0].has_events for part in given):
-        made: Batch = Batch.of_events(user, [event for each in stretches for event in _events(each)])
-    else:
-        made = Interleaved(user, sum(map(len, tags)), [None] * len(user.fields))
-        made._tags = tags[0] if len(tags) == 1 else np.concatenate(tags)
-        made._ends = np.cumsum([len(each) for each in tags], dtype=np.uint64)
-        made._parts, made._wide, made._wanted = parts, len(stretches[0].parts), schema.system
+        made._events = [event for each in interleavings for event in _events(each)]
     made.entry_min = min((part[0].entry_min for part in given if part[0].entry_min), default=0)
     made.entry_max = max(part[0].entry_max for part in given)
     made.began = min((part[0].began for part in given if part[0].began), default=0)
@@ -115,15 +112,19 @@ def interleaved(schema: Schema, stretches: Sequence[Stretch], *, as_events: bool
 
 
 def runs(
-    schemas: Mapping[int, Schema], stretch: Stretch, kinds: Sequence[int], *, as_events: bool = False
+    schemas: Mapping[int, Schema],
+    interleaving: Interleaving,
+    kinds: Sequence[int],
+    *,
+    as_events: bool = False,
 ) -> Iterator[tuple[Batch, int]]:
-    """The rows of a stretch whose parts are of different kinds (inputs, say), as runs of rows of one kind.
+    """The rows of a interleaving whose parts are of different kinds (inputs, say), as runs of rows of one kind.
 
     schemas: of each kind, see `interleaved`. kinds: of each part. Yields batches, each with the number of a part of its
     kind."""
-    tags, parts = stretch
+    tags, parts = interleaving
     if min(kinds) == max(kinds):
-        yield interleaved(schemas[kinds[0]], [stretch], as_events=as_events), int(tags[0])
+        yield interleaved(schemas[kinds[0]], [interleaving], as_events=as_events), int(tags[0])
         return
     kind_of = np.asarray(kinds)[tags]
     taken = [0 if part is None else part[1] for part in parts]
@@ -140,7 +141,7 @@ def runs(
         some = [part if count else None for part, count in zip(some, counts)]
         taken = [at + count for at, count in zip(taken, counts)]
         kind = int(kind_of[first])
-        yield interleaved(schemas[kind], [Stretch(own, some)], as_events=as_events), only
+        yield interleaved(schemas[kind], [Interleaving(own, some)], as_events=as_events), only
 
 
 def cut(batch: Batch, first: int, rows: int) -> Batch:
@@ -152,8 +153,8 @@ def cut(batch: Batch, first: int, rows: int) -> Batch:
     return part
 
 
-def _events(stretch: Stretch) -> list[Any]:
+def _events(interleaving: Interleaving) -> list[Any]:
     streams: list[Any] = [
-        None if part is None else iter(part[0].events()[part[1] :]) for part in stretch.parts
+        None if part is None else iter(part[0].events()[part[1] :]) for part in interleaving.parts
     ]
-    return [next(streams[tag]) for tag in stretch.tags.tolist()]
+    return [next(streams[tag]) for tag in interleaving.tags.tolist()]

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 import numpy as np
 
 from actorstream.events.batch import Batch
-from actorstream.events.interleaved import Stretch, runs
+from actorstream.events.interleaved import Interleaving, runs
 from actorstream.ordering.serial import NO_BOUND, SerialGate, merge_order, merged_tags
 from actorstream.runtime.inbox import Inbox, Step
 from actorstream.runtime.lanes import InLane
@@ -186,7 +186,7 @@ def _merged(pieces: list[Piece]) -> Iterator[tuple[Batch, str]]:
             yield each.batch, each.lane.input
         return
     schemas = {each.how.rank: each.how.schema for each in pieces}
-    for batch, at in runs(schemas, Stretch(tags, [(batch, 0) for batch in batches]), ranks):
+    for batch, at in runs(schemas, Interleaving(tags, [(batch, 0) for batch in batches]), ranks):
         yield batch, pieces[at].lane.input
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from actorstream.events.interleaved import Part, Stretch, cut, interleaved, runs
+from actorstream.events.interleaved import Interleaving, Part, cut, interleaved, runs
 from actorstream.runtime.timestamp.lane_rows import LaneRows
 from actorstream.transports.base import FrameKind
 
@@ -71,7 +71,7 @@ class ReadyRows:
         """What is ready, and what comes right behind it, as one batch; a long run of one lane by itself."""
         gate, lanes = self.gate, self.lanes
         room = min(gate.rows(), self.batch_size)
-        stretches: list[Stretch] = []
+        interleavings: list[Interleaving] = []
         found: Found = []
         while room > 0:
             rows, only, tags = gate.ready(room, LONG_RUN)
@@ -80,22 +80,22 @@ class ReadyRows:
             if only is not None:
                 found = [(self._slice(only, rows), lanes[only])]
                 break
-            stretches.append(Stretch(tags.copy(), self._taken()))
+            interleavings.append(Interleaving(tags.copy(), self._taken()))
             room -= rows
             if not self._goes_on:
                 break
             for lane in gate.due():
                 if lane.head().kind == FrameKind.DATA:
                     take_in(lane)
-        if not stretches:
+        if not interleavings:
             return found
         schema = self.schemas[self._kinds[0]]
-        return [(interleaved(schema, stretches, as_events=self.as_events), lanes[0]), *found]
+        return [(interleaved(schema, interleavings, as_events=self.as_events), lanes[0]), *found]
 
     def _by_input(self, tags: np.ndarray) -> Iterator[tuple[Batch, LaneRows]]:
         """Rows that several lanes have, as runs of rows of one input."""
-        stretch = Stretch(tags.copy(), self._taken())
-        for batch, at in runs(self.schemas, stretch, self._kinds, as_events=self.as_events):
+        interleaving = Interleaving(tags.copy(), self._taken())
+        for batch, at in runs(self.schemas, interleaving, self._kinds, as_events=self.as_events):
             yield batch, self.lanes[at]
 
     def _taken(self) -> list[Part | None]:

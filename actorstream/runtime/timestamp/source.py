@@ -11,7 +11,7 @@ import numpy as np
 from actorstream.connectors.source import NO_MORE, Source, batch_of
 from actorstream.errors import DataError
 from actorstream.events.batch import Batch
-from actorstream.events.interleaved import Part, Stretch, interleaved
+from actorstream.events.interleaved import Interleaving, Part, interleaved
 from actorstream.events.saved import save_rows, saved_rows
 from actorstream.native.merge import ENDED, Merge
 from actorstream.runtime.timestamp.lane_rows import times_of
@@ -195,7 +195,7 @@ class MergedPartitions(Source):
             batch, first = parts[only]  # type: ignore[misc] # it has rows
             return batch.slice(first, rows)
         schema = self.row_schema().with_system((ORIGIN, POSITION))
-        return interleaved(schema, [Stretch(tags.copy(), parts)])
+        return interleaved(schema, [Interleaving(tags.copy(), parts)])
 
     def take_late(self) -> Batch | None:
         """Rows that came too late to be sorted, since the last call. DataError: a row was out of order."""

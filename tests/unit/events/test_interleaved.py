@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from actorstream.events.batch import Batch
 from actorstream.events.event import Event
-from actorstream.events.interleaved import Part, Stretch, cut, interleaved, runs
+from actorstream.events.interleaved import Interleaving, Part, cut, interleaved, runs
 from actorstream.events.jumbo import encode
 from actorstream.events.schema import Schema
 
@@ -57,30 +57,29 @@ LANES = st.lists(st.tuples(st.integers(1, 30), st.sampled_from(FORMS)), min_size
 def test_rows_come_in_the_order_of_the_tags(
     lanes: list[tuple[int, str]], random: object, longest: int, as_events: bool
 ) -> None:
-    """The rows of each part go in several stretches, as when a merge takes some of a lane, then some more."""
+    """The rows of each part go in several interleavings, as when a merge takes some of a lane, then some more."""
     batches = [rows_of(count, seed, form) for seed, (count, form) in enumerate(lanes)]
     order = [at for at, (count, _) in enumerate(lanes) for _ in range(count)]
     random.shuffle(order)  # type: ignore[attr-defined]
-    taken, stretches, expected = [0] * len(lanes), [], []
+    taken, interleavings, expected = [0] * len(lanes), [], []
     for first in range(0, len(order), longest):
         tags = order[first : first + longest]
         parts: list[Part | None] = [
             (batch, at) if number in tags else None for number, (batch, at) in enumerate(zip(batches, taken))
         ]
-        stretches.append(Stretch(np.array(tags, np.uint16), parts))
+        interleavings.append(Interleaving(np.array(tags, np.uint16), parts))
         for tag in tags:
             expected.append(batches[tag].events()[taken[tag]])
             taken[tag] += 1
-    made = interleaved(SCHEMA, stretches, as_events=as_events)
+    made = interleaved(SCHEMA, interleavings, as_events=as_events)
     assert made.schema == SCHEMA.user
     assert made.rows == len(expected)
-    if not as_events:
-        for name in Row.__struct_fields__:
-            assert made.column(name).arrow().to_pylist() == [getattr(event, name) for event in expected]
-        if all(form != "local" for _, form in lanes):
-            assert made.system["_position"].data.tolist() == [event.at for event in expected]  # type: ignore[attr-defined]
-        with pytest.raises(ValueError, match="read-only"):
-            made["at"][0] = 1
+    for name in Row.__struct_fields__:
+        assert made.column(name).arrow().to_pylist() == [getattr(event, name) for event in expected]
+    if all(form != "local" for _, form in lanes):
+        assert made.system["_position"].data.tolist() == [event.at for event in expected]  # type: ignore[attr-defined]
+    with pytest.raises(ValueError, match="read-only"):
+        made["at"][0] = 1
     assert made.events() == expected
     given = [batch for batch in batches if batch.rows]
     stamps = [(batch.entry_min, batch.entry_max, batch.began) for batch in given]
@@ -93,13 +92,13 @@ def test_rows_come_in_the_order_of_the_tags(
 
 def test_a_system_column_that_not_all_parts_have_is_left_out() -> None:
     parts = [(rows_of(2, 0, "columns"), 0), (rows_of(2, 1, "local"), 0)]
-    made = interleaved(SCHEMA, [Stretch(np.array([0, 1, 1, 0], np.uint16), parts)])
+    made = interleaved(SCHEMA, [Interleaving(np.array([0, 1, 1, 0], np.uint16), parts)])
     assert made.system == {}
 
 
 def test_no_column_is_put_together_that_nobody_asks_for() -> None:
     parts = [(rows_of(3, 0, "columns"), 0), (rows_of(3, 1, "columns"), 0)]
-    made = interleaved(SCHEMA, [Stretch(np.array([0, 1, 1, 0], np.uint16), parts)])
+    made = interleaved(SCHEMA, [Interleaving(np.array([0, 1, 1, 0], np.uint16), parts)])
     assert made["at"].tolist() == [0, 100, 101, 1]
     assert [column is not None for column in made._columns] == [True, False, False, False, False]
 
@@ -108,7 +107,7 @@ def test_the_rows_that_it_is_made_of_live_as_long_as_it_does() -> None:
     jumbo = rows_of(3, 1, "jumbo")
     alive = weakref.ref(jumbo._jumbo.root())  # type: ignore[union-attr]
     made = interleaved(
-        SCHEMA, [Stretch(np.array([1, 0], np.uint16), [(rows_of(3, 0, "columns"), 0), (jumbo, 1)])]
+        SCHEMA, [Interleaving(np.array([1, 0], np.uint16), [(rows_of(3, 0, "columns"), 0), (jumbo, 1)])]
     )
     del jumbo
     gc.collect()
@@ -129,7 +128,7 @@ def test_runs_of_one_kind_have_its_rows_in_order(order: list[int]) -> None:
     for at in order:
         expected.append((kinds[at], batches[at].events()[taken[at]]))
         taken[at] += 1
-    found = list(runs(schemas, Stretch(np.array(order, np.uint16), parts), kinds))
+    found = list(runs(schemas, Interleaving(np.array(order, np.uint16), parts), kinds))
     assert [(kinds[at], event) for batch, at in found for event in batch.events()] == expected
     assert all(kinds[one] != kinds[next_] for (_, one), (_, next_) in pairwise(found))
 
