@@ -68,6 +68,9 @@ def lanes_of(channels: list[Scripted], *, word: int = 0) -> list[InLane]:
     ]
 
 
+SCHEMA = Schema.of(Row).with_system(("_position",))
+
+
 def fifo(channels: list[Scripted]) -> Inbox:
     lanes = lanes_of(channels)
     return FifoInbox(lanes, NoOrder(lanes), Ports())
@@ -75,7 +78,7 @@ def fifo(channels: list[Scripted]) -> Inbox:
 
 def serial(channels: list[Scripted]) -> Inbox:
     lanes = lanes_of(channels, word=SERIAL_WORD)
-    numbered: list[Any] = [NumberedInput(("_position",), 0) for _ in lanes]
+    numbered: list[Any] = [NumberedInput(("_position",), 0, SCHEMA) for _ in lanes]
     return SerialInbox(lanes, numbered, Numbering(1), merging=True, follows=False)
 
 
@@ -93,10 +96,10 @@ def timestamp(channels: list[Scripted]) -> Inbox:
         gate,
         rows,
         batch_size=7,
-        wanted={0: ("_position",)},
+        schemas={0: SCHEMA},
         as_events=False,
         one_stream=True,
-        schema=None,
+        together=False,
     )
     merging = ChannelMerging(rows, gate, ready, Ports(), np.zeros(64, np.int64))
     return TimestampInbox(merging, [], NoOrder([]), {"in": Schema.of(Row)})

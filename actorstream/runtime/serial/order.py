@@ -47,7 +47,9 @@ class SerialOrder(Order):
             how, word = None, 0
             if link.edge.index in edges:
                 columns = self.plan.producers[link.edge.producer].columns
-                how, word = NumberedInput(columns, link.edge.input), SERIAL_WORD
+                schemas = self.job.edge_schemas[link.edge.index]
+                schema = schemas.marked or schemas.plain
+                how, word = NumberedInput(columns, link.edge.input, schema), SERIAL_WORD
             receiver, decode = self.ends.receivers[link.channel.id], self.ends.decoder(link)
             lanes.append(InLane(index, link.edge.name, receiver, decode, word=word))
             numbered.append(how)

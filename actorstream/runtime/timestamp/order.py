@@ -77,29 +77,17 @@ def _merging(ends: Ends, head: Replica, ports: Ports, own: list[JobChannel]) -> 
         return OneLane(lanes[0], ports)
     ties = max(len(lane.order.columns) for lane in lanes)
     schemas = {link.edge.input: job.edge_schemas[link.edge.index].plain for link in own}
-    alike = len({schema.user.fingerprint for schema in schemas.values()}) == 1
-    same_places = len({schema.system for schema in schemas.values()}) == 1
-    one_stream = alike and same_places and head.contract.one_stream
-    as_events = not any(call.takes_batch for call in head.calls.values())
-    together = (
-        (one_stream or len(schemas) == 1)
-        and len({schema.fingerprint for schema in schemas.values()}) == 1
-        and all(schema.fixed for schema in schemas.values())
-        and not any(lane.order.by_value for lane in lanes)
-        and not as_events
-    )
-    schema = next(iter(schemas.values())) if together else None
-    for lane in lanes:
-        lane.order.packs = schema
+    alike = len({(schema.user.fingerprint, schema.system) for schema in schemas.values()}) == 1
+    one_stream = len(schemas) == 1 or (alike and head.contract.one_stream)
     merge = TimestampGate(lanes, [lane.order.rank for lane in lanes], ties)
     ready_rows = ReadyRows(
         merge,
         lanes,
         batch_size=job.deploy.batch_size,
-        wanted={rank: schema.system for rank, schema in schemas.items()},
-        as_events=as_events,
+        schemas=schemas,
+        as_events=not any(call.takes_batch for call in head.calls.values()),
         one_stream=one_stream,
-        schema=schema,
+        together=one_stream and not any(lane.order.by_value for lane in lanes),
     )
     return ChannelMerging(lanes, merge, ready_rows, ports, head.row)
 
@@ -164,8 +152,6 @@ def open_gates(ends: Ends) -> dict[int, GateInput]:
             ends.senders[link.channel.id], ends.receivers[link.channel.id] = sender, receiver
         sources = [GateRows(*each) for each in _lanes(ends, heads[0], links)]
         schema = job.edge_schemas[links[0].edge.index].plain
-        for source in sources:
-            source.order.packs = schema
         ties = max(len(source.order.columns) for source in sources)
         bell.gate = GateInput(
             worker.ring,
