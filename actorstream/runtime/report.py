@@ -13,7 +13,7 @@ import numpy as np
 from actorstream.metrics.counters import Counter, Counters, quantiles
 
 if TYPE_CHECKING:
-    from actorstream.runtime.compile import Job
+    from actorstream.plan.job import Job
 
 MIN_STEADY_S = 2.0
 PSS_EVERY_S = 0.25

@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from actorstream.actors.operator_errors import operator_error
 from actorstream.connectors.file_source import FileSource
 from actorstream.dgs.adding import AddingWorker
 from actorstream.dgs.state_classes import StateClasses
 from actorstream.dgs.ticks import Ticks
 from actorstream.dgs.worker import WorkerProtocol
+from actorstream.plan.program_channels import StreamWords, positioned, stream_words, streams_from
 from actorstream.runtime.dependency.calls import ProgramCalls
 from actorstream.runtime.dependency.checkpoint import PlanCheckpoints, RestoredProgram
-from actorstream.runtime.dependency.compile import StreamWords, positioned, stream_words, streams_from
 from actorstream.runtime.dependency.links import TreeReceiver, TreeSender
 from actorstream.runtime.dependency.messages import Codec
 from actorstream.runtime.dependency.single_events import DirectEvents
@@ -20,7 +21,6 @@ from actorstream.runtime.dependency.tag_edge import TagEdge, TagStream
 from actorstream.runtime.dependency.tag_lane import TagLane
 from actorstream.runtime.dependency.unit import ProgramUnit
 from actorstream.runtime.dependency.workers import PlanWorkers, TreeWorker
-from actorstream.runtime.failures import operator_error
 from actorstream.runtime.lanes import InLane
 from actorstream.runtime.source_unit import SourceUnit
 
@@ -30,8 +30,7 @@ if TYPE_CHECKING:
     from actorstream.dgs.deployment import ProgramDeployment
     from actorstream.events.batch import Batch
     from actorstream.events.schema import Schema
-    from actorstream.runtime.compile import Job, Link
-    from actorstream.runtime.dependency.links import TreeLink
+    from actorstream.plan.job import Job, JobChannel, TreeLink
     from actorstream.runtime.ports import WorkerPort
     from actorstream.runtime.replica import Replica
     from actorstream.topology.graph import Edge
@@ -75,8 +74,8 @@ class ProgramBuilder:
     def unit(
         self,
         replicas: Sequence[Replica],
-        incoming: Mapping[int, Sequence[Link]],
-        decoder: Callable[[Link], Callable[[Frame], Batch]],
+        incoming: Mapping[int, Sequence[JobChannel]],
+        decoder: Callable[[JobChannel], Callable[[Frame], Batch]],
     ) -> ProgramUnit:
         """The unit of the replicas that are in this process. `incoming`: their channels, by replica."""
         tree = self.deployment.tree
@@ -89,7 +88,8 @@ class ProgramBuilder:
             edge.consumer in listens for edge in self.job.graph.consumers(self.actor)
         )
         wires = {
-            edge.name: self.job.wires[edge.index].plain for edge in self.job.graph.actors[self.actor].inputs
+            edge.name: self.job.edge_schemas[edge.index].plain
+            for edge in self.job.graph.actors[self.actor].inputs
         }
         unit.checkpoints = plan.checkpoints = PlanCheckpoints(unit, self.deployment, wires)
         for each in plan.workers:
@@ -175,7 +175,7 @@ class ProgramBuilder:
         return self.job.deploy.checkpoint is None and self.deployment.adds(number)
 
     def _add_lane(
-        self, unit: ProgramUnit, each: TreeWorker, link: Link, decode: Callable[[Frame], Batch]
+        self, unit: ProgramUnit, each: TreeWorker, link: JobChannel, decode: Callable[[Frame], Batch]
     ) -> None:
         streams = self._words(link.edge, self.job.plan.replicas[link.producer].index)
         lane = TagLane(

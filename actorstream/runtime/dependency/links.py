@@ -6,7 +6,6 @@ A message never waits for room in the worker that sends it: the link keeps it, s
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
@@ -22,7 +21,7 @@ from actorstream.transports.base import Frame, FrameKind
 if TYPE_CHECKING:
     from actorstream.native.arena import Arena
     from actorstream.runtime.dependency.messages import Codec, Message
-    from actorstream.transports.base import Channel, ReceiveChannel, SendChannel
+    from actorstream.transports.base import ReceiveChannel, SendChannel
 
 END = int(FrameKind.END)
 WORDS = Schema.from_dict({"words": "int"})
@@ -30,17 +29,6 @@ WORDS = Schema.from_dict({"words": "int"})
 says how many bytes of messages follow; arrays lie behind these."""
 ENTRY = 72
 """Most bytes of messages that lie in the entry of a ring itself, which needs no block."""
-
-
-@dataclass(frozen=True, slots=True)
-class TreeLink:
-    """A channel of the job from one worker of a plan to its parent or a child, by replica numbers of the plan."""
-
-    channel: Channel
-    actor: str
-    sender: int
-    receiver: int
-    """Numbers of the two in the synchronization plan, from 1."""
 
 
 class EntryFormat(RowFormat):

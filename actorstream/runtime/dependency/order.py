@@ -19,7 +19,7 @@ from actorstream.runtime.send_lane import Waiting
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from actorstream.runtime.compile import Job, Link
+    from actorstream.plan.job import Job, JobChannel
     from actorstream.runtime.dependency.tag_edge import TagEdge
     from actorstream.runtime.inbox import Inbox, Ports
     from actorstream.runtime.replica import Replica
@@ -48,22 +48,22 @@ class DependencyOrder(Order):
                 found.update(dict.fromkeys((each.id for each in replicas), unit))
         return found
 
-    def inbox(self, head: Replica, links: list[Link], ports: Ports) -> Inbox | None:
+    def inbox(self, head: Replica, links: list[JobChannel], ports: Ports) -> Inbox | None:
         groups = _groups(self.job, links)
         if not groups:
             return None
         lanes = [self.ends.in_lane(index, link) for index, link in enumerate(links)]
         return FifoInbox(lanes, CausalOrder(lanes, groups), ports)
 
-    def is_numbered(self, link: Link) -> bool:
+    def is_numbered(self, link: JobChannel) -> bool:
         return is_causal(self.job, link)
 
-    def lane(self, link: Link, replica: Replica, unit: Unit) -> dict[str, Any] | None:
+    def lane(self, link: JobChannel, replica: Replica, unit: Unit) -> dict[str, Any] | None:
         if link.edge.consumer in self.programs:
             return {"waiting": Waiting.SELECTIONS}
         return {"clock": unit.clock} if is_causal(self.job, link) else None  # type: ignore[attr-defined]
 
-    def sends(self, lane: SendLane, link: Link, replica: Replica, unit: Unit) -> None:
+    def sends(self, lane: SendLane, link: JobChannel, replica: Replica, unit: Unit) -> None:
         if link.edge.consumer in self.programs:
             unit.runs = True
         else:
@@ -75,12 +75,12 @@ class DependencyOrder(Order):
         return None if builder is None else builder.edge(edge, replica, lanes)
 
 
-def is_causal(job: Job, link: Link) -> bool:
+def is_causal(job: Job, link: JobChannel) -> bool:
     """Whether the rows of a channel have an order with those of other channels to the same consumer."""
     return bool(_group(job, link))
 
 
-def _group(job: Job, link: Link) -> frozenset[int]:
+def _group(job: Job, link: JobChannel) -> frozenset[int]:
     """The workers of a plan whose outputs have an order with those of a channel's sender; none: it has no such."""
     edge = link.edge
     if edge.static or edge.producer not in job.programs:
@@ -95,7 +95,7 @@ def _group(job: Job, link: Link) -> frozenset[int]:
     return next((group for group in groups if number in group), frozenset())
 
 
-def _groups(job: Job, links: Sequence[Link]) -> list[list[int]]:
+def _groups(job: Job, links: Sequence[JobChannel]) -> list[list[int]]:
     """The channels of a replica whose rows have an order among each other, together, by index."""
     groups: dict[tuple[Edge, frozenset[int]], list[int]] = {}
     for index, link in enumerate(links):

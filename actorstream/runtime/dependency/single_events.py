@@ -111,7 +111,6 @@ def single_sender(edge: TagEdge, schema: Schema) -> Callable[[Event, int], int] 
             if not channel.send_nowait(frame):
                 return 0
         lane.sequence += 1
-        lane.jumbo_out += 1
         edge.row += 1
         stream.count(time, time, 1)
         if time > stream.promised:

@@ -13,12 +13,12 @@ import numpy as np
 from actorstream.errors import DataError
 from actorstream.native.ascending import first_descent
 from actorstream.topology.serial import POSITION
-from actorstream.transports.base import FRONTIER_END, FRONTIER_MIN, FrameKind
+from actorstream.transports.base import FRONTIER_END, FRONTIER_MIN
 
 if TYPE_CHECKING:
     from actorstream.dgs.classifier import Classifier
     from actorstream.events.batch import Batch
-    from actorstream.runtime.dependency.compile import StreamWords
+    from actorstream.plan.program_channels import StreamWords
     from actorstream.runtime.send_lane import SendLane
 
 
@@ -157,15 +157,6 @@ class TagEdge:
         placed = batch.with_system(**{POSITION: np.arange(self.row, self.row + batch.rows, dtype=np.int64)})
         return self.classifier.split(placed, origin)
 
-    def flush(self) -> None:
-        for lane in self.lanes:
-            if lane.pending and not lane.blocked:
-                lane.flush()
-
-    def control(self, kind: FrameKind, barrier: int) -> None:
-        for lane in self.lanes:
-            lane.control(kind, barrier)
-
     def advance(self, frontier: int) -> None:
         """Sends a heartbeat of the source for all its streams."""
         if self.promises:
@@ -173,18 +164,18 @@ class TagEdge:
                 self._promise(stream, frontier)
             self._promise_all()
 
-    def kept(self) -> dict[str, Any]:
+    def snapshot(self) -> dict[str, Any]:
         """What a checkpoint keeps with the source: how far each stream is, by its name, and how many rows there were."""
         streams = {each.name: (each.first, each.time, each.rows, each.promised) for each in self.streams}
         return {"row": self.row, "streams": streams}
 
-    def take_back(self, kept: dict[str, Any]) -> None:
+    def restore(self, snapshot: dict[str, Any]) -> None:
         """Goes on behind the rows of a checkpoint, and repeats the promises that were made about them."""
-        self.row = kept["row"]
+        self.row = snapshot["row"]
         for stream in self.streams:
-            if stream.name not in kept["streams"]:
+            if stream.name not in snapshot["streams"]:
                 continue
-            stream.first, stream.time, stream.rows, promised = kept["streams"][stream.name]
+            stream.first, stream.time, stream.rows, promised = snapshot["streams"][stream.name]
             self._tell(stream)
             self._promise(stream, promised)
         self._promise_all()

@@ -18,7 +18,7 @@ from actorstream.transports.base import FRONTIER_END, FRONTIER_MIN, NO_TIME_MIN,
 if TYPE_CHECKING:
     from actorstream.dgs.worker import WorkerProtocol
     from actorstream.events.feed import Feed
-    from actorstream.runtime.dependency.compile import StreamWords
+    from actorstream.plan.program_channels import StreamWords
     from actorstream.runtime.lanes import InLane
     from actorstream.transports.base import Frame
 
