@@ -7,10 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 from actorstream.actors.operator_errors import operator_error
 from actorstream.connectors.file_source import FileSource
-from actorstream.dgs.adding import AddingWorker
+from actorstream.dgs.protocols import protocol_of
 from actorstream.dgs.state_classes import StateClasses
 from actorstream.dgs.ticks import Ticks
-from actorstream.dgs.worker import WorkerProtocol
 from actorstream.plan.program_channels import StreamWords, positioned, stream_words, streams_from
 from actorstream.runtime.dependency.calls import ProgramCalls
 from actorstream.runtime.dependency.checkpoint import PlanCheckpoints, RestoredProgram
@@ -133,46 +132,17 @@ class ProgramBuilder:
 
     def _tree_worker(self, replica: Replica) -> TreeWorker:
         deployment, number = self.deployment, replica.replica + 1
-        tree = deployment.tree
-        numbers = {tag: index for index, tag in enumerate(deployment.tags)}
-        planned = tree.worker(number)
-        dependence = deployment.dependence
-        kind = AddingWorker if self._adds(number) else WorkerProtocol
-        calls = ProgramCalls(replica, deployment, number)
-        protocol = kind(
-            [numbers[tag] for tag in planned.tags],
-            [numbers[tag] for above in tree.ancestors(number) for tag in tree.worker(above).tags],
-            ranks=range(len(deployment.tags)),
-            depends={
-                numbers[tag]: [
-                    numbers[other] for other in (*dependence.on(tag), tag) if dependence.depends(tag, other)
-                ]
-                for tag in deployment.tags
-            },
-            calls=calls,  # type: ignore[arg-type]
-            children=len(planned.children),
-            is_root=number == 1,
-            # where rows carry no places, tags of one stream are independent and go by their ranks
-            streams={
-                numbers[tag]: f"s{rank}"
-                for tag, rank in deployment.ranks.items()
-                if rank >= 0 and deployment.streams[rank].input in self.positioned
-            },
-            adds=number != 1 and self._adds(tree.parents[number]),
-        )
+        calls: Any = ProgramCalls(replica, deployment, number)
+        adding = self.job.deploy.checkpoint is None
+        protocol = protocol_of(deployment, number, calls, placed=self.positioned, adding=adding)
         unit_ns = self.job.graph.actors[self.actor].input_schemas[0].time_unit_ns
         found = TreeWorker(number, calls, protocol)
         found.ticks = {
-            numbers[tag]: Ticks(every, unit_ns, range(len(deployment.streams)))
+            deployment.tags.index(tag): Ticks(every, unit_ns, range(len(deployment.streams)))
             for tag, every in deployment.ticks.items()
-            if tag in planned.tags
+            if deployment.responsible[tag] == number
         }
         return found
-
-    def _adds(self, number: int) -> bool:
-        """Whether a worker's children go ahead of it. Not with checkpoints: what they have made beyond events that it has
-        not processed yet is no part of any one state of the sequential program."""
-        return self.job.deploy.checkpoint is None and self.deployment.adds(number)
 
     def _add_lane(
         self, unit: ProgramUnit, each: TreeWorker, link: JobChannel, decode: Callable[[Frame], Batch]
