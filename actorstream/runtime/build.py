@@ -77,7 +77,7 @@ class _Builder:
         for replica in self.replicas.values():
             replica.connected()
         for unit in self.units.values():
-            unit.may_pause = not (job.is_ordered or unit.kernels)
+            unit.paused.allowed = not (job.is_ordered or unit.kernels)
         if job.restored is not None:
             restore_replicas(job.restored, self.replicas.values())
         return list(dict.fromkeys(self.units[planned.id] for planned in mine if planned.id in self.units))
