@@ -83,12 +83,14 @@ def read_job(
     deploy: Path | None = None,
     sets: Sequence[str] = (),
     plan_file: Path | None = None,
+    planned: ExecutionPlan | None = None,
     **keys: Any,
 ) -> Job:
     """The job of a topology file under a deployment file. ConfigurationError lists everything wrong in both.
 
-    `plan_file`: a plan to be used as it is, instead of making one. `keys`: of the deployment, laid over the file."""
-    planned = load_plan(plan_file) if plan_file is not None else None
+    `plan_file`, `planned`: a plan to be used as it is, instead of making one. `keys`: of the deployment, laid over the file."""
+    if planned is None and plan_file is not None:
+        planned = load_plan(plan_file)
     counts = planned.counts() if planned is not None else None
     found = read_inputs(
         topology, deploy, sets, registry=registry(), available=available(), replicas=counts, **keys

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from actorstream.metrics.counters import CounterTable
@@ -131,11 +133,12 @@ class Job:
     def fingerprint(self) -> int:
         return self.plan.fingerprint
 
-    def make_fabric(self) -> Fabric | None:
-        """What the processes share; None if no channel leaves a process. ResourceError if limits are too small."""
+    def make_fabric(self, options: Mapping[str, Any] = MappingProxyType({})) -> Fabric | None:
+        """What the processes share; None if no channel leaves a process. ResourceError if limits are too small. `options`: of
+        the transport's fabric."""
         if self.processes == 1:
             return None
-        return self.transport.fabric(self.processes, self._remote(), self.fingerprint)
+        return self.transport.fabric(self.processes, self._remote(), self.fingerprint, **options)
 
     def take_fabric(self, handed: HandedOver) -> Fabric:
         """What the processes share, in one that was handed it. ConfigurationError: it is of another plan."""
