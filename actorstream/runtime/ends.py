@@ -14,7 +14,7 @@ from actorstream.runtime.fast_paths.single_events import (
     single_sender,
     single_taker,
 )
-from actorstream.runtime.framing import handed_over
+from actorstream.runtime.framing import Framing, handed_over
 from actorstream.runtime.lanes import InLane
 from actorstream.runtime.send_lane import SendLane
 from actorstream.transports.local import local_channel
@@ -108,17 +108,20 @@ class Ends:
         schemas, rows = self.job.edge_schemas[link.edge.index], self._row_format(link)
         fingerprint = schemas.plain.fingerprint
         reads = self.job.graph.actors[link.edge.producer].role == "source"
-        lane = SendLane(
-            channel,
+        framing = Framing(
             transport.arena if link.remote and transport is not None else None,
             encodes=link.remote,
             schemas=schemas,
             plan=self.job.fingerprint,
             producer=link.producer,
+            to_events=not self._takes_batches(link),
+            unfit=unfit,
+        )
+        lane = SendLane(
+            channel,
+            framing,
             batch_size=self.job.deploy.batch_size,
             on_blocked=on_blocked,
-            unfit=unfit,
-            to_events=not self._takes_batches(link),
             single=single_sender(channel, rows, fingerprint, link.producer),
             send_event=channel.events(rows, fingerprint, link.producer) if reads and rows else None,
             **options,

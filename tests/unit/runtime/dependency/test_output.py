@@ -16,6 +16,7 @@ from actorstream.events.schema import Schema
 from actorstream.plan.edge_schemas import EdgeSchemas
 from actorstream.plan.program_channels import StreamWords
 from actorstream.runtime.dependency.output import TagEdge, TagStream
+from actorstream.runtime.framing import Framing
 from actorstream.runtime.send_lane import SendLane, Waiting
 from actorstream.topology.dependency import PlannedStream
 from actorstream.transports.base import FRONTIER_MIN, Channel
@@ -35,16 +36,18 @@ def lane(
     send, receive = local_channel(channel, Bell(), Bell())
     made = SendLane(
         send,
-        None,
-        encodes=False,
-        schemas=EdgeSchemas(
-            Schema.of(event).with_system(("_position",)) if event is Operation else Schema.of(event)
+        Framing(
+            None,
+            encodes=False,
+            schemas=EdgeSchemas(
+                Schema.of(event).with_system(("_position",)) if event is Operation else Schema.of(event)
+            ),
+            plan=0,
+            producer=0,
+            unfit=lambda error: error,
         ),
-        plan=0,
-        producer=0,
         batch_size=100,
         on_blocked=lambda lane: None,
-        unfit=lambda error: error,
         waiting=Waiting.SELECTIONS,
     )
     return made, receive
