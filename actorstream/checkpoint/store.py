@@ -24,6 +24,7 @@ _MAGIC = b"actorstream checkpoint 1\n"
 _DIGEST = 16
 _NAME = re.compile(r"^checkpoint-(\d{12})$")
 _STATE = re.compile(r"^state-(\d{12})-\d+$")
+_MARK = "run"
 _LENGTH = struct.Struct("<Q")
 Bytes = bytes | memoryview
 LARGE = 1 << 16
@@ -135,6 +136,23 @@ class CheckpointStore:
     def last(self) -> int | None:
         """Returns the number of the latest checkpoint, or None if there is none."""
         return max(self._numbers(), default=None)
+
+    def mark(self, proof: bytes) -> None:
+        """Leaves the mark of a run, so that processes on other hosts can see that their store is this one. RunError: it cannot
+        be written."""
+        try:
+            self._folder.write(_MARK, [proof])
+        except OSError as error:
+            raise RunError(
+                f"checkpoints cannot be written to {self.path!r}: {error.strerror or error}"
+            ) from error
+
+    def marked(self) -> bytes:
+        """Returns the mark of the run that uses this store; nothing if there is none."""
+        try:
+            return bytes(self._folder.read(_MARK))
+        except OSError:
+            return b""
 
     def _numbers(self) -> list[int]:
         return sorted(int(matched[1]) for name in self._folder.names() if (matched := _NAME.match(name)))

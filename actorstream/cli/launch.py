@@ -61,16 +61,36 @@ def launch(
     json_
         Prints the report to stdout.
     """
-    from actorstream.cli.output_file import check_output, write_output
+    from actorstream.cli.output_file import check_output
+    from actorstream.launch.files import JobFiles
     from actorstream.launch.progress import Progress
+    from actorstream.launch.ranks.launch_way import LaunchWay
     from actorstream.launch.resume import restore_job
     from actorstream.launch.run import run_job
     from actorstream.launch.signals import COMMAND, Terminated
     from actorstream.runtime.compile import read_job
 
     started = time.monotonic() - since_process_start()
+    files = JobFiles(topology, deploy, tuple(set or []), plan)
+    way = LaunchWay.of(files, transport, workers)
+    if way.assembly is not None:
+        from actorstream.cli.rank import launch_rank
+
+        return launch_rank(
+            way.assembly,
+            files,
+            workers,
+            transport,
+            report=report,
+            resume=resume,
+            quiet=quiet,
+            json_=json_,
+            started=started,
+        )
     if report is not None:
         check_output(report, "--report")
+    if way.starter is not None:
+        way.start()
     try:
         with COMMAND.raising():
             job = read_job(topology, deploy, set or [], plan, workers=workers, transport=transport)
@@ -93,12 +113,19 @@ def launch(
     finally:
         for progress in shown:
             progress.stop()
+    return told(result, job.processes, report=report, quiet=quiet, json_=json_)
+
+
+def told(result: RunResult, processes: int, *, report: Path | None, quiet: bool, json_: bool) -> int:
+    """Says how a run has ended, as its options ask. Returns the exit status."""
+    from actorstream.cli.output_file import write_output
+
     if report is not None:
         write_output(report, json.dumps(result.report, indent=2) + "\n", "--report")
     if json_:
         print(json.dumps(result.report, indent=2))
     if not quiet:
-        summary(result, job.processes)
+        summary(result, processes)
     if result.suspended is not None:
         return SUSPENDED
     return INTERRUPTED if result.interrupted is not None else DONE

@@ -91,6 +91,27 @@ class Finished(Message):
     worker: int
 
 
+class Asked(Message):
+    """Somebody has sent a signal to the process of a worker that no launcher watches.
+
+    Attributes:
+        signal: its number. count: how many this process has got so far, with this one.
+    """
+
+    worker: int
+    signal: int
+    count: int
+
+
+class Gone(Message):
+    """The last message of a worker that no launcher watches: it has let go of everything. `cpu_s`: processor time of its
+    process; `pss`: most bytes of memory that were seen in it."""
+
+    worker: int
+    cpu_s: float
+    pss: int
+
+
 # -- to a worker
 
 
@@ -128,6 +149,19 @@ class Abort(Message):
     """Stop at once, commit nothing."""
 
 
+class Leave(Message):
+    """The run is over, and the process of a worker that no launcher watches may end.
+
+    Attributes:
+        status: its exit status. in_order: every process ends so; else some were lost, and nobody waits for them.
+        text: how the run ended, in words; "" if all is well.
+    """
+
+    status: int
+    in_order: bool
+    text: str = ""
+
+
 AnyMessage = (
     Started
     | Failed
@@ -138,6 +172,8 @@ AnyMessage = (
     | Collected
     | Counted
     | Finished
+    | Asked
+    | Gone
     | Barrier
     | Grant
     | Prepare
@@ -145,6 +181,7 @@ AnyMessage = (
     | Suspend
     | Commit
     | Abort
+    | Leave
 )
 _decoder: msgspec.msgpack.Decoder[Any] = msgspec.msgpack.Decoder(AnyMessage)
 _encoder = msgspec.msgpack.Encoder()

@@ -15,11 +15,9 @@ from functools import partial
 from time import monotonic
 from typing import TYPE_CHECKING, Any
 
-from actorstream.checkpoint.store import CheckpointStore
 from actorstream.control.coordinator import Coordinator
-from actorstream.control.host import Host
-from actorstream.launch.checkpoints import CheckpointRecord, checkpoints_of
 from actorstream.launch.fork import fork_worker
+from actorstream.launch.hosting import make_host
 from actorstream.launch.process import WorkerProcess, import_ahead
 from actorstream.launch.resume import commit_ended, stopped_early
 from actorstream.launch.shared import Shared
@@ -28,6 +26,7 @@ from actorstream.launch.signals import Signals
 if TYPE_CHECKING:
     from actorstream.control.actions import Action
     from actorstream.control.checkpoints import Checkpoints
+    from actorstream.control.host import Host
     from actorstream.control.messages import Message, Snapshot
     from actorstream.runtime.compile import Job
     from actorstream.runtime.report import Sampler
@@ -97,7 +96,7 @@ class Launcher:
         if self._signals is None:
             signals.install()
         try:
-            host = self.host = self._make_host()
+            host = self.host = make_host(self.job, partial(_send, self.workers), partial(_kill, self.workers))
             signals.tell(self.signalled)
             if self.job.restored is not None and self.job.restored.ended:
                 commit_ended(self.job, self.job.restored)
@@ -114,17 +113,6 @@ class Launcher:
                 signals.remove()
         if host.finished is not None and host.finished.outcome is not None:
             raise host.finished.outcome
-
-    def _make_host(self) -> Host:
-        job, spec = self.job, self.job.deploy.checkpoint
-        checkpoints = record = None
-        if spec is not None:
-            store = CheckpointStore(spec.path)
-            checkpoints = checkpoints_of(job, store, spec.every.total_seconds())
-            record = CheckpointRecord(job, store)
-        coordinator = Coordinator(job.processes, len(job.plan.replicas), checkpoints)
-        send, kill = partial(_send, self.workers), partial(_kill, self.workers)
-        return Host(coordinator, record, send, kill, job.counters.take)
 
     def _run(self, host: Host, shared: Shared) -> None:
         import_ahead(self.job)  # once, before the workers are forked

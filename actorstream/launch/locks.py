@@ -32,16 +32,18 @@ _CREDENTIALS = struct.Struct("3i")
 
 
 @contextmanager
-def locked(job: Job) -> Iterator[list[Any]]:
+def locked(job: Job, *, store: bool = True, outputs: bool = True) -> Iterator[list[Any]]:
     """Holds the locks of a run; gives the open files and sockets that are the locks. ResourceError: another run has one of
-    them. RunError: the folder cannot be used."""
+    them. RunError: the folder cannot be used.
+
+    store, outputs: False: another process of the run locks the checkpoint folder, or outputs on this host."""
     held: list[Any] = []
     try:
         spec = job.deploy.checkpoint
-        if spec is not None:
+        if spec is not None and store:
             held.append(_lock_store(spec.path))
         space = Path("/proc/self/ns/mnt").stat().st_ino  # elsewhere the same name is another file
-        for name, path in _outputs(job).items():
+        for name, path in _outputs(job).items() if outputs else ():
             hint = f"or write elsewhere: --set actors.{name}.path=FILE"
             held.append(
                 _taken(partial(_bind, f"{space}:{path}"), f"the output {str(path)!r} of actor {name!r}", hint)

@@ -64,10 +64,12 @@ def check_latest(job: Job) -> None:
         )
 
 
-def commit_ended(job: Job, checkpoint: Checkpoint) -> None:
-    """Commits what the sinks of a run had prepared at the end of its input; again, where it was done already."""
+def commit_ended(job: Job, checkpoint: Checkpoint, process: int | None = None) -> None:
+    """Commits what the sinks of a run had prepared at the end of its input; again, where it was done already. `process`: only
+    those that the plan places in it, whose files the others may not see."""
+    processes = {(each.actor, each.index): job.process_of(each) for each in job.plan.replicas}
     for each in checkpoint.replicas:
-        if each.token is not None:
+        if each.token is not None and process in (None, processes[each.actor, each.index]):
             sink: Any = job.graph.actors[each.actor].make()
             token = msgspec.msgpack.decode(each.token)
             if token is not None:

@@ -9,7 +9,10 @@ import signal
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import asyncio
 
 NUMBERS = (signal.SIGINT, signal.SIGTERM)
 
@@ -93,6 +96,11 @@ class Signals:
 def _error_of(numbers: list[int]) -> BaseException:
     """A Ctrl-C interrupts, and so does a second signal."""
     return Terminated() if numbers == [signal.SIGTERM] else KeyboardInterrupt()
+
+
+def pass_on(loop: asyncio.AbstractEventLoop, heard: Callable[[int], None], number: int) -> None:
+    """A listener, with its first two arguments given: `heard` is called in the loop, which a signal alone does not wake."""
+    loop.call_soon_threadsafe(heard, number)
 
 
 COMMAND = Signals()

@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import os
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache, cached_property
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -184,11 +185,12 @@ class Job:
     def fingerprint(self) -> int:
         return self.plan.fingerprint
 
-    def make_fabric(self) -> Fabric | None:
-        """What the processes share; None if no channel leaves a process. ResourceError if limits are too small."""
+    def make_fabric(self, options: Mapping[str, Any] = MappingProxyType({})) -> Fabric | None:
+        """What the processes share; None if no channel leaves a process. ResourceError if limits are too small. `options`: of
+        the transport's fabric."""
         if self.processes == 1:
             return None
-        return self.transport.fabric(self.processes, self._remote(), self.fingerprint)
+        return self.transport.fabric(self.processes, self._remote(), self.fingerprint, **options)
 
     def take_fabric(self, handed: HandedOver) -> Fabric:
         """What the processes share, in one that was handed it. ConfigurationError: it is of another plan."""
@@ -215,12 +217,14 @@ def read_job(
     deploy: Path | None = None,
     sets: Sequence[str] = (),
     plan_file: Path | None = None,
+    planned: ExecutionPlan | None = None,
     **keys: Any,
 ) -> Job:
     """The job of a topology file under a deployment file. ConfigurationError lists everything wrong in both.
 
-    `plan_file`: a plan to be used as it is, instead of making one. `keys`: of the deployment, laid over the file."""
-    planned = load_plan(plan_file) if plan_file is not None else None
+    `plan_file`, `planned`: a plan to be used as it is, instead of making one. `keys`: of the deployment, laid over the file."""
+    if planned is None and plan_file is not None:
+        planned = load_plan(plan_file)
     counts = planned.counts() if planned is not None else None
     found = read_inputs(
         topology, deploy, sets, registry=registry(), available=available(), replicas=counts, **keys

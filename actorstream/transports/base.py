@@ -1,9 +1,8 @@
 """What a transport is: it moves jumbo tuples and promises between workers, and knows nothing of actors or rows.
 
 A transport has two parts. The `Fabric` is what exists before the workers do (memory, sockets), sized by the plan. Forks
-inherit it, and other processes of the host are handed it; a network transport whose ranks start on their own makes its fabric
-in each rank. The `Transport` is one worker's end of it. Rules that every transport keeps, and that
-`actorstream.testing.check_transport` checks:
+inherit it, other processes of the host are handed it, and ranks that start on their own each make it. The `Transport` is one
+worker's end of it. Rules that every transport keeps, and that `actorstream.testing.check_transport` checks:
 
 * FIFO per channel; what `send_nowait` accepted arrives exactly once, unless the other side is lost (`BrokenError`).
 * Budgets are bytes: `send_nowait` answers False while the channel's unconsumed bytes would pass its budget, unless
@@ -36,6 +35,7 @@ if TYPE_CHECKING:
     from actorstream.events.row_format import RowFormat
     from actorstream.native.arena import Arena
     from actorstream.native.doorbell import Doorbell
+    from actorstream.transports.assembly import Assembly
 
 NO_TIME_MIN = 2**63 - 1
 NO_TIME_MAX = -(2**63)
@@ -59,8 +59,8 @@ class Frame:
     `payload` is what `kind == DATA` carries: between processes a `JumboTuple` (encoded bytes in a block), or the `bytes`
     of a row that was sent by itself (`SendChannel.rows`); inside a process whatever the two ends agree on (the runtime
     hands over `Batch` objects as they are).
-    Times are event time; entry times are monotonic ns at which contributing tuples entered the system, 0 if unknown;
-    `began` is when the first operator took them (it travels as microseconds since `max_entry`).
+    Times are event time; entry times are monotonic ns at which contributing tuples entered the system (0: unknown),
+    `began` when the first operator took them (it travels as microseconds since `max_entry`).
     """
 
     __slots__ = (
@@ -110,11 +110,8 @@ class Frame:
         self.sequence, self.serial = sequence, serial
         self.piece, self.pieces = piece, pieces
         self.barrier = barrier
-        self.min_time = min_time
-        self.max_time = max_time
-        self.min_entry = min_entry
-        self.max_entry = max_entry
-        self.began = began
+        self.min_time, self.max_time = min_time, max_time
+        self.min_entry, self.max_entry, self.began = min_entry, max_entry, began
 
     @classmethod
     def data(
@@ -359,6 +356,8 @@ class Transport(ABC):
     """False: all workers of the plan run in one process and payloads are handed over as objects."""
     row_bytes: ClassVar[int] = 0
     """Most bytes of a row that a channel carries by itself (`SendChannel.rows`); 0: it knows no such way."""
+    assembly: ClassVar[type[Assembly] | None] = None
+    """How the processes of a run find each other that start on their own; None: workers are started by a launcher."""
     causal: ClassVar[bool] = False
     """Whether cause comes before effect on different channels: if A sends a frame and then a message to B, and B sends a
     frame because of it, whoever can see B's frame can see A's too. Otherwise A waits until its frame was consumed."""

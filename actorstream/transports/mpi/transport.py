@@ -18,6 +18,7 @@ from actorstream.native.arena import Arena
 from actorstream.native.doorbell import Doorbell
 from actorstream.native.timer import TimerFd
 from actorstream.transports.base import Channel, Fabric, Transport
+from actorstream.transports.mpi.assembly import MpiAssembly
 from actorstream.transports.mpi.fabric import MpiFabric
 from actorstream.transports.mpi.port import MpiPort
 from actorstream.transports.mpi.world import check_rank, check_size, load, started_ranks
@@ -37,6 +38,7 @@ class MpiTransport(Transport):
     """One rank; `worker` is its number in the world. Made in the process that uses it."""
 
     name: ClassVar[str] = "mpi"
+    assembly = MpiAssembly
 
     @classmethod
     def fabric(cls, workers: int, channels: list[Channel], plan: int, **options: Any) -> MpiFabric:

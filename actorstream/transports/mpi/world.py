@@ -9,6 +9,8 @@ from actorstream.errors import ConfigurationError
 
 _RANKS = ("PMI_RANK", "OMPI_COMM_WORLD_RANK", "SLURM_PROCID")
 """Variables in which launchers say which rank a process is."""
+_STARTED = (*_RANKS[:2], "PMIX_RANK", "SLURM_STEP_NUM_TASKS")
+"""Variables that only a process has which was started as a rank. SLURM_PROCID is set in a batch script, too."""
 _SIZES = ("PMI_SIZE", "OMPI_COMM_WORLD_SIZE", "SLURM_NTASKS", "SLURM_STEP_NUM_TASKS", "MV2_COMM_WORLD_SIZE")
 """Variables in which launchers say how many ranks they started."""
 
@@ -18,6 +20,20 @@ def started_ranks() -> int:
     return max((int(os.environ[name]) for name in _SIZES if os.environ.get(name, "").isdigit()), default=1)
 
 
+def is_rank() -> bool:
+    """Whether mpiexec or srun has started this process."""
+    return any(os.environ.get(name, "").isdigit() for name in _STARTED)
+
+
+def alone(started: int) -> ConfigurationError:
+    """Each of the processes that a launcher has started is in a world of its own."""
+    return ConfigurationError(
+        f"transport 'mpi': {started} ranks were started, but each is alone in a world of its own: the launcher's process "
+        "management does not fit this MPI; use the mpiexec that belongs to it, or srun --mpi=pmi2 (srun --mpi=list shows "
+        "what there is)"
+    )
+
+
 def check_rank(worker: int) -> None:
     """ConfigurationError: the launcher says that this process, or the one that it was forked from, is another rank. To
     be called before MPI starts, since two processes cannot be one rank."""
@@ -25,8 +41,8 @@ def check_rank(worker: int) -> None:
         said = os.environ.get(name, "")
         if said.isdigit() and int(said) != worker:
             raise ConfigurationError(
-                f"transport 'mpi': worker {worker} in a process of rank {said} ({name}): a rank is one worker; "
-                "`actorstream launch` of this version cannot run as a rank"
+                f"transport 'mpi': worker {worker} in a process of rank {said} ({name}): a rank is one worker, "
+                "and cannot be forked from another"
             )
 
 
@@ -46,12 +62,8 @@ def check_size(size: int, workers: int, started: int) -> None:
     if size >= workers:
         return
     if size == 1 and started > 1:
-        raise ConfigurationError(
-            f"transport 'mpi': {started} ranks were started, but each is alone in a world of its own: the launcher's process "
-            "management does not fit this MPI; use the mpiexec that belongs to it, or srun --mpi=pmi2 (srun --mpi=list shows "
-            "what there is)"
-        )
+        raise alone(started)
     raise ConfigurationError(
         f"transport 'mpi': the plan has {workers} workers, MPI started {size} rank{'s' * (size > 1)}; start as many with "
-        f"mpiexec -n {workers}; `actorstream launch` of this version starts no ranks itself"
+        f"mpiexec -n {workers}"
     )

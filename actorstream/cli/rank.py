@@ -1,0 +1,118 @@
+"""`actorstream launch` in a process that mpiexec, srun or a user has started as one of several. Parses and shows; what runs is
+`launch.ranks`."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from actorstream.cli.launch import told
+from actorstream.cli.main import DONE, FAILED, exit_code
+from actorstream.cli.output_file import check_output
+from actorstream.control.messages import Leave
+from actorstream.errors import ActorstreamError, ConfigurationError, Problem
+from actorstream.launch.progress import Progress
+from actorstream.launch.ranks.identity import RefusedError
+from actorstream.launch.ranks.run import Rank
+from actorstream.launch.resume import restore_job
+from actorstream.launch.signals import COMMAND
+from actorstream.runtime.compile import read_job
+
+if TYPE_CHECKING:
+    from actorstream.launch.files import JobFiles
+    from actorstream.runtime.compile import Job
+    from actorstream.runtime.report import Sampler
+    from actorstream.topology.plan import ExecutionPlan
+    from actorstream.transports.assembly import Assembly
+
+
+def launch_rank(
+    assembly: Assembly,
+    files: JobFiles,
+    workers: int | None,
+    transport: str | None,
+    *,
+    report: Path | None,
+    resume: bool,
+    quiet: bool,
+    json_: bool,
+    started: float,
+) -> int:
+    """Returns the exit status; it is the same for all ranks."""
+
+    def compile_rank(planned: ExecutionPlan | None) -> Job:
+        if workers not in (None, assembly.size):
+            raise ConfigurationError(
+                Problem(
+                    "--workers", f"is {workers}", f"{assembly.size}, the number of ranks that were started"
+                )
+            )
+        if report is not None and rank.is_home:
+            check_output(report, "--report")
+        with COMMAND.raising():
+            job = read_job(
+                files.topology,
+                files.deploy,
+                files.sets,
+                files.plan,
+                planned,
+                workers=assembly.size,
+                transport=transport,
+            )
+            if job.processes != assembly.size:
+                raise ConfigurationError(
+                    Problem("--plan", f"has {job.processes} workers", f"{assembly.size}, one for each rank")
+                )
+            if resume:
+                restore_job(job)
+        return job
+
+    shown: list[Progress] = []
+
+    def on_start(sampler: Sampler) -> Any:
+        if quiet:
+            return None
+        shown.append(Progress(sampler.job, sampler))
+        return shown[0].tick
+
+    rank = Rank(assembly, exit_code)
+    status, text = FAILED, ""
+    try:
+        job = rank.agree(compile_rank)
+        memory = report is not None or json_
+        result = rank.run(COMMAND, started=started, memory=memory, on_start=on_start)
+        for progress in shown:
+            progress.stop()
+        if isinstance(result, Leave):
+            status, text = result.status, result.text
+            if text and not assembly.shares_output:
+                print(f"actorstream: {text}", file=sys.stderr)
+        else:
+            status = told(result, job.processes, report=report, quiet=quiet, json_=json_)
+    except BaseException as error:
+        for progress in shown:
+            progress.stop()
+        status, text = _failed(error, assembly, rank)
+        if not isinstance(error, Exception | KeyboardInterrupt):
+            raise
+    finally:
+        rank.leave(status, text)
+    return status
+
+
+def _failed(error: BaseException, assembly: Assembly, rank: Rank) -> tuple[int, str]:
+    """Says what has ended the run, once for all ranks that share an output. Returns exit status and text."""
+    status = error.status if isinstance(error, RefusedError) else exit_code(error)
+    if isinstance(error, KeyboardInterrupt):
+        status = 130
+    text = str(error) if isinstance(error, ActorstreamError) else repr(error)
+    if status is None:
+        import traceback
+
+        traceback.print_exception(error)
+        return FAILED, text
+    everywhere = isinstance(error, RefusedError) and assembly.shares_output
+    if rank.is_home or not everywhere:
+        print(f"actorstream: {text}", file=sys.stderr, flush=True)
+    return status or DONE, text

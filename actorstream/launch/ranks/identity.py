@@ -1,0 +1,124 @@
+"""What each rank tells the others of itself before the run, and whether all of them are about to run the same job. Pure, but for
+`code_of`, which reads the files of the actors' classes."""
+
+from __future__ import annotations
+
+import platform
+import sys
+from collections.abc import Sequence
+from hashlib import blake2b
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from actorstream import __version__
+from actorstream.errors import ConfigurationError
+
+if TYPE_CHECKING:
+    from actorstream.runtime.compile import Job
+
+OURS = "actorstream"
+
+
+class Identity(msgspec.Struct, kw_only=True):
+    """One rank.
+
+    Attributes:
+        host, pid: where it runs. place: of the ranks with the same one, the lowest holds the locks of outputs.
+        error: why it cannot run, in words; "" if it can. status: the exit status for that.
+        graph, plan: fingerprints. deploy: the deployment, as JSON. code: module -> digest of its file, of the classes of actors.
+        resume: number of the checkpoint that it goes on from; 0: none.
+        whole_plan: the execution plan, as JSON; of the home rank only.
+    """
+
+    rank: int
+    host: str
+    pid: int
+    place: str
+    version: str = __version__
+    python: str = platform.python_version()
+    error: str = ""
+    status: int = 0
+    graph: int = 0
+    plan: int = 0
+    deploy: str = ""
+    code: dict[str, str] = {}
+    resume: int = 0
+    whole_plan: bytes = b""
+
+    @property
+    def name(self) -> str:
+        """As errors name it."""
+        return f"rank {self.rank} on host {self.host}"
+
+
+class RefusedError(ConfigurationError):
+    """The ranks cannot run together. `status`: the exit status that says what is wrong."""
+
+    def __init__(self, text: str, status: int) -> None:
+        super().__init__(text)
+        self.status = status
+
+
+def code_of(job: Job) -> dict[str, str]:
+    """Module -> digest of the file that it was read from, for all classes of actors that are not this package's."""
+    found = {}
+    for actor in job.graph.actors.values():
+        for each in actor.cls.__mro__:
+            name = each.__module__
+            file = getattr(sys.modules.get(name), "__file__", None)
+            if file and name.split(".")[0] not in (OURS, "builtins", "abc", "typing"):
+                found[name] = blake2b(Path(file).read_bytes(), digest_size=8).hexdigest()
+    return dict(sorted(found.items()))
+
+
+def check_alike(ranks: Sequence[Identity], home: int) -> None:
+    """RefusedError: a rank cannot run at all, or would run something else than the home rank. It names the rank, its host and
+    both values, and is the same on every rank."""
+    failed = [each for each in ranks if each.error]
+    if failed:
+        texts = {each.error for each in failed}
+        first = failed[0]
+        if len(failed) == len(ranks) and len(texts) == 1:
+            raise RefusedError(first.error, first.status)
+        raise RefusedError(f"{first.name}: {first.error}", first.status)
+    own = ranks[home]
+    for each in ranks:
+        what, hint = _difference(own, each)
+        if what:
+            raise RefusedError(f"{each.name} does not fit {own.name}: {what}; {hint}", 2)
+
+
+def _difference(own: Identity, other: Identity) -> tuple[str, str]:
+    """What is different, with both values, and what to do; ("", "") if they are alike."""
+    if other.version != own.version:
+        return f"actorstream {other.version} there, {own.version} here", "install one version on all hosts"
+    if other.python.rpartition(".")[0] != own.python.rpartition(".")[0]:
+        return f"Python {other.python} there, {own.python} here", "use one version on all hosts"
+    for name in sorted({*own.code, *other.code}):
+        there, here = other.code.get(name, "no file"), own.code.get(name, "no file")
+        if there != here:
+            return (
+                f"module {name} is {there} there, {here} here",
+                "copy the same code to all hosts, or start all ranks in one shared folder",
+            )
+    if other.deploy != own.deploy:
+        return _deploy_difference(own, other), "give all ranks the same --deploy, --set and --workers"
+    if other.graph != own.graph:
+        return (
+            f"graph {other.graph:016x} there, {own.graph:016x} here",
+            "give all ranks the same topology file, --set and input files",
+        )
+    if other.resume != own.resume:
+        return (
+            f"it goes on from checkpoint {other.resume or 'none'}, the other from {own.resume or 'none'}",
+            "all ranks have to use the same checkpoint folder, on a file system that all hosts share",
+        )
+    return "", ""
+
+
+def _deploy_difference(own: Identity, other: Identity) -> str:
+    there, here = msgspec.json.decode(other.deploy), msgspec.json.decode(own.deploy)
+    name = next(key for key in {**here, **there} if here.get(key) != there.get(key))
+    return f"deploy.{name} is {there.get(name)!r} there, {here.get(name)!r} here"

@@ -1,0 +1,63 @@
+"""Which way a launch goes: this process is one of several that were started on their own, it is to start these, or it forks
+workers. It reads the deployment, and no topology."""
+
+from __future__ import annotations
+
+import os
+import sys
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from actorstream.errors import ActorstreamError
+from actorstream.topology.load import load_deploy
+from actorstream.topology.plan import load_plan
+from actorstream.transports.registry import load_transport
+
+if TYPE_CHECKING:
+    from actorstream.launch.files import JobFiles
+    from actorstream.topology.deploy import DeploySpec
+    from actorstream.transports.assembly import Assembly
+
+
+@dataclass(frozen=True)
+class LaunchWay:
+    """Of one launch. `assembly`: the processes of which this one is a rank. `starter`: the command that starts the ranks, to
+    be followed by this process's own. Neither: workers are forked."""
+
+    assembly: Assembly | None = None
+    starter: list[str] | None = None
+
+    @classmethod
+    def of(cls, files: JobFiles, transport: str | None = None, workers: int | None = None) -> LaunchWay:
+        """ConfigurationError: the processes of the run do not find each other, or cannot be started. What is wrong with the
+        files is told by whoever compiles them."""
+        try:
+            deploy = _deploy_of(files, transport, workers)
+            assembly = load_transport(deploy.transport).assembly
+        except ActorstreamError:
+            return cls()
+        if assembly is None:
+            return cls()
+        found = assembly.found(deploy)
+        return cls(found) if found is not None else cls(None, assembly.starter(deploy))
+
+    def start(self) -> None:
+        """Makes this process the starter of the ranks, each of which has this process's command line. Does not return."""
+        assert self.starter is not None
+        sys.stdout.flush()
+        sys.stderr.flush()
+        command = [*self.starter, sys.executable, "-m", "actorstream", *sys.argv[1:]]
+        os.execv(command[0], command)
+
+
+def _deploy_of(files: JobFiles, transport: str | None, workers: int | None) -> DeploySpec:
+    if files.plan is not None:
+        return load_plan(files.plan).deploy
+    sets = [each for each in files.sets if each.startswith("deploy.")]
+    deploy = load_deploy(files.deploy, sets)
+    given = {"transport": transport, "workers": workers}
+    return msgspec.structs.replace(
+        deploy, **{key: value for key, value in given.items() if value is not None}
+    )

@@ -1,0 +1,224 @@
+"""Runs one rank of a job: the ranks agree on what they run, open the ways between them, and run their workers. One of them, the
+home rank, answers with the report of the whole run."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import resource
+import secrets
+import socket
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from time import monotonic
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from actorstream.checkpoint.store import CheckpointStore
+from actorstream.control.interrupted import Interrupted, Suspended
+from actorstream.control.messages import Leave
+from actorstream.errors import ActorstreamError, RunError
+from actorstream.launch.locks import locked
+from actorstream.launch.ranks.home_rank import HomeRank
+from actorstream.launch.ranks.identity import Identity, check_alike, code_of
+from actorstream.launch.ranks.other_rank import OtherRank
+from actorstream.launch.ranks.own_worker import OwnWorker
+from actorstream.launch.ranks.ways import Ways
+from actorstream.launch.resume import check_latest, commit_ended
+from actorstream.launch.run import RunResult
+from actorstream.metrics.counters import CounterTable
+from actorstream.runtime.report import Sampler, build_report, pss_bytes
+from actorstream.topology.plan import ExecutionPlan
+from actorstream.transports.network.exchange import here
+
+if TYPE_CHECKING:
+    from actorstream.launch.signals import Signals
+    from actorstream.runtime.compile import Job
+    from actorstream.transports.assembly import Assembly
+
+START_S = 60.0
+"""How long ranks wait for each other before the run; compiling a job is the longest that one may take."""
+
+Compile = Callable[["ExecutionPlan | None"], "Job"]
+"""Compiles the job of this rank, under a plan if one is given."""
+
+
+class Rank:
+    """This process's part of a run.
+
+    Args:
+        assembly: the ranks. exit_status: what an error that ends the run makes of it.
+
+    Attributes:
+        job: once `agree` has returned. in_order: whether every rank has ended by itself.
+    """
+
+    def __init__(self, assembly: Assembly, exit_status: Callable[[BaseException], int | None]) -> None:
+        self.assembly, self._exit_status = assembly, exit_status
+        self.is_home = assembly.rank == assembly.home
+        self.in_order = True
+        self.identities: list[Identity] = []
+        self.job: Job | None = None
+        self._ways: Ways | None = None
+        self._home: HomeRank | None = None
+
+    # -- before the run
+
+    def agree(self, compile_job: Compile) -> Job:
+        """The job of this rank, once all ranks have compiled one and they are alike. RefusedError, on every rank: they are
+        not, or one could not."""
+        own = self._identity()
+        job = failure = None
+        try:
+            job = compile_job(None)
+            own.graph, own.plan, own.code = job.graph.fingerprint, job.fingerprint, code_of(job)
+            own.deploy = msgspec.json.encode(job.deploy, order="deterministic").decode()
+            own.resume = job.restored.number if job.restored is not None else 0
+            own.whole_plan = job.plan.to_json() if self.is_home else b""
+        except BaseException as error:
+            failure = error
+            self._note(own, error)
+        self.identities = [
+            msgspec.msgpack.decode(each, type=Identity)
+            for each in self.assembly.gather(msgspec.msgpack.encode(own), START_S)
+        ]
+        if failure is not None and not isinstance(failure, ActorstreamError):
+            raise failure
+        check_alike(self.identities, self.assembly.home)
+        assert job is not None
+        home = self.identities[self.assembly.home]
+        if job.fingerprint != home.plan:  # other cores than the home rank's: it decides where replicas run
+            job = compile_job(msgspec.json.decode(home.whole_plan, type=ExecutionPlan))
+        if not self.is_home:
+            job.counters = CounterTable(job.counters.rows, is_shared=False)
+        self.job = job
+        return job
+
+    def _identity(self) -> Identity:
+        place = f"{here().hex()}-{Path('/proc/self/ns/mnt').stat().st_ino}"
+        return Identity(rank=self.assembly.rank, host=socket.gethostname(), pid=os.getpid(), place=place)
+
+    def _note(self, own: Identity, error: BaseException) -> None:
+        status = self._exit_status(error)
+        own.error = str(error) if isinstance(error, ActorstreamError) else repr(error)
+        own.status = 1 if status is None else status
+
+    @contextmanager
+    def _agreed(self) -> Iterator[None]:
+        """What one rank cannot do, no rank does: RefusedError on all of them."""
+        own, failure = self._identity(), None
+        try:
+            yield
+        except BaseException as error:
+            failure = error
+            self._note(own, error)
+        told = self.assembly.gather(msgspec.msgpack.encode(own), START_S)
+        if failure is not None and not isinstance(failure, ActorstreamError):
+            raise failure
+        check_alike([msgspec.msgpack.decode(each, type=Identity) for each in told], self.assembly.home)
+
+    # -- the run
+
+    def run(
+        self,
+        signals: Signals,
+        *,
+        started: float,
+        memory: bool = False,
+        on_start: Callable[[Sampler], Callable[[], None] | None] | None = None,
+    ) -> RunResult | Leave:
+        """Runs the job: at the home rank, the result of the whole run; elsewhere, how the home rank said that it ended.
+        Raises, at the home rank, what ended the run; elsewhere WorkerDiedError, if the home rank is lost."""
+        job = self.job
+        assert job is not None
+        with ExitStack() as held:
+            self._lock(job, held)
+            if job.restored is not None and job.restored.ended:
+                return self._commit(job, started)
+            with self._agreed():
+                fabric = job.make_fabric(self.assembly.options())
+                ways = self._ways = Ways(self.assembly, job, START_S)
+            own = OwnWorker(job, self.assembly.rank, fabric, ways.peers)
+            if not self.is_home:
+                other = OtherRank(own, ways, self.identities[self.assembly.home], memory=memory)
+                self.in_order = False
+                leave = asyncio.run(other.run(signals))
+                self.in_order = leave.in_order and not own.is_alive
+                return leave
+            sampler = Sampler(job, started, memory=memory)
+            tick = on_start(sampler) if on_start is not None else None
+            self._home = home = HomeRank(job, own, ways, self.identities, sampler, tick)
+            return self._watch(home, signals, started)
+
+    def _lock(self, job: Job, held: ExitStack) -> None:
+        """Locks the checkpoint folder at the home rank, and outputs once on each host; sees that all have one folder."""
+        places = [each.place for each in self.identities]
+        is_first = places.index(places[self.assembly.rank]) == self.assembly.rank
+        proof = secrets.token_bytes(16)
+        spec = job.deploy.checkpoint
+        with self._agreed():
+            held.enter_context(locked(job, store=self.is_home, outputs=is_first))
+            if self.is_home:
+                check_latest(job)
+                if spec is not None:
+                    CheckpointStore(spec.path).mark(proof)
+        if spec is not None:
+            proof = self.assembly.gather(proof, START_S)[self.assembly.home]
+            with self._agreed():
+                if CheckpointStore(spec.path).marked() != proof:
+                    home = self.identities[self.assembly.home]
+                    raise RunError(
+                        f"the checkpoint folder {spec.path!r} is not that of {home.name}: all ranks have to use one folder, "
+                        "on a file system that all hosts share"
+                    )
+
+    def _commit(self, job: Job, started: float) -> RunResult | Leave:
+        """The run had ended, and only its commit may be left to do."""
+        assert job.restored is not None
+        with self._agreed():
+            commit_ended(job, job.restored, self.assembly.rank)
+        if not self.is_home:
+            return Leave(0, True)
+        report = build_report(job, Sampler(job, started), elapsed_s=monotonic() - started, cpu_s=0.0)
+        return RunResult(report, {name: [] for name in job.collecting()})
+
+    def _watch(self, home: HomeRank, signals: Signals, started: float) -> RunResult:
+        interrupted = suspended = None
+        try:
+            asyncio.run(home.run(signals))
+        except Interrupted as error:
+            if not error.drained:
+                raise
+            interrupted = error
+        except Suspended as error:
+            suspended = error
+        finally:
+            self.in_order = home.in_order
+        own = resource.getrusage(resource.RUSAGE_SELF)
+        sampler = home.sampler
+        if sampler.memory:
+            sampler.peak_pss = max(sampler.peak_pss, pss_bytes(os.getpid())) + home.pss
+        cpu_s = own.ru_utime + own.ru_stime + home.cpu_s
+        job = home.job
+        report = build_report(job, sampler, elapsed_s=monotonic() - started, cpu_s=cpu_s)
+        checkpoints = home.host.coordinator.checkpoints
+        report["checkpoints"] = checkpoints.made if checkpoints is not None else 0
+        found: dict[str, list[Any]] = {
+            name: job.decode_collected(name, home.host.collected.get(name, [])) for name in job.collecting()
+        }
+        return RunResult(report, found, interrupted, suspended)
+
+    # -- after the run
+
+    def leave(self, status: int, text: str = "") -> None:
+        """To be called last, when this process has said everything. At the home rank, it lets the others end."""
+        if self._home is not None:
+            self._home.dismiss(status, text)
+        if self._ways is not None:
+            if self.in_order or not self.is_home:
+                self._ways.close()
+            else:
+                self._ways.pulse.close()
+        self.assembly.end(status, in_order=self.in_order)

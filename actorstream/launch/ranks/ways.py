@@ -1,0 +1,53 @@
+"""The ways between the ranks of a run beside the data path: control links, signs of life, sockets of control actors."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from actorstream.actors.peer_end import SocketEnd
+from actorstream.control.pipe import ControlPipe
+from actorstream.native.pulse import Pulse
+from actorstream.runtime.fuse import takes_messages
+
+if TYPE_CHECKING:
+    from actorstream.runtime.compile import Job
+    from actorstream.transports.assembly import Assembly
+
+CONTROL, LIFE, ACTORS = "control", "life", "actors"
+LEAVING_S = 1.5
+"""A rank exits so long after it lost the home rank, or was told to end, whatever its hooks do."""
+
+
+class Ways:
+    """Of one rank.
+
+    Attributes:
+        links: rank -> the control link to it: to all others at the home rank, else to the home rank. pulse: the signs of life
+            on the same ways. peers: other rank -> the way to it, for control actors; none if no actor takes messages.
+    """
+
+    def __init__(self, assembly: Assembly, job: Job, limit_s: float) -> None:
+        """ConfigurationError: a rank cannot be reached."""
+        rank, home = assembly.rank, assembly.home
+        others = [each for each in range(assembly.size) if each != rank]
+        near = others if rank == home else [home]
+        wanted = [(peer, purpose) for peer in near for purpose in (CONTROL, LIFE)]
+        if any(takes_messages(actor.cls) for actor in job.graph.actors.values()):
+            wanted += [(peer, ACTORS) for peer in others]
+        sockets = assembly.streams(wanted, limit_s)
+        self.links = {peer: ControlPipe(sockets[peer, CONTROL]) for peer in near}
+        self.peers = {peer: SocketEnd(sock) for (peer, purpose), sock in sockets.items() if purpose == ACTORS}
+        self._life = {peer: sockets[peer, LIFE] for peer in near}
+        vital = () if rank == home else (home,)
+        descriptors = {peer: sock.fileno() for peer, sock in self._life.items()}
+        self.pulse = Pulse(descriptors, vital, grace_s=LEAVING_S)
+
+    def close(self) -> None:
+        """Lets go of all, in order."""
+        self.pulse.close()
+        for sock in self._life.values():
+            sock.close()
+        for link in self.links.values():
+            link.close()
+        for peer in self.peers.values():
+            peer.close()

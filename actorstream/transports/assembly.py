@@ -1,0 +1,69 @@
+"""The processes of a run that started on their own, by mpiexec, srun or one command on each host: how one of them knows the
+others before there is a plan. Bytes only: it knows nothing of jobs or of control."""
+
+from __future__ import annotations
+
+import socket
+from abc import ABC, abstractmethod
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from actorstream.topology.deploy import DeploySpec
+
+
+class Assembly(ABC):
+    """The processes of one run. Each is a *rank*: the number of its worker, from 0 to `size` - 1.
+
+    `Transport.assembly` names the class; each process makes one, first thing. Every rank calls `gather` and `streams`
+    equally often, in the same order; the main thread calls them, and not any more once the worker runs.
+
+    Attributes:
+        rank: of this process. size: how many there are.
+        home: the rank that hosts the coordinator of the run. Its output is what the user watches.
+        shares_output: whether the output of all ranks reaches the same terminal or log, as under mpiexec and srun. If not,
+            every rank says how the run ended.
+    """
+
+    rank: int
+    size: int
+    home: int = 0
+    shares_output: bool = True
+
+    @classmethod
+    @abstractmethod
+    def found(cls, deploy: DeploySpec) -> Assembly | None:
+        """The other processes of the run, if this one was started as one of several; None: nobody says so.
+        ConfigurationError: somebody says so, but they do not find each other."""
+
+    @classmethod
+    @abstractmethod
+    def starter(cls, deploy: DeploySpec) -> list[str] | None:
+        """The command that starts the processes of a run, to be followed by the command of one of them; None: the workers
+        are to be forked on this host. ConfigurationError: there is no such command here; it says how to get it."""
+
+    @abstractmethod
+    def gather(self, data: bytes, limit_s: float) -> list[bytes]:
+        """What every rank has given, in the order of the ranks. Waits without taking a core. ConfigurationError names the
+        ranks that have not answered within `limit_s`."""
+
+    @abstractmethod
+    def streams(
+        self, wanted: Iterable[tuple[int, str]], limit_s: float
+    ) -> dict[tuple[int, str], socket.socket]:
+        """Opens streams of bytes beside the data path: (peer, purpose) -> a connected socket, whose other end the peer has
+        under (this rank, purpose). Both ranks of a pair want the same.
+
+        Nobody but ranks of this run can be at the other end, and where the transport encrypts, so do the streams, except
+        those for the purpose "life", over which one byte goes again and again. A stream closes when the process at its other
+        end ends. ConfigurationError: a peer cannot be reached within `limit_s`; it says which, where, and what to do."""
+
+    def options(self) -> dict[str, Any]:
+        """Options of `Transport.fabric` that follow from how the ranks found each other; the same on every rank."""
+        return {}
+
+    @abstractmethod
+    def end(self, status: int, *, in_order: bool) -> None:
+        """To be called last of all, when this process has said everything and is about to exit with `status`. `in_order`:
+        every rank calls this; else some are lost or stuck, and whatever is left of the run is to be ended, as far as this
+        process can do that. May exit the process itself."""

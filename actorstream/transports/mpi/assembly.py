@@ -1,0 +1,142 @@
+"""The ranks of an MPI world, before there is a plan."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import struct
+import sys
+from collections.abc import Iterable
+from time import monotonic, sleep
+from typing import TYPE_CHECKING, Any
+
+from actorstream.errors import ConfigurationError
+from actorstream.transports.assembly import Assembly
+from actorstream.transports.mpi.starter import mpiexec
+from actorstream.transports.mpi.world import alone, is_rank, load, started_ranks
+from actorstream.transports.network.streams import Streams
+
+if TYPE_CHECKING:
+    from actorstream.topology.deploy import DeploySpec
+
+TAG = 32_000
+"""Of what is gathered; those of the transport's messages are lower, and MPI guarantees tags up to 32,767."""
+LEAST_S, MOST_S = 0.0005, 0.01
+"""Between two looks for a message: MPI has nothing to sleep on, and would take a core by itself."""
+ENDED_S = 2.0
+"""How long a rank waits to be ended by others who have aborted the job."""
+_LENGTH = struct.Struct("<Q")
+
+
+class MpiAssembly(Assembly):
+    """Made in a process that mpiexec or srun has started. MPI is used by the main thread here, and by the transport's once
+    the worker runs."""
+
+    def __init__(self, interface: str | None = None) -> None:
+        """ConfigurationError: there is no MPI that works, or each process is alone in a world of its own."""
+        self._mpi = load()
+        self._world = self._mpi.COMM_WORLD
+        self.rank, self.size = int(self._world.Get_rank()), int(self._world.Get_size())
+        if self.size == 1 and started_ranks() > 1:
+            raise alone(started_ranks())
+        self._died = False
+        if signal.getsignal(signal.SIGUSR1) == signal.SIG_DFL:
+            signal.signal(
+                signal.SIGUSR1, self._told
+            )  # by hydra, when another rank has died; it would end this one
+        self._streams = Streams(self.gather, self.rank, interface)
+
+    @classmethod
+    def found(cls, deploy: DeploySpec) -> MpiAssembly | None:
+        return cls() if is_rank() else None
+
+    @classmethod
+    def starter(cls, deploy: DeploySpec) -> list[str]:
+        return mpiexec(deploy.workers)
+
+    def gather(self, data: bytes, limit_s: float) -> list[bytes]:
+        end = monotonic() + limit_s
+        if self.rank != self.home:
+            sent = self._send(data, self.home)
+            whole = self._receive(self.home, end)
+            if whole is None:
+                raise ConfigurationError(
+                    f"rank {self.rank} on host {socket.gethostname()}: rank {self.home} has not answered within "
+                    f"{limit_s:g} s; look at its output, and whether its process lives"
+                )
+            sent.Wait()
+            return _parted(whole)
+        found: list[bytes | None] = [None] * self.size
+        found[self.home] = data
+        missing = [each for each in range(self.size) if each != self.home]
+        for peer in missing:
+            found[peer] = self._receive(peer, end)
+        silent = [str(peer) for peer in missing if found[peer] is None]
+        if silent:
+            raise ConfigurationError(
+                f"rank{'s' * (len(silent) > 1)} {', '.join(silent)}: no answer within {limit_s:g} s; look at their output, "
+                "and whether their processes live"
+            )
+        whole = b"".join(_LENGTH.pack(len(each)) + each for each in found if each is not None)
+        for request in [self._send(whole, peer) for peer in missing]:
+            request.Wait()
+        return _parted(whole)
+
+    def _told(self, *_: object) -> None:
+        self._died = True
+
+    def _send(self, data: bytes, peer: int) -> Any:
+        return self._world.Isend([data, self._mpi.BYTE], peer, TAG)
+
+    def _receive(self, peer: int, end: float) -> bytes | None:
+        status, pause = self._mpi.Status(), LEAST_S
+        while (message := self._world.Improbe(peer, TAG, status)) is None:
+            if monotonic() > end or self._died:
+                return None
+            sleep(pause)
+            pause = min(2 * pause, MOST_S)
+        data = bytearray(status.Get_count(self._mpi.BYTE))
+        message.Recv([data, self._mpi.BYTE])
+        return bytes(data)
+
+    def streams(
+        self, wanted: Iterable[tuple[int, str]], limit_s: float
+    ) -> dict[tuple[int, str], socket.socket]:
+        return self._streams.open(wanted, limit_s)
+
+    def _drop_last(self) -> None:
+        """Takes in the last acknowledgements, for which nobody waited: MPI does not end while some message is unread."""
+        status, all_here = self._mpi.Status(), self._world.Ibarrier()
+        looks = 2
+        while looks:
+            if all_here.Test():
+                looks -= 1
+            while (
+                message := self._world.Improbe(self._mpi.ANY_SOURCE, self._mpi.ANY_TAG, status)
+            ) is not None:
+                message.Recv([bytearray(status.Get_count(self._mpi.BYTE)), self._mpi.BYTE])
+            sleep(LEAST_S)
+
+    def end(self, status: int, *, in_order: bool) -> None:
+        sys.stdout.flush()
+        sys.stderr.flush()
+        if in_order:
+            self._drop_last()
+            self._mpi.Finalize()
+            return
+        if self.rank == self.home:
+            self._world.Abort(status or 1)
+        sleep(ENDED_S)  # the home rank ends the job; if it is the one that is lost, this one does
+        self._world.Abort(status or 1)
+        os._exit(status or 1)
+
+
+def _parted(whole: bytes) -> list[bytes]:
+    found, at = [], 0
+    while at < len(whole):
+        (length,) = _LENGTH.unpack_from(whole, at)
+        at += _LENGTH.size
+        found.append(whole[at : at + length])
+        at += length
+    return found
