@@ -22,6 +22,7 @@ from actorstream.transports.network.message import (
     SAME,
     Message,
     frame_of,
+    to_own_clock,
 )
 
 if TYPE_CHECKING:
@@ -70,6 +71,8 @@ class NetworkReceiveChannel(ReceiveChannel):
             payload = _payload(message.body, self._trusted)
         self._last = payload if message.flags & KEEP else None
         frame = frame_of(message, payload)
+        if self._link.ahead:
+            to_own_clock(frame, self._link.ahead)
         self._check(frame)
         self._frames.append(frame)
         self._exchange.ring(self.channel.receive_bit)
