@@ -77,7 +77,11 @@ def launch(
     if rank is not None:
         os.environ["ACTORSTREAM_RANK"] = str(rank)
     files = JobFiles(topology, deploy, tuple(set or []), plan)
-    way = LaunchWay.of(files, transport, workers)
+    try:
+        with COMMAND.raising():
+            way = LaunchWay.of(files, transport, workers)
+    except Terminated:
+        raise _stopped_early(deploy, set or [], resume) from None
     if way.assembly is not None:
         from actorstream.cli.rank import launch_rank
 

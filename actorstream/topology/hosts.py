@@ -46,7 +46,7 @@ class NetworkSpec(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
     """File with the key of the job (`actorstream keys DIR`). Unless set, `launch` hands one to the hosts that it starts."""
     discovery: str = ""
     """Folder that all hosts share, in which each worker writes its address; instead of a list of hosts."""
-    peer_timeout: _Limit = timedelta(seconds=3)
+    peer_timeout: _Limit = timedelta(seconds=2.5)
     """A worker that is not heard for so long is lost."""
     start_timeout: _Limit = timedelta(seconds=30)
     """How long workers wait for each other at the start."""

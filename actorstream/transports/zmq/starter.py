@@ -141,7 +141,7 @@ class Starter:
                 )
                 failed = 2
                 self._end_all()
-        return failed or next((code for code in statuses.values() if code), 0) if statuses.get(0, 1) else 0
+        return failed or (statuses[0] if statuses[0] >= 0 else 1)  # below 0: a signal has ended it
 
     def _end_all(self) -> None:
         for _ in range(2):

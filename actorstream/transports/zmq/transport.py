@@ -29,6 +29,9 @@ from actorstream.transports.zmq.sockets import LINGER_MS, Sockets, curve_keys
 OPTIONS = ("scheme", "addresses", "secret", "curve", "start_s", "away_s", "bound", "clocks")
 CLOCKS_S = 1.0
 """Between two looks at how far the clocks of the peers are ahead."""
+AWAY = 1.2
+"""A connection that is not made again for so many times the limit is lost: the keepalive, if there is one, says it first and
+names the host."""
 QUIET_S = 0.1
 """After a process on this host has ended, what it sent is still read; it is lost when nothing came for so long."""
 
@@ -156,16 +159,18 @@ class ZmqTransport(Transport):
     def _missed(self, peer: int) -> None:
         """There is no connection; the peer is lost unless one is made in time."""
         if peer not in self._cut and self._loop is not None:  # else an attempt to connect again has failed
-            self._cut[peer] = self._loop.call_later(self._fabric.away_s, self._away, peer)
+            self._cut[peer] = self._loop.call_later(AWAY * self._fabric.away_s, self._away, peer)
 
     def _away(self, peer: int) -> None:
         self._cut.pop(peer, None)
         if not self._exchange.closed and self._exchange.links[peer].is_open:
             self._exchange.lose(
                 peer,
-                f"worker {peer} at {self._fabric.addresses[peer]} is lost: it was out of reach for "
-                f"{self._fabric.away_s:g} s",
+                f"{self._name(peer)} is lost: it was out of reach for {self._fabric.away_s:g} s",
             )
+
+    def _name(self, peer: int) -> str:
+        return f"worker {peer} at {self._fabric.addresses[peer]}"
 
     def _met(self, peer: int, process: int) -> None:
         """Watches the process of a peer on this host: it cannot come back."""
@@ -193,9 +198,7 @@ class ZmqTransport(Transport):
             if not is_stopped(process):
                 self._stopped.pop(peer, None)
             elif now - self._stopped.setdefault(peer, now) >= self._fabric.away_s / 2:
-                why = (
-                    f"worker {peer} is lost: its process {process} was stopped for {self._fabric.away_s:g} s"
-                )
+                why = f"{self._name(peer)} is lost: its process {process} was stopped for {self._fabric.away_s:g} s"
                 self._exchange.lose(peer, why)
         self._look = self._loop.call_later(self._fabric.away_s / 4, self._look_for_stopped)
 
@@ -215,7 +218,7 @@ class ZmqTransport(Transport):
         if self._exchange.closed or not link.is_open:
             return
         if link.seen == seen:
-            self._exchange.lose(peer, f"worker {peer} is lost: its process has ended")
+            self._exchange.lose(peer, f"{self._name(peer)} is lost: its process has ended")
             return
         assert self._loop is not None
         self._loop.call_later(QUIET_S, self._quiet, peer, link.seen)
