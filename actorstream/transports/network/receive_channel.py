@@ -17,6 +17,7 @@ from actorstream.transports.network.message import (
     CREDIT,
     CREDITS,
     KEEP,
+    MOST_BYTES,
     PROMISE,
     RECEIVER_CLOSED,
     SAME,
@@ -79,6 +80,10 @@ class NetworkReceiveChannel(ReceiveChannel):
 
     def _check(self, frame: Frame) -> None:
         payload = frame.payload
+        if frame.nbytes > MOST_BYTES:
+            raise BrokenError(
+                f"{self}: a frame that counts as {frame.nbytes} bytes; allowed: at most {MOST_BYTES}"
+            )
         if payload is None:
             if frame.rows or frame.first:
                 raise BrokenError(f"{self}: a frame of {frame.rows} rows without a payload")
