@@ -71,7 +71,7 @@ def launch(
     from actorstream.launch.resume import restore_job
     from actorstream.launch.run import run_job
     from actorstream.launch.signals import COMMAND, Terminated
-    from actorstream.runtime.compile import read_job
+    from actorstream.plan.compile import read_job
 
     started = time.monotonic() - since_process_start()
     if rank is not None:

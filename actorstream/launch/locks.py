@@ -23,7 +23,7 @@ from actorstream.connectors.file_sink import FileSink
 from actorstream.errors import ResourceError, RunError
 
 if TYPE_CHECKING:
-    from actorstream.runtime.compile import Job
+    from actorstream.plan.job import Job
 
 DYING_S = 5.0
 """How long the workers of a launcher that was killed may take to be gone."""

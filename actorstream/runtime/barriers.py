@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from actorstream.actors.operator_errors import operator_error
 from actorstream.checkpoint.store import LARGE, pieces_of
 from actorstream.control.messages import Begun, Snapshot
-from actorstream.runtime.failures import operator_error
 
 if TYPE_CHECKING:
     from actorstream.checkpoint.checkpoint import StateFile
@@ -83,8 +83,8 @@ class Barriers:
             if kept is not None:
                 state["unit"] = kept
             elif replica.unit is not None:
-                state["unit"] = replica.unit.kept_of(replica)
-            if replica.stamp is not None and (sent := replica.stamp.kept()) is not None:
+                state["unit"] = replica.unit.snapshot(replica)
+            if replica.stamp is not None and (sent := replica.stamp.snapshot()) is not None:
                 state["sent"] = sent
             pieces = [b"", msgspec.msgpack.encode(state)] if self.writer is None else pieces_of(state)
             encoded = msgspec.msgpack.encode(token) if replica.is_sink else None

@@ -6,24 +6,30 @@ from collections import defaultdict
 from typing import TYPE_CHECKING, Any
 
 from actorstream.actors.actor import takes_batches
+from actorstream.actors.operator_errors import operator_error
 from actorstream.errors import OperatorError
 from actorstream.events.batch import Batch
+from actorstream.plan.channels import IDLE_WORD
+from actorstream.plan.edge_schemas import inherits
 from actorstream.runtime.channels import open_channels
-from actorstream.runtime.direct_edge import DirectEdge, connected
-from actorstream.runtime.edge_schemas import inherits
-from actorstream.runtime.failures import operator_error
+from actorstream.runtime.fast_paths.single_events import (
+    row_format,
+    single_decoder,
+    single_sender,
+    single_taker,
+)
 from actorstream.runtime.framing import handed_over
-from actorstream.runtime.lanes import IDLE_WORD, InLane
+from actorstream.runtime.lanes import InLane
 from actorstream.runtime.operator_unit import OperatorUnit
 from actorstream.runtime.order import Ends, Order, order_classes
-from actorstream.runtime.output import ChannelEdge, LaneEdge
+from actorstream.runtime.output import DirectEdge, RoutedEdge
 from actorstream.runtime.replica import Replica
 from actorstream.runtime.restoring import restore_replicas
 from actorstream.runtime.routing import make_router
 from actorstream.runtime.schedule.kernel_edge import KernelEdge
 from actorstream.runtime.send_lane import SendLane
-from actorstream.runtime.single_row import row_format, single_decoder, single_sender, single_taker
 from actorstream.runtime.source_unit import SourceUnit
+from actorstream.runtime.static_inputs import StaticInputs
 from actorstream.runtime.timestamp.order import UNITS_PER_SECOND, timed_source
 from actorstream.runtime.timestamp.stamp import TimestampStamp
 from actorstream.runtime.unit import Unit
@@ -33,7 +39,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from actorstream.events.row_format import RowFormat
-    from actorstream.runtime.compile import Job, Link
+    from actorstream.plan.job import Job, JobChannel
     from actorstream.runtime.inbox import Inbox, Ports
     from actorstream.runtime.worker import Worker
     from actorstream.topology.graph import Edge
@@ -60,7 +66,7 @@ class _Builder:
         self.receivers: dict[int, ReceiveChannel] = {}
         self.orders: list[Order] = []
         self._decoders: dict[tuple[int, bool, bool], Callable[[Frame], Batch]] = {}
-        self.outgoing: dict[tuple[int, int], list[Link]] = defaultdict(list)  # by producer and edge
+        self.outgoing: dict[tuple[int, int], list[JobChannel]] = defaultdict(list)  # by producer and edge
 
     def build(self) -> list[Unit]:
         job = self.job
@@ -68,8 +74,8 @@ class _Builder:
         for planned in mine:
             self.replicas[planned.id] = self._replica(planned)
         self.senders, self.receivers = open_channels(self.worker)
-        incoming: dict[int, list[Link]] = defaultdict(list)
-        for link in job.links:
+        incoming: dict[int, list[JobChannel]] = defaultdict(list)
+        for link in job.channels:
             incoming[link.consumer].append(link)
             self.outgoing[link.producer, link.edge.index].append(link)
         ways = (self.senders, self.receivers, incoming, self._decoder, self._in_lane)
@@ -91,7 +97,7 @@ class _Builder:
         for planned in mine:
             self._edges(planned)
         for replica in self.replicas.values():
-            connected(replica)
+            replica.connected()
         for unit in self.units.values():
             unit.may_pause = not (job.is_ordered or unit.kernels)
         if job.restored is not None:
@@ -125,7 +131,9 @@ class _Builder:
             inputs={edge.name: schema for edge, schema in zip(node.inputs, node.input_schemas)},
             outputs=node.outputs,
             on_error=node.on_error,
-            inherits=inherits(self.job.graph, node.name, self.job.wires, self.job.serial, self.job.timestamp),
+            inherits=inherits(
+                self.job.graph, node.name, self.job.edge_schemas, self.job.serial, self.job.timestamp
+            ),
             row=self.job.counters.row(planned.id),
             hooked=node.name not in self.job.programs,
             contract=node.contract,
@@ -135,7 +143,7 @@ class _Builder:
             replica.stamp = TimestampStamp(replica, sequenced, sorts=sorts)
         return replica
 
-    def _unit(self, planned: PlannedReplica, links: list[Link]) -> Unit:
+    def _unit(self, planned: PlannedReplica, links: list[JobChannel]) -> Unit:
         job, head = self.job, self.replicas[planned.id]
         node = job.graph.actors[planned.actor]
         if node.role == "source":
@@ -148,12 +156,12 @@ class _Builder:
         self.worker.by_bit.update((link.channel.receive_bit, unit) for link in links)
         return unit
 
-    def _inbox(self, head: Replica, links: list[Link], ports: Ports) -> Inbox:
+    def _inbox(self, head: Replica, links: list[JobChannel], ports: Ports) -> Inbox:
         """What the first order that the inputs concern makes of them."""
         found = (order.inbox(head, links, ports) for order in self.orders)
         return next(inbox for inbox in found if inbox is not None)
 
-    def _in_lane(self, index: int, link: Link) -> InLane:
+    def _in_lane(self, index: int, link: JobChannel) -> InLane:
         channel = self.receivers[link.channel.id]
         rows = self._row_format(link)
         takes_events = not takes_batches(self.job.graph.actors[link.edge.consumer].cls)
@@ -168,12 +176,13 @@ class _Builder:
             channel.watch_events(rows) if takes_events and rows is not None else None,
         )
 
-    def _static_inputs(self, planned: PlannedReplica, links: list[Link]) -> None:
+    def _static_inputs(self, planned: PlannedReplica, links: list[JobChannel]) -> None:
         replica = self.replicas[planned.id]
         unit = self._head_unit(planned.id)
         for index, link in enumerate(links):
             if link.edge.static:
-                unit.add_static(replica, self._in_lane(index, link))
+                unit.static = unit.static or StaticInputs()
+                unit.static.add(replica, self._in_lane(index, link))
                 self.worker.by_bit[link.channel.receive_bit] = unit
 
     def _source_unit(self, head: Replica, planned: PlannedReplica, keys: dict[str, Any]) -> SourceUnit:
@@ -210,7 +219,7 @@ class _Builder:
         units = round(slack.total_seconds() * UNITS_PER_SECOND[schema.time_unit]) if slack is not None else 0
         return PartitionWatermarks(units, ordered=getattr(source, "ordered", False))
 
-    def _decoder(self, link: Link, single: bool = True) -> Callable[[Frame], Batch]:
+    def _decoder(self, link: JobChannel, single: bool = True) -> Callable[[Frame], Batch]:
         """How what comes on a channel becomes rows: one function for all channels of an edge that are alike."""
         rows = self._row_format(link) if single else None
         known = (
@@ -222,8 +231,8 @@ class _Builder:
             self._decoders[known] = self._new_decoder(link, rows)
         return self._decoders[known]
 
-    def _new_decoder(self, link: Link, rows: RowFormat | None) -> Callable[[Frame], Batch]:
-        schemas = self.job.wires[link.edge.index]
+    def _new_decoder(self, link: JobChannel, rows: RowFormat | None) -> Callable[[Frame], Batch]:
+        schemas = self.job.edge_schemas[link.edge.index]
         if rows is not None:
             return single_decoder(schemas.plain, rows)
         if link.remote:
@@ -246,6 +255,7 @@ class _Builder:
                 links = order.used(links)
             calls = (unit.on_blocked, replica.unfit)  # once, for all lanes of the edge
             lanes = [self._lane(link, replica, unit, *calls) for link in links]
+            unit.lanes += lanes
             self.worker.by_bit.update((link.channel.send_bit, unit) for link in links)
             replica.arena = replica.arena or next(
                 (lane.framing.arena for lane in lanes if lane.framing.arena is not None), None
@@ -254,11 +264,7 @@ class _Builder:
             own = next((each for each in made if each is not None), None)
             if own is None:
                 several = len(lanes) > 1
-                own = (
-                    ChannelEdge(self._router(edge, planned, unit, lanes), lanes)
-                    if several
-                    else LaneEdge(lanes[0])
-                )
+                own = RoutedEdge(self._router(edge, planned, unit, lanes), lanes) if several else lanes[0]
             replica.edges[edge.output].append(own)
 
     def _direct(self, consumer: Replica, edge: Edge, unit: Unit) -> DirectEdge:
@@ -272,7 +278,7 @@ class _Builder:
 
     def _lane(
         self,
-        link: Link,
+        link: JobChannel,
         replica: Replica,
         unit: Unit,
         on_blocked: Callable[[SendLane], None],
@@ -280,7 +286,7 @@ class _Builder:
     ) -> SendLane:
         transport = self.worker.transport
         arena = transport.arena if link.remote and transport is not None else None
-        channel, schemas = self.senders[link.channel.id], self.job.wires[link.edge.index]
+        channel, schemas = self.senders[link.channel.id], self.job.edge_schemas[link.edge.index]
         rows = self._row_format(link)
         reads = self.job.graph.actors[link.edge.producer].role == "source"
         said = ((each, each.lane(link, replica, unit)) for each in self.orders)
@@ -307,13 +313,13 @@ class _Builder:
         unit.runs |= lane.runs
         return lane
 
-    def _row_format(self, link: Link) -> RowFormat | None:
+    def _row_format(self, link: JobChannel) -> RowFormat | None:
         """How a single event travels by itself on a channel."""
         transport = self.worker.transport
         numbered = any(order.is_numbered(link) for order in self.orders)
         if not link.remote or transport is None or numbered:
             return None
-        return row_format(self.job.wires[link.edge.index], link.edge.order, transport.row_bytes)
+        return row_format(self.job.edge_schemas[link.edge.index], link.edge.order, transport.row_bytes)
 
     def _router(self, edge: Edge, planned: PlannedReplica, unit: Unit, lanes: list[SendLane]) -> Any:
         for order in self.orders:

@@ -18,7 +18,7 @@ def open_channels(worker: WorkerPort) -> tuple[dict[int, SendChannel], dict[int,
     senders: dict[int, SendChannel] = {}
     receivers: dict[int, ReceiveChannel] = {}
     remote = [link.channel for link in worker.job.tree]
-    for link in worker.job.links:
+    for link in worker.job.channels:
         channel = link.channel
         if link.remote:
             remote.append(channel)

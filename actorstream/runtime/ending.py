@@ -6,9 +6,9 @@ import asyncio
 import inspect
 from typing import TYPE_CHECKING, Any
 
+from actorstream.actors.operator_errors import operator_error
 from actorstream.connectors.sink import END
 from actorstream.control.messages import Collected, Ended, Prepared
-from actorstream.runtime.failures import operator_error
 
 if TYPE_CHECKING:
     from collections.abc import Callable

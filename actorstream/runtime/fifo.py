@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from actorstream.ordering.none import NoOrder
+from actorstream.plan.channels import IDLE_WORD
 from actorstream.runtime.inbox import FifoInbox
-from actorstream.runtime.lanes import IDLE_WORD
 from actorstream.runtime.order import Order
 
 if TYPE_CHECKING:
-    from actorstream.runtime.compile import Link
+    from actorstream.plan.job import JobChannel
     from actorstream.runtime.inbox import Inbox, Ports
     from actorstream.runtime.replica import Replica
     from actorstream.runtime.unit import Unit
@@ -19,9 +19,9 @@ if TYPE_CHECKING:
 class Fifo(Order):
     """Whatever no other order asks for."""
 
-    def inbox(self, head: Replica, links: list[Link], ports: Ports) -> Inbox:
+    def inbox(self, head: Replica, links: list[JobChannel], ports: Ports) -> Inbox:
         lanes = [self.ends.in_lane(index, link) for index, link in enumerate(links)]
         return FifoInbox(lanes, NoOrder(lanes), ports)
 
-    def lane(self, link: Link, replica: Replica, unit: Unit) -> dict[str, Any]:
+    def lane(self, link: JobChannel, replica: Replica, unit: Unit) -> dict[str, Any]:
         return {"idles": IDLE_WORD} if link.channel.frontiers > IDLE_WORD else {}

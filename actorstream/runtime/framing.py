@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from actorstream.events.jumbo import JumboTuple
     from actorstream.events.schema import Schema
     from actorstream.native.arena import Arena
-    from actorstream.runtime.edge_schemas import EdgeSchemas
+    from actorstream.plan.edge_schemas import EdgeSchemas
 
 
 class Framing:

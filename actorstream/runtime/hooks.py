@@ -12,15 +12,16 @@ from itertools import chain
 from types import GeneratorType
 from typing import Any
 
+from actorstream.actors.operator_errors import operator_error
 from actorstream.errors import ActorstreamError
 from actorstream.events.batch import BATCHES, Batch
 from actorstream.events.event import Event
 from actorstream.events.feed import Feed, taken
 from actorstream.events.schema import Schema
 from actorstream.native.emitter import Emitter
+from actorstream.plan.hook_shapes import answerer, collector, flatten, is_async, shape_of
 from actorstream.runtime.event_columns import EventColumns, Loop, loop_of
-from actorstream.runtime.failures import Failures, operator_error
-from actorstream.runtime.hook_shapes import answerer, collector, flatten, is_async, shape_of
+from actorstream.runtime.failures import Failures
 from actorstream.runtime.portions import BYTES, Widths, metered, result_portions
 from actorstream.topology.suggestions import no_output
 

@@ -12,33 +12,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from actorstream.runtime.edge_schemas import WATERMARK
+from actorstream.plan.edge_schemas import WATERMARK
 from actorstream.transports.base import FRONTIER_END, FRONTIER_MIN
 
 if TYPE_CHECKING:
     from actorstream.events.batch import Batch
     from actorstream.runtime.inbox import Ports
     from actorstream.runtime.lanes import InLane
-    from actorstream.topology.graph import Graph
-
-
-def idle_sources(graph: Graph) -> list[str]:
-    """Sources that have an `idle_timeout`."""
-    return [
-        actor.name
-        for actor in graph.actors.values()
-        if actor.role == "source"
-        and (actor.keys.get("idle_timeout") or getattr(actor.cls, "idle_timeout", None)) is not None
-    ]
-
-
-def behind_idle_sources(graph: Graph) -> frozenset[str]:
-    """Actors that rows of such a source can reach, and these sources."""
-    found = set(idle_sources(graph))
-    for actor in graph.actors.values():
-        if any(edge.producer in found for edge in actor.inputs if not edge.static):
-            found.add(actor.name)
-    return frozenset(found)
 
 
 class Idleness:

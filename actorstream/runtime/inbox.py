@@ -97,12 +97,12 @@ class Inbox(ABC):
         """
         return None
 
-    def kept(self) -> Any:
+    def snapshot(self) -> Any:
         """What a checkpoint keeps of the rows that wait here, as plain values; None: nothing."""
         return None
 
-    def take_back(self, kept: Any) -> None:
-        """Restores what `kept` returned when the checkpoint was made."""
+    def restore(self, snapshot: Any) -> None:
+        """Restores what `snapshot` returned when the checkpoint was made."""
 
     def statistics(self) -> dict[str, int]:
         """Counts of the rows or frames that wait in the inbox, by name."""

@@ -4,19 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, final
 
+from actorstream.plan.channels import IDLE_WORD
 from actorstream.transports.base import FRONTIER_END, FRONTIER_MIN, Frame, ReceiveChannel
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from actorstream.events.batch import Batch
-    from actorstream.runtime.single_row import TakeSingle
+    from actorstream.runtime.fast_paths.single_events import TakeSingle
     from actorstream.transports.base import EventWatch
-
-SERIAL_WORD = 1
-"""The frontier word of a channel that promises serial numbers."""
-IDLE_WORD = 2
-"""The frontier word of a channel that counts transitions between busy (even) and idle (odd)."""
 
 
 @final

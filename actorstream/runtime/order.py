@@ -1,5 +1,5 @@
 """What an order is to the process that runs it: an object with a seat at the sender and a seat at the receiver. It says what
-becomes of replicas, channels and edges that it concerns, and nothing of others. `runtime/orders.py` lists them."""
+becomes of replicas, channels and edges that it concerns, and nothing of others. `plan/orders.py` lists them."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from actorstream.runtime.orders import ORDERS
+from actorstream.plan.orders import ORDERS
 
 if TYPE_CHECKING:
     from actorstream.events.batch import Batch
-    from actorstream.runtime.compile import Job, Link
+    from actorstream.plan.job import Job, JobChannel
     from actorstream.runtime.inbox import Inbox, Ports
     from actorstream.runtime.lanes import InLane
     from actorstream.runtime.output import Edge as OutEdge
@@ -40,9 +40,9 @@ class Ends:
     replicas: Mapping[int, Replica]
     senders: dict[int, SendChannel]
     receivers: dict[int, ReceiveChannel]
-    incoming: Mapping[int, Sequence[Link]]
+    incoming: Mapping[int, Sequence[JobChannel]]
     decoder: Callable[..., Callable[[Frame], Batch]]
-    in_lane: Callable[[int, Link], InLane]
+    in_lane: Callable[[int, JobChannel], InLane]
 
     @property
     def job(self) -> Job:
@@ -61,7 +61,7 @@ class Order:
         """Units of this order's own kind, by the replicas that they run."""
         return {}
 
-    def inbox(self, head: Replica, links: list[Link], ports: Ports) -> Inbox | None:
+    def inbox(self, head: Replica, links: list[JobChannel], ports: Ports) -> Inbox | None:
         """What becomes of the channels into a unit."""
         return None
 
@@ -70,19 +70,19 @@ class Order:
 
     # -- channels and edges from here
 
-    def is_numbered(self, link: Link) -> bool:
+    def is_numbered(self, link: JobChannel) -> bool:
         """Whether what goes over a channel bears a number, so that no event goes by itself."""
         return False
 
-    def used(self, links: list[Link]) -> list[Link]:
+    def used(self, links: list[JobChannel]) -> list[JobChannel]:
         """Of the channels from one replica along an edge those that it sends to."""
         return links
 
-    def lane(self, link: Link, replica: Replica, unit: Unit) -> dict[str, Any] | None:
+    def lane(self, link: JobChannel, replica: Replica, unit: Unit) -> dict[str, Any] | None:
         """Options of the lane that sends over a channel (see `SendLane`)."""
         return None
 
-    def sends(self, lane: SendLane, link: Link, replica: Replica, unit: Unit) -> None:
+    def sends(self, lane: SendLane, link: JobChannel, replica: Replica, unit: Unit) -> None:
         """The lane of a channel that `lane` has said something of."""
 
     def edge(self, edge: Edge, replica: Replica, lanes: list[SendLane]) -> OutEdge | None:

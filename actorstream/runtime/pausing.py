@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from actorstream.runtime.ports import Dispatching
+    from actorstream.runtime.ports import ReplicaPort
 
 
 class Pausing:
@@ -16,7 +16,7 @@ class Pausing:
 
     __slots__ = ("_done", "_later", "_portions", "_replica")
 
-    def __init__(self, replica: Dispatching) -> None:
+    def __init__(self, replica: ReplicaPort) -> None:
         self._replica = replica
         self._portions: Iterator[None] = iter(())
         self._done: Callable[[], object] | None = None

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from actorstream.native.keepalive import ClockOffset
-    from actorstream.runtime.compile import Job
+    from actorstream.plan.job import Job
 
 MIN_STEADY_S = 2.0
 PSS_EVERY_S = 0.25

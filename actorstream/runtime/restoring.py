@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from actorstream.actors.operator_errors import operator_error
 from actorstream.checkpoint.store import values_of
-from actorstream.runtime.failures import operator_error
 
 if TYPE_CHECKING:
     from actorstream.checkpoint.checkpoint import Checkpoint
@@ -44,7 +44,7 @@ def _restore(replica: Replica, state: dict[str, Any]) -> None:
     if state["state"] is not None:
         replica.actor.restore(state["state"])
     if replica.stamp is not None and "sent" in state:
-        replica.stamp.take_back(state["sent"])
+        replica.stamp.restore(state["sent"])
     unit: Any = replica.unit
     if unit is not None and unit.head is replica and state.get("unit") is not None:
-        unit.take_back(state["unit"])
+        unit.restore(state["unit"])

@@ -17,9 +17,8 @@ from actorstream.events.batch import Batch
 from actorstream.events.fields import FLOATS, Kind
 from actorstream.native.kernels import BYTES, FLOAT, SIGNED, UNSIGNED, Partitioner
 from actorstream.native.pieces import ColumnTable
+from actorstream.plan.job import FEW_ROWS
 
-FEW_ROWS = 64
-"""Jumbo tuples of at most so many rows are made of a larger batch together, not one by one."""
 Parts = Iterable[tuple[int, Batch]]
 Router = Callable[[Batch], Parts]
 

@@ -16,8 +16,8 @@ from actorstream.transports.base import Frame, FrameKind, SendChannel
 if TYPE_CHECKING:
     from actorstream.events.batch import Batch
     from actorstream.native.arena import Arena
-    from actorstream.runtime.edge_schemas import EdgeSchemas
-    from actorstream.runtime.single_row import SendSingle
+    from actorstream.plan.edge_schemas import EdgeSchemas
+    from actorstream.runtime.fast_paths.single_events import SendSingle
     from actorstream.transports.fast_paths import EventSender, JumboSender
 
 RUN_ROWS = 1024
@@ -95,7 +95,6 @@ class SendLane:
         "channel",
         "clock",
         "framing",
-        "jumbo_out",
         "numbers",
         "on_blocked",
         "pending",
@@ -155,7 +154,7 @@ class SendLane:
         """Whether the consumer takes in all rows that wait at once. Small jumbo tuples are then encoded together and sent as
         a run: several ring entries that share a block."""
         self.sequence = 0
-        self.jumbo_out = 0
+        """How many frames the channel has taken: jumbo tuples, single events and marks."""
         self.transfer_ns = 0
         self._promises: dict[int, int] | None = None
         """Frontier word -> a promise that waits until the rows before it are sent."""
@@ -176,7 +175,6 @@ class SendLane:
         if not (self.pending or self.runs or self.blocked) and self._encoded is None:
             if rows == 1 and self._single is not None and self._single(batch, self.sequence):
                 self.sequence += 1
-                self.jumbo_out += 1
                 return
             if rows <= self.batch_size and (
                 not waits or rows + rows > self.batch_size or self.channel.is_empty()
@@ -213,7 +211,6 @@ class SendLane:
             self.channel.poll()
         if send(jumbo, rows, sequence, batch.entry_min, batch.entry_max, batch.began):
             self.sequence = sequence + 1
-            self.jumbo_out += 1
         else:
             self._encoded = self.framing.frame(batch, jumbo, 0, jumbo.nbytes, schema)
             self.flush()
@@ -221,15 +218,9 @@ class SendLane:
 
     def _send(self, frame: Frame) -> None:
         """Sends a frame before which nothing waits."""
-        frame.sequence = sequence = self.sequence
-        if self.clock is not None:
-            frame.serial = self.clock.now
-        if not sequence % POLL_EVERY:
+        if not self.sequence % POLL_EVERY:
             self.channel.poll()
-        if self.channel.send_nowait(frame):
-            self.sequence = sequence + 1
-            self.jumbo_out += 1
-        else:
+        if not self._hand_over(frame):
             self._encoded = frame
             self.flush()
 
@@ -276,6 +267,11 @@ class SendLane:
         """Sends all rows that wait; returns whether the channel had room for them."""
         return self.flush() if self.pending or self._encoded is not None else True
 
+    @property
+    def is_clear(self) -> bool:
+        """Whether nothing waits here, so that a row that is sent past the lane overtakes nothing."""
+        return not self.pending and not self.blocked and self._encoded is None
+
     def flush(self) -> bool:
         """Sends all rows and marks that wait. False: the channel has no credit; `on_blocked` was called, and the rest waits."""
         started = monotonic_ns()
@@ -299,18 +295,16 @@ class SendLane:
 
     def _hand_over(self, frame: Frame) -> bool:
         """Sends a frame; returns whether the channel has taken it. What it has not taken of a run is left in the frame."""
-        frame.sequence = before = self.sequence
+        frame.sequence = sequence = self.sequence
         if self.clock is not None:
             frame.serial = self.clock.now
         if self.runs and frame.rows > self.batch_size:
             self.channel.send_run_nowait(frame, self.batch_size)
             self.sequence = frame.sequence
-            self.jumbo_out += frame.sequence - before
             return not frame.rows
         if not self.channel.send_nowait(frame):
             return False
-        self.sequence = before + 1
-        self.jumbo_out += 1
+        self.sequence = sequence + 1
         return True
 
     def _next_frame(self) -> Frame | None:

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from actorstream.actors.operator_errors import operator_error
 from actorstream.connectors.sink import END
-from actorstream.runtime.failures import operator_error
 
 if TYPE_CHECKING:
     from actorstream.connectors.sink import Sink

@@ -16,8 +16,9 @@ from actorstream.events.batch import Batch
 from actorstream.events.schema import Schema
 from actorstream.ordering.none import NoOrder
 from actorstream.ordering.timestamp import TimestampGate
+from actorstream.plan.channels import SERIAL_WORD
 from actorstream.runtime.inbox import FifoInbox, Inbox, Step
-from actorstream.runtime.lanes import SERIAL_WORD, InLane
+from actorstream.runtime.lanes import InLane
 from actorstream.runtime.serial.inbox import NumberedInput, SerialInbox
 from actorstream.runtime.serial.numbering import Numbering
 from actorstream.runtime.timestamp.inbox import TimestampInbox
@@ -67,6 +68,9 @@ def lanes_of(channels: list[Scripted], *, word: int = 0) -> list[InLane]:
     ]
 
 
+SCHEMA = Schema.of(Row).with_system(("_position",))
+
+
 def fifo(channels: list[Scripted]) -> Inbox:
     lanes = lanes_of(channels)
     return FifoInbox(lanes, NoOrder(lanes), Ports())
@@ -74,7 +78,7 @@ def fifo(channels: list[Scripted]) -> Inbox:
 
 def serial(channels: list[Scripted]) -> Inbox:
     lanes = lanes_of(channels, word=SERIAL_WORD)
-    numbered: list[Any] = [NumberedInput(("_position",), 0) for _ in lanes]
+    numbered: list[Any] = [NumberedInput(("_position",), 0, SCHEMA) for _ in lanes]
     return SerialInbox(lanes, numbered, Numbering(1), merging=True, follows=False)
 
 
@@ -92,10 +96,10 @@ def timestamp(channels: list[Scripted]) -> Inbox:
         gate,
         rows,
         batch_size=7,
-        wanted={0: ("_position",)},
+        schemas={0: SCHEMA},
         as_events=False,
         one_stream=True,
-        schema=None,
+        together=False,
     )
     merging = ChannelMerging(rows, gate, ready, Ports(), np.zeros(64, np.int64))
     return TimestampInbox(merging, [], NoOrder([]), {"in": Schema.of(Row)})
@@ -204,11 +208,11 @@ def test_another_inbox_goes_on_from_what_was_kept_at_a_barrier_with_lanes_of_oth
     channels = channels_of(given)
     inbox = MAKERS[order](channels)
     before = given_in_time(inbox, channels, dice, until=Step.BARRIER)
-    kept = msgspec.msgpack.decode(msgspec.msgpack.encode(inbox.kept()))
+    kept = msgspec.msgpack.decode(msgspec.msgpack.encode(inbox.snapshot()))
     rest = channels_of([_behind(script) for script in given])[::-1]
     again = MAKERS[order](rest)
     if kept is not None:
-        again.take_back(kept)
+        again.restore(kept)
     found = numbers(before) + numbers(given_in_time(again, rest, dice))
     assert sorted(found) == list(range(40))
     if order != "none":

@@ -20,7 +20,7 @@ from actorstream.events.event import Event
 from actorstream.launch.launcher import Launcher
 from actorstream.launch.resume import restore_job
 from actorstream.launch.run import RunResult, run_job
-from actorstream.runtime.compile import read_job
+from actorstream.plan.compile import read_job
 from tests.integration.processes import kill_one, launched
 
 

@@ -17,8 +17,8 @@ from actorstream.dgs.deployment import ProgramDeployment
 from actorstream.dgs.outputs import Gathering
 from actorstream.dgs.sequential import InputStream, merged
 from actorstream.events.jumbo import from_bytes
+from actorstream.plan.compile import read_job
 from actorstream.runtime import barriers
-from actorstream.runtime.compile import read_job
 from actorstream.runtime.dependency.restored import RestoredProgram, _worker_of
 from tests.integration.programs import (
     KeyedCounters,

@@ -35,7 +35,7 @@ from actorstream.transports.network.exchange import here
 
 if TYPE_CHECKING:
     from actorstream.launch.signals import Signals
-    from actorstream.runtime.compile import Job
+    from actorstream.plan.job import Job
     from actorstream.transports.assembly import Assembly
 
 START_S = 60.0

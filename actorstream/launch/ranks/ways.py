@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 
 from actorstream.actors.peer_end import SocketEnd
 from actorstream.control.pipe import ControlPipe
-from actorstream.runtime.fuse import takes_messages
+from actorstream.plan.fuse import takes_messages
 
 if TYPE_CHECKING:
-    from actorstream.runtime.compile import Job
+    from actorstream.plan.job import Job
     from actorstream.transports.assembly import Assembly
 
 CONTROL, ACTORS = "control", "actors"

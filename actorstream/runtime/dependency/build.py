@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from actorstream.actors.operator_errors import operator_error
 from actorstream.connectors.file_source import FileSource
 from actorstream.dgs.adding import AddingWorker
 from actorstream.dgs.state_classes import StateClasses
 from actorstream.dgs.ticks import Ticks
 from actorstream.dgs.worker import WorkerProtocol
+from actorstream.plan.program_channels import StreamWords, positioned, stream_words, streams_from
 from actorstream.runtime.dependency.calls import ProgramCalls
-from actorstream.runtime.dependency.compile import StreamWords, positioned, stream_words, streams_from
 from actorstream.runtime.dependency.cuts import Cuts
 from actorstream.runtime.dependency.links import TreeReceiver, TreeSender
 from actorstream.runtime.dependency.messages import Codec
@@ -21,7 +22,6 @@ from actorstream.runtime.dependency.short_way import ShortWay
 from actorstream.runtime.dependency.tag_rows import TagRows
 from actorstream.runtime.dependency.tree_worker import TreeWorker, connect
 from actorstream.runtime.dependency.unit import ProgramUnit
-from actorstream.runtime.failures import operator_error
 from actorstream.runtime.lanes import InLane
 from actorstream.runtime.source_unit import SourceUnit
 
@@ -31,8 +31,7 @@ if TYPE_CHECKING:
     from actorstream.dgs.deployment import ProgramDeployment
     from actorstream.events.batch import Batch
     from actorstream.events.schema import Schema
-    from actorstream.runtime.compile import Job, Link
-    from actorstream.runtime.dependency.links import TreeLink
+    from actorstream.plan.job import Job, JobChannel, TreeLink
     from actorstream.runtime.ports import WorkerPort
     from actorstream.runtime.replica import Replica
     from actorstream.topology.graph import Edge
@@ -76,8 +75,8 @@ class ProgramBuilder:
     def unit(
         self,
         replicas: Sequence[Replica],
-        incoming: Mapping[int, Sequence[Link]],
-        decoder: Callable[[Link], Callable[[Frame], Batch]],
+        incoming: Mapping[int, Sequence[JobChannel]],
+        decoder: Callable[[JobChannel], Callable[[Frame], Batch]],
     ) -> ProgramUnit:
         """The unit of the replicas that are in this process. `incoming`: their channels, by replica."""
         tree = self.deployment.tree
@@ -102,7 +101,8 @@ class ProgramBuilder:
             if tree_link.actor == self.actor:
                 self._add_link(unit, self._here, tree_link)
         wires = {
-            edge.name: self.job.wires[edge.index].plain for edge in self.job.graph.actors[self.actor].inputs
+            edge.name: self.job.edge_schemas[edge.index].plain
+            for edge in self.job.graph.actors[self.actor].inputs
         }
         cuts = unit.cuts = Cuts(unit, self.deployment, wires)
         for each in workers:
@@ -179,7 +179,7 @@ class ProgramBuilder:
         return self.job.deploy.checkpoint is None and self.deployment.adds(number)
 
     def _add_lane(
-        self, unit: ProgramUnit, each: TreeWorker, link: Link, decode: Callable[[Frame], Batch]
+        self, unit: ProgramUnit, each: TreeWorker, link: JobChannel, decode: Callable[[Frame], Batch]
     ) -> None:
         streams = self._words(link.edge, self.job.plan.replicas[link.producer].index)
         receiver = self.receivers[link.channel.id]

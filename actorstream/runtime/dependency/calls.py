@@ -9,10 +9,10 @@ from time import monotonic_ns
 from types import MethodType
 from typing import TYPE_CHECKING, Any
 
+from actorstream.actors.operator_errors import operator_error
 from actorstream.dgs.state_classes import StateClasses
 from actorstream.events.batch import Batch
-from actorstream.runtime.failures import operator_error
-from actorstream.runtime.hook_shapes import answerer, shape_of
+from actorstream.plan.hook_shapes import answerer, shape_of
 
 if TYPE_CHECKING:
     from actorstream.dgs.deployment import ProgramDeployment

@@ -14,17 +14,17 @@ from actorstream.ordering.causal import CausalOrder
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from actorstream.runtime.compile import Job, Link
+    from actorstream.plan.job import Job, JobChannel
     from actorstream.runtime.lanes import InLane
     from actorstream.topology.graph import Edge
 
 
-def is_causal(job: Job, link: Link) -> bool:
+def is_causal(job: Job, link: JobChannel) -> bool:
     """Whether the rows of a channel have an order with those of other channels to the same consumer."""
     return bool(_group(job, link))
 
 
-def _group(job: Job, link: Link) -> frozenset[int]:
+def _group(job: Job, link: JobChannel) -> frozenset[int]:
     """The workers of a plan whose outputs have an order with those of a channel's sender; none: it has no such."""
     edge = link.edge
     if edge.static or edge.producer not in job.programs or _beside(job, edge):
@@ -40,7 +40,7 @@ def _beside(job: Job, edge: Edge) -> bool:
     return edge.route == "forward" and consumer.replicas == producer.replicas
 
 
-def causal_order(job: Job, links: Sequence[Link]) -> Callable[[list[InLane]], CausalOrder] | None:
+def causal_order(job: Job, links: Sequence[JobChannel]) -> Callable[[list[InLane]], CausalOrder] | None:
     """The order of the channels of a replica of which some come from workers of plans; None: no order is needed."""
     groups: dict[tuple[Edge, frozenset[int]], list[int]] = {}
     for index, link in enumerate(links):

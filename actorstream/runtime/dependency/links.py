@@ -6,7 +6,6 @@ What a worker has to say never waits for room: it is kept until there is, so a f
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
@@ -34,23 +33,12 @@ if TYPE_CHECKING:
     from actorstream.native.arena import Arena
     from actorstream.runtime.dependency.messages import Codec, Message
     from actorstream.runtime.dependency.share import Share
-    from actorstream.transports.base import Channel, ReceiveChannel, SendChannel
+    from actorstream.transports.base import ReceiveChannel, SendChannel
 
 END = int(FrameKind.END)
 WORDS = Schema.from_dict({"words": "int"})
 """Messages between processes are the bytes of such rows, so that any transport carries them as a jumbo tuple. The first word
 says how many bytes of messages follow; arrays lie behind these."""
-
-
-@dataclass(frozen=True, slots=True)
-class TreeLink:
-    """A channel of the job from one worker of a plan to its parent or a child, by replica numbers of the plan."""
-
-    channel: Channel
-    actor: str
-    sender: int
-    receiver: int
-    """Numbers of the two in the synchronization plan, from 1."""
 
 
 class TreeSender:

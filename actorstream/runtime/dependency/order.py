@@ -14,7 +14,7 @@ from actorstream.runtime.send_lane import Waiting
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from actorstream.runtime.compile import Link
+    from actorstream.plan.job import JobChannel
     from actorstream.runtime.dependency.output import TagEdge
     from actorstream.runtime.inbox import Inbox, Ports
     from actorstream.runtime.replica import Replica
@@ -43,22 +43,22 @@ class DependencyOrder(Order):
                 found.update(dict.fromkeys((each.id for each in replicas), unit))
         return found
 
-    def inbox(self, head: Replica, links: list[Link], ports: Ports) -> Inbox | None:
+    def inbox(self, head: Replica, links: list[JobChannel], ports: Ports) -> Inbox | None:
         gate = causal_order(self.job, links)
         if gate is None:
             return None
         lanes = [self.ends.in_lane(index, link) for index, link in enumerate(links)]
         return FifoInbox(lanes, gate(lanes), ports)
 
-    def is_numbered(self, link: Link) -> bool:
+    def is_numbered(self, link: JobChannel) -> bool:
         return is_causal(self.job, link)
 
-    def lane(self, link: Link, replica: Replica, unit: Unit) -> dict[str, Any] | None:
+    def lane(self, link: JobChannel, replica: Replica, unit: Unit) -> dict[str, Any] | None:
         if link.edge.consumer in self.programs:
             return {"waiting": Waiting.SELECTIONS}
         return {"clock": unit.clock} if is_causal(self.job, link) else None  # type: ignore[attr-defined]
 
-    def sends(self, lane: SendLane, link: Link, replica: Replica, unit: Unit) -> None:
+    def sends(self, lane: SendLane, link: JobChannel, replica: Replica, unit: Unit) -> None:
         if link.edge.consumer in self.programs:
             unit.runs = True
         else:

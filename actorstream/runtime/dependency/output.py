@@ -15,13 +15,13 @@ from actorstream.events.batch import Batch
 from actorstream.events.fields import Kind
 from actorstream.native.ascending import first_descent
 from actorstream.topology.serial import POSITION
-from actorstream.transports.base import FRONTIER_END, FRONTIER_MIN, Frame, FrameKind
+from actorstream.transports.base import FRONTIER_END, FRONTIER_MIN, Frame
 
 if TYPE_CHECKING:
     from actorstream.dgs.classifier import Classifier
     from actorstream.events.event import Event
     from actorstream.events.schema import Schema
-    from actorstream.runtime.dependency.compile import StreamWords
+    from actorstream.plan.program_channels import StreamWords
     from actorstream.runtime.dependency.short_way import ShortWay
     from actorstream.runtime.send_lane import SendLane
 
@@ -243,7 +243,6 @@ class TagEdge:
                 if not channel.send_nowait(frame):
                     return 0
             lane.sequence += 1
-            lane.jumbo_out += 1
             self._row += 1
             stream.rows += 1
             stream.time = time
@@ -260,15 +259,6 @@ class TagEdge:
 
         return send
 
-    def flush(self) -> None:
-        for lane in self.lanes:
-            if lane.pending and not lane.blocked:
-                lane.flush()
-
-    def control(self, kind: FrameKind, barrier: int) -> None:
-        for lane in self.lanes:
-            lane.control(kind, barrier)
-
     def advance(self, frontier: int) -> None:
         """Sends a heartbeat of the source for all its streams."""
         if self.promises:
@@ -276,18 +266,18 @@ class TagEdge:
                 self._promise(stream, frontier)
             self._promise_all()
 
-    def kept(self) -> dict[str, Any]:
+    def snapshot(self) -> dict[str, Any]:
         """What a checkpoint keeps with the source: how far each stream is, by its name, and how many rows there were."""
         streams = {each.name: (each.first, each.time, each.rows, each.promised) for each in self.streams}
         return {"row": self._row, "streams": streams}
 
-    def take_back(self, kept: dict[str, Any]) -> None:
+    def restore(self, snapshot: dict[str, Any]) -> None:
         """Goes on behind the rows of a checkpoint, and repeats the promises that were made about them."""
-        self._row = kept["row"]
+        self._row = snapshot["row"]
         for stream in self.streams:
-            if stream.name not in kept["streams"]:
+            if stream.name not in snapshot["streams"]:
                 continue
-            stream.first, stream.time, stream.rows, promised = kept["streams"][stream.name]
+            stream.first, stream.time, stream.rows, promised = snapshot["streams"][stream.name]
             if stream.rows:
                 self._tell(stream, stream.time)
             self._promise(stream, promised)

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from actorstream.dgs.worker import WorkerProtocol
     from actorstream.events.batch import Batch
     from actorstream.events.feed import Feed
-    from actorstream.runtime.dependency.compile import StreamWords
+    from actorstream.plan.program_channels import StreamWords
     from actorstream.runtime.dependency.share import Share
     from actorstream.runtime.lanes import InLane
 

@@ -11,8 +11,8 @@ if TYPE_CHECKING:
 
     from actorstream.dgs.ticks import Ticks
     from actorstream.dgs.worker import WorkerProtocol
+    from actorstream.plan.program_channels import StreamWords
     from actorstream.runtime.dependency.calls import ProgramCalls
-    from actorstream.runtime.dependency.compile import StreamWords
     from actorstream.runtime.dependency.links import TreeReceiver, TreeSender
     from actorstream.runtime.dependency.tag_rows import TagRows
     from actorstream.runtime.ports import Promising

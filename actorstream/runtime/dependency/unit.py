@@ -78,21 +78,6 @@ class ProgramUnit(Unit):
         if not causal:
             each.awaited.append(lane)
 
-    @property
-    def rests(self) -> bool:
-        """Whether only a message or an event is a reason for another turn."""
-        return not (
-            self.done
-            or self.ready
-            or self.blocked
-            or self.task is not None
-            or self.ending
-            or self._fired
-            or self._awaiting
-            or self.beside
-            or self.static is not None
-        )
-
     def take_event(self) -> None:
         """Works on an event that a source of this process has left, within the source's own turn."""
         offered, self.offered = self.offered, None
@@ -112,8 +97,8 @@ class ProgramUnit(Unit):
         status = self._go_on(began + self.worker.turn_ns)
         if status is Status.IDLE and self._watched is not None and self._watched[1].channel.waiting():
             status = Status.READY
-        self._waited(began)
-        self.status = self._settle(status)
+        self.count_wait(began)
+        self.status = self.settle_turn(status)
         return self.status
 
     def work(self) -> Status:
@@ -354,7 +339,7 @@ class ProgramUnit(Unit):
     def start_barrier(self, barrier: int) -> None:
         """Barriers come in with the input, or as marks from other workers."""
 
-    def kept_of(self, replica: Replica) -> Any:
+    def snapshot(self, replica: Replica) -> Any:
         each = next((each for each in self.workers if each.replica is replica), None)
         return None if each is None else self.cuts.over(each)  # type: ignore[union-attr]
 

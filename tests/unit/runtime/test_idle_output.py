@@ -6,8 +6,8 @@ from actorstream.errors import OperatorError
 from actorstream.events.batch import Batch
 from actorstream.events.event import Event
 from actorstream.events.schema import Schema
-from actorstream.runtime.edge_schemas import EdgeSchemas
-from actorstream.runtime.lanes import IDLE_WORD
+from actorstream.plan.channels import IDLE_WORD
+from actorstream.plan.edge_schemas import EdgeSchemas
 from actorstream.runtime.send_lane import SendLane
 from actorstream.transports.base import FRONTIER_END, FRONTIER_MIN, Channel
 from actorstream.transports.local import local_channel

@@ -13,9 +13,9 @@ from actorstream.dgs.tags import Tag
 from actorstream.errors import DataError
 from actorstream.events.batch import Batch
 from actorstream.events.schema import Schema
-from actorstream.runtime.dependency.compile import StreamWords
+from actorstream.plan.edge_schemas import EdgeSchemas
+from actorstream.plan.program_channels import StreamWords
 from actorstream.runtime.dependency.output import TagEdge, TagStream
-from actorstream.runtime.edge_schemas import EdgeSchemas
 from actorstream.runtime.send_lane import SendLane, Waiting
 from actorstream.topology.dependency import PlannedStream
 from actorstream.transports.base import FRONTIER_MIN, Channel
@@ -112,7 +112,7 @@ def test_each_of_several_streams_has_its_own_promise() -> None:
     assert [receive.frontier(word) for word in (0, 3, 4)] == [FRONTIER_MIN, 8, FRONTIER_MIN]
     origin = 1
     edge.push(Batch.of_columns(Value, {"ts": [3], "value": [1]}))  # before the other stream's last
-    edge.flush()
+    made.flush()
     assert [receive.frontier(word) for word in (0, 3, 4)] == [3, 8, 3]
     assert frames(receive) == [(4, [1, 8]), (5, [3])]
     edge.advance(20)
@@ -160,7 +160,7 @@ def test_a_single_event_of_the_only_tag_says_its_time_and_promises_behind_itself
     assert frame.min_time == frame.max_time == 5 and frame.min_entry == frame.max_entry == 1_000
     assert frames(channel) == [(0, [5]), (0, [5])]
     edge.push(Batch.of_events(Value, [Value(7, 1)]))
-    assert frames(channel) == [(0, [7])] and edge.kept()["streams"]["s0"] == (5, 7, 3, 7)
+    assert frames(channel) == [(0, [7])] and edge.snapshot()["streams"]["s0"] == (5, 7, 3, 7)
 
 
 def test_what_a_single_event_must_not_do_is_left_to_batches() -> None:

@@ -15,7 +15,7 @@ from actorstream.events.row_format import UNFIT, RowFormat
 if TYPE_CHECKING:
     from actorstream.events.event import Event
     from actorstream.events.schema import Schema
-    from actorstream.runtime.edge_schemas import EdgeSchemas
+    from actorstream.plan.edge_schemas import EdgeSchemas
     from actorstream.transports.base import Frame, ReceiveChannel, SendChannel
 
 SendSingle = Callable[[Batch, int], bool]

@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from actorstream.runtime.idleness import behind_idle_sources
+from actorstream.plan.event_time import behind_idle_sources
 from actorstream.topology.graph import Edge, Graph, GraphActor, Redrawn
 
 if TYPE_CHECKING:

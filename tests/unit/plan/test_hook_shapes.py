@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from actorstream import Event
 from actorstream.dgs import Program, Tag
-from actorstream.runtime.hook_shapes import shape_of
+from actorstream.plan.hook_shapes import shape_of
 
 
 class Out(Event):

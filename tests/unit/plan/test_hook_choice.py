@@ -7,11 +7,11 @@ from typing import Any, ClassVar
 import pytest
 
 from actorstream.actors.actor import Actor
+from actorstream.actors.operator_errors import operator_error, preview
 from actorstream.errors import DataError, OperatorError
 from actorstream.events.batch import Batch
 from actorstream.events.event import Event
-from actorstream.runtime.failures import operator_error, preview
-from actorstream.runtime.hook_shapes import hook_for
+from actorstream.plan.hook_shapes import hook_for
 
 
 class In(Event):

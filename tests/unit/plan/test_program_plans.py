@@ -13,9 +13,9 @@ from actorstream import Event, EventTime, Source
 from actorstream.dgs import Program, Tag, Tags, by
 from actorstream.drawing.tree import tag_text
 from actorstream.errors import ConfigurationError
-from actorstream.runtime import planning
-from actorstream.runtime.compile import available, make_plan
-from actorstream.runtime.registry import registry
+from actorstream.plan import program_plans
+from actorstream.plan.compile import available, make_plan
+from actorstream.plan.registry import registry
 from actorstream.topology.dependency import DependencyPlan
 from actorstream.topology.inputs import read_inputs
 
@@ -148,7 +148,7 @@ def test_a_row_that_belongs_to_no_stream_is_refused(tmp_path: Path) -> None:
 
 
 def test_each_of_several_long_files_has_its_rate(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(planning, "ROWS", 1000)
+    monkeypatch.setattr(program_plans, "ROWS", 1000)
     parts = [[(time * step, "i", 7, 0) for time in range(600)] for step in (1, 10)]
     found = rates(planned(tmp_path, program="keys = [7]", rows=parts))
     assert found["i(7)@events/0"] == pytest.approx(1000, rel=0.01)

@@ -12,6 +12,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from actorstream.actors.operator_errors import operator_error
 from actorstream.connectors.survey import ROWS, Survey, is_at_rest, survey
 from actorstream.dgs.optimizer import OPTIMIZERS
 from actorstream.dgs.planning import plan_program
@@ -20,7 +21,6 @@ from actorstream.dgs.tagging import Tagging
 from actorstream.dgs.tags import Tag
 from actorstream.dgs.tree import TreeNode, read_tree
 from actorstream.errors import ActorstreamError, ConfigurationError, Problem
-from actorstream.runtime.failures import operator_error
 from actorstream.topology.dependency import DependencyPlan, PlannedStream, Planning
 
 if TYPE_CHECKING:

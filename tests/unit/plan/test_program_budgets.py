@@ -6,10 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from actorstream.runtime.compile import Job, read_job
+from actorstream.plan.compile import read_job
+from actorstream.plan.job import Job
 from actorstream.topology.plan import PlannedChannel, load_plan
 
-ROOT = Path(__file__).parents[4]
+ROOT = Path(__file__).parents[3]
 
 
 def job_of(workers: int) -> Job:

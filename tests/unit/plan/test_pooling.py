@@ -14,7 +14,8 @@ from actorstream.operators.filter import Filter
 from actorstream.operators.map import Map
 from actorstream.operators.split import Split
 from actorstream.operators.union import Union
-from actorstream.runtime.compile import Job, compile_job
+from actorstream.plan.compile import compile_job
+from actorstream.plan.job import Job
 from actorstream.scheduling.base import UNBOUNDED
 from actorstream.topology.builder import Topology
 from actorstream.topology.load import load_deploy

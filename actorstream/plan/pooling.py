@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 from actorstream.actors.actor import Actor, event_hooks, takes_batches
 from actorstream.actors.contract import has_kernel
-from actorstream.runtime.fuse import takes_messages
-from actorstream.runtime.hook_shapes import is_async
+from actorstream.plan.fuse import takes_messages
+from actorstream.plan.hook_shapes import is_async
 from actorstream.scheduling.base import UNBOUNDED
 
 if TYPE_CHECKING:
-    from actorstream.runtime.compile import Job
+    from actorstream.plan.job import Job
     from actorstream.topology.deploy import DeploySpec
     from actorstream.topology.graph import Graph, GraphActor
     from actorstream.topology.serial import SerialPlan

@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING, Any
 from actorstream.events.batch import BATCHES, Batch
 from actorstream.events.event_codec import rows_of
 from actorstream.runtime.dependency.output import TagEdge
-from actorstream.runtime.output import LaneEdge
 from actorstream.runtime.replica import Replica
-from actorstream.runtime.send_lane import POLL_EVERY
+from actorstream.runtime.send_lane import POLL_EVERY, SendLane
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -22,13 +21,13 @@ NO_CLASS: Any = type("NoClass", (), {})
 """A class that no event is of itself."""
 
 
-def outlet(replica: Replica, output: str = "default") -> Callable[[Any, int], int] | None:
-    """The outlet of an output: (what the source has read, its entry time) -> how many rows were sent; 0: none, and
-    nothing was changed. None: all that is emitted there goes the way of batches."""
+def direct_sender(replica: Replica, output: str = "default") -> Callable[[Any, int], int] | None:
+    """The function that sends what a source has read at once: (what was read, its entry time) -> how many rows were sent; 0:
+    none, and nothing was changed. None: all that is emitted to the output goes the way of batches."""
     edges = replica.edges[output]
     if len(edges) == 1 and type(edges[0]) is TagEdge:
         return _to_program(replica, edges[0], output)
-    lane = edges[0].lane if len(edges) == 1 and type(edges[0]) is LaneEdge else None
+    lane = edges[0] if len(edges) == 1 and type(edges[0]) is SendLane else None
     if lane is None or lane.send_jumbo is None or lane.runs or not _is_plain(replica):
         return None
     frame_schema, batch_size, poll = lane.framing.schemas.plain, lane.batch_size, lane.channel.poll
@@ -64,14 +63,13 @@ def outlet(replica: Replica, output: str = "default") -> Callable[[Any, int], in
         else:
             return 0
         lane.sequence = sequence + 1
-        lane.jumbo_out += 1
         return rows  # type: ignore[no-any-return]
 
     return send
 
 
 def _to_program(replica: Replica, edge: TagEdge, output: str) -> Callable[[Any, int], int] | None:
-    """The outlet to a worker of a plan in this process."""
+    """The same to a worker of a plan in this process."""
     schema = replica.schemas[output]
     send_single = edge.single(schema) if _is_plain(replica) else None
     if send_single is None:

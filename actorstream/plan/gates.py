@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from actorstream.checkpoint.store import values_of
 from actorstream.native.merge import MOST_TIES
-from actorstream.runtime.idleness import behind_idle_sources
-from actorstream.runtime.schedule.pooling import has_pool
+from actorstream.plan.event_time import behind_idle_sources
+from actorstream.plan.pooling import has_pool
 
 if TYPE_CHECKING:
     from actorstream.checkpoint.checkpoint import Checkpoint
-    from actorstream.runtime.compile import Job, Link
+    from actorstream.plan.job import Job, JobChannel
     from actorstream.topology.deploy import DeploySpec
     from actorstream.topology.graph import Edge, GraphActor
 
@@ -84,17 +84,17 @@ def described(job: Job) -> dict[str, Gated]:
     return found
 
 
-def _why_none(job: Job, actor: GraphActor, timed: list[Edge], links: list[Link]) -> str:
+def _why_none(job: Job, actor: GraphActor, timed: list[Edge], links: list[JobChannel]) -> str:
     """Why the replicas of an actor, each of which gets rows of its own, have no gates."""
     if not _several(actor, links):
         return "a replica has one channel: there is nothing to merge" if actor.replicas > 1 else ONE_CHANNEL
     return _why_not(job, actor, timed, links)
 
 
-def _timed(job: Job) -> Iterator[tuple[GraphActor, list[Edge], list[Link]]]:
+def _timed(job: Job) -> Iterator[tuple[GraphActor, list[Edge], list[JobChannel]]]:
     """Actors with input in timestamp order, their edges of that order, and the channels of these."""
-    incoming: dict[str, list[Link]] = defaultdict(list)
-    for link in job.links:
+    incoming: dict[str, list[JobChannel]] = defaultdict(list)
+    for link in job.channels:
         incoming[link.edge.consumer].append(link)
     for name, actor in job.graph.actors.items():
         timed = [edge for edge in actor.inputs if edge.index in job.timestamp.edges and not edge.static]
@@ -102,7 +102,7 @@ def _timed(job: Job) -> Iterator[tuple[GraphActor, list[Edge], list[Link]]]:
             yield actor, timed, [link for link in incoming[name] if link.edge in timed]
 
 
-def _several(actor: GraphActor, links: list[Link]) -> bool:
+def _several(actor: GraphActor, links: list[JobChannel]) -> bool:
     """Whether each replica has channels to merge."""
     counts = Counter(link.consumer for link in links)
     return len(counts) == actor.replicas and min(counts.values()) > 1
@@ -112,7 +112,7 @@ def _is_shared(actor: GraphActor, timed: list[Edge]) -> bool:
     return actor.replicas > 1 and all(edge.route == "broadcast" for edge in timed)
 
 
-def _why_not(job: Job, actor: GraphActor, timed: list[Edge], links: list[Link]) -> str:
+def _why_not(job: Job, actor: GraphActor, timed: list[Edge], links: list[JobChannel]) -> str:
     lanes = {(link.edge.index, link.producer) for link in links}
     if len(lanes) == 1:
         return ONE_CHANNEL
@@ -120,7 +120,7 @@ def _why_not(job: Job, actor: GraphActor, timed: list[Edge], links: list[Link]) 
         return "not all of its replicas and their producers are in one process"
     if actor.name in behind_idle_sources(job.graph):
         return "a source before it has an idle_timeout: each replica has late rows of its own"
-    schemas = [job.wires[edge.index].plain for edge in timed]
+    schemas = [job.edge_schemas[edge.index].plain for edge in timed]
     if len({schema.user.fingerprint for schema in schemas}) > 1 or not schemas[0].fixed:
         return "its rows are of several types or of no fixed width"
     if len({schema.fingerprint for schema in schemas}) > 1:

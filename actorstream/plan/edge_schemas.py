@@ -8,10 +8,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from actorstream.actors.actor import Actor
 from actorstream.events.schema import Schema
 from actorstream.topology.serial import POSITION
-from actorstream.topology.timestamp import ORIGIN, TIMESTAMP
+from actorstream.topology.timestamp import ORIGIN
 
 if TYPE_CHECKING:
     from actorstream.topology.graph import Graph
@@ -41,25 +40,13 @@ class EdgeSchemas:
         return self.plain
 
 
-def listeners(graph: Graph) -> frozenset[str]:
-    """Actors to which event time matters, or to somebody downstream of them."""
-    listening: set[str] = set()
-    for actor in reversed(list(graph.actors.values())):
-        own = actor.cls.on_heartbeat is not Actor.on_heartbeat or actor.contract.uses_event_time  # type: ignore[attr-defined]
-        flows = [edge.consumer for edge in graph.consumers(actor.name) if not edge.static]
-        ordered = any(edge.order == TIMESTAMP for edge in actor.inputs)
-        if own or ordered or any(consumer in listening for consumer in flows):
-            listening.add(actor.name)
-    return frozenset(listening)
-
-
-def wires(
+def edge_schemas_of(
     graph: Graph,
     listening: frozenset[str],
     serial: SerialPlan | None = None,
     timestamp: TimestampPlan | None = None,
 ) -> dict[int, EdgeSchemas]:
-    """Edge number -> its wire."""
+    """Edge number -> its schemas."""
     timed: set[str] = set()  # actors whose rows have an event time, as a field or by descent
     found: dict[int, EdgeSchemas] = {}
     for actor in graph.actors.values():

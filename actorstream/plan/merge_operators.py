@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from actorstream.actors.actor import Actor
 from actorstream.actors.contract import Contract
-from actorstream.runtime.idleness import behind_idle_sources
+from actorstream.plan.event_time import behind_idle_sources
 from actorstream.topology.graph import Edge, Graph, GraphActor, Redrawn
 from actorstream.topology.timestamp import TIMESTAMP
 

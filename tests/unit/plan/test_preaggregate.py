@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from actorstream import Event, Topology
-from actorstream.runtime.preaggregate import pre_aggregated
+from actorstream.plan.preaggregate import pre_aggregated
 from actorstream.topology.deploy import DeploySpec
 
 

@@ -10,13 +10,13 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from actorstream.dgs.deployment import ProgramDeployment
-from actorstream.runtime.dependency.links import TreeLink
+from actorstream.plan.job import TreeLink
 from actorstream.topology.serial import POSITION
 from actorstream.transports.base import Channel
 
 if TYPE_CHECKING:
-    from actorstream.runtime.compile import Job
-    from actorstream.runtime.edge_schemas import EdgeSchemas
+    from actorstream.plan.edge_schemas import EdgeSchemas
+    from actorstream.plan.job import Job
     from actorstream.topology.graph import Edge
     from actorstream.topology.plan import PlannedReplica
 
@@ -119,13 +119,13 @@ def positioned(deployment: ProgramDeployment) -> set[str]:
     return found
 
 
-def placed_wires(job: Job, wires: dict[int, EdgeSchemas]) -> dict[int, EdgeSchemas]:
-    """The wires of a job, with the places that rows carry to programs."""
+def with_positions(job: Job, schemas: dict[int, EdgeSchemas]) -> dict[int, EdgeSchemas]:
+    """The schemas of a job's edges, with the positions that rows carry to programs."""
     for name, deployment in job.programs.items():
         needed = positioned(deployment)
         for edge in job.graph.actors[name].inputs:
             if edge.name in needed:
-                plain = wires[edge.index].plain
+                plain = schemas[edge.index].plain
                 with_place = plain.with_system((*plain.system, POSITION))
-                wires[edge.index] = replace(wires[edge.index], plain=with_place, marked=None)
-    return wires
+                schemas[edge.index] = replace(schemas[edge.index], plain=with_place, marked=None)
+    return schemas

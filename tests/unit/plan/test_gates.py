@@ -9,8 +9,9 @@ from typing import Any
 import msgspec
 import pytest
 
-from actorstream.runtime.compile import Job, compile_job
-from actorstream.runtime.timestamp.gates import gates
+from actorstream.plan.compile import compile_job
+from actorstream.plan.gates import gates
+from actorstream.plan.job import Job
 from actorstream.topology.builder import Topology
 from actorstream.topology.load import load_deploy
 from tests.integration.parts import Collect

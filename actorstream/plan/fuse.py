@@ -6,10 +6,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from actorstream.actors.actor import event_hooks
-from actorstream.runtime.hook_shapes import is_async
+from actorstream.plan.hook_shapes import is_async
 
 if TYPE_CHECKING:
     from actorstream.topology.graph import Edge, Graph, GraphActor
+    from actorstream.topology.plan import ExecutionPlan
 
 
 def fusible(graph: Graph, edge: Edge) -> bool:
@@ -27,6 +28,20 @@ def fusible(graph: Graph, edge: Edge) -> bool:
         and not awaits(consumer)
         and producer.contract.fusible
     )
+
+
+def direct_calls(graph: Graph, plan: ExecutionPlan) -> dict[int, tuple[int, Edge]]:
+    """Replica -> the replica that calls it directly and by which edge, as the chains of the plan say."""
+    chain_of = {replica: number for number, chain in enumerate(plan.chains) for replica in chain}
+    ids = {(replica.actor, replica.index): replica.id for replica in plan.replicas}
+    fused = {}
+    for edge in graph.edges:
+        if fusible(graph, edge):
+            for index in range(graph.actors[edge.consumer].replicas):
+                up, down = ids[edge.producer, index], ids[edge.consumer, index]
+                if up in chain_of and chain_of[up] == chain_of.get(down):
+                    fused[down] = (up, edge)
+    return fused
 
 
 def awaits(actor: GraphActor) -> bool:

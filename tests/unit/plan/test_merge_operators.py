@@ -7,8 +7,8 @@ from typing import Any, ClassVar
 
 import pytest
 
-from actorstream.runtime.compile import compile_job
-from actorstream.runtime.timestamp.merge_operators import MergeSort, merged_by_operators
+from actorstream.plan.compile import compile_job
+from actorstream.plan.merge_operators import MergeSort, merged_by_operators
 from actorstream.topology.builder import Topology
 from actorstream.topology.deploy import DeploySpec
 from actorstream.topology.graph import Graph

@@ -9,7 +9,9 @@ import pytest
 
 from actorstream.actors.actor import Actor
 from actorstream.errors import ConfigurationError
-from actorstream.runtime.compile import MIN_SLOTS, RING_ENTRIES, SLOTS, Job, compile_job, slots_for
+from actorstream.plan.channels import MIN_SLOTS, RING_ENTRIES, SLOTS, slots_for
+from actorstream.plan.compile import compile_job
+from actorstream.plan.job import Job
 from actorstream.topology.builder import Topology
 from actorstream.topology.load import load_deploy
 from tests.integration.parts import Collect, Double, DoubleAsync, DoubleBatch, Number, Numbers
@@ -42,20 +44,20 @@ def test_forward_neighbours_in_a_worker_are_called_directly(deploy: dict[str, An
         "second/0": "first/0",
         "second/1": "first/1",
     }
-    assert len(job.links) == 4, "only the key edge has channels"
+    assert len(job.channels) == 4, "only the key edge has channels"
 
 
 def test_pipelining_can_be_switched_off() -> None:
     job = job_of(chain(), transport="local", workers=1, pipelining=False)
     assert job.fused == {}
-    assert len(job.links) == 2 + 2 + 4
+    assert len(job.channels) == 2 + 2 + 4
 
 
 def test_neighbours_in_different_workers_have_channels() -> None:
     job = job_of(chain(replicas=1), transport="shm", workers=3, placement="round-robin")
     assert job.fused == {}
-    assert all(link.remote == (link.channel.sender != link.channel.receiver) for link in job.links)
-    assert any(link.remote for link in job.links)
+    assert all(link.remote == (link.channel.sender != link.channel.receiver) for link in job.channels)
+    assert any(link.remote for link in job.channels)
 
 
 def test_a_hook_that_awaits_is_not_called_by_its_neighbour() -> None:
@@ -76,7 +78,7 @@ def test_every_end_of_a_channel_has_a_doorbell_bit_of_its_own(workers: int) -> N
     job = job_of(chain(replicas=4), transport="shm", workers=workers, pipelining=False)
     bits = Counter(
         bit
-        for link in job.links
+        for link in job.channels
         for bit in (
             (link.channel.sender, link.channel.send_bit),
             (link.channel.receiver, link.channel.receive_bit),
@@ -91,17 +93,17 @@ def test_every_end_of_a_channel_has_a_doorbell_bit_of_its_own(workers: int) -> N
 def test_producers_of_an_input_share_its_budget() -> None:
     job = job_of(chain(replicas=4), transport="shm", workers=2, edge_bytes=1 << 20)
     shared = Counter()
-    for link in job.links:
+    for link in job.channels:
         shared[link.consumer] += link.channel.budget
     assert set(shared.values()) == {1 << 20}
     tiny = job_of(chain(replicas=4), transport="shm", workers=2, edge_bytes=1)
-    assert {link.channel.budget for link in tiny.links} == {1}
+    assert {link.channel.budget for link in tiny.channels} == {1}
 
 
 def test_the_same_topology_gives_the_same_plan_and_another_another() -> None:
     first, again = (job_of(chain(), transport="shm", workers=2) for _ in range(2))
     assert first.fingerprint == again.fingerprint
-    assert first.links == again.links
+    assert first.channels == again.channels
     assert job_of(chain(), transport="shm", workers=3).fingerprint != first.fingerprint
     assert job_of(chain(), transport="shm", workers=2, batch_size=7).fingerprint != first.fingerprint
 
