@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import socket
 from abc import ABC, abstractmethod
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
 from actorstream.native.pulse import Pulse
@@ -59,9 +59,10 @@ class Assembly(ABC):
 
     @classmethod
     @abstractmethod
-    def starter(cls, deploy: DeploySpec) -> list[str] | None:
-        """The command that starts the processes of a run, to be followed by the command of one of them; None: the workers
-        are to be forked on this host. ConfigurationError: there is no such command here; it says how to get it."""
+    def starter(cls, deploy: DeploySpec, command: Sequence[str]) -> list[str] | None:
+        """The command that starts the processes of a run, each of which runs `command`; it may set variables of this process's
+        environment for it. None: the workers are to be forked on this host. ConfigurationError: there is no such command here;
+        it says how to get it."""
 
     @abstractmethod
     def gather(self, data: bytes, limit_s: float) -> list[bytes]:
@@ -96,7 +97,8 @@ class Assembly(ABC):
         return {}
 
     @abstractmethod
-    def end(self, status: int, *, in_order: bool) -> None:
-        """To be called last of all, when this process has said everything and is about to exit with `status`. `in_order`:
-        every rank calls this; else some are lost or stuck, and whatever is left of the run is to be ended, as far as this
-        process can do that. May exit the process itself."""
+    def end(self, status: int, *, in_order: bool, ends_others: bool) -> None:
+        """To be called last of all, when this process has said everything and is about to exit with `status`.
+
+        in_order: every rank calls this; else some are lost or stuck, and this call may end the process itself.
+        ends_others: not in order, this process ends whatever is left of the run on any host, as far as it can."""

@@ -414,5 +414,8 @@ class Transport(ABC):
         """The receiving end of a `listen`ed channel, once its producer has attached."""
         raise NotImplementedError(f"transport {self.name!r} has no channels for outside producers")
 
+    def lose(self, worker: int, why: str) -> None:
+        """Another worker is lost, as is known elsewhere; so nobody waits for it here."""
+
     @abstractmethod
     async def close(self) -> None: ...

@@ -63,6 +63,7 @@ class Rank:
         self.job: Job | None = None
         self._ways: Ways | None = None
         self._home: HomeRank | None = None
+        self._told: Leave | None = None
 
     # -- before the run
 
@@ -144,9 +145,9 @@ class Rank:
             if not self.is_home:
                 other = OtherRank(own, ways, self.identities[self.assembly.home], memory=memory)
                 self.in_order = False
-                leave = asyncio.run(other.run(signals))
-                self.in_order = leave.in_order and not own.is_alive
-                return leave
+                self._told = asyncio.run(other.run(signals))
+                self.in_order = self._told.in_order and not own.is_alive
+                return self._told
             sampler = Sampler(job, started, memory=memory)
             tick = on_start(sampler) if on_start is not None else None
             self._home = home = HomeRank(job, own, ways, self.identities, sampler, tick)
@@ -224,4 +225,5 @@ class Rank:
                 self._ways.close()
             else:
                 self._ways.pulse.close()
-        self.assembly.end(status, in_order=self.in_order)
+        ends_others = self.is_home or self._told is None
+        self.assembly.end(status, in_order=self.in_order, ends_others=ends_others)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import socket
 import sys
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 from contextlib import suppress
 from hashlib import blake2b
 from pathlib import Path
@@ -73,9 +73,9 @@ class ZmqAssembly(Assembly):
         return cls(deploy, rank, job_key(deploy))
 
     @classmethod
-    def starter(cls, deploy: DeploySpec) -> list[str] | None:
+    def starter(cls, deploy: DeploySpec, command: Sequence[str]) -> list[str] | None:
         if deploy.hosts:
-            return starting_command(deploy)
+            return starting_command(deploy, command)
         if deploy.network.discovery:
             raise ConfigurationError(
                 Problem(
@@ -187,7 +187,7 @@ class ZmqAssembly(Assembly):
             "clocks": self._keepalives.clock,
         }
 
-    def end(self, status: int, *, in_order: bool) -> None:
+    def end(self, status: int, *, in_order: bool, ends_others: bool) -> None:
         self._close(CLOSING_S if in_order else 0.5, leaves=in_order)
         sys.stdout.flush()
         sys.stderr.flush()

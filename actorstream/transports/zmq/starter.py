@@ -39,11 +39,11 @@ LETTING_GO_S = 8.0
 """When a worker could not start, the others may take so long to end."""
 
 
-def starting_command(deploy: DeploySpec) -> list[str]:
-    """The command to put before that of a worker."""
+def starting_command(deploy: DeploySpec, command: Sequence[str]) -> list[str]:
+    """The command that starts the workers, each of which runs `command`."""
     said = {"hosts": deploy.hosts, "network": deploy.network, "workers": deploy.workers}
     program = f"import sys; from {__name__} import main; sys.exit(main(sys.argv[1:]))"
-    return [sys.executable, "-P", "-c", program, msgspec.json.encode(said).decode()]
+    return [sys.executable, "-P", "-c", program, msgspec.json.encode(said).decode(), *command]
 
 
 def key_from_stdin() -> bytes:

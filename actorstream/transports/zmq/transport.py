@@ -103,6 +103,10 @@ class ZmqTransport(Transport):
         """refused: messages without a key of this run, which were dropped unread."""
         return {"refused": self._exchange.refused}
 
+    def lose(self, worker: int, why: str) -> None:
+        if not self._exchange.closed and worker in self._exchange.links:
+            self._exchange.lose(worker, why)
+
     async def close(self) -> None:
         """Waits until every peer that lives has what was sent to it; nothing is lost with a slow receiver."""
         if self._exchange.closed:
