@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -141,3 +142,23 @@ def test_delays_lost_datagrams_and_cut_connections_change_no_output(
         finish(launched)
         assert cuts > 3
     assert rows(app, tmp_path) == expected[app]
+
+
+def test_latency_between_hosts_whose_clocks_differ_is_that_of_one_clock(tmp_path: Path) -> None:
+    """Host 1 is in a time namespace whose monotonic clock is 5,000 s ahead."""
+    with hosts(2) as made:
+        shell = tmp_path / "ahead"
+        shell.write_text(
+            '#!/bin/sh\nexec ip netns exec "$1" unshare --time --monotonic 5000 --fork sh -c "$2"\n'
+        )
+        shell.chmod(0o755)
+        file = deployment(tmp_path, made)
+        text = file.read_text().replace(str(tmp_path / "remote-shell"), str(shell))
+        file.write_text(text.replace(f'ssh = "{made.name(0)}"', 'ssh = ""'))
+        words = ["apps/word_count/topology.toml", "--deploy", file, *outputs("word_count", tmp_path)]
+        finish(made.launch(0, *words, "--report", tmp_path / "report.json"))
+    report = json.loads((tmp_path / "report.json").read_text())
+    (clock,) = report["clocks"]
+    assert clock["worker"] == 1
+    assert abs(clock["ahead_ms"] - 5e6) <= clock["error_ms"] < 1000
+    assert 0 < report["latency_ms"]["max"] < 60_000, "an entry time of the other clock would be 5,000 s away"
