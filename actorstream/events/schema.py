@@ -10,7 +10,7 @@ import json
 import keyword
 import typing
 from collections.abc import Mapping
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -206,6 +206,10 @@ class Schema:
     def time_unit_ns(self) -> int:
         """Nanoseconds in one unit of the event time."""
         return TIME_UNITS[self.time_unit]
+
+    def time_units_in(self, duration: timedelta) -> int:
+        """A duration in units of the event time, rounded."""
+        return round(duration / timedelta(microseconds=1) * 1000 / self.time_unit_ns)
 
     def event_class(self) -> type[Event]:
         """The class of this schema's events: the user's, or one that is made on first use."""

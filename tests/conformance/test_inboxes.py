@@ -18,7 +18,8 @@ from actorstream.ordering.causal import CausalOrder
 from actorstream.ordering.none import NoOrder
 from actorstream.ordering.timestamp import TimestampGate
 from actorstream.plan.channels import SERIAL_WORD
-from actorstream.runtime.inbox import FifoInbox, Inbox, Step
+from actorstream.runtime.fifo import FifoInbox
+from actorstream.runtime.inbox import Inbox, Step
 from actorstream.runtime.lanes import InLane
 from actorstream.runtime.serial.inbox import NumberedInput, SerialInbox
 from actorstream.runtime.serial.numbering import Numbering

@@ -8,12 +8,14 @@ worker. So a worker sends its outputs before any message about its state, and ea
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from actorstream.ordering.causal import CausalOrder
 from actorstream.runtime.dependency.build import ProgramBuilder
-from actorstream.runtime.inbox import FifoInbox
-from actorstream.runtime.order import Ends, Order
+from actorstream.runtime.dependency.unit import ProgramUnit
+from actorstream.runtime.ends import Ends
+from actorstream.runtime.fifo import FifoInbox
+from actorstream.runtime.order import MakeLane, Order
 from actorstream.runtime.send_lane import Waiting
 
 if TYPE_CHECKING:
@@ -58,19 +60,18 @@ class DependencyOrder(Order):
     def is_numbered(self, link: JobChannel) -> bool:
         return is_causal(self.job, link)
 
-    def lane(self, link: JobChannel, replica: Replica, unit: Unit) -> dict[str, Any] | None:
-        if link.edge.consumer in self.programs:
-            return {"waiting": Waiting.SELECTIONS}
-        return {"clock": unit.clock} if is_causal(self.job, link) else None  # type: ignore[attr-defined]
-
-    def sends(self, lane: SendLane, link: JobChannel, replica: Replica, unit: Unit) -> None:
+    def lane(self, link: JobChannel, replica: Replica, unit: Unit, make: MakeLane) -> SendLane | None:
         if link.edge.consumer in self.programs:
             unit.runs = True
-        else:
-            causal = not link.remote or self.job.transport.causal
-            unit.sends_in_order(replica, lane, causal=causal)  # type: ignore[attr-defined]
+            return make(waiting=Waiting.SELECTIONS)
+        if not is_causal(self.job, link):
+            return None
+        assert isinstance(unit, ProgramUnit)
+        lane = make(clock=unit.clock)
+        unit.sends_in_order(replica, lane, causal=not link.remote or self.job.transport.causal)
+        return lane
 
-    def edge(self, edge: Edge, replica: Replica, lanes: list[SendLane]) -> TagEdge | None:
+    def edge(self, edge: Edge, replica: Replica, lanes: Sequence[SendLane]) -> TagEdge | None:
         builder = self.programs.get(edge.consumer)
         return None if builder is None else builder.edge(edge, replica, lanes)
 

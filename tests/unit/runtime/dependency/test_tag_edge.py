@@ -17,6 +17,7 @@ from actorstream.plan.edge_schemas import EdgeSchemas
 from actorstream.plan.program_channels import StreamWords
 from actorstream.runtime.dependency.single_events import single_sender
 from actorstream.runtime.dependency.tag_edge import TagEdge, TagStream
+from actorstream.runtime.framing import Framing
 from actorstream.runtime.send_lane import SendLane, Waiting
 from actorstream.topology.dependency import PlannedStream
 from actorstream.transports.base import FRONTIER_MIN, Channel
@@ -36,16 +37,18 @@ def lane(
     send, receive = local_channel(channel, Bell(), Bell())
     made = SendLane(
         send,
-        None,
-        encodes=False,
-        schemas=EdgeSchemas(
-            Schema.of(event).with_system(("_position",)) if event is Operation else Schema.of(event)
+        Framing(
+            None,
+            encodes=False,
+            schemas=EdgeSchemas(
+                Schema.of(event).with_system(("_position",)) if event is Operation else Schema.of(event)
+            ),
+            plan=0,
+            producer=0,
+            unfit=lambda error: error,
         ),
-        plan=0,
-        producer=0,
         batch_size=100,
         on_blocked=lambda lane: None,
-        unfit=lambda error: error,
         waiting=Waiting.SELECTIONS,
     )
     return made, receive
