@@ -159,7 +159,7 @@ class Replica:
         elif self.outbox.touched:
             call.run(batch)  # type: ignore[arg-type]
         else:
-            made = call.answer(batch)  # type: ignore[union-attr]
+            made = call.result(batch)  # type: ignore[union-attr]
             if call.rest is not None:  # type: ignore[union-attr]
                 portions = call.portions(batch)  # type: ignore[union-attr,arg-type]
             elif self.hands_on and not self.outbox.touched:  # its only batch goes on without the outbox
