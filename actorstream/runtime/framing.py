@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from actorstream.errors import ResourceError
 from actorstream.events.batch import Batch
 from actorstream.events.jumbo import encode
+from actorstream.events.sending import shared_jumbo, whole_jumbo
 from actorstream.transports.base import Frame
 
 if TYPE_CHECKING:
@@ -74,10 +75,10 @@ class Framing:
     def whole(self, batch: Batch) -> Frame | None:
         """A jumbo tuple of this batch alone, by reference if possible; None if the batch is too large and must be cut."""
         schema = self.schema(batch)
-        whole = batch.whole_jumbo(schema) if self.arena is not None else None
+        whole = whole_jumbo(batch, schema) if self.arena is not None else None
         if whole is not None:
             return self.frame(batch, whole, 0, whole.nbytes, schema)
-        found = batch.shared_jumbo(self.arena, schema)
+        found = shared_jumbo(batch, self.arena, schema)
         if found is not None:
             jumbo, first = found
             nbytes = jumbo.nbytes * batch.rows // jumbo.rows if first else jumbo.nbytes

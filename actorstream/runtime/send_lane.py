@@ -10,6 +10,7 @@ from enum import Enum
 from time import monotonic_ns
 from typing import TYPE_CHECKING, Protocol
 
+from actorstream.events.sending import whole_jumbo
 from actorstream.transports.base import Frame, FrameKind, SendChannel
 
 if TYPE_CHECKING:
@@ -184,7 +185,7 @@ class SendLane:
     def _send_whole(self, batch: Batch, rows: int) -> bool:
         """Sends a batch that is a jumbo tuple in shared memory already, by one call of C; False: it is no such batch."""
         send, sequence, schema = self.send_jumbo, self.sequence, self.framing.schemas.plain
-        jumbo = None if send is None else batch.whole_jumbo(schema)
+        jumbo = None if send is None else whole_jumbo(batch, schema)
         if send is None or jumbo is None:
             return False
         if not sequence % POLL_EVERY:
