@@ -10,6 +10,7 @@ BUILTIN: dict[str, str] = {
     "parquet-source": "actorstream.connectors.parquet_source:ParquetSource",
     "generator-source": "actorstream.connectors.generator:GeneratorSource",
     "spark-source": "actorstream.spark.source:SparkSource",
+    "history-then-live": "actorstream.connectors.history_then_live:HistoryThenLive",
     "memory-source": "actorstream.connectors.memory:MemorySource",
     "csv-sink": "actorstream.connectors.csv_sink:CsvSink",
     "jsonl-sink": "actorstream.connectors.jsonl_sink:JsonlSink",
