@@ -15,6 +15,7 @@ BUILTIN: dict[str, str] = {
     "csv-sink": "actorstream.connectors.csv_sink:CsvSink",
     "jsonl-sink": "actorstream.connectors.jsonl_sink:JsonlSink",
     "parquet-sink": "actorstream.connectors.parquet_sink:ParquetSink",
+    "spark-sink": "actorstream.spark.sink:SparkSink",
     "console-sink": "actorstream.connectors.console:ConsoleSink",
     "null-sink": "actorstream.connectors.null:NullSink",
     "memory-sink": "actorstream.connectors.memory:MemorySink",
