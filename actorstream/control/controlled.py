@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from actorstream.control.messages import Abort, Barrier, Commit, Drain, Grant, Message, Prepare, Suspend
+from actorstream.control.messages import Abort, Barrier, Commit, Drain, Grant, Lost, Message, Prepare, Suspend
 
 
 class Granting(Protocol):
@@ -24,6 +24,7 @@ class Controlled(Protocol):
     def commit(self, barrier: int) -> None: ...
     def suspend(self) -> None: ...
     def abort(self, why: str) -> None: ...
+    def lose(self, worker: int, why: str) -> None: ...
 
 
 def obey(worker: Controlled, message: Message) -> None:
@@ -41,5 +42,7 @@ def obey(worker: Controlled, message: Message) -> None:
             worker.commit(barrier)
         case Suspend():
             worker.suspend()
+        case Lost(lost, why):
+            worker.lose(lost, why)
         case Abort():
             worker.abort("stopped by the launcher")

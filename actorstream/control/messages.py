@@ -149,6 +149,13 @@ class Abort(Message):
     """Stop at once, commit nothing."""
 
 
+class Lost(Message):
+    """A worker is lost: nobody waits for it any more. `why`: which it is and how that is known, in words."""
+
+    lost: int
+    why: str
+
+
 class Leave(Message):
     """The run is over, and the process of a worker that no launcher watches may end.
 
@@ -181,6 +188,7 @@ AnyMessage = (
     | Suspend
     | Commit
     | Abort
+    | Lost
     | Leave
 )
 _decoder: msgspec.msgpack.Decoder[Any] = msgspec.msgpack.Decoder(AnyMessage)

@@ -18,7 +18,7 @@ from actorstream.placement import PLACEMENTS, place
 from actorstream.placement.base import channels_of, find_placement
 from actorstream.plan.channels import channels_of_job
 from actorstream.plan.edge_schemas import edge_schemas_of
-from actorstream.plan.event_time import idle_sources, listeners
+from actorstream.plan.event_time import idle_sources, listeners, watermarked
 from actorstream.plan.fuse import direct_calls, fusible
 from actorstream.plan.gates import gates, own_gates
 from actorstream.plan.job import Job
@@ -67,6 +67,7 @@ def make_job(graph: Graph, plan: ExecutionPlan) -> Job:
     job.programs = deployments(job)
     job.fused = direct_calls(graph, plan)
     job.listens = listeners(graph)
+    job.watermarked = watermarked(graph, job.listens, job.programs)
     job.idles = bool(job.listens.intersection(idle_sources(graph)))
     job.channels, job.tree = channels_of_job(job)
     if has_pool(plan.deploy):

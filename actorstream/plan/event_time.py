@@ -8,6 +8,8 @@ from actorstream.actors.actor import Actor
 from actorstream.topology.timestamp import TIMESTAMP
 
 if TYPE_CHECKING:
+    from collections.abc import Collection
+
     from actorstream.topology.graph import Graph
 
 
@@ -40,3 +42,16 @@ def behind_idle_sources(graph: Graph) -> frozenset[str]:
         if any(edge.producer in found for edge in actor.inputs if not edge.static):
             found.add(actor.name)
     return frozenset(found)
+
+
+def watermarked(graph: Graph, listening: frozenset[str], programs: Collection[str]) -> frozenset[str]:
+    """Sources whose partitions have watermarks: event time matters, and rows have one. To programs alone, rows promise for
+    their streams themselves."""
+    return frozenset(
+        actor.name
+        for actor in graph.actors.values()
+        if actor.role == "source"
+        and actor.name in listening
+        and actor.outputs["default"].event_time is not None
+        and any(edge.consumer not in programs for edge in graph.consumers(actor.name))
+    )

@@ -72,6 +72,8 @@ class Job:
     """Which edges are in timestamp order, and what their rows carry for it."""
     listens: frozenset[str] = frozenset()
     """Actors whose frontier matters to themselves or to somebody downstream."""
+    watermarked: frozenset[str] = frozenset()
+    """Sources whose partitions have watermarks."""
     idles: bool = False
     """Whether a source that somebody listens to has an `idle_timeout`."""
     restored: Checkpoint | None = None

@@ -120,7 +120,8 @@ def positioned(deployment: ProgramDeployment) -> set[str]:
 
 
 def with_positions(job: Job, schemas: dict[int, EdgeSchemas]) -> dict[int, EdgeSchemas]:
-    """The schemas of a job's edges, with the positions that rows carry to programs."""
+    """The schemas of a job's edges, with the positions that rows carry to programs. Where all consumers of a
+    source are programs, its rows have no watermark."""
     for name, deployment in job.programs.items():
         needed = positioned(deployment)
         for edge in job.graph.actors[name].inputs:
@@ -128,4 +129,6 @@ def with_positions(job: Job, schemas: dict[int, EdgeSchemas]) -> dict[int, EdgeS
                 plain = schemas[edge.index].plain
                 with_place = plain.with_system((*plain.system, POSITION))
                 schemas[edge.index] = replace(schemas[edge.index], plain=with_place, marked=None)
+            elif all(each.consumer in job.programs for each in job.graph.consumers(edge.producer)):
+                schemas[edge.index] = replace(schemas[edge.index], marked=None)
     return schemas

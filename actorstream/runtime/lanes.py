@@ -73,6 +73,12 @@ class InLane:
             self.channel.consume_run(frames)
         self.taken += frames
 
+    def rows(self, frame: Frame) -> Batch:
+        """The rows of a frame, with the times at which they entered."""
+        batch = self.decode(frame)
+        batch.entry_min, batch.entry_max, batch.began = frame.min_entry, frame.max_entry, frame.began
+        return batch
+
     def head(self) -> Frame | None:
         return self.channel.peek()
 

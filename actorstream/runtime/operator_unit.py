@@ -202,12 +202,12 @@ class OperatorUnit(Unit):
 
     def follow(self, *, resting: bool) -> None:
         """Advances event time as far as the inbox says."""
-        if not self.follow_frontier or self.paused:
+        if not self.follow_frontier or self.paused.replicas:
             return
         rest = None if self._working is None else (self._working, self._at)
         while (frontier := self.inbox.follow(rest, resting=resting)) is not None:
             self.advance(frontier)
-            if self.paused:
+            if self.paused.replicas:
                 return
         for replica in self.holding:
             replica.promises.renew()

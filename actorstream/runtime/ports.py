@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from actorstream.plan.job import Job
     from actorstream.runtime.alarms import Alarm, Alarms
     from actorstream.runtime.async_hooks import AsyncHooks
+    from actorstream.runtime.pausing import PausedHooks
     from actorstream.runtime.send_lane import SendLane
     from actorstream.runtime.timers import UnitTimers
     from actorstream.transports.base import Transport
@@ -49,11 +50,11 @@ class UnitPort(Protocol):
     timers: UnitTimers
     async_hooks: AsyncHooks
     blocked: list[SendLane]
-    paused: list[Any]
-    may_pause: bool
+    paused: PausedHooks
     done: bool
 
     def publish(self) -> None: ...
+    def unblock(self) -> bool: ...
     def snapshot(self, replica: Any) -> Any: ...
 
 

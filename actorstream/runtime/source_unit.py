@@ -13,7 +13,7 @@ from actorstream.actors.operator_errors import operator_error
 from actorstream.connectors.source import batch_of
 from actorstream.events.batch import BATCHES
 from actorstream.metrics.counters import Counter
-from actorstream.runtime.dependency.output import TagEdge
+from actorstream.runtime.dependency.tag_edge import TagEdge
 from actorstream.runtime.fast_paths.source import direct_sender
 from actorstream.runtime.replica import Replica
 from actorstream.runtime.source_idleness import SourceIdleness
@@ -293,7 +293,7 @@ class SourceUnit(Unit):
             return None
         edges = list(self._to_programs())
         self._yields = bool(edges)
-        self._programs = list({way.unit for edge in edges for way in edge.ways.values()})
+        self._programs = list({direct.unit for edge in edges for direct in edge.direct.values()})
         return direct_sender(self.head)
 
     def _count(self, rows: int, entered: int, spent: int) -> None:

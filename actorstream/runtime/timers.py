@@ -36,7 +36,7 @@ class UnitTimers:
     def run(self) -> None:
         """Calls the hooks that are due, until one of them awaits or pauses."""
         hooks = self._unit.async_hooks
-        while self.fired and not hooks.due and not self._unit.paused:
+        while self.fired and not hooks.due and not self._unit.paused.replicas:
             replica, name = next(iter(self.fired))
             del self.fired[replica, name]
             coroutine = replica.call("on_timer", name)

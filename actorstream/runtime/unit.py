@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from actorstream.metrics.counters import Counter
 from actorstream.runtime.async_hooks import AsyncHooks
+from actorstream.runtime.pausing import PausedHooks
 from actorstream.runtime.replica import Replica
 from actorstream.runtime.row_budget import row_budget_of
 from actorstream.runtime.send_lane import SendLane
@@ -59,12 +60,7 @@ class Unit:
         self.lanes: list[SendLane] = []
         """The lanes by which members send, in topological order."""
         self.blocked: list[SendLane] = []
-        self.paused: list[Replica] = []
-        """Members with a hook that waits for room, those first that the others call."""
-        self.may_pause = False
-        """Whether hooks may wait for room: no order anywhere needs the promise that comes behind their rows."""
-        self._room: asyncio.Future[None] | None = None
-        """The end of the unit waits for it while a hook is paused."""
+        self.paused = PausedHooks(self)
         self.timers = UnitTimers(self)
         self.async_hooks = AsyncHooks(self)
         self.ready = False
@@ -108,7 +104,7 @@ class Unit:
             self.done
             or self.ready
             or self.blocked
-            or self.paused
+            or self.paused.replicas
             or hooks.due
             or hooks.task is not None
             or hooks.beside
@@ -130,22 +126,6 @@ class Unit:
             for lane in waiting:
                 lane.flush()
         return not self.blocked
-
-    def resume(self) -> bool:
-        """Goes on with hooks that wait for room; whether none is left."""
-        while self.paused and not self.blocked:
-            waiting, self.paused = self.paused, []
-            waiting[0].pausing.resume()
-            self.paused += waiting[1:]
-        return not self.paused
-
-    async def _until_resumed(self) -> None:
-        """Waits until no hook is paused."""
-        while self.paused:
-            self._room = self.worker.loop.create_future()
-            self.worker.mark(self)
-            await self._room
-            self.resume()
 
     def flush(self) -> None:
         """Sends what waits on every output; before the worker parks nothing stays behind unless a channel is full."""
@@ -203,19 +183,18 @@ class Unit:
         for kernel in self.kernels:
             kernel.collect()
         if self.async_hooks.busy:
-            if self._room is not None and not self._room.done() and self.unblock():
-                self._room.set_result(None)
+            self.paused.tell_room()
             return Status.BUSY
         self.count_wait(monotonic_ns())
         if self.ending:
             return self._end()
-        if self.timers.fired and not self.paused and (not self.blocked or self.unblock()):
+        if self.timers.fired and not self.paused.replicas and (not self.blocked or self.unblock()):
             self.timers.run()
         elif self.blocked:
             self.unblock()
         if self.async_hooks.due:  # also while an output is full: who asks this actor may be who reads it
             status = self.spawn(self.async_hooks.run_due())
-        elif self.blocked or (self.paused and not self.resume()):
+        elif self.blocked or not self.paused.resume():
             self.while_blocked()
             status = Status.BLOCKED
         else:
@@ -286,11 +265,11 @@ class Unit:
             self.settle()
             if replica.stamp is not None:
                 replica.stamp.end()
-            await self._until_resumed()
+            await self.paused.wait_resumed()
             coroutine = None if replica.ended else replica.call("on_end")
             if coroutine is not None:
                 await coroutine
-            await self._until_resumed()
+            await self.paused.wait_resumed()
             replica.ended = True
         await self.async_hooks.run_due()
         self.control(FrameKind.END, 0)

@@ -243,6 +243,11 @@ class Worker:
             self.fail(Aborted(why))
             self._ending.decide()
 
+    def lose(self, worker: int, why: str) -> None:
+        """Another worker is lost."""
+        if self.transport is not None:
+            self.transport.lose(worker, why)
+
     def _on_control(self) -> None:
         assert self.control is not None
         for message in self.control.receive():

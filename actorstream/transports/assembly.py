@@ -5,11 +5,32 @@ from __future__ import annotations
 
 import socket
 from abc import ABC, abstractmethod
-from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Protocol
+
+from actorstream.native.pulse import Pulse
 
 if TYPE_CHECKING:
+    from actorstream.native.keepalive import ClockOffset
+    from actorstream.native.pulse import Sign
     from actorstream.topology.deploy import DeploySpec
+
+
+LIFE = "life"
+"""Purpose of the streams that carry signs of life."""
+
+
+class SignsOfLife(Protocol):
+    """Who of a process's peers lives. `native.pulse.Pulse` is one over streams; its methods are described there."""
+
+    @property
+    def limit_s(self) -> float: ...
+    @property
+    def eventfd(self) -> int: ...
+    def news(self) -> list[tuple[int, Sign]]: ...
+    def end(self, peer: int) -> None: ...
+    def forget(self, peer: int) -> None: ...
+    def close(self) -> None: ...
 
 
 class Assembly(ABC):
@@ -38,9 +59,10 @@ class Assembly(ABC):
 
     @classmethod
     @abstractmethod
-    def starter(cls, deploy: DeploySpec) -> list[str] | None:
-        """The command that starts the processes of a run, to be followed by the command of one of them; None: the workers
-        are to be forked on this host. ConfigurationError: there is no such command here; it says how to get it."""
+    def starter(cls, deploy: DeploySpec, command: Sequence[str]) -> list[str] | None:
+        """The command that starts the processes of a run, each of which runs `command`; it may set variables of this process's
+        environment for it. None: the workers are to be forked on this host. ConfigurationError: there is no such command here;
+        it says how to get it."""
 
     @abstractmethod
     def gather(self, data: bytes, limit_s: float) -> list[bytes]:
@@ -58,12 +80,25 @@ class Assembly(ABC):
         those for the purpose "life", over which one byte goes again and again. A stream closes when the process at its other
         end ends. ConfigurationError: a peer cannot be reached within `limit_s`; it says which, where, and what to do."""
 
+    def signs_of_life(
+        self, near: Collection[int], vital: Collection[int], *, limit_s: float, grace_s: float
+    ) -> SignsOfLife:
+        """The signs of life of the peers `near`; this process exits `grace_s` after it has lost one of the `vital` ones.
+        `limit_s`: as of `streams`. Both ranks of a pair call it, once."""
+        found = self.streams([(peer, LIFE) for peer in near], limit_s)
+        return Pulse({peer: sock for (peer, _), sock in found.items()}, tuple(vital), grace_s=grace_s)
+
+    def clocks(self) -> Mapping[int, ClockOffset]:
+        """Rank -> how far its clock is ahead of this process's, where that is known."""
+        return {}
+
     def options(self) -> dict[str, Any]:
         """Options of `Transport.fabric` that follow from how the ranks found each other; the same on every rank."""
         return {}
 
     @abstractmethod
-    def end(self, status: int, *, in_order: bool) -> None:
-        """To be called last of all, when this process has said everything and is about to exit with `status`. `in_order`:
-        every rank calls this; else some are lost or stuck, and whatever is left of the run is to be ended, as far as this
-        process can do that. May exit the process itself."""
+    def end(self, status: int, *, in_order: bool, ends_others: bool) -> None:
+        """To be called last of all, when this process has said everything and is about to exit with `status`.
+
+        in_order: every rank calls this; else some are lost or stuck, and this call may end the process itself.
+        ends_others: not in order, this process ends whatever is left of the run on any host, as far as it can."""

@@ -404,15 +404,17 @@ class Transport(ABC):
 
     @classmethod
     async def attach(cls, token: str) -> OutsideChannel:
-        """Joins a channel that another process opened with `listen`, from any process of this user and host.
-
-        ConfigurationError: the token is no token, or of another version; BrokenError: nobody listens under it any
-        more, or somebody has attached already."""
+        """Joins a channel that another process opened with `listen`, from any process of this user and host. ConfigurationError:
+        the token is no token, or of another version; BrokenError: nobody listens under it any more, or somebody has
+        attached already."""
         raise NotImplementedError(f"transport {cls.name!r} has no channels for outside producers")
 
     async def accept(self, token: str) -> ReceiveChannel:
         """The receiving end of a `listen`ed channel, once its producer has attached."""
         raise NotImplementedError(f"transport {self.name!r} has no channels for outside producers")
+
+    def lose(self, worker: int, why: str) -> None:
+        """Another worker is lost, as is known elsewhere; so nobody waits for it here."""
 
     @abstractmethod
     async def close(self) -> None: ...

@@ -9,13 +9,14 @@ import signal
 import subprocess
 import sys
 import uuid
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from time import monotonic
 
 ROOT = Path(__file__).parents[2]
+MPIEXEC = Path(sys.executable).with_name("mpiexec")
 TAG = "ACTORSTREAM_TEST_RUN"
 PATIENCE_S = 45.0
 """How long an end may take on a machine that does much else."""
@@ -98,10 +99,26 @@ def kill_one(run: Run, dice: random.Random, within: float) -> bool:
 @contextmanager
 def launched(folder: Path, *arguments: object, environment: Mapping[str, str] | None = None) -> Iterator[Run]:
     """`actorstream launch ARGUMENTS` from `folder`, with the project's tests importable and more in its environment."""
+    words = [sys.executable, "-m", "actorstream", "launch", *map(str, arguments)]
+    with _started(folder, words, environment) as run:
+        yield run
+
+
+@contextmanager
+def ranked(folder: Path, ranks: int, *command: str) -> Iterator[Run]:
+    """The same of `mpiexec -n RANKS COMMAND`."""
+    with _started(folder, [str(MPIEXEC), "-n", str(ranks), *command]) as run:
+        yield run
+
+
+@contextmanager
+def _started(
+    folder: Path, words: Sequence[str], environment: Mapping[str, str] | None = None
+) -> Iterator[Run]:
     tag = uuid.uuid4().hex
     path = os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH", "")]))
     process = subprocess.Popen(
-        [sys.executable, "-m", "actorstream", "launch", *map(str, arguments)],
+        words,
         cwd=folder,
         env={**os.environ, **(environment or {}), TAG: tag, "PYTHONPATH": path},
         stdout=subprocess.PIPE,

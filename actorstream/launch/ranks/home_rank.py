@@ -10,7 +10,7 @@ from functools import partial
 from time import monotonic
 from typing import TYPE_CHECKING
 
-from actorstream.control.messages import Asked, Gone, Leave, Message
+from actorstream.control.messages import Asked, Gone, Leave, Lost, Message
 from actorstream.errors import BrokenError
 from actorstream.launch.hosting import make_host
 from actorstream.launch.launcher import TICK_S
@@ -148,6 +148,9 @@ class HomeRank:
         if rank not in self._gone:
             self.lost.add(rank)
             self._go(rank, how)
+            for other, link in self.links.items():
+                if other not in self._gone:
+                    link.send(Lost(rank, f"{self.identities[rank].name} {how}"))
 
     def _go(self, rank: int, how: str) -> None:
         if rank in self._gone:

@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class LaunchWay:
-    """Of one launch. `assembly`: the processes of which this one is a rank. `starter`: the command that starts the ranks, to
-    be followed by this process's own. Neither: workers are forked."""
+    """Of one launch. `assembly`: the processes of which this one is a rank. `starter`: the command that starts the ranks, each
+    of which has this process's command line. Neither: workers are forked."""
 
     assembly: Assembly | None = None
     starter: list[str] | None = None
@@ -41,15 +41,18 @@ class LaunchWay:
         if assembly is None:
             return cls()
         found = assembly.found(deploy)
-        return cls(found) if found is not None else cls(None, assembly.starter(deploy))
+        return cls(found) if found is not None else cls(None, assembly.starter(deploy, _own_command()))
 
     def start(self) -> None:
-        """Makes this process the starter of the ranks, each of which has this process's command line. Does not return."""
+        """Makes this process the starter of the ranks. Does not return."""
         assert self.starter is not None
         sys.stdout.flush()
         sys.stderr.flush()
-        command = [*self.starter, sys.executable, "-m", "actorstream", *sys.argv[1:]]
-        os.execv(command[0], command)
+        os.execv(self.starter[0], self.starter)
+
+
+def _own_command() -> list[str]:
+    return [sys.executable, "-m", "actorstream", *sys.argv[1:]]
 
 
 def _deploy_of(files: JobFiles, transport: str | None, workers: int | None) -> DeploySpec:

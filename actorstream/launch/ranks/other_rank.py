@@ -9,7 +9,7 @@ import resource
 from functools import partial
 from typing import TYPE_CHECKING
 
-from actorstream.control.messages import Abort, Asked, Gone, Leave
+from actorstream.control.messages import Abort, Asked, Gone, Leave, Lost
 from actorstream.errors import BrokenError, WorkerDiedError
 from actorstream.launch.signals import pass_on
 from actorstream.native.pulse import Sign
@@ -53,6 +53,7 @@ class OtherRank:
             self.own.start()
             await self._over.wait()
             if self.told is None:
+                self.own.link.send(Lost(self.home.rank, self._lost))
                 self.own.link.close()  # so the worker aborts
                 end = loop.time() + LETTING_GO_S
                 while self.own.is_alive and loop.time() < end:

@@ -22,6 +22,7 @@ class OwnWorker:
     def __init__(self, job: Job, rank: int, fabric: Fabric | None, peers: Mapping[int, PeerEnd]) -> None:
         self.job, self.rank, self.fabric, self.peers = job, rank, fabric, peers
         self.link, self._far = ThreadLink.pair()
+        self._is_over = False
         # a daemon: the process ends even if a hook never returns
         self._thread = threading.Thread(target=self._run, name=f"actorstream-w{rank}", daemon=True)
 
@@ -31,10 +32,12 @@ class OwnWorker:
 
     @property
     def is_alive(self) -> bool:
-        return self._thread.is_alive()
+        """Whether it has been started and has not let go of everything."""
+        return self._thread.is_alive() and not self._is_over
 
     def _run(self) -> None:
         try:
             serve(self.job, self.rank, self.fabric, self._far, self.peers)
         finally:
+            self._is_over = True
             self._far.close()

@@ -29,7 +29,7 @@ from actorstream.launch.ranks.ways import Ways
 from actorstream.launch.resume import check_latest, commit_ended
 from actorstream.launch.run import RunResult
 from actorstream.metrics.counters import CounterTable
-from actorstream.runtime.report import Sampler, build_report, pss_bytes
+from actorstream.runtime.report import Sampler, build_report, clock_rows, pss_bytes
 from actorstream.topology.plan import ExecutionPlan
 from actorstream.transports.network.exchange import here
 
@@ -63,6 +63,7 @@ class Rank:
         self.job: Job | None = None
         self._ways: Ways | None = None
         self._home: HomeRank | None = None
+        self._told: Leave | None = None
 
     # -- before the run
 
@@ -144,9 +145,9 @@ class Rank:
             if not self.is_home:
                 other = OtherRank(own, ways, self.identities[self.assembly.home], memory=memory)
                 self.in_order = False
-                leave = asyncio.run(other.run(signals))
-                self.in_order = leave.in_order and not own.is_alive
-                return leave
+                self._told = asyncio.run(other.run(signals))
+                self.in_order = self._told.in_order and not own.is_alive
+                return self._told
             sampler = Sampler(job, started, memory=memory)
             tick = on_start(sampler) if on_start is not None else None
             self._home = home = HomeRank(job, own, ways, self.identities, sampler, tick)
@@ -204,6 +205,9 @@ class Rank:
         job = home.job
         report = build_report(job, sampler, elapsed_s=monotonic() - started, cpu_s=cpu_s)
         checkpoints = home.host.coordinator.checkpoints
+        clocks = self.assembly.clocks()
+        if clocks:
+            report["clocks"] = clock_rows(clocks)
         report["checkpoints"] = checkpoints.made if checkpoints is not None else 0
         found: dict[str, list[Any]] = {
             name: job.decode_collected(name, home.host.collected.get(name, [])) for name in job.collecting()
@@ -221,4 +225,5 @@ class Rank:
                 self._ways.close()
             else:
                 self._ways.pulse.close()
-        self.assembly.end(status, in_order=self.in_order)
+        ends_others = self.is_home or self._told is None
+        self.assembly.end(status, in_order=self.in_order, ends_others=ends_others)

@@ -15,6 +15,7 @@
 #include "status.h"
 /* cffi: begin */
 enum { AS_PULSE_CLOSED = 1, AS_PULSE_SILENT = 2, AS_PULSE_END = 3 };
+enum { AS_PULSE_STATUS = 137 }; /* of such an exit: as if it had been killed, which it has */
 typedef struct as_pulse as_pulse;
 /* `sockets`: connected, of streams or datagrams; they stay the caller's and outlive the pulse. `vital[i]`: whether the loss
    of peer i ends this process. `eventfd` is written when there is news. NULL with errno: EINVAL, ENOMEM, EAGAIN (no thread). */

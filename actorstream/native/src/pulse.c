@@ -134,7 +134,7 @@ static void *beat(void *argument)
             if (look_at(pulse, i, now, is_due) && deadline == 0)
                 deadline = now + pulse->grace_ns;
         if (deadline != 0 && now >= deadline)
-            _exit(1);
+            _exit(AS_PULSE_STATUS);
         uint64_t until = deadline != 0 && deadline < due ? deadline : due;
         int wait_ms = (int)((until - now) / 1000000u) + 1;
         if (poll(pulse->polled, pulse->count + 1, wait_ms) > 0 && pulse->polled[pulse->count].revents) {

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 from actorstream.events.batch import BATCHES, Batch
 from actorstream.events.event_codec import rows_of
-from actorstream.runtime.dependency.output import TagEdge
+from actorstream.runtime.dependency.single_events import single_sender
+from actorstream.runtime.dependency.tag_edge import TagEdge
 from actorstream.runtime.replica import Replica
 from actorstream.runtime.send_lane import POLL_EVERY, SendLane
 
@@ -71,7 +72,7 @@ def direct_sender(replica: Replica, output: str = "default") -> Callable[[Any, i
 def _to_program(replica: Replica, edge: TagEdge, output: str) -> Callable[[Any, int], int] | None:
     """The same to a worker of a plan in this process."""
     schema = replica.schemas[output]
-    send_single = edge.single(schema) if _is_plain(replica) else None
+    send_single = single_sender(edge, schema) if _is_plain(replica) else None
     if send_single is None:
         return None
     event_class = rows_of(schema).event_class

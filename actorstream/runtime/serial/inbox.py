@@ -117,9 +117,9 @@ class SerialInbox(Inbox):
             numbering.is_open = True
             self._promise(gate.open_number)
         if frame.kind == FrameKind.DATA:
-            batch = lane.decode(frame)
+            batch = lane.rows(frame)
             lane.consume()
-            step = self._give(frame, batch, lane.input)
+            step = self._give(batch, lane.input)
             if not self.merging or how is None:
                 return step
             self._pieces.append(Piece(lane, how, batch))

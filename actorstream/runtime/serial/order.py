@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from actorstream.plan.channels import SERIAL_WORD
+from actorstream.runtime.ends import Ends
 from actorstream.runtime.lanes import InLane
-from actorstream.runtime.order import Ends, Order
+from actorstream.runtime.order import MakeLane, Order
 from actorstream.runtime.send_lane import Waiting
 from actorstream.runtime.serial.inbox import NumberedInput, SerialInbox
 from actorstream.runtime.serial.numbering import ByNumber, Follower, Numberer, Numbering
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from actorstream.plan.job import JobChannel
     from actorstream.runtime.inbox import Ports
     from actorstream.runtime.replica import Replica
@@ -70,16 +73,15 @@ class SerialOrder(Order):
     def is_numbered(self, link: JobChannel) -> bool:
         return link.edge.index in self.plan.edges
 
-    def lane(self, link: JobChannel, replica: Replica, unit: Unit) -> dict[str, Any] | None:
+    def lane(self, link: JobChannel, replica: Replica, unit: Unit, make: MakeLane) -> SendLane | None:
         point = self.plan.edges.get(link.edge.index)
         if point is None:
             return None
-        return {"waiting": Waiting.NONE, "numbers": self._numbering(unit, point)}
+        numbering = self._numbering(unit, point)
+        numbering.lanes.append(make(waiting=Waiting.NONE, numbers=numbering))
+        return numbering.lanes[-1]
 
-    def sends(self, lane: SendLane, link: JobChannel, replica: Replica, unit: Unit) -> None:
-        self._numbering(unit, self.plan.edges[link.edge.index]).lanes.append(lane)
-
-    def router(self, edge: Edge, unit: Unit, lanes: list[SendLane]) -> Router | None:
+    def router(self, edge: Edge, unit: Unit, lanes: Sequence[SendLane]) -> Router | None:
         point = self.plan.edges.get(edge.index)
         if point is None or edge.route != "shuffle":
             return None

@@ -140,9 +140,9 @@ class TimestampInbox(Inbox):
         frame: Any = lane.channel.peek()
         if frame.kind != FrameKind.DATA:
             return self._mark(lane, frame)
-        batch = lane.decode(frame)
+        batch = lane.rows(frame)
         lane.consume()
-        return self._give(frame, batch, lane.input)
+        return self._give(batch, lane.input)
 
     def _mark(self, lane: Any, frame: Frame) -> Step:
         """Takes a barrier or end mark. The end of all input is given once all rows have been."""

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 from actorstream.ordering.none import NoOrder
 from actorstream.ordering.timestamp import TimestampGate
 from actorstream.plan.channels import IDLE_WORD
+from actorstream.runtime.ends import Ends
 from actorstream.runtime.lanes import InLane
-from actorstream.runtime.order import Ends, Order
+from actorstream.runtime.order import Order
 from actorstream.runtime.timestamp.gate_input import GateInput
 from actorstream.runtime.timestamp.gate_merging import GateMerging
 from actorstream.runtime.timestamp.gate_rows import GateRows
@@ -20,6 +21,7 @@ from actorstream.runtime.timestamp.merging import ChannelMerging, OneLane
 from actorstream.runtime.timestamp.ready_rows import ReadyRows
 from actorstream.runtime.timestamp.source import MOST_PARTITIONS, MergedPartitions
 from actorstream.runtime.timestamp.spill import Spill
+from actorstream.runtime.timestamp.stamp import TimestampStamp
 from actorstream.topology.timestamp import ORIGIN, TIMESTAMP
 from actorstream.transports.local import local_channel
 
@@ -33,8 +35,6 @@ if TYPE_CHECKING:
     from actorstream.topology.graph import GraphActor
     from actorstream.topology.plan import PlannedReplica
 
-UNITS_PER_SECOND = {"s": 1, "ms": 1_000, "us": 1_000_000, "ns": 1_000_000_000}
-
 
 class TimestampOrder(Order):
     """Inputs in timestamp order, and the ScaleGates that this process's replicas read."""
@@ -43,6 +43,17 @@ class TimestampOrder(Order):
         super().__init__(ends)
         self.gates = open_gates(ends)
         """By the replica that reads it."""
+
+    @staticmethod
+    def source(job: Job, source: Any, planned: PlannedReplica) -> Any:
+        return timed_source(job, source, planned) if planned.actor in job.timestamp.producers else source
+
+    def made(self, replica: Replica) -> None:
+        described = self.job.timestamp.producers.get(replica.name)
+        if described is not None:
+            actor: Any = replica.actor
+            sorts = actor.role == "source" and actor.max_out_of_orderness is not None
+            replica.stamp = TimestampStamp(replica, described, sorts=sorts)
 
     def inbox(self, head: Replica, links: list[JobChannel], ports: Ports) -> TimestampInbox | None:
         own = [link for link in links if link.edge.index in self.job.timestamp.edges]
@@ -191,4 +202,4 @@ def slack_of(node: GraphActor, source: Any) -> int | None:
     slack = source.max_out_of_orderness
     if slack is None:
         return None
-    return round(slack.total_seconds() * UNITS_PER_SECOND[node.outputs["default"].time_unit])
+    return node.outputs["default"].time_units_in(slack)

@@ -7,7 +7,7 @@ import signal
 import socket
 import struct
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from time import monotonic, sleep
 from typing import TYPE_CHECKING, Any
 
@@ -25,7 +25,9 @@ TAG = 32_000
 LEAST_S, MOST_S = 0.0005, 0.01
 """Between two looks for a message: MPI has nothing to sleep on, and would take a core by itself."""
 ENDED_S = 2.0
-"""How long a rank waits to be ended by others who have aborted the job."""
+"""How long a rank waits to be ended with the job."""
+OTHERS_S = 0.1
+"""How long a rank waits before it ends the job, so that others may say why they end, too."""
 _LENGTH = struct.Struct("<Q")
 
 
@@ -52,8 +54,8 @@ class MpiAssembly(Assembly):
         return cls() if is_rank() else None
 
     @classmethod
-    def starter(cls, deploy: DeploySpec) -> list[str]:
-        return mpiexec(deploy.workers)
+    def starter(cls, deploy: DeploySpec, command: Sequence[str]) -> list[str]:
+        return mpiexec(deploy.workers, command)
 
     def gather(self, data: bytes, limit_s: float) -> list[bytes]:
         end = monotonic() + limit_s
@@ -118,17 +120,18 @@ class MpiAssembly(Assembly):
                 message.Recv([bytearray(status.Get_count(self._mpi.BYTE)), self._mpi.BYTE])
             sleep(LEAST_S)
 
-    def end(self, status: int, *, in_order: bool) -> None:
+    def end(self, status: int, *, in_order: bool, ends_others: bool) -> None:
         sys.stdout.flush()
         sys.stderr.flush()
+        if signal.getsignal(signal.SIGUSR1) == self._told:
+            signal.signal(signal.SIGUSR1, signal.SIG_IGN)  # what is ignored stays so to the process's end
         if in_order:
             self._drop_last()
             self._mpi.Finalize()
             return
-        if self.rank == self.home:
+        sleep(OTHERS_S if ends_others else ENDED_S)
+        if ends_others:
             self._world.Abort(status or 1)
-        sleep(ENDED_S)  # the home rank ends the job; if it is the one that is lost, this one does
-        self._world.Abort(status or 1)
         os._exit(status or 1)
 
 

@@ -8,6 +8,7 @@ by tags, so there may be any number. Bytes only.
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Iterable
 from time import monotonic_ns
 from typing import Any
 
@@ -100,11 +101,10 @@ class MpiPort:
             while sends and sends[0][0].Test():
                 sends.popleft()
 
-    @property
-    def is_idle(self) -> bool:
-        """Whether MPI has taken everything that was to be sent."""
+    def has_sent(self, peers: Iterable[int]) -> bool:
+        """Whether MPI has taken everything that was to be sent to these peers."""
         self._forget_sent()
-        return not any(self._sends.values())
+        return not any(self._sends.get(peer) for peer in peers)
 
     def close(self) -> None:
         """Gives up sends that a lost peer will never take, and receives that nobody will complete."""

@@ -3,18 +3,32 @@
 from __future__ import annotations
 
 import os
+import shlex
 import shutil
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 from actorstream.errors import ConfigurationError
 
+COMMAND = "ACTORSTREAM_RANK"
+"""The environment's variable that has the command of a rank."""
+SURVIVED_S = 5
+SHELL = (
+    "trap : INT TERM USR1; "
+    f'eval "${COMMAND}"; status=$?; '
+    f"case $status in 130) ;; *) [ $status -lt 128 ] || sleep {SURVIVED_S};; esac; exit $status"
+)
+"""Runs a rank. mpiexec kills all ranks as soon as a process of its own was killed; this one is not, and waits until the other
+ranks have said why the run ends, and have ended it. Its command line does not show the rank's, so that nobody takes it for
+one."""
 
-def mpiexec(ranks: int) -> list[str]:
-    """The command and its options for so many ranks on this host, or on those that a batch system has given.
 
-    ConfigurationError: there is none."""
+def mpiexec(ranks: int, command: Sequence[str]) -> list[str]:
+    """The command that runs so many ranks on this host, or on those that a batch system has given.
+
+    ConfigurationError: there is no mpiexec."""
     beside = Path(sys.executable).with_name("mpiexec")
     found = str(beside) if os.access(beside, os.X_OK) else shutil.which("mpiexec")
     if found is None:
@@ -22,7 +36,8 @@ def mpiexec(ranks: int) -> list[str]:
             "transport 'mpi': there is no mpiexec, neither in this Python environment nor in PATH; load the cluster's MPI "
             "module, or pip install 'actorstream[mpi]'"
         )
-    return [found, *_options(_version(found)), "-n", str(ranks)]
+    os.environ[COMMAND] = shlex.join(command)
+    return [found, *_options(_version(found)), "-n", str(ranks), "sh", "-c", SHELL]
 
 
 def _version(command: str) -> str:
@@ -43,9 +58,8 @@ def _version(command: str) -> str:
 
 
 def _options(version: str) -> list[str]:
-    """So that ranks may share cores and root may start them, and that the other ranks live long enough to say why the run
-    has ended, when one has died."""
+    """So that ranks may share cores, and root may start them."""
     if "Open MPI" in version or "OpenRTE" in version or "PRRTE" in version:
         os.environ.update(OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1")
         return ["--map-by", ":OVERSUBSCRIBE"]
-    return ["-disable-auto-cleanup"] if "HYDRA" in version else []
+    return []

@@ -28,6 +28,8 @@ from actorstream.transports.network.send_channel import NetworkSendChannel
 from actorstream.transports.sizing import refuse_options
 
 OPTIONS = ("start_s",)
+LEFT_S = 0.5
+"""How long a rank that closes waits until one that has left takes what it was sent."""
 TRAFFIC_NS = 100_000
 """For so long after a message a parked rank looks for the next one without a pause."""
 SHARE, LEAST_NS, MOST_NS = 8, 20_000, 2_000_000
@@ -65,7 +67,7 @@ class MpiTransport(Transport):
         self._exchange = Exchange(fabric, worker, self._port, trusted=True)
         self._timer = TimerFd()
         self._soon: asyncio.Handle | None = None
-        self._started = False
+        self._started = self._is_broken = False
         # a rank that has no core of its own would only take the time of the others
         self._eager = _ranks_here(mpi) <= len(os.sched_getaffinity(0))
 
@@ -91,16 +93,22 @@ class MpiTransport(Transport):
     def receiver(self, channel: Channel) -> NetworkReceiveChannel:
         return self._exchange.receiver(channel)
 
+    def lose(self, worker: int, why: str) -> None:
+        """MPI may not send to any rank any more, once a lost one has taken up all the memory for sending."""
+        self._is_broken = True
+        if not self._exchange.closed and worker in self._exchange.links:
+            self._exchange.lose(worker, why)
+
     async def close(self) -> None:
         """Waits until every peer has what was sent to it."""
         if self._exchange.closed:
             return
         try:
             if self._started:
-                end = monotonic() + self._fabric.start_s
-                await self._exchange.leave(self._fabric.start_s)
-                while not self._port.is_idle and monotonic() < end:
-                    await asyncio.sleep(0)
+                limit_s = 0.0 if self._is_broken else self._fabric.start_s
+                end = monotonic() + limit_s
+                await self._exchange.leave(limit_s)
+                await self._sent(end)
         finally:
             if self._started:
                 asyncio.get_running_loop().remove_reader(self._timer.fd)
@@ -110,6 +118,18 @@ class MpiTransport(Transport):
             self._exchange.close()
             self._port.close()
             self._arena.close()
+
+    async def _sent(self, end: float) -> None:
+        """Waits until MPI has taken what was to be sent. A peer that has left still waits for the last acknowledgement, which
+        nobody sends once this rank looks no more; but it may never take what lies before that."""
+        links = self._exchange.links
+        soon = min(end, monotonic() + LEFT_S)
+        while monotonic() < end:
+            now = monotonic()
+            peers = [peer for peer, link in links.items() if link.is_open or (link.left and now < soon)]
+            if self._port.has_sent(peers):
+                return
+            await asyncio.sleep(0)
 
     def _tick(self) -> None:
         """Looks for messages, and again soon: the longer nothing has come, the later."""

@@ -19,6 +19,7 @@ from actorstream.transports.base import Channel
 from actorstream.transports.network.bell import PolledDoorbell
 from actorstream.transports.network.link import End, Link, Port, new_incarnation
 from actorstream.transports.network.message import (
+    ACK,
     BYE,
     CREDIT,
     FRAMES,
@@ -212,6 +213,8 @@ class Exchange:
             link.left = True
             link.drop()
             self._break(link.peer, f"worker {link.peer} has left")
+        elif kind not in (HELLO, ACK):
+            raise BrokenError(f"a message of kind {kind}, which no channel has")
 
     def _incoming(self, link: Link, number: int) -> NetworkReceiveChannel:
         channel = self.network.channels.get(number)

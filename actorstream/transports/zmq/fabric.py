@@ -7,14 +7,17 @@ from __future__ import annotations
 
 import secrets
 import socket
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from actorstream.errors import ConfigurationError, Problem
 from actorstream.transports.base import Channel, Fabric, HandedOver
 from actorstream.transports.shm.limits import Limits, arena_limit
+
+if TYPE_CHECKING:
+    from actorstream.native.keepalive import ClockOffset
 
 MASK = 2**64 - 1
 SCHEMES = ("ipc", "tcp")
@@ -39,6 +42,7 @@ class ZmqFabric(Fabric):
         curve: whether tcp connections are encrypted and authenticated.
         start_s: how long a worker waits for its peers at the start.
         away_s: how long a connected peer may be silent or out of reach before it is lost.
+        bound: what this process listens at, if that is not its address. clocks: how far a peer's clock is ahead.
     """
 
     def __init__(
@@ -53,11 +57,14 @@ class ZmqFabric(Fabric):
         curve: bool = True,
         start_s: float = 30.0,
         away_s: float = 4.0,
+        bound: str | None = None,
+        clocks: Callable[[int], ClockOffset | None] = lambda peer: None,
     ) -> None:
         """`secret`: 32 bytes that only the workers of the run know; None: new ones, for workers that are forked."""
         self.workers = workers
         self.channels = {channel.id: channel for channel in channels}
         self.plan = plan & MASK
+        self.bound, self.clocks = bound, clocks
         self.curve, self.start_s, self.away_s = curve, start_s, away_s
         self.secret = secrets.token_bytes(SECRET_BYTES) if secret is None else secret
         self.addresses = list(addresses) if addresses is not None else _own_addresses(scheme, workers)

@@ -15,6 +15,7 @@ from actorstream.events.batch import Batch
 from actorstream.events.event import Event
 from actorstream.events.schema import Schema
 from actorstream.plan.edge_schemas import EdgeSchemas
+from actorstream.runtime.framing import Framing
 from actorstream.runtime.output import RoutedEdge
 from actorstream.runtime.send_lane import SendLane
 from actorstream.transports.base import Channel, FrameKind
@@ -44,14 +45,16 @@ class Bench:
         self.blocked: list[SendLane] = []
         self.lane = SendLane(
             send,
-            None,
-            encodes=False,
-            schemas=EdgeSchemas(Schema.of(Row)),
-            plan=0,
-            producer=7,
+            Framing(
+                None,
+                encodes=False,
+                schemas=EdgeSchemas(Schema.of(Row)),
+                plan=0,
+                producer=7,
+                unfit=lambda error: OperatorError("op", 0, str(error)),
+            ),
             batch_size=batch_size,
             on_blocked=self.blocked.append,
-            unfit=lambda error: OperatorError("op", 0, str(error)),
         )
 
     def taken(self, most: int = 1 << 30) -> list[Any]:

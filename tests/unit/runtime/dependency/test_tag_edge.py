@@ -15,7 +15,9 @@ from actorstream.events.batch import Batch
 from actorstream.events.schema import Schema
 from actorstream.plan.edge_schemas import EdgeSchemas
 from actorstream.plan.program_channels import StreamWords
-from actorstream.runtime.dependency.output import TagEdge, TagStream
+from actorstream.runtime.dependency.single_events import single_sender
+from actorstream.runtime.dependency.tag_edge import TagEdge, TagStream
+from actorstream.runtime.framing import Framing
 from actorstream.runtime.send_lane import SendLane, Waiting
 from actorstream.topology.dependency import PlannedStream
 from actorstream.transports.base import FRONTIER_MIN, Channel
@@ -35,16 +37,18 @@ def lane(
     send, receive = local_channel(channel, Bell(), Bell())
     made = SendLane(
         send,
-        None,
-        encodes=False,
-        schemas=EdgeSchemas(
-            Schema.of(event).with_system(("_position",)) if event is Operation else Schema.of(event)
+        Framing(
+            None,
+            encodes=False,
+            schemas=EdgeSchemas(
+                Schema.of(event).with_system(("_position",)) if event is Operation else Schema.of(event)
+            ),
+            plan=0,
+            producer=0,
+            unfit=lambda error: error,
         ),
-        plan=0,
-        producer=0,
         batch_size=100,
         on_blocked=lambda lane: None,
-        unfit=lambda error: error,
         waiting=Waiting.SELECTIONS,
     )
     return made, receive
@@ -151,7 +155,7 @@ def value_edge(lanes: list[SendLane], partitions: int = 1) -> TagEdge:
 def test_a_single_event_of_the_only_tag_says_its_time_and_promises_behind_itself() -> None:
     out, channel = lane(Value)
     edge = value_edge([out])
-    send = edge.single(Schema.of(Value))
+    send = single_sender(edge, Schema.of(Value))
     assert send is not None
     assert send(Value(5, 50), 1_000) == 1 and send(Value(5, 51), 1_001) == 1
     assert channel.frontier(0) == 5
@@ -166,7 +170,7 @@ def test_a_single_event_of_the_only_tag_says_its_time_and_promises_behind_itself
 def test_what_a_single_event_must_not_do_is_left_to_batches() -> None:
     out, channel = lane(Value, slots=1)
     edge = value_edge([out])
-    send = edge.single(Schema.of(Value))
+    send = single_sender(edge, Schema.of(Value))
     assert send is not None and send(Value(5, 50), 1) == 1
     assert send(Value(6, 50), 1) == 0  # no room
     assert frames(channel) == [(0, [5])] and channel.frontier(0) == 5
@@ -175,4 +179,4 @@ def test_what_a_single_event_must_not_do_is_left_to_batches() -> None:
     assert not frames(channel)
     with pytest.raises(DataError, match="has time 4"):
         edge.push(Batch.of_events(Value, [Value(4, 50)]))
-    assert value_edge([out], partitions=2).single(Schema.of(Value)) is None
+    assert single_sender(value_edge([out], partitions=2), Schema.of(Value)) is None

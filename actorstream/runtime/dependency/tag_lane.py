@@ -6,24 +6,36 @@ So the budget of an edge bounds what waits in a mailbox, and a slice is never co
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping, Sequence
+from time import monotonic_ns
+from typing import TYPE_CHECKING, Any, Protocol
 
+from actorstream.dgs.tagging import Tick
+from actorstream.events.batch import Batch
 from actorstream.topology.serial import POSITION
 from actorstream.transports.base import FRONTIER_END, FRONTIER_MIN, NO_TIME_MIN, FrameKind
 
 if TYPE_CHECKING:
     from actorstream.dgs.worker import WorkerProtocol
-    from actorstream.events.batch import Batch
     from actorstream.events.feed import Feed
     from actorstream.plan.program_channels import StreamWords
-    from actorstream.runtime.dependency.share import Share
     from actorstream.runtime.lanes import InLane
+    from actorstream.transports.base import Frame
 
 DATA, BARRIER, END = int(FrameKind.DATA), int(FrameKind.BARRIER), int(FrameKind.END)
 
 
-class Held:
+class CheckpointPort(Protocol):
+    """What lanes and links tell the checkpoints of their unit (`dependency.checkpoint.PlanCheckpoints`)."""
+
+    open: bool
+
+    def rows(self, lane: Any, tag: int, batch: Batch) -> None: ...
+    def message(self, worker: Any, receiver: Any, child: int, message: Any) -> None: ...
+    def reached(self, channel: Any, barrier: int) -> None: ...
+
+
+class HeldFrame:
     """A frame that was looked at and not consumed: its rows, and how many of them are not worked on yet."""
 
     __slots__ = ("_events", "batch", "kind", "left", "times")
@@ -74,38 +86,52 @@ class Held:
             self._events = None
 
 
-class TagRows:
-    """The rows that a source's lane brings to a worker of a plan, while they are not worked on.
+def held_ticks(times: Sequence[int]) -> HeldFrame:
+    """Ticks as events that wait."""
+    batch = Batch.of_events(Tick, [Tick(time) for time in times])
+    batch.entry_min = batch.entry_max = monotonic_ns()
+    return HeldFrame(DATA, batch, times)
+
+
+class TagLane:
+    """The lane from a source to a worker of a plan, and its rows while they are not worked on.
 
     Args:
         tags: numbers of the tags that come on it and that the worker is responsible for, by the frontier word that
             promises for them.
         positioned: whether rows carry their place in the stream.
+        checkpoints: those of the worker's unit.
     """
 
     __slots__ = (
-        "_only",
+        "_one_word",
         "bound",
         "bounds",
+        "checkpoints",
         "closed",
         "frames",
         "lane",
-        "on_barrier",
         "positioned",
         "risen",
-        "shares",
         "tags",
         "words",
     )
 
-    def __init__(self, lane: InLane, tags: Mapping[int, Sequence[int]], positioned: bool) -> None:
-        self.lane = lane
+    def __init__(
+        self,
+        lane: InLane,
+        tags: Mapping[int, Sequence[int]],
+        *,
+        positioned: bool,
+        checkpoints: CheckpointPort,
+    ) -> None:
+        self.lane, self.checkpoints = lane, checkpoints
         self.words = {word: tuple(some) for word, some in tags.items() if some}
-        self._only = self.words.keys() <= {0}
-        """Whether there is one word to look at."""
+        self._one_word = self.words.keys() <= {0}
+        """Whether the lane has no frontier word but the first."""
         self.tags = tuple(tag for some in self.words.values() for tag in some)
         self.positioned = positioned
-        self.frames: deque[Held] = deque()
+        self.frames: deque[HeldFrame] = deque()
         self.bound = FRONTIER_MIN
         """What the source has promised for all its streams."""
         self.bounds = dict.fromkeys(self.words, FRONTIER_MIN)
@@ -113,21 +139,17 @@ class TagRows:
         """Words that rose at the last look."""
         self.closed = False
         """Whether its end has come."""
-        self.shares: list[Share] = []
-        """Checkpoints whose barrier has not come yet; rows that come now belong to them."""
-        self.on_barrier: Callable[[TagRows, int], None] | None = None
-        """Called when a barrier comes, after the rows before it and before the rows behind it."""
 
     def take_in(self, protocol: WorkerProtocol) -> bool:
         """Gives the worker the slices that have come; returns whether there were any, or a promise has risen."""
         self.risen.clear()
         if self.lane.ended:
             return False
-        channel, decode, frames = self.lane.channel, self.lane.decode, self.frames
-        # read first: what they cover can be peeked now
+        channel, frames = self.lane.channel, self.frames
+        # frontiers are read first: what they cover can be peeked now
         least = channel.frontier(0)
         before = len(frames)
-        if self._only:
+        if self._one_word:
             if (frame := channel.peek(before)) is None and least <= self.bound:
                 return False
             bounds = {0: least} if self.words else {}
@@ -135,30 +157,11 @@ class TagRows:
             bounds = {word: channel.frontier(word) if word else least for word in self.words}
             frame = channel.peek(before)
         while frame is not None:
-            if frame.kind == DATA:
-                batch = decode(frame)
-                batch.entry_min, batch.entry_max, batch.began = frame.min_entry, frame.max_entry, frame.began
-                # a source in this process says when its only event is
-                known = frame.payload is batch and frame.rows == 1 and frame.min_time != NO_TIME_MIN
-                times: Any = (frame.min_time,) if known else batch.event_times()
-                held = Held(DATA, batch, times)
-                places = batch.system[POSITION].data if self.positioned else None
-                protocol.insert(frame.serial, times, held, places, checked=True)  # by the sender
-                for share in self.shares:
-                    share.add(frame.serial, batch)
-            else:
-                held = Held(frame.kind, None)
-                if frame.kind == BARRIER and self.on_barrier is not None:
-                    self.on_barrier(self, frame.barrier)
-                elif frame.kind == END:
-                    self.closed = True
-                    for share in self.shares:
-                        share.close()
-                    self.shares.clear()
-                    least = FRONTIER_END
-                    bounds = dict.fromkeys(self.words, FRONTIER_END)
-            frames.append(held)
+            frames.append(self._take_rows(frame, protocol) if frame.kind == DATA else self._take_mark(frame))
             frame = channel.peek(len(frames))
+        if self.closed:
+            least = FRONTIER_END
+            bounds = dict.fromkeys(self.words, FRONTIER_END)
         if least > self.bound:
             self.bound = least
         for word, bound in bounds.items():
@@ -166,6 +169,26 @@ class TagRows:
                 self.bounds[word] = bound
                 self.risen.append(word)
         return bool(self.risen) or len(frames) > before
+
+    def _take_rows(self, frame: Frame, protocol: WorkerProtocol) -> HeldFrame:
+        batch = self.lane.decode(frame)
+        batch.entry_min, batch.entry_max, batch.began = frame.min_entry, frame.max_entry, frame.began
+        # a source in this process says when its only event is
+        known = frame.payload is batch and frame.rows == 1 and frame.min_time != NO_TIME_MIN
+        times: Any = (frame.min_time,) if known else batch.event_times()
+        held = HeldFrame(DATA, batch, times)
+        places = batch.system[POSITION].data if self.positioned else None
+        protocol.insert(frame.serial, times, held, places, checked=True)  # by the sender
+        if self.checkpoints.open:
+            self.checkpoints.rows(self, frame.serial, batch)
+        return held
+
+    def _take_mark(self, frame: Frame) -> HeldFrame:
+        if frame.kind == END:
+            self.closed = True
+        elif frame.kind == BARRIER:
+            self.checkpoints.reached(self, frame.barrier)
+        return HeldFrame(frame.kind, None)
 
     def promised(self, word: int, bound: int) -> None:
         """The source has promised for the stream of a word, which is its only one; it is known where that is to be known."""
@@ -185,19 +208,10 @@ class TagRows:
         must be able to send on. And while the worker's state is lent up to some time, others may wait for it to get there.
         """
         frames = self.frames
-        if lent_until is not None and self.bound <= lent_until:
-            self._give_all()
-            return
-        while frames and not frames[0].left:
+        ahead = lent_until is not None and self.bound <= lent_until
+        while frames and (ahead or not frames[0].left or frames[0].time >= self.bound):
+            # what is given back ahead stays where it is until it is worked on
+            ahead = ahead or bool(frames[0].left)
             if frames.popleft().kind == END:
-                self.lane.ended = True
-            self.lane.consume()
-        if frames and frames[0].batch is not None and frames[0].time >= self.bound:
-            self._give_all()
-
-    def _give_all(self) -> None:
-        """Gives all room back; the rows stay where they are until they are worked on."""
-        while self.frames:
-            if self.frames.popleft().kind == END:
                 self.lane.ended = True
             self.lane.consume()
