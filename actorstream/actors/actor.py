@@ -183,7 +183,7 @@ class Actor:
     @property
     def actor_ref(self) -> Any:
         """This actor's own `ActorRef`, to give to others."""
-        return self._control("actor_ref").actor_ref
+        return _control(self, "actor_ref").actor_ref
 
     async def spawn(
         self,
@@ -198,28 +198,20 @@ class Actor:
     ) -> Any:
         """Spawns a child, named `"parent/name"`, as `System.spawn` does. This actor supervises it, and takes it along
         when it stops or restarts."""
-        context = self._control("spawn")
+        context = _control(self, "spawn")
         return await context.spawn(actor, name, supervision, mailbox_bytes, grouping, keywords)
 
     def stop(self) -> None:
         """Stops this actor after the messages that are in its mailbox now."""
-        self._control("stop").stop()
+        _control(self, "stop").stop()
 
     def watch(self, ref: Any) -> None:
         """Has `Terminated(name, reason)` delivered as a message, once, when the actor behind `ref` dies or is lost."""
-        self._control("watch").watch(ref)
+        _control(self, "watch").watch(ref)
 
     def unwatch(self, ref: Any) -> None:
         """No `Terminated` of it is delivered from now on, also none that waits in the mailbox already."""
-        self._control("unwatch").unwatch(ref)
-
-    def _control(self, what: str) -> ControlActorContext:
-        context: Any = self.context
-        if not hasattr(context, "actor_ref"):
-            raise ActorError(
-                f"actor {context.name!r}: {what} is for actors of a System, and this one is an operator"
-            )
-        return context  # type: ignore[no-any-return]
+        _control(self, "unwatch").unwatch(ref)
 
     def _bind(self, context: ActorContext | None) -> None:
         self._context = context
@@ -265,6 +257,16 @@ class Actor:
     def check(cls, keys: dict[str, Any], inputs: list[Schema], base: Path) -> list[Problem]:
         """Problems that only this type can know (a missing file, a field the schema lacks); `base`: folder of paths."""
         return []
+
+
+def _control(actor: Actor, what: str) -> ControlActorContext:
+    """The context of an actor of a System; ActorError: it is an operator."""
+    context: Any = actor.context
+    if not hasattr(context, "actor_ref"):
+        raise ActorError(
+            f"actor {context.name!r}: {what} is for actors of a System, and this one is an operator"
+        )
+    return context  # type: ignore[no-any-return]
 
 
 def event_hooks(cls: type[Actor]) -> dict[str, Callable[..., Any]]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from actorstream.actors.failure import describe
 from actorstream.actors.window import LEAST_WINDOW, ReceiveWindow
-from actorstream.actors.wire import HEADER, ActorFrameKind
+from actorstream.actors.wire import HEADER, ActorFrameKind, Alive, Dead, DefineActor, Window
 from actorstream.errors import ActorDeadError, ActorError, BrokenError
 
 if TYPE_CHECKING:
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 log = logging.getLogger("actorstream.actors")
 
 _HEADER_BYTES = HEADER.size
+MAX_ACTORS = 1 << 20
 
 
 class Inbound:
@@ -104,6 +105,57 @@ class Inbound:
         if self.window.need() and not self.owing:
             self.owing = True
             self.link.owe(self)
+
+
+class InboundActors:
+    """The actors of this process that one peer has named, by the numbers that it gave them."""
+
+    def __init__(self, link: PeerLink) -> None:
+        self._link = link
+        self._by_number: dict[int, Inbound] = {}
+        self._by_name: dict[str, Inbound] = {}
+
+    def at(self, number: int) -> Inbound:
+        """The actor of a number. BrokenError: the peer never named it."""
+        found = self._by_number.get(number)
+        if found is None:
+            raise BrokenError(f"the peer sent to actor number {number}, which it never named")
+        return found
+
+    def define(self, message: DefineActor) -> None:
+        """The peer names an actor, and hears how many bytes it may have outstanding there, or that there is no such actor."""
+        link = self._link
+        if message.number in self._by_number or len(self._by_number) >= MAX_ACTORS:
+            raise BrokenError(
+                f"the peer named actor number {message.number} twice, or more than {MAX_ACTORS}"
+            )
+        inbound = self._by_number[message.number] = Inbound(link, message.number, message.name)
+        self._by_name[message.name] = inbound
+        cell = link.system.cell(message.name)
+        if cell is None:
+            link.control(Dead(message.number, "no actor of that name"))
+        else:
+            link.control(Window(message.number, inbound.attach(cell)))
+
+    def need(self, number: int) -> None:
+        """The peer waits for credit of an actor."""
+        inbound = self._by_number.get(number)
+        if inbound is not None:
+            inbound.need()
+
+    def spawned(self, cell: Cell) -> None:
+        """An actor of this process has started."""
+        inbound = self._by_name.get(cell.name)
+        if inbound is not None:
+            self._link.control(Alive(inbound.number))
+            self._link.control(Window(inbound.number, inbound.attach(cell)))
+
+    def died(self, cell: Cell) -> None:
+        """An actor of this process has ended."""
+        inbound = self._by_name.get(cell.name)
+        if inbound is not None and inbound.cell is cell:
+            inbound.cell = None
+            self._link.control(Dead(inbound.number, cell.reason))
 
 
 class RemoteReply:

@@ -15,7 +15,7 @@ import msgspec
 
 from actorstream.actors.address import stranger, tune
 from actorstream.actors.failure import Failure, rebuild
-from actorstream.actors.inbound import Inbound, RemoteReply
+from actorstream.actors.inbound import Inbound, InboundActors, RemoteReply
 from actorstream.actors.remote import RemoteActor
 from actorstream.actors.send_queue import SendQueue
 from actorstream.actors.typetable import InboundTypes
@@ -40,7 +40,6 @@ from actorstream.actors.wire import (
 from actorstream.errors import ActorDeadError, ActorError, BrokenError, ChannelError
 
 if TYPE_CHECKING:
-    from actorstream.actors.cell import Cell
     from actorstream.actors.clock import TimerHandle
     from actorstream.actors.links import Links
 
@@ -49,7 +48,6 @@ log = logging.getLogger("actorstream.actors")
 HANDSHAKE_SECONDS = 10.0
 UNSENT_ANSWERS = 256 << 20
 """Bytes of answers that may wait for a peer that does not read; further asks of it fail."""
-MAX_ACTORS = 1 << 20
 
 _TELL, _ASK, _ANSWER, _ERROR, _STOP = (
     int(ActorFrameKind.TELL),
@@ -88,8 +86,7 @@ class PeerLink(asyncio.Protocol):
         self._asks = 0
         self._targets: dict[str, RemoteActor] = {}
         self._numbered: list[RemoteActor] = []
-        self._inbound: dict[int, Inbound] = {}
-        self._inbound_names: dict[str, Inbound] = {}
+        self.actors = InboundActors(self)
         self._owing: list[Inbound] = []
         self._alarm: TimerHandle | None = None
 
@@ -235,10 +232,7 @@ class PeerLink(asyncio.Protocol):
             for frame in self._reader.feed(data):
                 kind = frame[0]
                 if kind == _TELL and self._open and not self._paused:
-                    inbound = self._inbound.get(frame[2])
-                    if inbound is None:
-                        raise BrokenError(f"the peer sent to actor number {frame[2]}, which it never named")
-                    inbound.tell(frame[1], frame[4])
+                    self.actors.at(frame[2]).tell(frame[1], frame[4])
                 elif kind == 0:
                     self._control(read_control(frame[4]))
                     if self.closed is not None:
@@ -258,9 +252,7 @@ class PeerLink(asyncio.Protocol):
 
     def _request(self, frame: Frame) -> None:
         kind, number, target, ask, body = frame
-        inbound = self._inbound.get(target)
-        if inbound is None:
-            raise BrokenError(f"the peer sent to actor number {target}, which it never named")
+        inbound = self.actors.at(target)
         if kind == _TELL:
             inbound.tell(number, body)
         elif kind == _ASK:
@@ -304,11 +296,9 @@ class PeerLink(asyncio.Protocol):
         elif isinstance(message, DefineType):
             self.types.define(message.number, message.name)
         elif isinstance(message, DefineActor):
-            self._define_actor(message)
+            self.actors.define(message)
         elif isinstance(message, Need):
-            inbound = self._inbound.get(message.target)
-            if inbound is not None:
-                inbound.need()
+            self.actors.need(message.target)
         else:
             self._about_target(message)
 
@@ -339,19 +329,6 @@ class PeerLink(asyncio.Protocol):
         if not self.established.done():
             self.established.set_result(self.peer)
 
-    def _define_actor(self, message: DefineActor) -> None:
-        if message.number in self._inbound or len(self._inbound) >= MAX_ACTORS:
-            raise BrokenError(
-                f"the peer named actor number {message.number} twice, or more than {MAX_ACTORS}"
-            )
-        inbound = self._inbound[message.number] = Inbound(self, message.number, message.name)
-        self._inbound_names[message.name] = inbound
-        cell = self.system.cell(message.name)
-        if cell is None:
-            self.control(Dead(message.number, "no actor of that name"))
-        else:
-            self.control(Window(message.number, inbound.attach(cell)))
-
     def _about_target(self, message: Window | Credit | Dead | Alive) -> None:
         if not message.target < len(self._numbered):
             raise BrokenError(f"the peer speaks of actor number {message.target}, which was never named")
@@ -364,20 +341,6 @@ class PeerLink(asyncio.Protocol):
             target.died(message.reason)
         else:
             target.dead = None
-
-    # -- news of this side's actors ---------------------------------------------------------------------------------
-
-    def actor_spawned(self, cell: Cell) -> None:
-        inbound = self._inbound_names.get(cell.name)
-        if inbound is not None:
-            self.control(Alive(inbound.number))
-            self.control(Window(inbound.number, inbound.attach(cell)))
-
-    def actor_died(self, cell: Cell) -> None:
-        inbound = self._inbound_names.get(cell.name)
-        if inbound is not None and inbound.cell is cell:
-            inbound.cell = None
-            self.control(Dead(inbound.number, cell.reason))
 
 
 def _checked(own: Any) -> str:

@@ -156,11 +156,11 @@ class Links:
 
     def actor_spawned(self, cell: Cell) -> None:
         for link in self.links:
-            link.actor_spawned(cell)
+            link.actors.spawned(cell)
 
     def actor_died(self, cell: Cell) -> None:
         for link in self.links:
-            link.actor_died(cell)
+            link.actors.died(cell)
 
     async def close(self) -> None:
         """Stops listening, says goodbye on every link and waits until what was gathered is written."""

@@ -55,10 +55,10 @@ def check(
     """
     from actorstream.dgs.consistency.trial import try_programs
     from actorstream.errors import ConfigurationError
-    from actorstream.runtime.compile import available, running_graph
-    from actorstream.runtime.idleness import idle_sources
-    from actorstream.runtime.registry import registry
-    from actorstream.runtime.schedule.pooling import without_kernel
+    from actorstream.plan.compile import available, running_graph
+    from actorstream.plan.event_time import idle_sources
+    from actorstream.plan.pooling import without_kernel
+    from actorstream.plan.registry import registry
     from actorstream.topology.arrival import by_arrival
     from actorstream.topology.inputs import read_inputs
     from actorstream.topology.plan import check_plan, load_plan

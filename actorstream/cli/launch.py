@@ -26,6 +26,7 @@ def launch(
     set: Annotated[list[str] | None, Parameter(negative=())] = None,
     workers: int | None = None,
     transport: str | None = None,
+    rank: int | None = None,
     report: Path | None = None,
     resume: Annotated[bool, Parameter(negative=())] = False,
     quiet: Annotated[bool, Parameter(name=["--quiet", "-q"], negative=())] = False,
@@ -52,6 +53,8 @@ def launch(
         Worker processes; short for --set deploy.workers=N.
     transport
         How bytes move between them; short for --set deploy.transport=T.
+    rank
+        Which worker this process is, from 0, where each host starts its own (ACTORSTREAM_RANK says the same).
     report
         Writes the report of the run to this file, as one JSON object.
     resume
@@ -68,11 +71,17 @@ def launch(
     from actorstream.launch.resume import restore_job
     from actorstream.launch.run import run_job
     from actorstream.launch.signals import COMMAND, Terminated
-    from actorstream.runtime.compile import read_job
+    from actorstream.plan.compile import read_job
 
     started = time.monotonic() - since_process_start()
+    if rank is not None:
+        os.environ["ACTORSTREAM_RANK"] = str(rank)
     files = JobFiles(topology, deploy, tuple(set or []), plan)
-    way = LaunchWay.of(files, transport, workers)
+    try:
+        with COMMAND.raising():
+            way = LaunchWay.of(files, transport, workers)
+    except Terminated:
+        raise _stopped_early(deploy, set or [], resume) from None
     if way.assembly is not None:
         from actorstream.cli.rank import launch_rank
 

@@ -31,6 +31,7 @@ COMMANDS = {
         "actorstream.cli.data:data",
         "Make or prepare the input of an app at any size, as a Spark job.",
     ),
+    "keys": ("actorstream.cli.keys:keys", "Make the key by which the hosts of a job know each other."),
     "doctor": (
         "actorstream.cli.doctor:doctor",
         "Look at this machine: cores, memory and limits, what is installed.",

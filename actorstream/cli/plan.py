@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from actorstream.drawing.picture import Picture
-    from actorstream.runtime.timestamp.gates import Gated
+    from actorstream.plan.gates import Gated
     from actorstream.topology.graph import Graph
     from actorstream.topology.plan import ExecutionPlan
 
@@ -67,9 +67,9 @@ def plan(
         Writes the execution plan to this file, for `launch --plan`.
     """
     from actorstream.cli.output_file import check_output, write_output
-    from actorstream.runtime.compile import Job, available, make_plan, running_graph
-    from actorstream.runtime.registry import registry
-    from actorstream.runtime.timestamp.gates import described, wants_gates
+    from actorstream.plan.compile import available, make_job, make_plan, running_graph
+    from actorstream.plan.gates import described, wants_gates
+    from actorstream.plan.registry import registry
     from actorstream.topology.inputs import read_inputs
     from actorstream.topology.plan import check_plan, load_plan
 
@@ -95,7 +95,7 @@ def plan(
     if save is not None:
         write_output(save, made.saved(), "--save")
     shown = None if graph else made
-    gates = described(Job.of(running, made)) if wants_gates(found.deploy) and not graph else {}
+    gates = described(make_job(running, made)) if wants_gates(found.deploy) and not graph else {}
     if json_:
         print(json.dumps(as_json(found.graph, shown, gates), indent=2))
     elif mermaid:

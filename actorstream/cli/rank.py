@@ -17,11 +17,11 @@ from actorstream.launch.ranks.identity import RefusedError
 from actorstream.launch.ranks.run import Rank
 from actorstream.launch.resume import restore_job
 from actorstream.launch.signals import COMMAND
-from actorstream.runtime.compile import read_job
+from actorstream.plan.compile import read_job
 
 if TYPE_CHECKING:
     from actorstream.launch.files import JobFiles
-    from actorstream.runtime.compile import Job
+    from actorstream.plan.job import Job
     from actorstream.runtime.report import Sampler
     from actorstream.topology.plan import ExecutionPlan
     from actorstream.transports.assembly import Assembly

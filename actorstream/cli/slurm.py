@@ -101,7 +101,7 @@ def slurm(
     """
     from actorstream.cli.output_file import check_output, write_output
     from actorstream.launch.files import JobFiles
-    from actorstream.runtime.compile import read_job
+    from actorstream.plan.compile import read_job
 
     count = nodes if tasks is None else tasks
     _check(nodes, count, cpus)

@@ -7,20 +7,19 @@ import inspect
 import typing
 from dataclasses import replace
 from datetime import timedelta
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from actorstream.actors.actor import Actor, _event_in
 from actorstream.actors.contract import Contract
 from actorstream.connectors.dead_rows import DeadRows
 from actorstream.connectors.declared import declared_schema
-from actorstream.connectors.event_reader import EventReader
-from actorstream.connectors.position import Places, says_position
+from actorstream.connectors.event_rows import ONLY, EventRows
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Coroutine, Iterable, Iterator, Mapping
     from pathlib import Path
 
-    from actorstream.connectors.live import Pump
     from actorstream.errors import Problem
     from actorstream.events.batch import Batch
     from actorstream.events.event import Event
@@ -28,8 +27,6 @@ if TYPE_CHECKING:
 
 NO_MORE = 2**63 - 1
 """The event-time promise of a source that has ended: nothing will follow."""
-ONLY = "0"
-"""The name of the one partition of a source that has no others."""
 
 
 class Source(Actor):
@@ -99,13 +96,6 @@ class Source(Actor):
     """Rows that did not parse and were dropped so far."""
 
     _opened: list[str] | None = None
-    _event_reader: EventReader | Pump | None = None
-    _read_rows: int = 0
-    """Rows that `events` has given and `read` has returned, in all runs."""
-    _to_skip: int = 0
-    _kept_position: Mapping[str, Any] | None = None
-    _held_position: Mapping[str, Any] | None = None
-    _row_places: Places | None = None
     _made_schema: Schema | None = None
     _dead: DeadRows | None = None
 
@@ -135,7 +125,7 @@ class Source(Actor):
         if "events" in vars(cls) and "read" not in vars(cls):
             # the runtime tells live sources by `read` being a coroutine function
             live = inspect.isasyncgenfunction(cls.events)
-            cls.read = Source._read_live if live else Source._read_events  # type: ignore[method-assign]
+            cls.read = read_live if live else read_events  # type: ignore[method-assign, assignment]
 
     @classmethod
     def contract_of(cls, keys: dict[str, Any]) -> Contract:
@@ -161,7 +151,7 @@ class Source(Actor):
         """The next rows of one partition, at least one and at most `max_rows`; None when all have ended. Where
         rows come one at a time it may answer the event itself: the shortest way to another process. A
         live source may be `async def`, and may then answer an empty batch for "nothing yet"."""
-        return self._read_events(max_rows)
+        return self._event_rows.read(max_rows)
 
     def position(self) -> dict[str, int]:
         """How far each partition was read: rows, those that did not parse included. What `seek` takes.
@@ -169,42 +159,26 @@ class Source(Actor):
         With `events` it is asked at each `yield`. What it says counts the row that is yielded if the source sets its
         position before the `yield`, and does not if it sets it behind: the first row shows which, by whether the position
         has moved. Where a source may pass over input before its first row, it should yield a `Position` instead."""
-        if self._names_places() and self._row_places is not None:
-            return self._row_places.before(self._read_rows)[0]
-        return dict.fromkeys(self._opened or [], self._read_rows)
+        return self._event_rows.position()
 
     def seek(self, positions: dict[str, int]) -> None:
         """Goes on after the row at which `position` answered `positions`. Before the first `read`, after
         `open`."""
-        self._to_skip = max((positions.get(name, 0) for name in self._opened or []), default=0)
-        self._event_reader, self._row_places, self._read_rows = None, None, self._to_skip
+        self._event_rows.seek(positions)
 
     def kept_position(self) -> Mapping[str, Any]:
         """What a checkpoint keeps of how far the source was read: the rows that `read` has returned, no more and no less.
         The runtime calls it, and `take_back` in the run that goes on; a source overrides `position` and `seek`."""
-        if self._held_position is not None:
-            return self._held_position
-        if self._row_places is None and self._kept_position is not None:
-            return self._kept_position
-        kept: dict[str, Any] = {"rows": self._read_rows, "between": 0, "counts": None}
-        if self._row_places is None:
-            return {**kept, "positions": self.position()}
-        kept["positions"], kept["between"] = self._row_places.before(self._read_rows)
-        return {**kept, "counts": self._row_places.counts}
+        return self._event_rows.kept_position()
 
     def take_back(self, kept: Mapping[str, Any]) -> None:
         """Goes on where `kept_position` was asked. Before the first `read`, after `open`."""
-        self.seek(dict(kept["positions"]))
-        if self._seeks():
-            self._kept_position = {name: kept[name] for name in ("positions", "rows", "between", "counts")}
-            self._read_rows, self._to_skip = kept["rows"], kept["between"]
+        self._event_rows.take_back(kept)
 
     def hold_position(self, *, held: bool) -> None:
         """A `read` that is awaited begins, or what it returned is about to be sent: between, the position counts
         nothing of it."""
-        self._held_position = None
-        if held and self._event_reader is None:
-            self._held_position = self.kept_position()
+        self._event_rows.hold(held=held)
 
     def lower_bound(self, now_ns: int) -> int | None:
         """The event-time promise at wall-clock time `now_ns`, in the schema's unit: no row below it will
@@ -232,7 +206,12 @@ class Source(Actor):
         return None
 
     def on_stop(self) -> Any:
-        self._close_events()
+        self._event_rows.close()
+
+    @cached_property
+    def _event_rows(self) -> EventRows:
+        """The rows of `events`, and how far they were read; a subclass need not call `__init__`."""
+        return EventRows(self)
 
     # -- the class of the rows ----------------------------------------------------------------------------
 
@@ -277,85 +256,15 @@ class Source(Actor):
 
         return common_problems(keys) + (clock_problems(cls, keys) if cls.clocked else [])
 
-    # -- rows from events() -------------------------------------------------------------------------------
 
-    def _read_events(self, max_rows: int) -> Batch | None:
-        """`read` of a source that defines a plain `events`."""
-        if self._event_reader is None:
-            self._event_reader = EventReader(self._passes(), self.row_schema(), *self._begin())
-        return self._batch_of_events(
-            typing.cast("EventReader", self._event_reader).take(self._still_wanted(max_rows))
-        )
+def read_events(self: Source, max_rows: int) -> Batch | None:
+    """`read` of a source that defines a plain `events`."""
+    return self._event_rows.read(max_rows)
 
-    async def _read_live(self, max_rows: int) -> Batch | None:
-        """`read` of a source whose `events` is async: waits for one event, then takes what is there."""
-        from actorstream.connectors.live import Pump
 
-        if self._event_reader is None:
-            self._event_reader = Pump(typing.cast("AsyncIterator[Event]", self.events()), *self._begin())
-        made = await typing.cast("Pump", self._event_reader).take(self._still_wanted(max_rows))
-        if not made:
-            self._close_events()
-        return self._batch_of_events(made)
-
-    def _batch_of_events(self, made: list[Event]) -> Batch | None:
-        from actorstream.events.batch import Batch
-
-        if not made:
-            return None
-        self.row = self._read_rows
-        self._read_rows += len(made)
-        if self._row_places is not None:
-            self._row_places.before(self._read_rows)  # forgets those that lie further back
-        return Batch.of_events(self.row_schema(), made)
-
-    def _begin(self) -> tuple[int, Places | None, str]:
-        """Rows to drop first, who is told of places, and the name of the only partition."""
-        asks = type(self).position is not Source.position
-        if self._seeks() and (asks or self._names_places()):
-            kept = self._kept_position or {}
-            self._row_places = Places(
-                self._read_rows - self._to_skip,
-                kept.get("positions", None if asks else {}),
-                self.position if asks else None,
-                kept.get("counts"),
-            )
-        return self._to_skip, self._row_places, next(iter(self._opened or ()), ONLY)
-
-    def _seeks(self) -> bool:
-        """Whether the source goes back by itself, though its rows come from `events`."""
-        cls = type(self)
-        reads = cls.read is Source._read_events or cls.read is Source._read_live
-        return reads and cls.seek is not Source.seek
-
-    def _names_places(self) -> bool:
-        """Whether `events` yields a `Position`, as its annotation says."""
-        try:
-            return says_position(typing.get_type_hints(type(self).events).get("return"))
-        except (NameError, TypeError):
-            return False
-
-    def _passes(self) -> Iterator[Event]:
-        done = 0
-        while self._opened != [] and (self.repeat == 0 or done < self.repeat):
-            some = False
-            for event in typing.cast("Iterator[Event]", self.events()):
-                some = True
-                yield event
-            if not some:
-                return
-            done += 1
-
-    def _still_wanted(self, max_rows: int) -> int:
-        if self._opened == []:
-            return 0
-        return max_rows if self.count is None else min(max_rows, self.count - self._read_rows)
-
-    def _close_events(self) -> None:
-        from actorstream.connectors.live import Pump
-
-        if isinstance(self._event_reader, Pump):
-            self._event_reader.close()
+async def read_live(self: Source, max_rows: int) -> Batch | None:
+    """`read` of a source whose `events` is async: waits for one event, then takes what is there."""
+    return await self._event_rows.read_live(max_rows)
 
 
 def batch_of(source: Source, rows: Batch | Event | None) -> Batch | None:

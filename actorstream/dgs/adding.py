@@ -40,7 +40,7 @@ class AddingWorker(WorkerProtocol):
         self._ending = False
 
     def begin(self, tag: Any, time: int, item: Any) -> bool:
-        if self._phase is not HAS or self._queue or self._asked or not self.mailbox.passes(tag, time):
+        if self.phase is not HAS or self._queue or self._asked or not self.mailbox.passes(tag, time):
             return False
         operation, request = self._single(tag, time, item)
         self._say(request)
@@ -51,22 +51,22 @@ class AddingWorker(WorkerProtocol):
     def from_child(self, child: int, message: StateUp) -> bool:
         asked, covered, part = self._asked, self._covered, self._parts[child]
         done = asked[0].first - asked[0].base if asked else 0
-        if asked and self._phase is HAS and not part and covered[child] <= done:
+        if asked and self.phase is HAS and not part and covered[child] <= done:
             # added while the other child is waited for
-            self._state = self.calls.add(self._state, message.state, child)
+            self.state = self.calls.add(self.state, message.state, child)
             covered[child] = message.covered
         else:
             part.append(message)
         left, right = self._parts
         if not ((left or covered[0] > done) and (right or covered[1] > done)):
             return False
-        if asked and self._phase is HAS:
+        if asked and self.phase is HAS:
             self._add()
         return True
 
     def _step(self) -> bool:
         self._ask()
-        if self._phase is LENT:
+        if self.phase is LENT:
             return False
         if not self._asked:
             return self._finish()
@@ -100,18 +100,18 @@ class AddingWorker(WorkerProtocol):
                 if not parts:
                     return False
                 part = parts.popleft()
-                self._state = self.calls.add(self._state, part.state, child)
+                self.state = self.calls.add(self.state, part.state, child)
                 covered[child] = part.covered
         self.joins += 1
         last = operation.base + min(covered)
         if operation.is_request:
             self._operation = operation
-            self._lend(self._state, last)
+            self._lend(self.state, last)
             if not self.adds:
                 return False
         else:
-            self._state = self.calls.update(
-                self._state, operation.tag, operation.rows.item, operation.first, last
+            self.state = self.calls.update(
+                self.state, operation.tag, operation.rows.item, operation.first, last
             )
         self._done(operation, last)
         return True
@@ -131,7 +131,7 @@ class AddingWorker(WorkerProtocol):
         self._take_state(message.state)
 
     def _take_state(self, state: Any) -> None:
-        self._state, self._phase = state, HAS
+        self.state, self.phase = state, HAS
 
     def _finish(self) -> bool:
         """At the end of all input the children are asked for what they have, once more."""
@@ -143,13 +143,13 @@ class AddingWorker(WorkerProtocol):
         if not all(self._parts):
             return False
         for child, parts in enumerate(self._parts):
-            self._state = self.calls.add(self._state, parts.popleft().state, child)
-        self._give_up(self._state)
+            self.state = self.calls.add(self.state, parts.popleft().state, child)
+        self._give_up(self.state)
         return False
 
     def _say(self, request: Request) -> None:
         for messages in self.to_children:
             messages.append(request)
 
-    def _open(self) -> list[Operation]:
+    def open_operations(self) -> list[Operation]:
         return [*self._asked, *self._queue]

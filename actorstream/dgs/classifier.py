@@ -68,7 +68,9 @@ class Classifier:
         self._unplanned = len(self._numbers)
         places = {number: place for place, number in enumerate(self._numbers)}
         self._table = np.array([places.get(number, self._unplanned) for number in found], np.uint32)
-        self._partitioner = Partitioner([0], max(1, len(self._numbers)))
+        self._in_order = self._table.tolist() == list(range(len(found)))
+        """Whether a row's code is the place of its tag in `_numbers`."""
+        self._partitioner = Partitioner([0], len(self._numbers) + 1)
         self._hashing = ColumnTable(1)
 
     def split(self, batch: Batch, partition: int = 0) -> list[Part]:
@@ -82,20 +84,21 @@ class Classifier:
         if not batch.rows:
             return []
         codes = self._codes(batch, partition)
-        if isinstance(codes, int) or not (codes != codes[0]).any():
-            code = codes if isinstance(codes, int) else int(codes[0])
-            place = int(self._table[code])
+        if isinstance(codes, int):
+            place = int(self._table[codes])
             if place == self._unplanned:
-                raise self._unknown(code, 0)
+                raise self._unknown(codes, 0)
             return [(self._numbers[place], batch)]
-        places = self._table.take(codes)
-        if int(places.max()) == self._unplanned:
-            row = int(np.argmax(places == self._unplanned))
-            raise self._unknown(int(codes[row]), row)
+        places = codes.astype(np.uint32) if self._in_order else self._table.take(codes)
         index, counts = self._partitioner.by_rows(places)
+        if counts[self._unplanned]:
+            row = int(index[batch.rows - counts[self._unplanned]])
+            raise self._unknown(int(codes[row]), row)
         parts: list[Part] = []
         first = 0
         for number, count in zip(self._numbers, counts):
+            if count == batch.rows:
+                return [(number, batch)]
             if count:
                 parts.append((number, batch.selection(index[first : first + count].copy())))
                 first += count
@@ -115,22 +118,31 @@ class Classifier:
 
     def _codes(self, batch: Batch, partition: int) -> Any:
         """(stream, key, name) of each row as one number, the index into the table; one for all where nothing differs."""
-        stream: Any = self._partitions.get(partition, 0)
+        codes: Any = self._partitions.get(partition, 0)
         if self._by_stream.field:
-            stream = self._by_stream.of(batch, self.where)
-        key: Any = 0
-        if self.tagging.classes:
-            key = self._classes(batch.column(self.tagging.key))
-        elif self.tagging.key:
-            key = self._by_key.of(batch, self.where)
-        name: Any = self._by_name.of(batch, self.where) if self.tagging.column else 0
-        return (stream * len(self._keys) + key) * len(self.tagging.names) + name
+            codes = self._by_stream.of(batch, self.where)
+        tagging = self.tagging
+        if tagging.key:
+            keys = (
+                self._classes(batch.column(tagging.key))
+                if tagging.classes
+                else self._by_key.of(batch, self.where)
+            )
+            codes = _combined(codes, len(self._keys), keys)
+        if tagging.column:
+            codes = _combined(codes, len(tagging.names), self._by_name.of(batch, self.where))
+        return codes
 
     def _classes(self, column: Column) -> np.ndarray:
         kind, allowed = column.field.kind, "an integer, text or bytes"
         if self.tagging.modulo:
             if kind in INTEGERS and column.field.plain:
-                return (column.numpy() % self.tagging.classes).astype(np.int64)
+                classes = self.tagging.classes
+                if classes & (classes - 1):
+                    return (column.data % classes).astype(np.int64)
+                return column.data.astype(np.int64, copy=False) & (
+                    classes - 1
+                )  # a third of the division's time
             kind, allowed = Kind.MSGPACK, "an integer without nulls"
         if kind in (Kind.STRING, Kind.BYTES):
             how = BYTES
@@ -153,6 +165,11 @@ class Classifier:
             f"{self.where}, row {row} of a batch: {tag} on stream {self._stream_names[stream]!r} is not in the plan; "
             "allowed: the tags that were planned for that stream (make the plan anew)"
         )
+
+
+def _combined(codes: Any, count: int, following: Any) -> Any:
+    """Numbers that stand for a code and one of `count` further values."""
+    return following if isinstance(codes, int) and not codes else codes * count + following
 
 
 def _keys_of(tagging: Tagging, tags: Iterable[Tag]) -> list[Any]:

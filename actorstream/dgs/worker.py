@@ -7,13 +7,13 @@ and carries away what it wants to say, in order. It decides when what may happen
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from enum import Enum
 from typing import Any, Protocol
 
 import numpy as np
 
-from actorstream.dgs.mailbox import ENDED, NOTHING, SelectiveMailbox, Times
+from actorstream.dgs.mailbox import NOTHING, SelectiveMailbox, Times
 from actorstream.dgs.messages import Promise, Request, StateDown, StateUp, ToChild
 from actorstream.dgs.operation import Operation, WaitingRows
 
@@ -92,9 +92,11 @@ class WorkerProtocol:
         self._promised = dict.fromkeys(self._tags, (NOTHING, NOTHING))
         self._queue: deque[Operation] = deque()
         self._operation: Operation | None = None
-        self._state: Any = calls.empty() if adds else None
-        self._phase = HAS if adds else LENT
-        self._answers: list[StateUp | None] = [None] * children
+        self.state: Any = calls.empty() if adds else None
+        """Of all its tags, where it has no children."""
+        self.phase = HAS if adds else LENT
+        self.answers: list[StateUp | None] = [None] * children
+        """Of the children, to the open request."""
         self._final = False
         self.done = False
         """Whether it has given its state up for the last time."""
@@ -123,14 +125,14 @@ class WorkerProtocol:
         """A single event of an own tag that nothing goes before, where nothing else is to do: `insert` and `run` of it at
         once. False: it is not so, and nothing was changed. Not for tags with places."""
         if (
-            self._phase is not HAS
+            self.phase is not HAS
             or self._operation is not None
             or self._queue
             or not self.mailbox.passes(tag, time)
         ):
             return False
         if not self.to_children:
-            self._state = self.calls.update(self._state, tag, item, 0, 1)
+            self.state = self.calls.update(self.state, tag, item, 0, 1)
             return True
         self._operation, request = self._single(tag, time, item)
         self._request(request)
@@ -168,7 +170,7 @@ class WorkerProtocol:
         False: it is not so, and nothing was changed."""
         tag, times, places = request
         if (
-            self._phase is not HAS
+            self.phase is not HAS
             or self.to_children
             or self._operation is not None
             or self._queue
@@ -179,13 +181,13 @@ class WorkerProtocol:
             return False
         if not self.adds:
             self._operation = Operation(tag, WaitingRows(times, None, None), 0, 1)
-        self._lend(self._state, 1)
+        self._lend(self.state, 1)
         return True
 
     def from_child(self, child: int, message: StateUp) -> bool:
         """Whether this lets it go on, and is a reason to `run`."""
-        self._answers[child] = message
-        return None not in self._answers
+        self.answers[child] = message
+        return None not in self.answers
 
     # -- what follows from it
 
@@ -201,9 +203,9 @@ class WorkerProtocol:
 
     def _step(self) -> bool:
         """One operation, or part of one; whether there may be more."""
-        if self._phase is GATHERING:
+        if self.phase is GATHERING:
             return self._gather()
-        if self._phase is LENT:
+        if self.phase is LENT:
             return False
         if not self._queue:
             self._release()
@@ -216,10 +218,10 @@ class WorkerProtocol:
             self._release()
             if self._queue and self._queue[0].rows is operation.rows:  # more of it was released meanwhile
                 operation.last = self._queue.popleft().last
-            self._lend(self._state, operation.last)
+            self._lend(self.state, operation.last)
         else:
-            self._state = self.calls.update(
-                self._state, operation.tag, operation.rows.item, operation.first, operation.last
+            self.state = self.calls.update(
+                self.state, operation.tag, operation.rows.item, operation.first, operation.last
             )
             self._operation = None
         return True
@@ -245,14 +247,14 @@ class WorkerProtocol:
     def _request(self, request: Request) -> None:
         for messages in self.to_children:
             messages.append(request)
-        self._phase = GATHERING
+        self.phase = GATHERING
 
     def _gather(self) -> bool:
         """Goes on once both children have answered."""
-        left, right = self._answers
+        left, right = self.answers
         if left is None or right is None:
             return False
-        self._answers = [None, None]
+        self.answers = [None, None]
         self.joins += 1
         state = self.calls.join(left.state, right.state)
         operation = self._operation
@@ -276,16 +278,16 @@ class WorkerProtocol:
         for messages, share in zip(self.to_children, shares):
             messages.append(StateDown(share, done))
         if operation is None or operation.first == operation.last:
-            self._operation, self._phase = None, HAS
+            self._operation, self.phase = None, HAS
         else:
-            self._phase = GATHERING
+            self.phase = GATHERING
 
     def _lend(self, state: Any, covered: int) -> None:
         self.to_parent.append(StateUp(state, covered))
         if self.adds:
-            self._state, self._phase, self._operation = self.calls.empty(), HAS, None
+            self.state, self.phase, self._operation = self.calls.empty(), HAS, None
         else:
-            self._state, self._phase = None, LENT
+            self.state, self.phase = None, LENT
 
     def _returned(self, message: StateDown) -> None:
         """The parent has worked on some of its events, or has none yet and gives a first state."""
@@ -299,7 +301,7 @@ class WorkerProtocol:
         if self.to_children:
             self._fork(state)
             return
-        self._state, self._phase, self._operation = state, HAS, None
+        self.state, self.phase, self._operation = state, HAS, None
         if operation is not None and operation.first < operation.last:
             self._queue.appendleft(operation)
 
@@ -310,11 +312,11 @@ class WorkerProtocol:
         if self.to_children:
             self._request(Request(None, np.empty(0, np.int64)))
             return True
-        self._give_up(self._state)
+        self._give_up(self.state)
         return False
 
     def _give_up(self, state: Any) -> None:
-        self.done, self._state, self._phase = True, None, LENT
+        self.done, self.state, self.phase = True, None, LENT
         if self.is_root:
             self.calls.finish(state)
         else:
@@ -349,52 +351,16 @@ class WorkerProtocol:
                     return True
         return False
 
-    def states(self) -> Iterator[tuple[int, Any]]:
-        """The states that this worker holds: (-1, the state of all its tags), or (a child's number, that of the child's tags).
-
-        Each state exists exactly once: at an ancestor, here, in all descendants, or in a message between them."""
-        if self._phase is HAS and not self.to_children:
-            yield -1, self._state
-        yield from ((-1, message.state) for message in self.to_parent)
-        for child, answer in enumerate(self._answers):
-            if answer is not None:
-                yield child, answer.state
-        for child, messages in enumerate(self.to_children):
-            yield from ((child, message.state) for message in messages if isinstance(message, StateDown))
-
-    def unfinished(self) -> Iterator[tuple[Any, Any]]:
-        """Tags and items of own events that are not, or not all, processed, in the order of each tag; once each."""
-        released = ((each.tag, each.rows) for each in self._open() if each.first < each.last)
-        seen = set()
-        for tag, rows in (*released, *self.mailbox.items()):
-            if rows.item is not None and id(rows) not in seen:
-                seen.add(id(rows))
-                yield tag, rows.item
-
     @property
     def lent_until(self) -> int | None:
         """The time of the first event for which the parent has this worker's state, which is what the sibling, and all
         below it, have to get to before it comes back; None: the parent has it not."""
         operation = self._operation
-        if self._phase is not LENT or operation is None:
+        if self.phase is not LENT or operation is None:
             return None
         return operation.head[0]
 
-    @property
-    def frontier(self) -> int:
-        """No event before this time will be worked on here any more."""
-        found = min((self.mailbox.head(tag)[0] for tag in self.own), default=ENDED)
-        for operation in self._open():
-            if not operation.is_request and operation.first < operation.last:
-                found = min(found, operation.head[0])
-        return found
-
-    def statistics(self) -> dict[str, int]:
-        """waiting: events in the mailbox; released: of them, those that wait for states; joins."""
-        released = sum(each.last - each.first for each in self._open())
-        return {"waiting": self.mailbox.waiting, "released": released, "joins": self.joins}
-
-    def _open(self) -> list[Operation]:
+    def open_operations(self) -> list[Operation]:
         """Released operations that are not done."""
         return [*self._queue] if self._operation is None else [self._operation, *self._queue]
 

@@ -14,7 +14,7 @@ import numpy as np
 from actorstream.errors import BrokenError, SchemaError
 from actorstream.events.column import VALUES, Column, sample
 from actorstream.events.fields import Field, Kind, nearest_text
-from actorstream.events.representation import MOST_ABOVE, Representation
+from actorstream.events.representation import Representation
 from actorstream.events.schema import Schema, is_system_name
 from actorstream.events.selection import row_index
 
@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 
 BATCHES: set[type] = set()
 """`Batch` and its subclasses: `type(item) in BATCHES` takes 30 ns, isinstance of an Event 80."""
+MOST_ABOVE = 32
+"""Most batches that ask each other in turn for a column."""
 
 
 class Batch(Representation):
@@ -123,7 +125,7 @@ class Batch(Representation):
                 )
             batch._lineage = origin
             if isinstance(origin, Batch):
-                batch.under(origin)
+                batch._under(origin)
                 batch.entry_min, batch.entry_max = origin.entry_min, origin.entry_max
         return batch
 
@@ -313,10 +315,19 @@ class Batch(Representation):
                     f"{self.rows} rows of {self.schema.name} descend from {len(index)} row numbers"
                 )
             self._lineage = source.take(index)
-            self.under(self._lineage)
+            self._under(self._lineage)
             self._system = self._table = None
             self.entry_min, self.entry_max = source.entry_min, source.entry_max
         return self
+
+    def _under(self, source: Representation) -> None:
+        """Notes that columns or lineage are asked of `source`. Where many would ask each other, it finds its own first:
+        each takes up to four calls of Python's stack."""
+        if source._above >= MOST_ABOVE:
+            source.columns()
+            source._system = source.system
+            source._above = 0
+        self._above = source._above + 1
 
     def _derived(
         self, parent: Representation, rows: int, index: np.ndarray | None = None, first: int = 0
@@ -327,7 +338,7 @@ class Batch(Representation):
         if above < MOST_ABOVE:
             batch._above = above + 1
         else:
-            batch.under(parent)
+            batch._under(parent)
         batch.entry_min, batch.entry_max, batch._unfit = self.entry_min, self.entry_max, self._unfit
         return batch
 

@@ -20,6 +20,7 @@ from actorstream.events.column import Column
 from actorstream.events.fields import Kind
 from actorstream.events.layout import FixedLayout, read_table
 from actorstream.events.schema import Schema
+from actorstream.events.sending import piece
 from actorstream.events.values import are_times
 from actorstream.native.address import address_of
 from actorstream.native.pieces import ColumnTable, Pieces
@@ -294,7 +295,7 @@ def encode(
     pieces = _scratch.pieces.get(count)
     if pieces is None:
         pieces = _scratch.pieces[count] = Pieces(count)
-    parts = [batch.piece(frame_schema) for batch in wanted]
+    parts = [piece(batch, frame_schema) for batch in wanted]
     if len(parts) == 1:
         table, index, first, rows = parts[0]
         pieces.set(table, rows, first, index)

@@ -18,8 +18,6 @@ from actorstream.events.event_codec import rows_of
 from actorstream.events.feed import Feed
 from actorstream.events.fields import Field, Kind
 from actorstream.events.schema import Schema
-from actorstream.native.address import address_of
-from actorstream.native.arena import Block
 from actorstream.native.pieces import ColumnTable
 
 if TYPE_CHECKING:
@@ -27,10 +25,8 @@ if TYPE_CHECKING:
 
     from actorstream.events.event import Event
     from actorstream.events.jumbo import JumboTuple
-    from actorstream.native.arena import Arena
 
 _TIME = Field("_time", Kind.INT64)
-MOST_ABOVE = 32
 
 
 class Representation(msgspec.Struct, eq=False, gc=False):
@@ -66,15 +62,6 @@ class Representation(msgspec.Struct, eq=False, gc=False):
     """Makes the error of rows that do not fit the schema; it names who made them."""
     _above: int = 0
     """How many batches have to be asked in turn for a column that was not asked for yet."""
-
-    def under(self, source: Representation) -> None:
-        """Notes that columns or lineage are asked of `source`. Where many would ask each other, it finds its own first:
-        each takes up to four calls of Python's stack."""
-        if source._above >= MOST_ABOVE:
-            source.columns()
-            source._system = source.system
-            source._above = 0
-        self._above = source._above + 1
 
     # -- columns ----
 
@@ -167,22 +154,11 @@ class Representation(msgspec.Struct, eq=False, gc=False):
                 for number, name in enumerate(self._frame_schema.system)
             }
         if isinstance(self._lineage, Representation):
-            return self._handed_down(self._lineage)
+            return _handed_down(self._lineage, self.schema)
         if self._parent is not None:
-            handed = self._handed_down(self._parent)
+            handed = _handed_down(self._parent, self.schema)
             return {name: self._of_parent(column) for name, column in handed.items()}
         return {}
-
-    def _handed_down(self, source: Representation) -> dict[str, Column]:
-        """The system columns of `source` as rows of this batch have them: its event time becomes `_time` if the rows
-        have none of their own."""
-        found = {name: column for name, column in source.system.items() if name != "_time"}
-        if self.schema.event_time is None:
-            if source.schema.event_time is not None:
-                found["_time"] = source.column(source.schema.event_time).renamed(_TIME)
-            elif "_time" in source.system:
-                found["_time"] = source.system["_time"]
-        return found
 
     def arrow(self) -> pa.RecordBatch:
         """The user fields as an Arrow RecordBatch, zero-copy (bool as the extension type `arrow.bool8`)."""
@@ -275,86 +251,6 @@ class Representation(msgspec.Struct, eq=False, gc=False):
             self._times = (int(times.min()), int(times.max()))
         return self._times
 
-    def known_times(self) -> tuple[int, int] | None:
-        """What no event time is below and none above, where that is known without looking at them: of the batch that
-        the rows are taken from, say. They need not be the least and the greatest."""
-        name = self.schema.event_time
-        batch: Representation | None = self
-        while batch is not None and name is not None and batch.schema.event_time == name:
-            if batch._times is not None:
-                return batch._times
-            if batch._columns[batch.schema._index[name]] is not None:  # perhaps another one than the parent's
-                return None
-            batch = batch._parent
-        return None
-
-    def piece(self, frame_schema: Schema) -> tuple[ColumnTable, int, int, int]:
-        """The rows for native code: (descriptors of the columns of `frame_schema`, address of uint32 row numbers or 0, first
-        row, rows). Good for as long as the batch lives. SchemaError: a system column is missing, another schema."""
-        source = self._viewed()
-        if source is self:
-            table, first = self._described(frame_schema)
-            return table, 0, first, self.rows
-        table, _, first, _ = source.piece(frame_schema)
-        if self._index is not None:
-            return table, address_of(self._index), first, self.rows
-        return table, 0, first + self._first, self.rows
-
-    def _described(self, frame_schema: Schema) -> tuple[ColumnTable, int]:
-        jumbo = self.sealed()._jumbo
-        if jumbo is not None and (self._frame_schema is frame_schema or self._frame_schema == frame_schema):
-            return jumbo.table(frame_schema), self._first
-        if self._table is not None and self._table[0] is frame_schema:
-            return self._table[1], 0
-        if frame_schema.user is not self.schema and frame_schema.user != self.schema:
-            raise SchemaError(
-                f"rows of {self.schema!r} for an edge of {frame_schema.user!r}; allowed: cast(...) them first"
-            )
-        columns = self.columns()
-        for name in frame_schema.system:
-            column = self.system.get(name)
-            if column is None:
-                raise SchemaError(
-                    f"rows of {self.schema.name} carry no {name}: an operator dropped their lineage, which an ordered "
-                    "edge downstream needs; use batch.take(...), batch.with_columns(...) or Batch.of(..., origin=rows)"
-                )
-            columns.append(column)
-        table = ColumnTable(len(columns))
-        table.fill([column.descriptor for column in columns])
-        self._table = (frame_schema, table)
-        return table, 0
-
-    def whole_jumbo(self, schema: Schema) -> JumboTuple | None:
-        """The jumbo tuple of `schema` in shared memory that the rows are all of: the common case of `shared_jumbo`."""
-        jumbo = self._jumbo
-        if (
-            jumbo is not None
-            and self._frame_schema is schema
-            and self.rows == jumbo._rows
-            and type(jumbo.block) is Block
-        ):
-            return jumbo
-        return None
-
-    def shared_jumbo(
-        self, arena: Arena | None, schema: Schema | None = None, *, borrowed: bool = True
-    ) -> tuple[JumboTuple, int] | None:
-        """(jumbo tuple, first row) if the rows can be sent by reference: they are a run of a jumbo tuple of `schema`
-        (unless given, the batch's own without system columns) that lies in `arena`, or, with `borrowed`, is on loan
-        from another process. A run of less than a quarter is not worth keeping the rest for: None."""
-        jumbo, frame_schema = self.sealed()._jumbo, self._frame_schema
-        if (
-            jumbo is None
-            or frame_schema is None
-            or arena is None
-            or frame_schema != (self.schema if schema is None else schema)
-        ):
-            return None
-        owner = getattr(jumbo.block, "arena_id", None)
-        if owner is None or not (borrowed or owner == arena.id) or self.rows * 4 < jumbo.rows:
-            return None
-        return jumbo, self._first
-
     def sealed(self) -> Representation:
         """To be called before the rows are handed on: a writable batch ends being writable. Answers this batch."""
         return self
@@ -381,6 +277,32 @@ class Representation(msgspec.Struct, eq=False, gc=False):
         if self._parent is None or None not in self._columns:
             return own
         return self._parent.nbytes * self.rows // max(self._parent.rows, 1) + own
+
+
+def known_times(rows: Representation) -> tuple[int, int] | None:
+    """What no event time is below and none above, where that is known without looking at them: of the batch that
+    the rows are taken from, say. They need not be the least and the greatest."""
+    name = rows.schema.event_time
+    batch: Representation | None = rows
+    while batch is not None and name is not None and batch.schema.event_time == name:
+        if batch._times is not None:
+            return batch._times
+        if batch._columns[batch.schema._index[name]] is not None:  # perhaps another one than the parent's
+            return None
+        batch = batch._parent
+    return None
+
+
+def _handed_down(source: Representation, schema: Schema) -> dict[str, Column]:
+    """The system columns of `source` as rows of another `schema` have them: its event time becomes `_time` if the rows
+    have none of their own."""
+    found = {name: column for name, column in source.system.items() if name != "_time"}
+    if schema.event_time is None:
+        if source.schema.event_time is not None:
+            found["_time"] = source.column(source.schema.event_time).renamed(_TIME)
+        elif "_time" in source.system:
+            found["_time"] = source.system["_time"]
+    return found
 
 
 def _nbytes(schema: Schema, rows: int, sample: Callable[[int, int], Iterable[Any]]) -> int:

@@ -10,7 +10,7 @@ import json
 import keyword
 import typing
 from collections.abc import Mapping
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -62,6 +62,7 @@ class Schema:
         "fingerprint",
         "fixed",
         "name",
+        "row_bytes",
         "system",
         "time_unit",
         "user",
@@ -92,6 +93,8 @@ class Schema:
         self._rows: Any = None
         self._layout: Any = None
         self.widths: tuple[int, ...] = tuple(field.width for field in fields)
+        self.row_bytes = sum(width or 4 for width in self.widths)
+        """Bytes of the fixed-width part of a row (offsets of variable columns included)."""
         self.fixed: bool = all(field.plain for field in fields)
         if user is None:
             self._check_names()
@@ -204,10 +207,9 @@ class Schema:
         """Nanoseconds in one unit of the event time."""
         return TIME_UNITS[self.time_unit]
 
-    @property
-    def row_bytes(self) -> int:
-        """Bytes of the fixed-width part of a row (offsets of variable columns included)."""
-        return sum(field.width or 4 for field in self.fields)
+    def time_units_in(self, duration: timedelta) -> int:
+        """A duration in units of the event time, rounded."""
+        return round(duration / timedelta(microseconds=1) * 1000 / self.time_unit_ns)
 
     def event_class(self) -> type[Event]:
         """The class of this schema's events: the user's, or one that is made on first use."""

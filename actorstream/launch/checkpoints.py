@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from actorstream.checkpoint.store import CheckpointStore
     from actorstream.control.messages import Snapshot
-    from actorstream.runtime.compile import Job
+    from actorstream.plan.job import Job
 
 _Kept = tuple[bytes, bytes | None, StateFile | None]
 """State, token and file of a replica."""

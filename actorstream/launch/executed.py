@@ -17,7 +17,7 @@ from actorstream.native.pidfd import require_pidfds
 if TYPE_CHECKING:
     from actorstream.launch.files import JobFiles
     from actorstream.launch.shared import Shared
-    from actorstream.runtime.compile import Job
+    from actorstream.plan.job import Job
 
 
 class ExecutedWorkers:

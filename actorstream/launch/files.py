@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from actorstream.runtime.compile import read_job
+from actorstream.plan.compile import read_job
 
 if TYPE_CHECKING:
-    from actorstream.runtime.compile import Job
+    from actorstream.plan.job import Job
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ from actorstream.native.pidfd import require_pidfds
 
 if TYPE_CHECKING:
     from actorstream.launch.shared import Shared
-    from actorstream.runtime.compile import Job
+    from actorstream.plan.job import Job
 
 
 def fork_worker(job: Job, process: int, shared: Shared, others: list[WorkerProcess]) -> WorkerProcess:

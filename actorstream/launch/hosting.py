@@ -12,7 +12,7 @@ from actorstream.launch.checkpoints import CheckpointRecord, checkpoints_of
 
 if TYPE_CHECKING:
     from actorstream.control.messages import Message
-    from actorstream.runtime.compile import Job
+    from actorstream.plan.job import Job
 
 
 def make_host(job: Job, send: Callable[[int, Message], None], kill: Callable[[], None]) -> Host:

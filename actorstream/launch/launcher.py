@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from actorstream.control.checkpoints import Checkpoints
     from actorstream.control.host import Host
     from actorstream.control.messages import Message, Snapshot
-    from actorstream.runtime.compile import Job
+    from actorstream.plan.job import Job
     from actorstream.runtime.report import Sampler
 
 TICK_S = 0.05

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from actorstream.actors.peer_end import PeerEnd
     from actorstream.control.link import ControlLink
     from actorstream.control.pipe import ControlPipe
-    from actorstream.runtime.compile import Job
+    from actorstream.plan.job import Job
     from actorstream.transports.base import Fabric
 
 PR_SET_PDEATHSIG = 1

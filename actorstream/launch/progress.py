@@ -11,7 +11,7 @@ import numpy as np
 from actorstream.metrics.counters import Counter, quantiles
 
 if TYPE_CHECKING:
-    from actorstream.runtime.compile import Job
+    from actorstream.plan.job import Job
     from actorstream.runtime.report import Sampler
 
 PLAIN_EVERY_S = 2.0

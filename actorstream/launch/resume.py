@@ -12,10 +12,10 @@ from actorstream.checkpoint.store import CheckpointStore
 from actorstream.control.interrupted import Interrupted, Suspended
 from actorstream.dgs.checkpoint_state import changes
 from actorstream.errors import ActorstreamError, ConfigurationError, Problem, RunError
-from actorstream.runtime.timestamp.gates import gates
+from actorstream.plan.gates import gates
 
 if TYPE_CHECKING:
-    from actorstream.runtime.compile import Job
+    from actorstream.plan.job import Job
     from actorstream.topology.deploy import CheckpointSpec
 
 

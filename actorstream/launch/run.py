@@ -17,7 +17,8 @@ from actorstream.launch.launcher import Launcher, StartWorker
 from actorstream.launch.locks import locked
 from actorstream.launch.process import new_event_loop, run_worker
 from actorstream.launch.resume import check_latest
-from actorstream.runtime.compile import Job, compile_job
+from actorstream.plan.compile import compile_job
+from actorstream.plan.job import Job
 from actorstream.runtime.report import Sampler, build_report
 
 if TYPE_CHECKING:

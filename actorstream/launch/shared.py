@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from actorstream.actors.peer_end import SocketEnd
-from actorstream.runtime.fuse import takes_messages
+from actorstream.plan.fuse import takes_messages
 
 if TYPE_CHECKING:
-    from actorstream.runtime.compile import Job
+    from actorstream.plan.job import Job
     from actorstream.transports.base import Fabric
 
 

@@ -15,12 +15,12 @@ from actorstream.errors import ConfigurationError, Problem, RunError
 from actorstream.launch.run import run_job
 from actorstream.launch.sustainable import RateSearch, Samples, Verdict, judge
 from actorstream.metrics.counters import Counter, bucket_upper, quantiles
-from actorstream.runtime.compile import read_job
+from actorstream.plan.compile import read_job
 from actorstream.topology.suggestions import did_you_mean, listed
 
 if TYPE_CHECKING:
     from actorstream.launch.launcher import Launcher
-    from actorstream.runtime.compile import Job
+    from actorstream.plan.job import Job
     from actorstream.runtime.report import Sampler
 
 EACH_S = 0.1

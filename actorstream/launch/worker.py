@@ -22,7 +22,7 @@ from actorstream.launch.process import die_with_parent, ignore_signals
 if TYPE_CHECKING:
     from actorstream.launch.files import JobFiles
     from actorstream.launch.handover import Handover
-    from actorstream.runtime.compile import Job
+    from actorstream.plan.job import Job
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

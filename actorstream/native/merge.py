@@ -82,6 +82,10 @@ class Merge:
         """Nothing below `bound` will follow the rows that the lane has; `ENDED`: nothing at all."""
         self._lanes[lane].bound = bound
 
+    def is_sorted(self, lane: int) -> bool:
+        """Whether the rows that the lane has left are sorted, as `fill` asks."""
+        return bool(lib.as_merge_is_sorted(self._lanes + lane, self._ties))
+
     def first(self, lane: int) -> int:
         """The row of the lane's columns that goes next."""
         return int(self._lanes[lane].first)
@@ -108,68 +112,32 @@ class Merge:
         return rows, None, tags[:rows]
 
 
-class Pour:
-    """Puts rows that a merge has tagged into columns, all columns in one call.
+def gather(tags: Tags, sources: Sequence[np.ndarray | None], ends: np.ndarray | None = None) -> np.ndarray:
+    """One column in the order of the tags: the next value of the source that each tag names.
 
     Args:
-        merge: says how far its lanes are.
-        widths: bytes of a value of each column: 1, 2, 4 or 8.
+        tags: contiguous.
+        sources: contiguous columns of one dtype of 1, 2, 4 or 8 bytes, from the next row on; None where no tag names it.
+        ends: uint64. Where stretches of the tags end, of which each has sources of its own, as many as the others; None:
+            there is one stretch.
 
     Raises:
         ValueError: another width.
     """
-
-    __slots__ = ("_from", "_from_at", "_merge", "_scratch", "_to", "_to_at", "_widths")
-
-    def __init__(self, merge: Merge, widths: Sequence[int]) -> None:
-        if any(width not in (1, 2, 4, 8) for width in widths):
-            raise ValueError(f"merge: values of {list(widths)} bytes; allowed: 1, 2, 4, 8")
-        self._merge = merge
-        self._widths = ffi.new("uint32_t[]", list(widths))
-        self._from = np.zeros((max(1, merge.lanes), len(widths)), np.uint64)
-        self._to = np.zeros(len(widths), np.uint64)
-        self._scratch = ffi.new("uint64_t[]", 2 * max(1, merge.lanes))
-        self._from_at = _cast(_WORDS, address_of(self._from))
-        self._to_at = _cast(_WORDS, address_of(self._to))
-
-    def begin(self, addresses: Sequence[int]) -> None:
-        """Where the values of each column go from now on."""
-        self._to[:] = addresses
-
-    def draw(self, lane: int, addresses: Sequence[int] | np.ndarray) -> None:
-        """Where the values of each column of a lane lie, from the row on that `Merge.fill` was given as its first."""
-        self._from[lane] = addresses
-
-    def put(self, tags: Tags) -> None:
-        """The rows that the merge has just tagged, behind those put before. The caller sees to the room."""
-        merge = self._merge
-        lib.as_merge_pour(
-            merge._lanes,
-            merge._count,
-            _cast(_TAGS, address_of(tags)),
-            len(tags),
-            self._from_at,
-            self._widths,
-            len(self._to),
-            self._to_at,
-            self._scratch,
-        )
-
-
-def gather(tags: Tags, sources: Sequence[np.ndarray | None]) -> np.ndarray:
-    """One column in the order of the tags: the next value of the lane that each tag names.
-
-    sources: by lane, contiguous columns of one dtype of 1, 2, 4 or 8 bytes, from the next row on; None where no tag names
-    the lane.
-    """
     dtype = next(each.dtype for each in sources if each is not None)
     out = np.empty(len(tags), dtype)
-    addresses = ffi.new(
-        "const void *[]",
-        [ffi.NULL if each is None else _cast("void *", address_of(each)) for each in sources],
-    )
+    if ends is None:
+        ends = np.array([len(tags)], np.uint64)
+    count = len(ends)
+    addresses = ffi.new("uint64_t[]", [0 if each is None else address_of(each) for each in sources])
     if lib.as_merge_gather(
-        _cast(_TAGS, address_of(tags)), len(tags), addresses, dtype.itemsize, _cast("void *", address_of(out))
+        _cast(_TAGS, address_of(tags)),
+        _cast(_WORDS, address_of(ends)),
+        count,
+        len(sources) // count,
+        addresses,
+        dtype.itemsize,
+        _cast("void *", address_of(out)),
     ):
         raise ValueError(f"merge: values of {dtype.itemsize} bytes; allowed: 1, 2, 4, 8")
     return out

@@ -4,6 +4,7 @@ a minute is no death. It says who is lost; it decides nothing about a run."""
 from __future__ import annotations
 
 import os
+import socket
 from collections.abc import Mapping, Sequence
 from enum import IntEnum
 
@@ -29,7 +30,7 @@ class Pulse:
     """The signs of life of this process to its peers and of the peers to it.
 
     Args:
-        sockets: peer -> the descriptor of a connected socket to it, which must stay open until `close`.
+        sockets: peer -> a connected socket to it, which is closed by `close`.
         vital: peers without which this process cannot go on. If one is lost, or tells this process to end, the process
             exits `grace_s` later, whatever Python does; `close` prevents that.
         every_s: between two signs. limit_s: a peer that was silent for so long is lost.
@@ -40,7 +41,7 @@ class Pulse:
 
     def __init__(
         self,
-        sockets: Mapping[int, int],
+        sockets: Mapping[int, socket.socket],
         vital: Sequence[int] = (),
         *,
         every_s: float = 0.25,
@@ -49,12 +50,13 @@ class Pulse:
     ) -> None:
         """ValueError: a descriptor is no socket, or the limit is not longer than the time between two signs."""
         self.limit_s = limit_s
+        self._sockets = list(sockets.values())
         self.peers = sorted(sockets)
         self._numbers = {peer: number for number, peer in enumerate(self.peers)}
         self._told: set[int] = set()
         self.eventfd = create_eventfd()
         found = lib.as_pulse_open(
-            [sockets[peer] for peer in self.peers],
+            [sockets[peer].fileno() for peer in self.peers],
             [peer in vital for peer in self.peers],
             len(self.peers),
             self.eventfd,
@@ -93,3 +95,5 @@ class Pulse:
         if pulse is not None:
             lib.as_pulse_close(pulse)
             os.close(self.eventfd)
+            for sock in self._sockets:
+                sock.close()

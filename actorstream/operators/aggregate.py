@@ -191,7 +191,7 @@ class Aggregate(Actor):
 
 
 class MergingAggregate(Aggregate):
-    """The second of two steps (runtime/preaggregate.py): takes what `LocalAggregate` emits of `rows`.
+    """The second of two steps (plan/preaggregate.py): takes what `LocalAggregate` emits of `rows`.
 
     Args:
         rows: the schema of the rows that are aggregated. keys: of the aggregate."""

@@ -11,6 +11,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from actorstream.native.merge import ENDED, MOST_LANES, MOST_TIES, Merge, Tags
 from actorstream.ordering.base import Gate
 
 NO_BOUND = 2**63 - 1
@@ -129,29 +130,39 @@ class SerialGate(Gate):
         return {"open": int(self.open_number is not None)}
 
 
-def merge_order(pieces: Sequence[Sequence[np.ndarray]], ranks: Sequence[int]) -> np.ndarray | None:
-    """The order of the rows of one serial number that came in pieces.
+def merged_tags(pieces: Sequence[Sequence[np.ndarray]], ranks: Sequence[int]) -> Tags | None:
+    """The piece of each row of a serial number, in order; None: a piece has its own rows in another order (`merge_order`).
 
     Args:
         pieces: for each piece, in the order of lanes and arrival, the columns that place its rows: the position, then
             ordinals; int64, one value a row. Pieces of one input have equally many.
         ranks: of the input of each piece. Rows of one position come in the order of their inputs.
-
-    Returns:
-        row numbers of the pieces laid end to end, stable for rows that have the same place; None: they are in order.
     """
-    if len(pieces) == 1:
+    ordinals = max(len(piece) for piece in pieces) - 1
+    if ordinals > MOST_TIES or len(pieces) > MOST_LANES:
         return None
-    position = np.concatenate([piece[0] for piece in pieces])
-    keys: list[np.ndarray] = [position]
-    if min(ranks) != max(ranks):
-        keys.append(np.repeat(np.asarray(ranks, np.int64), [len(piece[0]) for piece in pieces]))
-    width = max(len(piece) for piece in pieces)
-    keys += [_laid_end_to_end(pieces, number) for number in range(1, width)]
-    if len(keys) == 1:
-        if bool((position[1:] >= position[:-1]).all()):
+    merge, rows = Merge(ranks, ordinals), 0
+    for at, piece in enumerate(pieces):
+        columns = [np.ascontiguousarray(column) for column in piece]
+        columns += [np.zeros(len(piece[0]), np.int64)] * (ordinals + 1 - len(piece))
+        merge.fill(at, columns[0], columns[1:])
+        if not merge.is_sorted(at):
             return None
-        return np.argsort(position, kind="stable")
+        merge.promise(at, ENDED)
+        rows += len(piece[0])
+    return merge.ready(rows, rows + 1)[2]
+
+
+def merge_order(pieces: Sequence[Sequence[np.ndarray]], ranks: Sequence[int]) -> np.ndarray:
+    """The order of the rows of one serial number, whatever their order in each piece; arguments as of `merged_tags`.
+
+    Returns row numbers of the pieces laid end to end, stable for rows that have the same place.
+    """
+    keys = [
+        _laid_end_to_end(pieces, 0),
+        np.repeat(np.asarray(ranks, np.int64), [len(piece[0]) for piece in pieces]),
+    ]
+    keys += [_laid_end_to_end(pieces, number) for number in range(1, max(len(piece) for piece in pieces))]
     return np.lexsort(keys[::-1])
 
 

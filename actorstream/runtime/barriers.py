@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from actorstream.actors.operator_errors import operator_error
 from actorstream.checkpoint.store import LARGE, pieces_of
 from actorstream.control.messages import Begun, Snapshot
-from actorstream.runtime.failures import operator_error
 
 if TYPE_CHECKING:
     from actorstream.checkpoint.checkpoint import StateFile
@@ -71,20 +71,20 @@ class Barriers:
         if self.control is not None:
             self.control.send(Begun(self.process, barrier))
 
-    def snapshot(self, replica: Replica, barrier: int, kept: Any = None) -> None:
+    def snapshot(self, replica: Replica, barrier: int, unit_state: Any = None) -> None:
         """Takes what a replica wants to keep at `barrier`; a sink also prepares what it has written so far.
 
-        kept: what its unit keeps with it, if it has gathered that before."""
+        unit_state: what its unit keeps with it, if it has gathered that before."""
         token = self.sinks.prepare(replica, barrier) if replica.is_sink else None
         try:
             state = {"state": replica.actor.snapshot(), "ended": replica.ended}
             if type(replica.actor).role == "source":
                 state.update(replica.actor.kept_position())  # type: ignore[attr-defined]
-            if kept is not None:
-                state["unit"] = kept
+            if unit_state is not None:
+                state["unit"] = unit_state
             elif replica.unit is not None:
-                state["unit"] = replica.unit.kept_of(replica)
-            if replica.stamp is not None and (sent := replica.stamp.kept()) is not None:
+                state["unit"] = replica.unit.snapshot(replica)
+            if replica.stamp is not None and (sent := replica.stamp.snapshot()) is not None:
                 state["sent"] = sent
             pieces = [b"", msgspec.msgpack.encode(state)] if self.writer is None else pieces_of(state)
             encoded = msgspec.msgpack.encode(token) if replica.is_sink else None

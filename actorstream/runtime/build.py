@@ -1,44 +1,36 @@
-"""Builds a worker's units from the job: instances, channels, gates, edges. Runs once, before the first event."""
+"""Builds a worker's units from the job: instances, channels, inboxes, edges. Runs once, before the first event."""
 
 from __future__ import annotations
 
-from collections import defaultdict
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from actorstream.actors.actor import takes_batches
+from actorstream.actors.operator_errors import operator_error
 from actorstream.errors import OperatorError
-from actorstream.events.batch import Batch
-from actorstream.runtime.channels import open_channels
-from actorstream.runtime.direct_edge import DirectEdge, connected
-from actorstream.runtime.edge_schemas import inherits
-from actorstream.runtime.failures import operator_error
-from actorstream.runtime.framing import handed_over
-from actorstream.runtime.lanes import IDLE_WORD, InLane
+from actorstream.plan.edge_schemas import inherits
+from actorstream.runtime.ends import Ends
 from actorstream.runtime.operator_unit import OperatorUnit
-from actorstream.runtime.order import Ends, Order, order_classes
-from actorstream.runtime.output import ChannelEdge, LaneEdge
+from actorstream.runtime.order import MakeLane, order_classes
+from actorstream.runtime.output import DirectEdge, RoutedEdge
 from actorstream.runtime.replica import Replica
 from actorstream.runtime.restoring import restore_replicas
 from actorstream.runtime.routing import make_router
 from actorstream.runtime.schedule.kernel_edge import KernelEdge
-from actorstream.runtime.send_lane import SendLane
-from actorstream.runtime.single_row import row_format, single_decoder, single_sender, single_taker
 from actorstream.runtime.source_unit import SourceUnit
-from actorstream.runtime.timestamp.order import UNITS_PER_SECOND, timed_source
-from actorstream.runtime.timestamp.stamp import TimestampStamp
+from actorstream.runtime.static_inputs import StaticInputs
 from actorstream.runtime.unit import Unit
 from actorstream.windows.watermark import PartitionWatermarks
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
-    from actorstream.events.row_format import RowFormat
-    from actorstream.runtime.compile import Job, Link
+    from actorstream.plan.job import Job, JobChannel
     from actorstream.runtime.inbox import Inbox, Ports
+    from actorstream.runtime.output import OutEdge
+    from actorstream.runtime.send_lane import SendLane
     from actorstream.runtime.worker import Worker
     from actorstream.topology.graph import Edge
     from actorstream.topology.plan import PlannedReplica
-    from actorstream.transports.base import Frame, ReceiveChannel, SendChannel
 
 
 order_classes()
@@ -56,44 +48,36 @@ class _Builder:
         self.job: Job = worker.job
         self.replicas: dict[int, Replica] = {}
         self.units: dict[int, Unit] = {}
-        self.senders: dict[int, SendChannel] = {}
-        self.receivers: dict[int, ReceiveChannel] = {}
-        self.orders: list[Order] = []
-        self._decoders: dict[tuple[int, bool, bool], Callable[[Frame], Batch]] = {}
-        self.outgoing: dict[tuple[int, int], list[Link]] = defaultdict(list)  # by producer and edge
 
     def build(self) -> list[Unit]:
-        job = self.job
+        job, classes = self.job, order_classes()
         mine = [each for each in job.plan.replicas if job.process_of(each) == self.worker.process]
         for planned in mine:
-            self.replicas[planned.id] = self._replica(planned)
-        self.senders, self.receivers = open_channels(self.worker)
-        incoming: dict[int, list[Link]] = defaultdict(list)
-        for link in job.links:
-            incoming[link.consumer].append(link)
-            self.outgoing[link.producer, link.edge.index].append(link)
-        ways = (self.senders, self.receivers, incoming, self._decoder, self._in_lane)
-        ends = Ends(self.worker, self.replicas, *ways)
-        self.orders = [order(ends) for order in order_classes()]
+            self.replicas[planned.id] = self._replica(planned, self._actor(planned, classes))
+        self.ends = Ends(self.worker, self.replicas)
+        self.orders = self.ends.orders
+        self.orders += [order(self.ends) for order in classes]
         for order in self.orders:
+            for replica in self.replicas.values():
+                order.made(replica)
             self.units.update(order.units())
         for planned in mine:
             if planned.id not in job.fused and planned.id not in self.units:
-                self.units[planned.id] = self._unit(planned, incoming[planned.id])
+                self.units[planned.id] = self._unit(planned)
         for planned in mine:
             if planned.id in job.fused:
                 self._head_unit(planned.id).add(self.replicas[planned.id])
-        for planned in mine:
+        for replica in self.replicas.values():
             for order in self.orders:
-                order.joined(self.replicas[planned.id])
+                order.joined(replica)
         for planned in mine:
-            self._static_inputs(planned, incoming[planned.id])
+            self._static_inputs(planned)
         for planned in mine:
             self._edges(planned)
         for replica in self.replicas.values():
-            connected(replica)
+            replica.connected()
         for unit in self.units.values():
-            unit.may_pause = not (job.is_ordered or unit.kernels)
+            unit.paused.allowed = not (job.is_ordered or unit.kernels)
         if job.restored is not None:
             restore_replicas(job.restored, self.replicas.values())
         return list(dict.fromkeys(self.units[planned.id] for planned in mine if planned.id in self.units))
@@ -103,20 +87,26 @@ class _Builder:
             replica = self.job.fused[replica][0]
         return self.units[replica]
 
-    def _replica(self, planned: PlannedReplica) -> Replica:
+    # -- replicas and their units
+
+    def _actor(self, planned: PlannedReplica, orders: Iterable[Any]) -> Any:
         node = self.job.graph.actors[planned.actor]
         try:
-            actor = node.make()
+            actor: Any = node.make()
         except Exception as error:
             raise OperatorError(
                 node.name, planned.index, f"its constructor raised {type(error).__name__}: {error}"
             ) from error
         if node.role == "sink" and node.input_schemas:
             actor.input_schema = node.input_schemas[0]
-        sequenced = self.job.timestamp.producers.get(node.name)
-        if sequenced is not None and node.role == "source":
-            actor = timed_source(self.job, actor, planned)
-        replica = Replica(
+        for order in orders if node.role == "source" else ():
+            actor = order.source(self.job, actor, planned)
+        return actor
+
+    def _replica(self, planned: PlannedReplica, actor: Any) -> Replica:
+        job = self.job
+        node = job.graph.actors[planned.actor]
+        return Replica(
             actor,
             id=planned.id,
             name=node.name,
@@ -125,22 +115,18 @@ class _Builder:
             inputs={edge.name: schema for edge, schema in zip(node.inputs, node.input_schemas)},
             outputs=node.outputs,
             on_error=node.on_error,
-            inherits=inherits(self.job.graph, node.name, self.job.wires, self.job.serial, self.job.timestamp),
-            row=self.job.counters.row(planned.id),
-            hooked=node.name not in self.job.programs,
+            inherits=inherits(job.graph, node.name, job.edge_schemas, job.serial, job.timestamp),
+            row=job.counters.row(planned.id),
+            hooked=node.name not in job.programs,
             contract=node.contract,
         )
-        if sequenced is not None:
-            sorts = node.role == "source" and getattr(actor, "max_out_of_orderness", None) is not None
-            replica.stamp = TimestampStamp(replica, sequenced, sorts=sorts)
-        return replica
 
-    def _unit(self, planned: PlannedReplica, links: list[Link]) -> Unit:
+    def _unit(self, planned: PlannedReplica) -> Unit:
         job, head = self.job, self.replicas[planned.id]
         node = job.graph.actors[planned.actor]
         if node.role == "source":
-            return self._source_unit(head, planned, node.keys)
-        links = [link for link in links if not link.edge.static]
+            return self._source_unit(head, planned)
+        links = [link for link in self.ends.incoming[planned.id] if not link.edge.static]
         unit = OperatorUnit(self.worker, head, lambda ports: self._inbox(head, links, ports))
         unit.follow_frontier = node.name in job.listens or unit.inbox.by_time
         if node.name in job.kernels:
@@ -148,35 +134,12 @@ class _Builder:
         self.worker.by_bit.update((link.channel.receive_bit, unit) for link in links)
         return unit
 
-    def _inbox(self, head: Replica, links: list[Link], ports: Ports) -> Inbox:
+    def _inbox(self, head: Replica, links: list[JobChannel], ports: Ports) -> Inbox:
         """What the first order that the inputs concern makes of them."""
         found = (order.inbox(head, links, ports) for order in self.orders)
         return next(inbox for inbox in found if inbox is not None)
 
-    def _in_lane(self, index: int, link: Link) -> InLane:
-        channel = self.receivers[link.channel.id]
-        rows = self._row_format(link)
-        takes_events = not takes_batches(self.job.graph.actors[link.edge.consumer].cls)
-        if link.channel.frontiers > IDLE_WORD:
-            return InLane(index, link.edge.name, channel, self._decoder(link), idles=True)
-        return InLane(
-            index,
-            link.edge.name,
-            channel,
-            self._decoder(link),
-            single_taker(channel, rows) if takes_events else None,
-            channel.watch_events(rows) if takes_events and rows is not None else None,
-        )
-
-    def _static_inputs(self, planned: PlannedReplica, links: list[Link]) -> None:
-        replica = self.replicas[planned.id]
-        unit = self._head_unit(planned.id)
-        for index, link in enumerate(links):
-            if link.edge.static:
-                unit.add_static(replica, self._in_lane(index, link))
-                self.worker.by_bit[link.channel.receive_bit] = unit
-
-    def _source_unit(self, head: Replica, planned: PlannedReplica, keys: dict[str, Any]) -> SourceUnit:
+    def _source_unit(self, head: Replica, planned: PlannedReplica) -> SourceUnit:
         job, source = self.job, head.actor
         node = job.graph.actors[planned.actor]
         partitions = _opening(head, source.partitions)  # type: ignore[attr-defined]
@@ -184,13 +147,12 @@ class _Builder:
         source.on_bad_row = node.on_error  # type: ignore[attr-defined]
         _opening(head, source.open, share)  # type: ignore[attr-defined]
         active = min(node.replicas, max(len(partitions), 1))
-        rate = float(keys.get("rate") or 0.0) / active
         return SourceUnit(
             self.worker,
             head,
             source,  # type: ignore[arg-type]
             batch_size=job.deploy.batch_size,
-            rate=rate,
+            rate=float(node.keys.get("rate") or 0.0) / active,
             promises=node.name in job.listens,
             in_order=head.stamp is not None and head.stamp.by_time,
             watermarks=self._watermarks(source, planned.actor),
@@ -200,66 +162,45 @@ class _Builder:
         )
 
     def _watermarks(self, source: Any, actor: str) -> PartitionWatermarks | None:
-        schema = self.job.graph.actors[actor].outputs["default"]
-        consumers = self.job.graph.consumers(actor)
-        if all(edge.consumer in self.job.programs for edge in consumers):
-            return None  # rows promise for their streams themselves
-        if actor not in self.job.listens or schema.event_time is None:
+        if actor not in self.job.watermarked:
             return None
         slack = source.max_out_of_orderness
-        units = round(slack.total_seconds() * UNITS_PER_SECOND[schema.time_unit]) if slack is not None else 0
+        schema = self.job.graph.actors[actor].outputs["default"]
+        units = schema.time_units_in(slack) if slack is not None else 0
         return PartitionWatermarks(units, ordered=getattr(source, "ordered", False))
 
-    def _decoder(self, link: Link, single: bool = True) -> Callable[[Frame], Batch]:
-        """How what comes on a channel becomes rows: one function for all channels of an edge that are alike."""
-        rows = self._row_format(link) if single else None
-        known = (
-            link.edge.index,
-            link.remote,
-            rows is not None,
-        )  # rows of one edge may travel singly on some channels only
-        if known not in self._decoders:
-            self._decoders[known] = self._new_decoder(link, rows)
-        return self._decoders[known]
+    def _static_inputs(self, planned: PlannedReplica) -> None:
+        replica, unit = self.replicas[planned.id], self._head_unit(planned.id)
+        for index, link in enumerate(self.ends.incoming[planned.id]):
+            if link.edge.static:
+                unit.static = unit.static or StaticInputs()
+                unit.static.add(replica, self.ends.in_lane(index, link))
+                self.worker.by_bit[link.channel.receive_bit] = unit
 
-    def _new_decoder(self, link: Link, rows: RowFormat | None) -> Callable[[Frame], Batch]:
-        schemas = self.job.wires[link.edge.index]
-        if rows is not None:
-            return single_decoder(schemas.plain, rows)
-        if link.remote:
-            return lambda frame: Batch.from_jumbo(
-                schemas.of(frame.schema), frame.payload, frame.first, frame.rows
-            )
-        return handed_over
+    # -- edges
 
     def _edges(self, planned: PlannedReplica) -> None:
-        job, replica = self.job, self.replicas[planned.id]
-        node = job.graph.actors[planned.actor]
-        unit = self._head_unit(planned.id)
-        for edge in job.graph.consumers(node.name):
+        job, replica, unit = self.job, self.replicas[planned.id], self._head_unit(planned.id)
+        for edge in job.graph.consumers(planned.actor):
             direct = [down for down, (up, via) in job.fused.items() if up == planned.id and via is edge]
             if direct:
                 replica.edges[edge.output].append(self._direct(self.replicas[direct[0]], edge, unit))
                 continue
-            links = self.outgoing[planned.id, edge.index]
+            links = self.ends.outgoing[planned.id, edge.index]
             for order in self.orders:
                 links = order.used(links)
             calls = (unit.on_blocked, replica.unfit)  # once, for all lanes of the edge
-            lanes = [self._lane(link, replica, unit, *calls) for link in links]
+            lanes = [
+                self._lane(link, replica, unit, partial(self.ends.send_lane, link, *calls)) for link in links
+            ]
+            unit.lanes += lanes
+            unit.runs |= any(lane.runs for lane in lanes)
             self.worker.by_bit.update((link.channel.send_bit, unit) for link in links)
-            replica.arena = replica.arena or next(
-                (lane.framing.arena for lane in lanes if lane.framing.arena is not None), None
-            )
+            arenas = (lane.framing.arena for lane in lanes)
+            replica.arena = replica.arena or next((arena for arena in arenas if arena is not None), None)
             made = (order.edge(edge, replica, lanes) for order in self.orders)
             own = next((each for each in made if each is not None), None)
-            if own is None:
-                several = len(lanes) > 1
-                own = (
-                    ChannelEdge(self._router(edge, planned, unit, lanes), lanes)
-                    if several
-                    else LaneEdge(lanes[0])
-                )
-            replica.edges[edge.output].append(own)
+            replica.edges[edge.output].append(own or self._edge(edge, planned, unit, lanes))
 
     def _direct(self, consumer: Replica, edge: Edge, unit: Unit) -> DirectEdge:
         kernels = consumer.name in self.job.kernels
@@ -270,64 +211,29 @@ class _Builder:
         unit.kernels.append(KernelEdge(consumer, name, unit, self.job.deploy, exclusive=exclusive))
         return unit.kernels[-1]
 
-    def _lane(
-        self,
-        link: Link,
-        replica: Replica,
-        unit: Unit,
-        on_blocked: Callable[[SendLane], None],
-        unfit: Callable[[Exception], Exception],
-    ) -> SendLane:
-        transport = self.worker.transport
-        arena = transport.arena if link.remote and transport is not None else None
-        channel, schemas = self.senders[link.channel.id], self.job.wires[link.edge.index]
-        rows = self._row_format(link)
-        reads = self.job.graph.actors[link.edge.producer].role == "source"
-        said = ((each, each.lane(link, replica, unit)) for each in self.orders)
-        order, options = next((each, found) for each, found in said if found is not None)
-        lane = SendLane(
-            channel,
-            arena,
-            encodes=link.remote,
-            schemas=schemas,
-            plan=self.job.fingerprint,
-            producer=link.producer,
-            batch_size=self.job.deploy.batch_size,
-            on_blocked=on_blocked,
-            unfit=unfit,
-            to_events=not takes_batches(self.job.graph.actors[link.edge.consumer].cls),
-            single=single_sender(channel, rows, schemas.plain.fingerprint, link.producer),
-            send_event=channel.events(rows, schemas.plain.fingerprint, link.producer)
-            if reads and rows
-            else None,
-            **options,
-        )
-        order.sends(lane, link, replica, unit)
-        lane.runs = self.job.in_runs(link.edge.index)
-        unit.runs |= lane.runs
-        return lane
+    def _lane(self, link: JobChannel, replica: Replica, unit: Unit, make: MakeLane) -> SendLane:
+        """What the first order that a channel concerns makes of it."""
+        found = (order.lane(link, replica, unit, make) for order in self.orders)
+        return next(lane for lane in found if lane is not None)
 
-    def _row_format(self, link: Link) -> RowFormat | None:
-        """How a single event travels by itself on a channel."""
-        transport = self.worker.transport
-        numbered = any(order.is_numbered(link) for order in self.orders)
-        if not link.remote or transport is None or numbered:
-            return None
-        return row_format(self.job.wires[link.edge.index], link.edge.order, transport.row_bytes)
-
-    def _router(self, edge: Edge, planned: PlannedReplica, unit: Unit, lanes: list[SendLane]) -> Any:
-        for order in self.orders:
-            router = order.router(edge, unit, lanes)
-            if router is not None:
-                return router
-        return make_router(
-            edge.route,
-            edge.key,
-            planned.index,
-            self.job.graph.actors[edge.consumer].replicas,
-            key_groups=self.job.deploy.key_groups,
-            batch_size=self.job.deploy.batch_size,
-            bounds=edge.bounds,
+    def _edge(self, edge: Edge, planned: PlannedReplica, unit: Unit, lanes: list[SendLane]) -> OutEdge:
+        if len(lanes) == 1:
+            return lanes[0]
+        found = (order.router(edge, unit, lanes) for order in self.orders)
+        router = next((each for each in found if each is not None), None)
+        deploy = self.job.deploy
+        return RoutedEdge(
+            router
+            or make_router(
+                edge.route,
+                edge.key,
+                planned.index,
+                self.job.graph.actors[edge.consumer].replicas,
+                key_groups=deploy.key_groups,
+                batch_size=deploy.batch_size,
+                bounds=edge.bounds,
+            ),
+            lanes,
         )
 
 

@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-import traceback
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from actorstream.errors import ActorstreamError, OperatorError, SchemaError
+from actorstream.actors.operator_errors import described, operator_error, preview
+from actorstream.errors import OperatorError, SchemaError
 from actorstream.events.batch import Batch
 from actorstream.events.event import Event
 
 if TYPE_CHECKING:
     from actorstream.events.schema import Schema
     from actorstream.runtime.hooks import Outbox
-
-EVENT_PREVIEW = 2000
-"""Characters of a value that an error shows."""
 
 
 class Failures:
@@ -60,37 +57,3 @@ class DeadLetter(Event):
     event: str
     error: str
     operator: str
-
-
-def preview(item: Any) -> str:
-    """An event or batch as text of bounded length."""
-    if item is None:
-        return ""
-    try:
-        if isinstance(item, Batch) and item.rows:
-            text = f"a batch of {item.rows} rows, the first {item.slice(0, 1).events()[0]!r}"
-        else:
-            text = repr(item)
-    except Exception as error:
-        text = f"a {type(item).__name__} that cannot be shown: {error}"
-    return text if len(text) <= EVENT_PREVIEW else f"{text[:EVENT_PREVIEW]}... ({len(text)} characters)"
-
-
-def described(error: BaseException) -> str:
-    """An error as one text, whatever its own methods do."""
-    name = type(error).__name__
-    try:
-        return f"{name}: {error}"
-    except Exception as wrong:
-        return f"{name} (its text cannot be shown: {type(wrong).__name__})"
-
-
-def operator_error(actor: str, replica: int, what: Any, error: BaseException) -> OperatorError:
-    """The typed error of a hook that raised, with the traceback from the user's code on."""
-    if isinstance(error, OperatorError):
-        return error
-    frames = traceback.extract_tb(error.__traceback__)
-    own = [frame for frame in frames if "/actorstream/runtime/" not in frame.filename]
-    lines = traceback.format_list(own or frames) + traceback.format_exception_only(error)
-    title = str(error) if isinstance(error, ActorstreamError) else described(error)
-    return OperatorError(actor, replica, title, preview(what), "".join(lines))

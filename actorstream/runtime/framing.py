@@ -9,13 +9,14 @@ from typing import TYPE_CHECKING, Any
 from actorstream.errors import ResourceError
 from actorstream.events.batch import Batch
 from actorstream.events.jumbo import encode
+from actorstream.events.sending import shared_jumbo, whole_jumbo
 from actorstream.transports.base import Frame
 
 if TYPE_CHECKING:
     from actorstream.events.jumbo import JumboTuple
     from actorstream.events.schema import Schema
     from actorstream.native.arena import Arena
-    from actorstream.runtime.edge_schemas import EdgeSchemas
+    from actorstream.plan.edge_schemas import EdgeSchemas
 
 
 class Framing:
@@ -24,9 +25,11 @@ class Framing:
     Args:
         encodes: whether the channel takes jumbo tuples; else it hands batches over as they are (inside a process).
         arena: where jumbo tuples are built; None: on the heap.
-        cut_bytes: a batch of more bytes is cut into several.
         to_events: whether the consumer takes events rather than columns.
         unfit: makes the error of rows that cannot be encoded; it names who emitted them.
+
+    Attributes:
+        cut_bytes: a batch of more bytes is cut into several.
     """
 
     __slots__ = (
@@ -49,13 +52,13 @@ class Framing:
         schemas: EdgeSchemas,
         plan: int,
         producer: int,
-        cut_bytes: int,
-        to_events: bool,
+        to_events: bool = False,
         unfit: Callable[[Exception], Exception],
     ) -> None:
         self.arena, self.encodes = arena, encodes
         self.schemas, self.plan, self.producer = schemas, plan, producer
-        self.cut_bytes, self.to_events, self.unfit = cut_bytes, to_events, unfit
+        self.to_events, self.unfit = to_events, unfit
+        self.cut_bytes = 0
         # a channel that hands over memory copies what a frame says, so one frame serves for all
         self._spare = None if arena is None else Frame.data(None, 0, 0, 0, 0, producer, 0, 0)
 
@@ -72,10 +75,10 @@ class Framing:
     def whole(self, batch: Batch) -> Frame | None:
         """A jumbo tuple of this batch alone, by reference if possible; None if the batch is too large and must be cut."""
         schema = self.schema(batch)
-        whole = batch.whole_jumbo(schema) if self.arena is not None else None
+        whole = whole_jumbo(batch, schema) if self.arena is not None else None
         if whole is not None:
             return self.frame(batch, whole, 0, whole.nbytes, schema)
-        found = batch.shared_jumbo(self.arena, schema)
+        found = shared_jumbo(batch, self.arena, schema)
         if found is not None:
             jumbo, first = found
             nbytes = jumbo.nbytes * batch.rows // jumbo.rows if first else jumbo.nbytes

@@ -12,15 +12,16 @@ from itertools import chain
 from types import GeneratorType
 from typing import Any
 
+from actorstream.actors.operator_errors import operator_error
 from actorstream.errors import ActorstreamError
 from actorstream.events.batch import BATCHES, Batch
 from actorstream.events.event import Event
 from actorstream.events.feed import Feed, taken
 from actorstream.events.schema import Schema
 from actorstream.native.emitter import Emitter
+from actorstream.plan.hook_shapes import collector, flatten, is_async, result_appender, shape_of
 from actorstream.runtime.event_columns import EventColumns, Loop, loop_of
-from actorstream.runtime.failures import Failures, operator_error
-from actorstream.runtime.hook_shapes import answerer, collector, flatten, is_async, shape_of
+from actorstream.runtime.failures import Failures
 from actorstream.runtime.portions import BYTES, Widths, metered, result_portions
 from actorstream.topology.suggestions import no_output
 
@@ -116,7 +117,7 @@ class EventCall:
         self.hook, self.outbox, self.failures = hook, outbox, failures
         self.is_async = is_async(hook)
         self.collect = collector(hook)
-        self._answer = answerer(shape_of(hook))
+        self._append = result_appender(shape_of(hook))
         self._yields = shape_of(hook) == "generator"
         self._widths: Widths = {}
         self._each = 0
@@ -124,7 +125,7 @@ class EventCall:
         self._schema: Schema | None = None
 
     def gather(self, schema: Schema) -> None:
-        """Nobody downstream takes the hook's answers, which are of `schema`, as events."""
+        """Nobody downstream takes the results of the hook, which are of `schema`, as events."""
         self._loop = None if self.is_async else loop_of(self.hook, shape_of(self.hook), schema)
         self._schema = schema
 
@@ -136,30 +137,40 @@ class EventCall:
         wide = any(width.names for width in widths.values())
         self.in_portions = not self.is_async and (wide or self._each > 0)
 
-    def _results(self, rest: Iterator[Any]) -> Iterator[Any]:
-        """Of a hook that yields what it yields; else the events."""
-        return chain.from_iterable(map(self.hook, rest)) if self._yields else rest
+    def run(self, events: list[Any] | Feed) -> None:
+        """Calls the hook for each event, in order. A hook that raises costs the others nothing."""
+        for _ in self.portions(events, None):
+            """What is not bounded comes in one portion."""
 
-    def portions(self, events: list[Any] | Feed, room: int = BYTES) -> Iterator[None]:
-        """`run`, which yields whenever the outbox should be emptied; the first time after `room` bytes."""
+    def portions(self, events: list[Any] | Feed, room: int | None = BYTES) -> Iterator[None]:
+        """The same, which yields whenever the outbox should be emptied; the first time after `room` bytes. None: never."""
         if type(events) is list:
             rest = iter(events)
             begun: Callable[[], int] = partial(taken, rest, len(events))
         else:
             rest, begun = events.start()  # type: ignore[union-attr]
-        return self._portions(events, self._results(rest), rest, begun, room)
+        return self._portions(events, rest, begun, room)
 
     def _portions(
-        self, events: Any, results: Iterator[Any], rest: Iterator[Any], begun: Callable[[], int], room: int
+        self,
+        events: Any,
+        rest: Iterator[Any],
+        begun: Callable[[], int],
+        room: int | None,
+        results: Iterator[Any] | None = None,
     ) -> Iterator[None]:
+        """`rest`: the events that the hook has not been called for; `begun()`: how many it has been. `results`: what the hook
+        has yielded so far, where it has been called already."""
         outbox, loop = self.outbox, None if type(events) is list else self._loop
         failed = 0
         while True:
+            if results is None:  # of a hook that yields what it yields; else the events
+                results = chain.from_iterable(map(self.hook, rest)) if self._yields else rest
             out: Any = outbox.events["default"]
             if loop is not None and not out and type(out) is not EventColumns:
                 assert self._schema is not None
                 out = outbox.events["default"] = EventColumns(self._schema)
-            some = metered(results, room, self._each, outbox, self._widths)
+            some: Any = results if room is None else metered(results, room, self._each, outbox, self._widths)
             try:
                 if type(out) is EventColumns:
                     assert loop is not None
@@ -172,35 +183,16 @@ class EventCall:
                 if type(out) is EventColumns:
                     self._level(out, error, events, begun)
                 failed = self._failed(events, begun(), failed, error)
-                results = self._results(rest)
+                results = None
                 continue
-            if not some.full:
-                self.left = some.room
+            if room is None or not some.full:
                 if type(out) is EventColumns and not out:
                     outbox.events["default"] = []  # what comes next may be events that are not gathered
+                if room is not None:
+                    self.left = some.room
                 return
             yield
             room = BYTES
-
-    def run(self, events: list[Any] | Feed) -> None:
-        """Calls the hook for each event, in order. A hook that raises costs the others nothing."""
-        out = self.outbox.events["default"]
-        if type(events) is list:
-            rest = iter(events)
-            begun: Callable[[], int] = partial(taken, rest, len(events))
-        else:
-            rest, begun = events.start()  # type: ignore[union-attr]
-            if self._loop is not None and not out:
-                self._run_gathered(self._loop, events, rest, begun)
-                return
-        failed = 0
-        while True:
-            try:
-                self.collect(out, rest)
-                return
-            except Exception as error:
-                failed = self._failed(events, begun(), failed, error)
-                out = self.outbox.events["default"]
 
     def _failed(self, events: Any, begun: int, before: int, error: Exception) -> int:
         """Decides about the event that made the hook raise, the last of `begun`, and returns `begun`. `before`: how many
@@ -219,29 +211,14 @@ class EventCall:
                 return None
             out = self.outbox.events["default"]
             if not (self._yields and self.in_portions):
-                self._answer(out, result)
+                self._append(out, result)
                 return None
             some = metered(result, BYTES, self._each, self.outbox, self._widths)
             out.extend(some)
         except Exception as error:
             self.failures.failed(event, error)
             return None
-        return self._portions([event], result, iter(()), lambda: 1, BYTES) if some.full else None
-
-    def _run_gathered(self, loop: Loop, events: Any, rest: Iterator[Any], begun: Callable[[], int]) -> None:
-        assert self._schema is not None
-        outbox = self.outbox
-        gathered = outbox.events["default"] = EventColumns(self._schema)
-        failed = 0
-        while True:
-            try:
-                loop(self._results(rest), *gathered.values)
-                break
-            except Exception as error:
-                self._level(gathered, error, events, begun)
-                failed = self._failed(events, begun(), failed, error)
-        if not gathered:
-            outbox.events["default"] = []  # what comes next may be events that are not gathered
+        return self._portions([event], iter(()), lambda: 1, BYTES, result) if some.full else None
 
     def _level(self, gathered: EventColumns, error: Exception, events: Any, begun: Callable[[], int]) -> None:
         """Forgets the row that was read when `error` was raised; OperatorError if the row was of another class."""
@@ -309,8 +286,8 @@ class BatchCall:
         except Exception as error:
             self._failed(batch, mark, error)
 
-    def answer(self, batch: Batch) -> Batch | None:
-        """`run` for an outbox with nothing in it. What comes out is one batch nearly always: then it is answered, and the
+    def result(self, batch: Batch) -> Batch | None:
+        """`run` for an outbox with nothing in it. What comes out is one batch nearly always: then it is returned, and the
         outbox left alone (a third of what a call costs otherwise)."""
         outbox = self.outbox
         try:
@@ -328,7 +305,7 @@ class BatchCall:
         return None
 
     def finished(self, batch: Batch, finish: Callable[[], Any]) -> Batch | None:
-        """`answer` of an actor with a state that has worked on a batch elsewhere: `finish` answers or raises what its
+        """`result` of an actor with a state that has worked on a batch elsewhere: `finish` returns or raises what its
         hook would have."""
         try:
             made = finish()

@@ -1,5 +1,5 @@
 """Idleness of sources with `idle_timeout`, as an inbox behind them sees it: which of its lanes it follows, which rows come
-below what it has promised meanwhile, and when it is idle itself. It reads no clock (`runtime.silence` decides that).
+below what it has promised meanwhile, and when it is idle itself. It reads no clock (`source_idleness.py` decides that).
 
 Every channel whose consumer follows event time has one more word: a counter of transitions, odd while nothing is to be
 expected. The producer advances it to even before the row that ends the silence. So what a unit has left out of its
@@ -12,33 +12,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from actorstream.runtime.edge_schemas import WATERMARK
+from actorstream.plan.edge_schemas import WATERMARK
 from actorstream.transports.base import FRONTIER_END, FRONTIER_MIN
 
 if TYPE_CHECKING:
     from actorstream.events.batch import Batch
     from actorstream.runtime.inbox import Ports
     from actorstream.runtime.lanes import InLane
-    from actorstream.topology.graph import Graph
-
-
-def idle_sources(graph: Graph) -> list[str]:
-    """Sources that have an `idle_timeout`."""
-    return [
-        actor.name
-        for actor in graph.actors.values()
-        if actor.role == "source"
-        and (actor.keys.get("idle_timeout") or getattr(actor.cls, "idle_timeout", None)) is not None
-    ]
-
-
-def behind_idle_sources(graph: Graph) -> frozenset[str]:
-    """Actors that rows of such a source can reach, and these sources."""
-    found = set(idle_sources(graph))
-    for actor in graph.actors.values():
-        if any(edge.producer in found for edge in actor.inputs if not edge.static):
-            found.add(actor.name)
-    return frozenset(found)
 
 
 class Idleness:
@@ -73,7 +53,7 @@ class Idleness:
                 least = min(least, bound)
         if (
             base == FRONTIER_END and not is_busy
-        ):  # all have ended; who follows may need the last promise before
+        ):  # all have ended; a consumer may need the last promise before
             return last if last > reached else FRONTIER_END
         if not is_busy:
             return max(base, last)
@@ -119,4 +99,6 @@ def _marked(batch: Batch, floor: int) -> Batch:
     own = batch.system.get(WATERMARK)
     if own is not None:
         marks = np.maximum(marks, own.data)
-    return batch.with_system(_watermark=marks)
+    made = batch.with_system(_watermark=marks)
+    made.began = batch.began
+    return made

@@ -10,13 +10,10 @@ from enum import IntEnum
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 from actorstream.checkpoint.alignment import Alignment
-from actorstream.runtime.idleness import Idleness
 from actorstream.transports.base import FRONTIER_MIN, FrameKind
 
 if TYPE_CHECKING:
     from actorstream.events.batch import Batch
-    from actorstream.ordering.base import Gate
-    from actorstream.runtime.lanes import InLane
     from actorstream.transports.base import Frame
 
 
@@ -97,12 +94,12 @@ class Inbox(ABC):
         """
         return None
 
-    def kept(self) -> Any:
+    def snapshot(self) -> Any:
         """What a checkpoint keeps of the rows that wait here, as plain values; None: nothing."""
         return None
 
-    def take_back(self, kept: Any) -> None:
-        """Restores what `kept` returned when the checkpoint was made."""
+    def restore(self, snapshot: Any) -> None:
+        """Restores what `snapshot` returned when the checkpoint was made."""
 
     def statistics(self) -> dict[str, int]:
         """Counts of the rows or frames that wait in the inbox, by name."""
@@ -110,8 +107,7 @@ class Inbox(ABC):
 
     # -- for orders
 
-    def _give(self, frame: Frame, batch: Batch, source: str) -> Step:
-        batch.entry_min, batch.entry_max, batch.began = frame.min_entry, frame.max_entry, frame.began
+    def _give(self, batch: Batch, source: str) -> Step:
         self.batch, self.source = batch, source
         return Step.ROWS
 
@@ -142,70 +138,3 @@ class Inbox(ABC):
             if all(each.ended for each in self.lanes):
                 self._due.append((Step.END, 0))
         return self._take_due()
-
-
-class FifoInbox(Inbox):
-    """Order `none`: first in, first out on each channel. The gate says which lane is next."""
-
-    def __init__(self, lanes: list[InLane], gate: Gate, ports: Ports) -> None:
-        super().__init__(lanes)
-        self.gate = gate
-        self.passes_singles = gate.name == "none"
-        self._frontier = FRONTIER_MIN
-        self._promised: int | None = None
-        """A frontier that was read. It is given once the frames that it covers, `_marks` of each lane, have been taken."""
-        self._marks: list[int] = []
-        self._taken: InLane | None = None
-        """The lane that brought the rows that were given last."""
-        idle = [lane for lane in lanes if lane.idles]
-        self.idleness = Idleness(idle, ports) if idle and len(idle) == len(lanes) else None
-
-    def next(self) -> Step:
-        if self._due:
-            return self._take_due()
-        lane = self.gate.next()
-        if lane is None:
-            return Step.NOTHING
-        frame = lane.channel.peek()
-        if frame.kind != FrameKind.DATA:
-            return self._mark(lane, frame)
-        batch = lane.decode(frame)
-        if self.idleness is not None:
-            batch = self.idleness.took(lane, batch)
-        self._taken = lane
-        return self._give(frame, batch, lane.input)
-
-    def done(self) -> None:
-        lane, self._taken = self._taken, None
-        if lane is not None:
-            lane.consume()
-
-    def follow(self, rest: tuple[Batch, int] | None, *, resting: bool) -> int | None:
-        if rest is not None:
-            return None
-        frontier = self._next_frontier()
-        if frontier is None and self.idleness is not None and self._promised is None:
-            self.idleness.rest()
-        return frontier
-
-    def _next_frontier(self) -> int | None:
-        """Reads the lanes' promises; returns one that has risen, once everything it covers has been taken."""
-        if self._promised is None:
-            if self.idleness is None:
-                frontier = min(lane.frontier() for lane in self.lanes)
-            else:
-                frontier = self.idleness.frontier(self._frontier)
-            if frontier <= self._frontier:
-                return None
-            # the frontier was read before this: the frames that it covers are among those that wait now
-            self._marks = [lane.taken + lane.channel.waiting() for lane in self.lanes]
-            self._promised = frontier
-        if any(lane.taken < mark for lane, mark in zip(self.lanes, self._marks)):
-            return None
-        self._frontier, self._promised = self._promised, None
-        if self.idleness is not None:
-            self.idleness.reach(self._frontier)
-        return self._frontier
-
-    def statistics(self) -> dict[str, int]:
-        return self.gate.statistics()

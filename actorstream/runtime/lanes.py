@@ -4,19 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, final
 
+from actorstream.plan.channels import IDLE_WORD
 from actorstream.transports.base import FRONTIER_END, FRONTIER_MIN, Frame, ReceiveChannel
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from actorstream.events.batch import Batch
-    from actorstream.runtime.single_row import TakeSingle
+    from actorstream.runtime.fast_paths.single_events import TakeSingle
     from actorstream.transports.base import EventWatch
-
-SERIAL_WORD = 1
-"""The frontier word of a channel that promises serial numbers."""
-IDLE_WORD = 2
-"""The frontier word of a channel that counts transitions between busy (even) and idle (odd)."""
 
 
 @final
@@ -76,6 +72,12 @@ class InLane:
         else:
             self.channel.consume_run(frames)
         self.taken += frames
+
+    def rows(self, frame: Frame) -> Batch:
+        """The rows of a frame, with the times at which they entered."""
+        batch = self.decode(frame)
+        batch.entry_min, batch.entry_max, batch.began = frame.min_entry, frame.max_entry, frame.began
+        return batch
 
     def head(self) -> Frame | None:
         return self.channel.peek()

@@ -39,7 +39,7 @@ class Descent:
                     ends, first = {name: [] for name in self.outbox.events}, row
                 room = max(call.left, 1)
             else:
-                call.run([event])
+                call.run_one(event)
             self._count(ends)
             row += 1
         self._settle(ends, first)

@@ -14,12 +14,12 @@ from typing import TYPE_CHECKING, Any
 from actorstream.actors.actor import Actor
 from actorstream.actors.system import System
 from actorstream.errors import ActorDeadError
-from actorstream.runtime.fuse import takes_messages
+from actorstream.plan.fuse import takes_messages
 
 if TYPE_CHECKING:
     from actorstream.actors.peer_end import PeerEnd
     from actorstream.actors.ref import ActorRef
-    from actorstream.runtime.compile import Job
+    from actorstream.plan.job import Job
     from actorstream.runtime.replica import Replica
     from actorstream.runtime.unit import Unit
 
@@ -38,7 +38,7 @@ class Inlet(Actor):
             await replica.start()
         if not replica.started or replica.busy:
             answered: asyncio.Future[Any] = unit.worker.loop.create_future()
-            unit.await_soon(self._in_turn(message, answered))
+            unit.async_hooks.await_soon(self._in_turn(message, answered))
             unit.worker.mark(unit)
             return await answered
         answer = replica.actor.on_message(message)  # type: ignore[attr-defined]
@@ -51,13 +51,13 @@ class Inlet(Actor):
         """Awaits the hook for a message; the unit takes no input meanwhile."""
         replica = self.target
         done = unit.worker.loop.create_future()
-        unit.beside.add(done)
+        unit.async_hooks.beside.add(done)
         replica.busy += 1
         try:
             return await answer
         finally:
             replica.busy -= 1
-            unit.beside.discard(done)
+            unit.async_hooks.beside.discard(done)
             done.set_result(None)
             unit.worker.mark(unit)
 
@@ -87,12 +87,12 @@ class Inlet(Actor):
                 )
         elif unit.worker.starting or any(member.busy for member in unit.members):
             # the emitted rows may be theirs to take, or of an actor downstream that has not started
-            unit.await_soon(self._dispatch_later(unit))
+            unit.async_hooks.await_soon(self._dispatch_later(unit))
             unit.worker.mark(unit)
         else:
             try:
                 replica.dispatch_of("on_message")
-            except Exception as error:  # of somebody downstream, not of who asked
+            except Exception as error:  # of an actor downstream, not of the one that asked
                 unit.worker.fail(error)
                 raise
             unit.worker.mark(unit)

@@ -7,6 +7,7 @@ from time import monotonic_ns
 from typing import TYPE_CHECKING, Any
 
 from actorstream.metrics.counters import Counter
+from actorstream.runtime.fast_paths.single_turns import SingleTurns
 from actorstream.runtime.inbox import Step
 from actorstream.runtime.unit import TURN_FRAMES, Status, Unit
 
@@ -17,7 +18,6 @@ if TYPE_CHECKING:
     from actorstream.events.feed import Feed
     from actorstream.native.doorbell import Doorbell
     from actorstream.runtime.inbox import Inbox, Ports
-    from actorstream.runtime.lanes import InLane
     from actorstream.runtime.ports import WorkerPort
     from actorstream.runtime.replica import Replica
     from actorstream.runtime.schedule.kernel_edge import KernelEdge
@@ -29,6 +29,9 @@ CHUNK_NS = 1_000_000
 class OperatorUnit(Unit):
     """Gives its head the rows that its inbox has, and passes on promises, barriers and the end."""
 
+    wait: Callable[[Doorbell, int], list[int] | None]
+    """Waits for the next single event (`SingleTurns.wait`), where the unit can take any."""
+
     def __init__(self, worker: WorkerPort, head: Replica, make_inbox: Callable[[Ports], Inbox]) -> None:
         super().__init__(worker, head)
         self.inbox = make_inbox(self)
@@ -36,131 +39,47 @@ class OperatorUnit(Unit):
         self.follow_frontier = False
         self.at_head: KernelEdge | None = None
         """The edge that starts kernels of the head on threads; it is one of `kernels`. None: the loop runs the head."""
-        self._events: list[Any] | Feed = []  # events of a batch that the last turn did not finish
+        self.events: list[Any] | Feed = []  # events of a batch that the last turn did not finish
         self._at = 0
         self._working: Batch | None = None
         """The batch of `_events`."""
         self._chunk = 256
-        self._singles = self._can_take_singles()
-        self._watched: InLane | None = None
-        """The lane that brought the last single event, if the worker can wait for its next one."""
-
-    def _can_take_singles(self) -> bool:
-        """Whether a single event can go from its lane to the hook directly: the input has no order, and the hook is plain."""
-        head = self.head
-        calls = [head.calls[lane.input] for lane in self.in_lanes]
-        return (
-            self.inbox.passes_singles
-            and head.descent is None
-            and any(lane.single is not None for lane in self.in_lanes)
-            and not any(call.takes_batch or call.is_async for call in calls)
-        )
-
-    def _only_input(self) -> bool:
-        """Whether this unit has nothing to do but to take input."""
-        return (
-            not self._events
-            and not self._awaiting
-            and not self.blocked
-            and not self.paused
-            and not self._fired
-            and self.task is None
-            and self.static is None
-            and not self.beside
-            and not self.ending
-        )
+        self.singles = SingleTurns.of(self)
+        if self.singles is not None:
+            self.wait = self.singles.wait
 
     def step(self) -> Status:
         """One turn. If single events are all that waits, the turn only runs the hook on them."""
-        if self._singles and self._only_input():
-            status = self._take_singles()
+        if self.singles is not None and not self.events and self.rests:
+            status = self.singles.take()
             if status is not None:
-                return self._settle(status)
+                return self.settle_turn(status)
         return super().step()
-
-    def _take_singles(self) -> Status | None:
-        """Runs the hook on single events at the heads of lanes. None: there is none; READY: more waits."""
-        found = False
-        for lane in self.in_lanes:
-            if lane.single is None or lane.held or lane.ended:
-                continue
-            taken = lane.single()
-            if taken is not None:
-                found = True
-                event, entered, began = taken
-                started = monotonic_ns()
-                self.head.input = lane.input
-                more = self.head.calls[lane.input].run_one(event)  # type: ignore[union-attr]
-                self._count_single(lane, started, entered, began)
-                if more is not None:
-                    self.head.pausing.run(more, self.head.dispatch)
-                    break
-        return self._after_singles() if found else None
-
-    def wait(self, bell: Doorbell, ns: int) -> list[int] | None:
-        """Returns what rings `bell` within `ns`. None: the lane that brought the last single event has brought another one;
-        the hook has run on it before anything else was done, and `status` is that of the turn."""
-        lane = self._watched
-        if lane is None or lane.held or lane.ended or self.done or self.ready or not self._only_input():
-            return bell.wait(ns) if ns else bell.collect()
-        head = self.head
-        run_one = head.calls[lane.input].run_one  # type: ignore[union-attr]
-        found = lane.watch.wait(ns)  # type: ignore[union-attr]
-        if type(found) is list:
-            return found
-        head.input = lane.input
-        started = monotonic_ns()
-        more = run_one(found)
-        self._count_single(lane, started, *lane.watch.marks()[1:])  # type: ignore[union-attr]
-        if more is not None:
-            head.pausing.run(more, head.dispatch)
-        self.status = self._settle(self._after_singles())
-        return None
-
-    def _count_single(self, lane: InLane, started: int, entered: int, began: int) -> None:
-        """Counts an event that was run, and sends on what the hook returned. `began` 0: its processing began only now."""
-        head = self.head
-        ended = monotonic_ns()
-        head.entry_min = head.entry_max = entered
-        head.began = began or started
-        head.execute_ns += ended - started
-        lane.taken += 1
-        head.events_in += 1
-        head.jumbo_in += 1
-        head.finish(1)
-        self._waited(started)
-        if lane.watch is not None and self.worker.turns.watches:
-            self._watched, self.worker.turns.watched = lane, self
-
-    def _after_singles(self) -> Status:
-        self._follow(resting=False)
-        waits = any(not (lane.held or lane.ended) and lane.head() is not None for lane in self.in_lanes)
-        return Status.READY if waits or self._awaiting else Status.IDLE
 
     def work(self) -> Status:
         status = self._take()
-        if self.task is None:
+        if self.async_hooks.task is None:
             if self.blocked:
                 self.inbox.look()
-            self._follow(resting=status is Status.IDLE)
-        return Status.READY if self._awaiting and status is Status.IDLE else status
+            self.follow(resting=status is Status.IDLE)
+        return Status.READY if self.async_hooks.due and status is Status.IDLE else status
 
     def while_blocked(self) -> None:
-        if self.inbox.follows_while_blocked and self.task is None and not self.ending:
+        if self.inbox.follows_while_blocked and self.async_hooks.task is None and not self.ending:
             self.inbox.look()
-            self._follow(resting=False)
+            self.follow(resting=False)
 
     def _take(self) -> Status:
         deadline = monotonic_ns() + self.worker.turn_ns
         inbox = self.inbox
         for _ in range(TURN_FRAMES):
-            if self._events and not self._run_events(deadline):
+            if self.events and not self._run_events(deadline):
                 return Status.BLOCKED if self.blocked else Status.READY
             if self.blocked:
                 return Status.BLOCKED
             if inbox.by_number and any(kernel.is_under_way() for kernel in self.kernels):
                 return Status.BLOCKED
-            if self._awaiting:
+            if self.async_hooks.due:
                 return Status.READY
             step = inbox.next()
             if step is Step.ROWS:
@@ -175,7 +94,7 @@ class OperatorUnit(Unit):
                 self.pass_barrier(inbox.barrier)
                 inbox.passed()
             elif step is Step.END:
-                self._follow(resting=False)
+                self.follow(resting=False)
                 return self.spawn(self.finish())
             if monotonic_ns() > deadline:
                 return Status.READY
@@ -195,13 +114,13 @@ class OperatorUnit(Unit):
             head.accept(batch, source)
         else:
             head.begin(batch, source)
-            self._events, self._at, self._working = batch.feed(), 0, batch
+            self.events, self._at, self._working = batch.feed(), 0, batch
         return False
 
     def _run_events(self, deadline: int) -> bool:
         """Runs more events of the current batch, in chunks that keep a turn short; returns whether none is left."""
-        head, events, at = self.head, self._events, self._at
-        call = head.calls[head.input]
+        head, events, at = self.head, self.events, self._at
+        call = head.calls[head.context.input]
         budget = self.row_budget
         while at < len(events):
             most = self._chunk if budget is None else min(self._chunk, budget.rows)
@@ -222,7 +141,7 @@ class OperatorUnit(Unit):
             self._chunk = max(1, min(1 << 16, len(chunk) * CHUNK_NS // max(now - started, 1)))
             if at < len(events) and (self.blocked or now > deadline):
                 return False
-        self._events, self._working = [], None
+        self.events, self._working = [], None
         return True
 
     async def _run_async(self, batch: Batch, source: str) -> None:
@@ -281,17 +200,17 @@ class OperatorUnit(Unit):
         super().publish()
         self.head.row[Counter.KEPT_BLOCKS] = sum(lane.channel.statistics()["kept"] for lane in self.in_lanes)
 
-    def _follow(self, *, resting: bool) -> None:
+    def follow(self, *, resting: bool) -> None:
         """Advances event time as far as the inbox says."""
-        if not self.follow_frontier or self.paused:
+        if not self.follow_frontier or self.paused.replicas:
             return
         rest = None if self._working is None else (self._working, self._at)
         while (frontier := self.inbox.follow(rest, resting=resting)) is not None:
             self.advance(frontier)
-            if self.paused:
+            if self.paused.replicas:
                 return
         for replica in self.holding:
-            replica.renew_promise()
+            replica.promises.renew()
 
     def advance(self, frontier: int) -> None:
         """The input has reached `frontier`, behind all rows that the head was given."""
@@ -302,14 +221,14 @@ class OperatorUnit(Unit):
 
     def late(self, batch: Batch) -> None:
         """Sends rows that came too late to get their place to the output `late`."""
-        self.head.count_late(batch.rows)
+        self.head.context.count_late(batch.rows)
         self.head.forward(batch.cast(self.head.schemas["late"]), "late")
 
-    def kept(self) -> Any:
-        return self.inbox.kept()
+    def snapshot(self, replica: Replica) -> Any:
+        return self.inbox.snapshot() if replica is self.head else None
 
-    def take_back(self, kept: Any) -> None:
-        self.inbox.take_back(kept)
+    def restore(self, snapshot: Any) -> None:
+        self.inbox.restore(snapshot)
 
     def statistics(self) -> dict[str, int]:
         """Rows and frames that wait in the inbox."""

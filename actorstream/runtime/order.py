@@ -1,52 +1,28 @@
 """What an order is to the process that runs it: an object with a seat at the sender and a seat at the receiver. It says what
-becomes of replicas, channels and edges that it concerns, and nothing of others. `runtime/orders.py` lists them."""
+becomes of replicas, channels and edges that it concerns, and nothing of others. `plan/orders.py` lists them."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from actorstream.runtime.orders import ORDERS
+from actorstream.plan.orders import ORDERS
 
 if TYPE_CHECKING:
-    from actorstream.events.batch import Batch
-    from actorstream.runtime.compile import Job, Link
+    from actorstream.plan.job import Job, JobChannel
+    from actorstream.runtime.ends import Ends
     from actorstream.runtime.inbox import Inbox, Ports
-    from actorstream.runtime.lanes import InLane
-    from actorstream.runtime.output import Edge as OutEdge
-    from actorstream.runtime.ports import WorkerPort
+    from actorstream.runtime.output import OutEdge
     from actorstream.runtime.replica import Replica
     from actorstream.runtime.routing import Router
     from actorstream.runtime.send_lane import SendLane
     from actorstream.runtime.unit import Unit
     from actorstream.topology.graph import Edge
-    from actorstream.transports.base import Frame, ReceiveChannel, SendChannel
+    from actorstream.topology.plan import PlannedReplica
 
-
-@dataclass(frozen=True)
-class Ends:
-    """What orders see of a process while it is built.
-
-    Attributes:
-        replicas: those of this process, by number.
-        senders, receivers: the ends of channels, by number.
-        incoming: replica -> its channels.
-        decoder: how what comes on a channel becomes rows. in_lane: a channel's lane, by its place among those of a unit.
-    """
-
-    worker: WorkerPort
-    replicas: Mapping[int, Replica]
-    senders: dict[int, SendChannel]
-    receivers: dict[int, ReceiveChannel]
-    incoming: Mapping[int, Sequence[Link]]
-    decoder: Callable[..., Callable[[Frame], Batch]]
-    in_lane: Callable[[int, Link], InLane]
-
-    @property
-    def job(self) -> Job:
-        return self.worker.job
+MakeLane = Callable[..., "SendLane"]
+"""Makes the lane of a channel, with options for `SendLane`."""
 
 
 class Order:
@@ -57,39 +33,44 @@ class Order:
 
     # -- replicas and units
 
+    @staticmethod
+    def source(job: Job, source: Any, planned: PlannedReplica) -> Any:
+        """The source that a replica reads: `source`, which is not open yet, or one around it. Asked before replicas are made."""
+        return source
+
     def units(self) -> Mapping[int, Unit]:
         """Units of this order's own kind, by the replicas that they run."""
         return {}
 
-    def inbox(self, head: Replica, links: list[Link], ports: Ports) -> Inbox | None:
+    def made(self, replica: Replica) -> None:
+        """A replica has been made, and belongs to no unit yet. It may get a stamp now."""
+
+    def inbox(self, head: Replica, links: list[JobChannel], ports: Ports) -> Inbox | None:
         """What becomes of the channels into a unit."""
         return None
 
     def joined(self, replica: Replica) -> None:
-        """A replica is part of its unit: it may get a stamp now."""
+        """A replica is part of its unit: it may get a stamp that needs the unit."""
 
     # -- channels and edges from here
 
-    def is_numbered(self, link: Link) -> bool:
+    def is_numbered(self, link: JobChannel) -> bool:
         """Whether what goes over a channel bears a number, so that no event goes by itself."""
         return False
 
-    def used(self, links: list[Link]) -> list[Link]:
+    def used(self, links: list[JobChannel]) -> list[JobChannel]:
         """Of the channels from one replica along an edge those that it sends to."""
         return links
 
-    def lane(self, link: Link, replica: Replica, unit: Unit) -> dict[str, Any] | None:
-        """Options of the lane that sends over a channel (see `SendLane`)."""
+    def lane(self, link: JobChannel, replica: Replica, unit: Unit, make: MakeLane) -> SendLane | None:
+        """The lane that sends over a channel."""
         return None
 
-    def sends(self, lane: SendLane, link: Link, replica: Replica, unit: Unit) -> None:
-        """The lane of a channel that `lane` has said something of."""
-
-    def edge(self, edge: Edge, replica: Replica, lanes: list[SendLane]) -> OutEdge | None:
+    def edge(self, edge: Edge, replica: Replica, lanes: Sequence[SendLane]) -> OutEdge | None:
         """An edge of this order's own kind."""
         return None
 
-    def router(self, edge: Edge, unit: Unit, lanes: list[SendLane]) -> Router | None:
+    def router(self, edge: Edge, unit: Unit, lanes: Sequence[SendLane]) -> Router | None:
         """A route of this order's own kind."""
         return None
 
@@ -100,6 +81,6 @@ def order_classes() -> list[type[Order]]:
     return [_class_of(row) for row in (*rows, ORDERS["none"])]
 
 
-def _class_of(row: str) -> type[Order]:
+def _class_of(row: str) -> Any:
     module, _, name = row.partition(":")
-    return getattr(import_module(module), name)  # type: ignore[no-any-return]
+    return getattr(import_module(module), name)

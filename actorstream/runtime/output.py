@@ -1,31 +1,33 @@
-"""Edges. An edge leads from one output of one replica to a consumer."""
+"""Edges. An edge leads from one output of one replica to a consumer. Where the consumer has one replica that is reached by a
+channel, the sending lane itself is the edge."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Protocol
+
+from actorstream.runtime.send_lane import SendLane
 
 if TYPE_CHECKING:
     from actorstream.events.batch import Batch
+    from actorstream.runtime.replica import Replica
     from actorstream.runtime.routing import Router
-    from actorstream.runtime.send_lane import SendLane
-    from actorstream.transports.base import FrameKind
 
 
-class Edge(Protocol):
-    """Leads from one output of one replica to a consumer: to its replicas by channels, or to a neighbour by a call."""
+class OutEdge(Protocol):
+    """Leads from one output of one replica to a consumer: to its replicas by channels, or to a neighbour by a call. Barriers and
+    ends go by the lanes of the unit, which calls the neighbours itself."""
 
     def push(self, batch: Batch) -> None: ...
-    def flush(self) -> None: ...
-    def control(self, kind: FrameKind, barrier: int) -> None: ...
     def advance(self, frontier: int) -> None: ...
 
 
-class ChannelEdge:
+class RoutedEdge:
     """An edge that reaches the consumer's replicas by channels; the router chooses among them."""
 
     __slots__ = ("lanes", "router")
 
-    def __init__(self, router: Router, lanes: list[SendLane]) -> None:
+    def __init__(self, router: Router, lanes: Sequence[SendLane]) -> None:
         self.router, self.lanes = router, lanes
 
     def push(self, batch: Batch) -> None:
@@ -33,33 +35,29 @@ class ChannelEdge:
         for consumer, part in self.router(batch):
             lanes[consumer].push(part)
 
-    def flush(self) -> None:
-        for lane in self.lanes:
-            if lane.pending and not lane.blocked:
-                lane.flush()
-
-    def control(self, kind: FrameKind, barrier: int) -> None:
-        for lane in self.lanes:
-            lane.control(kind, barrier)
-
     def advance(self, frontier: int) -> None:
         for lane in self.lanes:
             lane.advance(frontier)
 
 
-class LaneEdge:
-    """An edge to one replica: no route to decide."""
+class DirectEdge:
+    """A forward edge inside one process: the neighbour is called with no queue between (AIR section 3.4)."""
 
-    __slots__ = ("advance", "control", "lane", "push")
+    __slots__ = ("consumer", "input")
 
-    def __init__(self, lane: SendLane) -> None:
-        self.lane = lane
-        self.push, self.control, self.advance = lane.push, lane.control, lane.advance
+    def __init__(self, consumer: Replica, input_name: str) -> None:
+        self.consumer, self.input = consumer, input_name
 
-    @property
-    def lanes(self) -> tuple[SendLane, ...]:
-        return (self.lane,)
+    def push(self, batch: Batch) -> None:
+        self.consumer.accept(batch, self.input)
 
-    def flush(self) -> None:
-        if self.lane.pending and not self.lane.blocked:
-            self.lane.flush()
+    def advance(self, frontier: int) -> None:
+        self.consumer.advance(frontier)
+
+
+def takes_events(edge: OutEdge) -> bool:
+    """Whether the consumer behind an edge is handed the very batch, and asks it for events."""
+    if isinstance(edge, DirectEdge):
+        return not edge.consumer.calls[edge.input].takes_batch
+    lanes = (edge,) if isinstance(edge, SendLane) else getattr(edge, "lanes", ())
+    return any(not lane.framing.encodes and lane.framing.to_events for lane in lanes)

@@ -8,7 +8,48 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from actorstream.runtime.ports import Dispatching
+    import asyncio
+
+    from actorstream.runtime.ports import ReplicaPort, UnitPort
+
+
+class PausedHooks:
+    """The hooks of a unit's members that wait for room in an output.
+
+    Attributes:
+        allowed: whether hooks may wait for room: no order anywhere needs the promise that comes behind their rows.
+        replicas: members with such a hook, those first that the others call.
+    """
+
+    __slots__ = ("_room", "_unit", "allowed", "replicas")
+
+    def __init__(self, unit: UnitPort) -> None:
+        self._unit = unit
+        self.allowed = False
+        self.replicas: list[ReplicaPort] = []
+        self._room: asyncio.Future[None] | None = None
+        """The end of the unit waits for it while a hook is paused."""
+
+    def resume(self) -> bool:
+        """Goes on with hooks that wait for room; returns whether none is left."""
+        while self.replicas and not self._unit.blocked:
+            waiting, self.replicas = self.replicas, []
+            waiting[0].pausing.resume()
+            self.replicas += waiting[1:]
+        return not self.replicas
+
+    async def wait_resumed(self) -> None:
+        """Waits until no hook is paused, at the end of the unit."""
+        while self.replicas:
+            self._room = self._unit.worker.loop.create_future()
+            self._unit.worker.mark(self._unit)
+            await self._room
+            self.resume()
+
+    def tell_room(self) -> None:
+        """Lets the end of the unit go on if it waits for room, and there is some."""
+        if self._room is not None and not self._room.done() and self._unit.unblock():
+            self._room.set_result(None)
 
 
 class Pausing:
@@ -16,7 +57,7 @@ class Pausing:
 
     __slots__ = ("_done", "_later", "_portions", "_replica")
 
-    def __init__(self, replica: Dispatching) -> None:
+    def __init__(self, replica: ReplicaPort) -> None:
         self._replica = replica
         self._portions: Iterator[None] = iter(())
         self._done: Callable[[], object] | None = None
@@ -29,10 +70,10 @@ class Pausing:
         unit = replica.unit
         for _ in portions:
             replica.dispatch()
-            if unit is not None and unit.blocked and unit.may_pause:
+            if unit is not None and unit.blocked and unit.paused.allowed:
                 self._portions, self._done = portions, done
                 replica.paused = True
-                unit.paused.append(replica)
+                unit.paused.replicas.append(replica)
                 return False
         done()
         return True

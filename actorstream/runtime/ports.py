@@ -7,11 +7,14 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
     import asyncio
-    from collections.abc import Callable, Coroutine
+    from collections.abc import Callable
 
+    from actorstream.plan.job import Job
     from actorstream.runtime.alarms import Alarm, Alarms
-    from actorstream.runtime.compile import Job
+    from actorstream.runtime.async_hooks import AsyncHooks
+    from actorstream.runtime.pausing import PausedHooks
     from actorstream.runtime.send_lane import SendLane
+    from actorstream.runtime.timers import UnitTimers
     from actorstream.transports.base import Transport
 
 
@@ -41,35 +44,41 @@ class WorkerPort(Protocol):
 
 
 class UnitPort(Protocol):
-    """The unit, as its replicas and those who reach it through a replica see it (`runtime.unit.Unit`)."""
+    """The unit, as its replicas, timers and async hooks see it (`runtime.unit.Unit`)."""
 
     worker: WorkerPort
+    timers: UnitTimers
+    async_hooks: AsyncHooks
     blocked: list[SendLane]
-    paused: list[Any]
-    may_pause: bool
+    paused: PausedHooks
+    done: bool
 
-    def set_timer(self, replica: Any, name: str, after: float, every: float | None) -> None: ...
-    def cancel_timer(self, replica: Any, name: str) -> None: ...
-    def await_soon(self, coroutine: Coroutine[Any, Any, None]) -> None: ...
-    def kept_of(self, replica: Any) -> Any: ...
+    def publish(self) -> None: ...
+    def unblock(self) -> bool: ...
+    def snapshot(self, replica: Any) -> Any: ...
 
 
-class Dispatching(Protocol):
-    """A replica, as its hook that may pause sees it."""
+class ReplicaPort(Protocol):
+    """A replica, as the parts that it is made of see it (`runtime.replica.Replica`)."""
 
+    actor: Any
+    name: str
+    replica: int
+    outbox: Any
+    failures: Any
+    arena: Any
+    schemas: Any
+    stamp: Any
     unit: Any
+    edges: dict[str, list[Any]]
+    started: bool
     paused: bool
+    pausing: Any
+    busy: int
+    has_run: bool
+    call: Callable[..., Any]
 
     def dispatch(self) -> None: ...
-
-
-class Startable(Protocol):
-    """A replica, as what starts it sees it."""
-
-    started: bool
-
-    @property
-    def call(self) -> Callable[..., Any]: ...
 
 
 class Promising(Protocol):

@@ -10,20 +10,23 @@ from time import monotonic_ns
 from typing import TYPE_CHECKING, Any
 
 from actorstream.actors.actor import Actor
+from actorstream.actors.operator_errors import operator_error
 from actorstream.errors import ChannelError, OperatorError, ResourceError, RunError, SchemaError
 from actorstream.events.batch import Batch
-from actorstream.events.pool import Allocations
 from actorstream.metrics.counters import HISTOGRAM_WORDS, Counter, bucket_of
-from actorstream.runtime.failures import Failures, operator_error
-from actorstream.runtime.hook_shapes import hook_for
+from actorstream.plan.hook_shapes import hook_for
+from actorstream.runtime.context import OperatorContext
+from actorstream.runtime.failures import Failures
 from actorstream.runtime.hooks import BatchCall, EventCall, Outbox
 from actorstream.runtime.lineage import Descent
+from actorstream.runtime.output import takes_events
 from actorstream.runtime.pausing import Pausing
+from actorstream.runtime.portions import widths_of
+from actorstream.runtime.promises import Promises
 from actorstream.runtime.rowless_hooks import RowlessHooks
-from actorstream.runtime.start import Start
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator
 
     import numpy as np
 
@@ -32,11 +35,9 @@ if TYPE_CHECKING:
     from actorstream.events.schema import Schema
     from actorstream.native.arena import Arena
     from actorstream.runtime.event_columns import EventColumns
-    from actorstream.runtime.output import Edge
+    from actorstream.runtime.output import OutEdge
     from actorstream.runtime.ports import UnitPort
     from actorstream.runtime.stamp import Stamp
-
-FRONTIER_MIN = -(2**63)
 
 
 class Replica:
@@ -68,14 +69,12 @@ class Replica:
         hooked: bool = True,
         contract: Contract | None = None,
     ) -> None:
-        self.actor, self.id, self.name, self.replica, self.replicas = actor, id, name, replica, replicas
+        self.actor, self.id, self.name, self.replica = actor, id, name, replica
         self.contract = contract or type(actor).contract
-        self.input = ""
-        self.inputs: Mapping[str, Schema] = inputs
         self.schemas = outputs
         self.outbox = Outbox(outputs, name)
         self.failures = Failures(name, replica, on_error, self.outbox)
-        self.edges: dict[str, list[Edge]] = {output: [] for output in outputs}
+        self.edges: dict[str, list[OutEdge]] = {output: [] for output in outputs}
         self.shared: set[str] = set()
         """Outputs that several neighbours take as events, which are made once for all."""
         self.calls: dict[str, EventCall | BatchCall] = {}
@@ -91,7 +90,6 @@ class Replica:
         """Gives emitted rows their place in an order; None: no consumer asks for an order."""
         self.unit: UnitPort | None = None
         self.started = False  # on_start was called, so that on_stop is due
-        self.start = Start(self)  # runs on_start, once
         self.busy = 0  # how many of its hooks await something, or are due to
         self.ended = False
         """Whether on_end was called, in this run or before the checkpoint that it resumes from; it emits no more."""
@@ -99,71 +97,51 @@ class Replica:
         """Whether a hook waits for room in an output; everything that comes in waits behind it."""
         self.pausing = Pausing(self)
         rowless = RowlessHooks(self)
+        self.start = rowless.start
         self.call, self.take_result, self.dispatch_of = rowless.call, rowless.take, rowless.dispatch
         self.arena: Arena | None = None
         """Holds batches that are written in place; None: they lie on the heap, because none of them leaves the process."""
-        self._allocations = Allocations(outputs)
         self._fits: dict[str, Schema] = {}
         """Output name -> a schema that equals the output's but is another object."""
         self.is_sink = type(actor).role == "sink"
         self.hands_on = not self.is_sink and self.descent is None
-        self.wants_frontier = type(actor).on_heartbeat is not Actor.on_heartbeat
-        self.promises = type(actor).promise is not Actor.promise
-        self.frontier = self._answered = self._promised = FRONTIER_MIN
-        """How far the input is, how far it was when the actor promised last, and what the actor promised then."""
-        self._has_run = False
+        self.promises = Promises(self)
+        self.advance = self.promises.advance
+        self.has_run = False
         """Whether a hook has run since the actor was last asked for a promise."""
         self.entry_min = self.entry_max = self.began = 0
         self.events_in = self.events_out = self.jumbo_in = self.execute_ns = self.made_bytes = 0
         self._latency = row[32 : 32 + HISTOGRAM_WORDS]
         self._processing = row[32 + HISTOGRAM_WORDS :]
-        self.late = 0
-        actor._bind(self)
+        self.context = OperatorContext(self, replicas, inputs)
+        actor._bind(self.context)
         if type(actor).emit is Actor.emit:
             actor.emit = self.outbox.emit  # type: ignore[method-assign] # 250 ns less for each event that is emitted
         if type(actor).allocate is Actor.allocate:
-            actor.allocate = self.allocate  # type: ignore[method-assign]
+            actor.allocate = self.context.allocate  # type: ignore[method-assign]
+
+    def connected(self) -> None:
+        """All edges are known. Where no consumer takes events, event hooks give columns at once; where several neighbours
+        take the same ones, these are made once for all."""
+        self.shared = {output for output, edges in self.edges.items() if sum(map(takes_events, edges)) > 1}
+        widths = widths_of(self.schemas, self.edges)
+        for each in self.calls.values():
+            each.bound(widths)
+        schema = self.schemas.get("default")
+        calls = [call for call in self.calls.values() if isinstance(call, EventCall)]
+        if (
+            schema is not None
+            and self.descent is None
+            and len(calls) == len(self.calls)
+            and not any(map(takes_events, self.edges["default"]))
+        ):
+            for call in calls:
+                call.gather(schema.user)
 
     @property
     def is_async(self) -> bool:
         """Whether any input hook awaits; such a replica is never called directly by its neighbour."""
         return any(call.is_async for call in self.calls.values())
-
-    # -- ActorContext
-
-    @property
-    def settles(self) -> bool:
-        """Whether a hook must emit all outputs of a batch before it returns, so that they get their place in an order."""
-        return self.stamp is not None and self.stamp.settles
-
-    @property
-    def in_order(self) -> bool:
-        """Whether the order in which it emits rows is seen downstream."""
-        return self.stamp is not None
-
-    def emit(self, item: Any, to: str) -> None:
-        self.outbox.emit(item, to)
-
-    def allocate(self, event: Any, rows: int) -> Batch:
-        return self._allocations.take(event, rows, self.arena)
-
-    def failed(self, what: Any, error: Exception) -> None:
-        self.failures.failed(what, error)
-
-    def count_late(self, rows: int) -> None:
-        self.late += rows
-
-    def set_timer(self, name: str, after: float, every: float | None) -> None:
-        assert self.unit is not None
-        self.unit.set_timer(self, name, after, every)
-
-    def cancel_timer(self, name: str) -> None:
-        assert self.unit is not None
-        self.unit.cancel_timer(self, name)
-
-    def ref(self, name: str) -> Any:
-        assert self.unit is not None
-        return self.unit.worker.ref(name)
 
     # -- input
 
@@ -181,7 +159,7 @@ class Replica:
         elif self.outbox.touched:
             call.run(batch)  # type: ignore[arg-type]
         else:
-            made = call.answer(batch)  # type: ignore[union-attr]
+            made = call.result(batch)  # type: ignore[union-attr]
             if call.rest is not None:  # type: ignore[union-attr]
                 portions = call.portions(batch)  # type: ignore[union-attr,arg-type]
             elif self.hands_on and not self.outbox.touched:  # its only batch goes on without the outbox
@@ -213,14 +191,17 @@ class Replica:
 
     def begin(self, batch: Batch, source: str) -> None:
         """Notes what comes in, before the hook runs on it."""
-        self._has_run = True
         if self.descent is not None:
             self.descent.source = batch
-        self.input = source
+        self.context.input = source
         self.failures.given = (batch.schema, batch._unfit)
-        self.entry_min, self.entry_max = batch.entry_min, batch.entry_max
-        self.began = batch.began or monotonic_ns()
-        self.events_in += batch.rows
+        self.count_input(batch.rows, batch.entry_min, batch.entry_max, batch.began or monotonic_ns())
+
+    def count_input(self, rows: int, entry_min: int, entry_max: int, began: int) -> None:
+        """Counts rows that come in together, whichever way they came. `began`: when the first operator took them."""
+        self.has_run = True
+        self.entry_min, self.entry_max, self.began = entry_min, entry_max, began
+        self.events_in += rows
         self.jumbo_in += 1
 
     def finish(self, rows: int) -> None:
@@ -233,7 +214,7 @@ class Replica:
 
     def dispatch(self) -> None:
         """Pushes everything in the outbox along the edges of its outputs."""
-        self._has_run = True
+        self.has_run = True
         for output, batch in self.outbox.take(self._batch_of):
             if batch.rows:
                 if self.descent is not None:
@@ -306,54 +287,6 @@ class Replica:
                 f"emitted a batch to output {output!r} that does not fit its type: {error}",
             ) from error
 
-    def advance(self, frontier: int) -> None:
-        """The input's frontier rose: tells the actor if it listens, then promises the same on every output."""
-        if frontier <= self.frontier:
-            return
-        if self.paused:
-            self.pausing.later(partial(self.advance, frontier))
-            return
-        if self.stamp is not None:
-            self.stamp.rises()
-        self.frontier = frontier
-        coroutine = self.call("on_heartbeat", frontier) if self.wants_frontier else None
-        if self.paused:
-            self.pausing.later(partial(self._promise, frontier))
-        elif coroutine is None:
-            self._promise(frontier)
-        elif self.unit is not None:
-            self.unit.await_soon(self._promise_after(coroutine, frontier))
-
-    async def _promise_after(self, coroutine: Any, frontier: int) -> None:
-        await coroutine
-        self._promise(frontier)
-
-    def _promise(self, frontier: int) -> None:
-        self._answered = frontier
-        if self.stamp is None:
-            self.advance_edges(self.promised(frontier))
-        else:
-            self.stamp.promise(frontier)
-
-    def renew_promise(self) -> None:
-        """Promises what the actor can promise now if a hook has raised that without its input: rows that it held back have gone.
-        Event time that travels among the rows rises at the same rows in every run, so it waits for the input."""
-        if not self._has_run or self._answered == FRONTIER_MIN or (self.stamp and self.stamp.in_band):
-            return
-        self._has_run = False
-        if self.actor.promise(self._answered) > self._promised:
-            self._promise(self._answered)
-
-    def promised(self, frontier: int) -> int:
-        """What the actor can promise when its input is at `frontier`."""
-        self._promised = self.actor.promise(frontier) if self.promises else frontier
-        return self._promised
-
-    def advance_edges(self, frontier: int) -> None:
-        for edges in self.edges.values():
-            for edge in edges:
-                edge.advance(frontier)
-
     # -- counters
 
     def publish(self) -> None:
@@ -365,8 +298,8 @@ class Replica:
         row[Counter.EXECUTE_NS] = self.execute_ns
         if self.failures.dead:
             row[Counter.DEAD] = self.failures.dead
-        if self.late:
-            row[Counter.LATE] = self.late
+        if self.context.late:
+            row[Counter.LATE] = self.context.late
         if (size := getattr(self.actor, "state_bytes", None)) is not None:
             row[Counter.STATE_BYTES] = size
         if passed := getattr(self.actor, "passed_rows", 0):

@@ -13,7 +13,10 @@ import numpy as np
 from actorstream.metrics.counters import Counter, Counters, quantiles
 
 if TYPE_CHECKING:
-    from actorstream.runtime.compile import Job
+    from collections.abc import Mapping
+
+    from actorstream.native.keepalive import ClockOffset
+    from actorstream.plan.job import Job
 
 MIN_STEADY_S = 2.0
 PSS_EVERY_S = 0.25
@@ -129,6 +132,14 @@ def build_report(job: Job, sampler: Sampler, *, elapsed_s: float, cpu_s: float) 
             for name, ids in by_actor.items()
         },
     }
+
+
+def clock_rows(clocks: Mapping[int, ClockOffset]) -> list[dict[str, float]]:
+    """How far each other worker's clock is ahead of worker 0's, and within which bound that is known, in milliseconds."""
+    return [
+        {"worker": worker, "ahead_ms": round(each.ahead / 1e6, 6), "error_ms": round(each.error / 1e6, 6)}
+        for worker, each in sorted(clocks.items())
+    ]
 
 
 def _latency(table: Counters, sinks: list[int], *, processing: bool) -> dict[str, float]:

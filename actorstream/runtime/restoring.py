@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from actorstream.actors.operator_errors import operator_error
 from actorstream.checkpoint.store import values_of
-from actorstream.runtime.failures import operator_error
 
 if TYPE_CHECKING:
     from actorstream.checkpoint.checkpoint import Checkpoint
@@ -23,11 +23,11 @@ def restore_replicas(checkpoint: Checkpoint, replicas: Iterable[Replica]) -> Non
     Raises:
         OperatorError: a hook raised; it names the actor.
     """
-    kept = {(each.actor, each.index): each for each in checkpoint.replicas}
+    by_replica = {(each.actor, each.index): each for each in checkpoint.replicas}
     for replica in replicas:
         if replica.name in checkpoint.programs:
             continue  # as a whole: runtime/dependency/restored.py
-        mine = kept[replica.name, replica.replica]
+        mine = by_replica[replica.name, replica.replica]
         values = values_of(mine)
         try:
             _restore(replica, values)
@@ -44,7 +44,7 @@ def _restore(replica: Replica, state: dict[str, Any]) -> None:
     if state["state"] is not None:
         replica.actor.restore(state["state"])
     if replica.stamp is not None and "sent" in state:
-        replica.stamp.take_back(state["sent"])
+        replica.stamp.restore(state["sent"])
     unit: Any = replica.unit
     if unit is not None and unit.head is replica and state.get("unit") is not None:
-        unit.take_back(state["unit"])
+        unit.restore(state["unit"])

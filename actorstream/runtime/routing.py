@@ -1,6 +1,6 @@
 """Routes: which replica of the consumer gets which rows of a batch (AIR section 3.3).
 
-A router answers (consumer index, batch) pairs; whole batches go on by reference, selections stay unmaterialised until
+A router returns (consumer index, batch) pairs; whole batches go on by reference, selections stay unmaterialised until
 they are written. Routers are pure but for a round-robin position.
 """
 
@@ -17,9 +17,8 @@ from actorstream.events.batch import Batch
 from actorstream.events.fields import FLOATS, Kind
 from actorstream.native.kernels import BYTES, FLOAT, SIGNED, UNSIGNED, Partitioner
 from actorstream.native.pieces import ColumnTable
+from actorstream.plan.job import FEW_ROWS
 
-FEW_ROWS = 64
-"""Jumbo tuples of at most so many rows are made of a larger batch together, not one by one."""
 Parts = Iterable[tuple[int, Batch]]
 Router = Callable[[Batch], Parts]
 
@@ -162,7 +161,7 @@ class ByFunction:
             raise ConfigurationError(
                 Problem(
                     "route",
-                    f"function {self.name!r} answered an array of shape {chosen.shape} and type {chosen.dtype}",
+                    f"function {self.name!r} returned an array of shape {chosen.shape} and type {chosen.dtype}",
                     f"{batch.rows} integers, one a row",
                 )
             )

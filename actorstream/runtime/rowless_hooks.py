@@ -3,26 +3,47 @@ passes on what they return or yield."""
 
 from __future__ import annotations
 
+import asyncio
 import inspect
 from collections.abc import Callable, Iterator
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from actorstream.runtime.failures import operator_error
-from actorstream.runtime.hook_shapes import is_async
+from actorstream.actors.operator_errors import operator_error
+from actorstream.errors import RunError
+from actorstream.plan.hook_shapes import is_async
 from actorstream.runtime.portions import result_portions, widths_of
 
 if TYPE_CHECKING:
-    from actorstream.runtime.replica import Replica
+    from actorstream.runtime.ports import ReplicaPort
 
 
 class RowlessHooks:
     """Those of one replica."""
 
-    __slots__ = ("_replica",)
+    __slots__ = ("_replica", "_started")
 
-    def __init__(self, replica: Replica) -> None:
+    def __init__(self, replica: ReplicaPort) -> None:
         self._replica = replica
+        self._started: asyncio.Future[None] | None = None
+
+    async def start(self) -> None:
+        """Runs on_start once: the worker asks for it, and before that an on_start that runs earlier and asks this actor. The
+        others wait for its end. Raises what it raised."""
+        if self._started is not None:
+            await asyncio.shield(self._started)
+            return
+        done = self._started = asyncio.get_running_loop().create_future()
+        self._replica.started = True
+        try:
+            coroutine = self.call("on_start")
+            if coroutine is not None:
+                await coroutine
+        except BaseException as error:
+            done.set_exception(error if isinstance(error, Exception) else RunError("on_start was cancelled"))
+            done.exception()  # if nobody waits for it, the caller has it
+            raise
+        done.set_result(None)
 
     def call(self, hook: str, *arguments: Any) -> Any:
         """Calls a hook that may return or yield events. Returns a coroutine that does the same if the hook is async."""
@@ -71,12 +92,12 @@ class RowlessHooks:
         except Exception as error:
             raise operator_error(replica.name, replica.replica, None, error) from error
 
-    async def _await(self, answer: Callable[[], Any], hook: str) -> None:
-        """Takes what an async hook returns or yields; `answer` calls the hook."""
+    async def _await(self, begin: Callable[[], Any], hook: str) -> None:
+        """Takes what an async hook returns or yields; `begin` calls the hook."""
         replica = self._replica
         self._begins(hook)
         try:
-            result = answer()
+            result = begin()
             if inspect.isasyncgen(result):
                 async for item in result:
                     self.take(item)

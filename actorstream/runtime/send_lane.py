@@ -10,14 +10,13 @@ from enum import Enum
 from time import monotonic_ns
 from typing import TYPE_CHECKING, Protocol
 
-from actorstream.runtime.framing import Framing
+from actorstream.events.sending import whole_jumbo
 from actorstream.transports.base import Frame, FrameKind, SendChannel
 
 if TYPE_CHECKING:
     from actorstream.events.batch import Batch
-    from actorstream.native.arena import Arena
-    from actorstream.runtime.edge_schemas import EdgeSchemas
-    from actorstream.runtime.single_row import SendSingle
+    from actorstream.runtime.fast_paths.single_events import SendSingle
+    from actorstream.runtime.framing import Framing
     from actorstream.transports.fast_paths import EventSender, JumboSender
 
 RUN_ROWS = 1024
@@ -69,13 +68,9 @@ class SendLane:
     share a jumbo tuple; rows of one key keep their order, and no row overtakes a mark.
 
     Args:
-        channel: the sending end.
-        arena: where jumbo tuples are built; None: on the heap, if the channel takes any.
-        encodes: whether the channel takes jumbo tuples; else it hands batches over as they are (inside a process).
+        channel: the sending end. framing: makes its jumbo tuples.
         batch_size: rows a jumbo tuple at most has.
         on_blocked: called with this lane when the channel has no credit.
-        to_events: whether the consumer takes events rather than columns.
-        unfit: makes the error of rows that cannot be encoded; it names who emitted them.
         single: sends a single event by itself, if it can; send_event: the same, of an event just made at a source.
         waiting: which rows may wait for others of their key.
         numbers: the key of what is pushed without one. clock: what hand-overs bear instead of a key.
@@ -95,7 +90,6 @@ class SendLane:
         "channel",
         "clock",
         "framing",
-        "jumbo_out",
         "numbers",
         "on_blocked",
         "pending",
@@ -111,16 +105,10 @@ class SendLane:
     def __init__(
         self,
         channel: SendChannel,
-        arena: Arena | None,
+        framing: Framing,
         *,
-        encodes: bool,
-        schemas: EdgeSchemas,
-        plan: int,
-        producer: int,
         batch_size: int,
         on_blocked: Callable[[SendLane], None],
-        unfit: Callable[[Exception], Exception],
-        to_events: bool = False,
         single: SendSingle | None = None,
         send_event: EventSender | None = None,
         waiting: Waiting = Waiting.ALL,
@@ -128,23 +116,14 @@ class SendLane:
         clock: SendingClock | None = None,
         idles: int | None = None,
     ) -> None:
-        self.channel, self.producer, self.batch_size = channel, producer, batch_size
+        self.channel, self.framing, self.batch_size = channel, framing, batch_size
+        self.producer = framing.producer
         self._waiting, self.numbers, self.clock, self._idles = waiting, numbers, clock, idles
         self.byte_limit = max(channel.channel.budget // 4, 4096)
         """Bytes up to which batches are put together."""
-        cut_bytes = self.byte_limit
-        if waiting is Waiting.SELECTIONS and not encodes:
-            cut_bytes = max(channel.channel.budget, self.byte_limit)  # a part of a batch would free no memory
-        self.framing = Framing(
-            arena,
-            encodes=encodes,
-            schemas=schemas,
-            plan=plan,
-            producer=producer,
-            cut_bytes=cut_bytes,
-            to_events=to_events,
-            unfit=unfit,
-        )
+        framing.cut_bytes = self.byte_limit
+        if waiting is Waiting.SELECTIONS and not framing.encodes:  # a part of a batch would free no memory
+            framing.cut_bytes = max(channel.channel.budget, self.byte_limit)
         self.on_blocked = on_blocked
         self.pending: list[_Rows | Frame] = []  # 700 bytes less than a deque, in each of very many lanes
         self._open: dict[int, _Rows] = {}
@@ -155,7 +134,7 @@ class SendLane:
         """Whether the consumer takes in all rows that wait at once. Small jumbo tuples are then encoded together and sent as
         a run: several ring entries that share a block."""
         self.sequence = 0
-        self.jumbo_out = 0
+        """How many frames the channel has taken: jumbo tuples, single events and marks."""
         self.transfer_ns = 0
         self._promises: dict[int, int] | None = None
         """Frontier word -> a promise that waits until the rows before it are sent."""
@@ -163,8 +142,9 @@ class SendLane:
         self._single, self.send_event = single, send_event
         self.send_jumbo: JumboSender | None = None
         """Sends a batch that is a whole jumbo tuple already, where rows travel between processes with their values only."""
-        if arena is not None and schemas.marked is None and waiting is Waiting.ALL and clock is None:
-            self.send_jumbo = channel.jumbo_sender(schemas.plain.fingerprint, producer)
+        schemas, plain_rows = framing.schemas, waiting is Waiting.ALL and clock is None
+        if framing.arena is not None and schemas.marked is None and plain_rows:
+            self.send_jumbo = channel.jumbo_sender(schemas.plain.fingerprint, self.producer)
 
     def push(self, batch: Batch, key: int = 0) -> None:
         """Queues rows. They are sent at once when a jumbo tuple is full or the consumer has nothing to do; where they go in
@@ -176,7 +156,6 @@ class SendLane:
         if not (self.pending or self.runs or self.blocked) and self._encoded is None:
             if rows == 1 and self._single is not None and self._single(batch, self.sequence):
                 self.sequence += 1
-                self.jumbo_out += 1
                 return
             if rows <= self.batch_size and (
                 not waits or rows + rows > self.batch_size or self.channel.is_empty()
@@ -206,14 +185,13 @@ class SendLane:
     def _send_whole(self, batch: Batch, rows: int) -> bool:
         """Sends a batch that is a jumbo tuple in shared memory already, by one call of C; False: it is no such batch."""
         send, sequence, schema = self.send_jumbo, self.sequence, self.framing.schemas.plain
-        jumbo = None if send is None else batch.whole_jumbo(schema)
+        jumbo = None if send is None else whole_jumbo(batch, schema)
         if send is None or jumbo is None:
             return False
         if not sequence % POLL_EVERY:
             self.channel.poll()
         if send(jumbo, rows, sequence, batch.entry_min, batch.entry_max, batch.began):
             self.sequence = sequence + 1
-            self.jumbo_out += 1
         else:
             self._encoded = self.framing.frame(batch, jumbo, 0, jumbo.nbytes, schema)
             self.flush()
@@ -221,15 +199,9 @@ class SendLane:
 
     def _send(self, frame: Frame) -> None:
         """Sends a frame before which nothing waits."""
-        frame.sequence = sequence = self.sequence
-        if self.clock is not None:
-            frame.serial = self.clock.now
-        if not sequence % POLL_EVERY:
+        if not self.sequence % POLL_EVERY:
             self.channel.poll()
-        if self.channel.send_nowait(frame):
-            self.sequence = sequence + 1
-            self.jumbo_out += 1
-        else:
+        if not self._hand_over(frame):
             self._encoded = frame
             self.flush()
 
@@ -276,6 +248,11 @@ class SendLane:
         """Sends all rows that wait; returns whether the channel had room for them."""
         return self.flush() if self.pending or self._encoded is not None else True
 
+    @property
+    def is_clear(self) -> bool:
+        """Whether nothing waits here, so that a row that is sent past the lane overtakes nothing."""
+        return not self.pending and not self.blocked and self._encoded is None
+
     def flush(self) -> bool:
         """Sends all rows and marks that wait. False: the channel has no credit; `on_blocked` was called, and the rest waits."""
         started = monotonic_ns()
@@ -299,18 +276,16 @@ class SendLane:
 
     def _hand_over(self, frame: Frame) -> bool:
         """Sends a frame; returns whether the channel has taken it. What it has not taken of a run is left in the frame."""
-        frame.sequence = before = self.sequence
+        frame.sequence = sequence = self.sequence
         if self.clock is not None:
             frame.serial = self.clock.now
         if self.runs and frame.rows > self.batch_size:
             self.channel.send_run_nowait(frame, self.batch_size)
             self.sequence = frame.sequence
-            self.jumbo_out += frame.sequence - before
             return not frame.rows
         if not self.channel.send_nowait(frame):
             return False
-        self.sequence = before + 1
-        self.jumbo_out += 1
+        self.sequence = sequence + 1
         return True
 
     def _next_frame(self) -> Frame | None:

@@ -5,16 +5,17 @@ from __future__ import annotations
 import asyncio
 import inspect
 import sys
+from functools import cached_property
 from time import monotonic_ns, time_ns
 from typing import TYPE_CHECKING, Any
 
+from actorstream.actors.operator_errors import operator_error
 from actorstream.connectors.source import batch_of
 from actorstream.events.batch import BATCHES
 from actorstream.metrics.counters import Counter
-from actorstream.runtime.dependency.output import TagEdge
-from actorstream.runtime.failures import operator_error
+from actorstream.runtime.dependency.tag_edge import TagEdge
+from actorstream.runtime.fast_paths.source import direct_sender
 from actorstream.runtime.replica import Replica
-from actorstream.runtime.source_fast_path import outlet
 from actorstream.runtime.source_idleness import SourceIdleness
 from actorstream.runtime.unit import TURN_FRAMES, Status, Unit
 from actorstream.windows.watermark import NOTHING
@@ -93,8 +94,8 @@ class SourceUnit(Unit):
         self.in_order = in_order
         self.heartbeat_s = heartbeat_s
         self._timeout = idle_timeout
-        self._silence: SourceIdleness | None = None
-        self._listening: asyncio.TimerHandle | None = None
+        self._idleness: SourceIdleness | None = None
+        self._idle_timer: asyncio.TimerHandle | None = None
         self._heartbeat: Alarm | None = None
         self._bad_rows = 0
         self.source = source
@@ -110,13 +111,10 @@ class SourceUnit(Unit):
         """The greatest value that `lower_bound` has returned."""
         self._is_async = inspect.iscoroutinefunction(source.read)
         self._reading: asyncio.Task[Any] | None = None
-        self._outlet: Callable[[Any, int], int] | None = None
-        self._yields = False
-        """Whether a turn ends with an event that took the outlet, because its program is in this process."""
         self._programs: list[ProgramUnit] = []
-        """Programs in this process, which may have been given an event."""
-        self._found = False
-        """Whether `_outlet` has been looked for."""
+        """Programs in this process that may be given an event directly."""
+        self._yields = False
+        """Whether a turn ends with an event that was sent directly, because its program is in this process."""
         self._later: Alarm | None = None
 
     def drain(self) -> None:
@@ -124,18 +122,20 @@ class SourceUnit(Unit):
         self.draining = True
         self.worker.mark(self)
 
-    def kept(self) -> Any:
+    def snapshot(self, replica: Replica) -> Any:
+        if replica is not self.head:
+            return None
         watermarks = None if self.watermarks is None else self.watermarks.snapshot()
-        programs = [edge.kept() for edge in self._to_programs()]
+        programs = [edge.snapshot() for edge in self._to_programs()]
         return {"watermarks": watermarks, "programs": programs, "promised": self._promised}
 
-    def take_back(self, kept: Any) -> None:
-        if self.watermarks is not None and kept["watermarks"] is not None:
-            self.watermarks.restore(kept["watermarks"])
-        for edge, of_edge in zip(self._to_programs(), kept["programs"]):
-            edge.take_back(of_edge)
+    def restore(self, snapshot: Any) -> None:
+        if self.watermarks is not None and snapshot["watermarks"] is not None:
+            self.watermarks.restore(snapshot["watermarks"])
+        for edge, of_edge in zip(self._to_programs(), snapshot["programs"]):
+            edge.restore(of_edge)
         if self.in_order:
-            self._promised = kept["promised"]
+            self._promised = snapshot["promised"]
 
     def _to_programs(self) -> Iterator[TagEdge]:
         """Edges that know how far each stream is."""
@@ -147,30 +147,30 @@ class SourceUnit(Unit):
         self.worker.mark(self)
 
     def work(self) -> Status:
-        if self._timeout is not None and self._silence is None:
-            self._silence = SourceIdleness(int(self._timeout.total_seconds() * 1e9), monotonic_ns())
+        if self._timeout is not None and self._idleness is None:
+            self._idleness = SourceIdleness(int(self._timeout.total_seconds() * 1e9), monotonic_ns())
         sent = self.pace.sent if self.pace is not None else 0
         status = self._read()
         if self._yields and status is Status.READY and self.pace is not None and self.pace.sent > sent:
             return status  # the program works on what was sent before anything else is done here
-        if self._silence is not None and not self._silence.idle and self.task is None:
-            self._listen(self._silence, status)
-        if self.promises and self.task is None:
+        if self._idleness is not None and not self._idleness.idle and self.async_hooks.task is None:
+            self._check_idle(self._idleness, status)
+        if self.promises and self.async_hooks.task is None:
             self.promise()
             if self._heartbeat is None and (self.pace is not None or self._is_async):
                 self._heartbeat = self.worker.alarms.call_later(self.heartbeat_s, self._beat)
-        return Status.READY if self._awaiting and status is Status.IDLE else status
+        return Status.READY if self.async_hooks.due and status is Status.IDLE else status
 
     def _read(self) -> Status:
         deadline = monotonic_ns() + self.worker.turn_ns
         left = self.most_rows
         budget = self.row_budget
         read = self.source.read
-        send = self._outlet if self._found else self._find_outlet()
+        send = self._direct
         for _ in range(TURN_FRAMES):
             if self.blocked:
                 return Status.BLOCKED
-            if self._awaiting or left <= 0:
+            if self.async_hooks.due or left <= 0:
                 return Status.READY
             if self._reading is not None and self._reading.done():
                 status = self._take_read(self._reading)
@@ -197,49 +197,44 @@ class SourceUnit(Unit):
                 self._reading.add_done_callback(lambda _: self.worker.mark(self))
                 return Status.IDLE
             try:
-                batch: Any = read(rows)
+                found: Any = read(rows)
             except Exception as error:
                 raise operator_error(self.head.name, self.head.replica, None, error) from error
-            if send is not None and (sent := send(batch, now)):
-                spent = monotonic_ns() - now
-                if self._yields:
-                    for unit in self._programs:
-                        unit.take_event()
-                self._sent(sent, now, spent)
+            if send is not None and (sent := send(found, now)):
+                self.head.events_out += sent
+                self._count(sent, now, monotonic_ns() - now)
+                self._send_dead()
+                for unit in self._programs:
+                    unit.take_event()
                 left -= sent
                 if now > deadline or self._yields:
                     return Status.READY
                 continue
-            if batch is None:
-                return self._end_of_input()
-            if type(batch) not in BATCHES:
-                batch = batch_of(self.source, batch)
-            self._send(batch, now)
-            if budget is not None:
-                budget.took(batch.rows)
-            left -= batch.rows
-            if not batch.rows:
-                self._look_again(POLL_S)
-                return Status.IDLE
+            if found is not None and type(found) not in BATCHES:
+                found = batch_of(self.source, found)
+            status = self._send(found, now)
+            if status is not Status.READY:
+                return status
+            left -= found.rows
             if now > deadline:
                 return Status.READY
         return Status.READY
 
-    def _listen(self, silence: SourceIdleness, status: Status) -> None:
+    def _check_idle(self, idleness: SourceIdleness, status: Status) -> None:
         """Tells consumers that the source is idle if it has had no row for `idle_timeout`; else looks again at that time."""
         now = monotonic_ns()
         if status is Status.BLOCKED:
-            silence.heard(now)
-        left = silence.left(now)
+            idleness.row_came(now)
+        left = idleness.time_left(now)
         if left == 0 and status is Status.IDLE:
             if self.promises:
                 self.promise()
-            self.tell_idle(silence.begin())
-        elif left and self._listening is None:
-            self._listening = self.worker.loop.call_later(left / 1e9, self._look_up)
+            self.tell_idle(idleness.begin())
+        elif left and self._idle_timer is None:
+            self._idle_timer = self.worker.loop.call_later(left / 1e9, self._mark_again)
 
-    def _look_up(self) -> None:
-        self._listening = None
+    def _mark_again(self) -> None:
+        self._idle_timer = None
         if not self.done:
             self.worker.mark(self)
 
@@ -253,24 +248,30 @@ class SourceUnit(Unit):
             self.promise()
         return self.spawn(self.finish())
 
-    def _send(self, batch: Batch, entered: int) -> None:
-        head = self.head
-        if batch.rows:
-            if self._silence is not None and self._silence.heard(monotonic_ns()):
-                self.tell_idle(self._silence.count)
+    def _send(self, batch: Batch | None, entered: int) -> Status:
+        """Sends what was read. Returns IDLE if that was no row, or what the end of the input leads to."""
+        if batch is None:
+            return self._end_of_input()
+        head, rows = self.head, batch.rows
+        if rows:
+            if self._idleness is not None and self._idleness.row_came(monotonic_ns()):
+                self.tell_idle(self._idleness.count)
             if self.watermarks is not None:
                 batch = self._observed(batch)
-            head.entry_min = head.entry_max = entered
-            head.execute_ns += monotonic_ns() - entered
+            self._count(rows, entered, monotonic_ns() - entered)
             head.forward(batch)
             if self.promises and head.stamp is not None and head.stamp.in_band:
                 self.promise()  # behind every batch, so that event time rises at the same rows in every run
-            if self.pace is not None:
-                self.pace.sent += batch.rows
         self._send_dead()
         if (late := self.source.take_late()) is not None:
-            head.count_late(late.rows)
+            head.context.count_late(late.rows)
             head.forward(late, "late")
+        if self.row_budget is not None:
+            self.row_budget.took(rows)
+        if rows:
+            return Status.READY
+        self._look_again(POLL_S)
+        return Status.IDLE
 
     def _send_dead(self) -> None:
         """Counts rows that did not parse, if there were any since the last read, and sends dead letters of them."""
@@ -284,26 +285,24 @@ class SourceUnit(Unit):
             head.outbox.emit(dead, "dead")
             head.dispatch()
 
-    def _find_outlet(self) -> Callable[[Any, int], int] | None:
-        """Returns the outlet, which skips what batches in general need. None: event time, idleness or the consumers need it.
-        It is known once there are edges."""
-        if not self.in_order and self.watermarks is None and self._timeout is None:
-            self._outlet = outlet(self.head)
-            edges = list(self._to_programs())
-            self._yields = bool(edges)
-            self._programs = list({way.unit for edge in edges for way in edge.ways.values()})
-        self._found = True
-        return self._outlet
+    @cached_property
+    def _direct(self) -> Callable[[Any, int], int] | None:
+        """Sends what was read past what batches in general need (`direct_sender`). None: event time, idleness or the consumers
+        need batches. Asked for once there are edges."""
+        if self.in_order or self.watermarks is not None or self._timeout is not None:
+            return None
+        edges = list(self._to_programs())
+        self._yields = bool(edges)
+        self._programs = list({direct.unit for edge in edges for direct in edge.direct.values()})
+        return direct_sender(self.head)
 
-    def _sent(self, rows: int, entered: int, spent: int) -> None:
-        """Counts rows that took the outlet, as `_send` and `Replica.forward` do. `spent`: ns of reading and sending."""
+    def _count(self, rows: int, entered: int, spent: int) -> None:
+        """Notes rows that were read: when they entered, and the ns that reading them took."""
         head = self.head
-        head.execute_ns += spent
-        head.events_out += rows
         head.entry_min = head.entry_max = entered
+        head.execute_ns += spent
         if self.pace is not None:
             self.pace.sent += rows
-        self._send_dead()
 
     def _observed(self, batch: Batch) -> Batch:
         """The batch; rows that are behind their partition's watermark get it as a system column."""
@@ -332,7 +331,7 @@ class SourceUnit(Unit):
         """A worker of a program waits for this source's promise: the source promises at once what the clock alone allows.
         It does so only where it has heartbeats, after its first turn, and not before rows that it has read."""
         read = self._reading is not None and self._reading.done()
-        if self._heartbeat is not None and self.task is None and not (self.ending or read):
+        if self._heartbeat is not None and self.async_hooks.task is None and not (self.ending or read):
             self.promise()
 
     def _beat(self) -> None:
@@ -354,20 +353,10 @@ class SourceUnit(Unit):
             batch: Any = batch_of(self.source, reading.result())
         except Exception as error:
             raise operator_error(self.head.name, self.head.replica, None, error) from error
-        if batch is None:
-            return self._end_of_input()
-        self._send(batch, monotonic_ns())
-        if self.row_budget is not None:
-            self.row_budget.took(batch.rows)
-        if not batch.rows:
-            self._look_again(POLL_S)
-            return Status.IDLE
-        return Status.READY
+        return self._send(batch, monotonic_ns())
 
     async def finish(self) -> None:
-        for handle in (self._later, self._heartbeat, self._listening):
-            if handle is not None:
-                handle.cancel()
+        self._cancel_alarms()
         reading, self._reading = self._reading, None
         if reading is not None:
             reading.cancel()
@@ -376,18 +365,21 @@ class SourceUnit(Unit):
                 batch = batch_of(self.source, reading.result())
                 if batch is not None:
                     self.source.hold_position(held=False)
-                    self._send(batch, monotonic_ns())  # it was about to answer when it was cancelled
+                    self._send(batch, monotonic_ns())  # it was about to return when it was cancelled
         await super().finish()
 
     def stop(self) -> list[asyncio.Task[Any]]:
         tasks = super().stop()
-        for handle in (self._later, self._heartbeat, self._listening):
-            if handle is not None:
-                handle.cancel()
+        self._cancel_alarms()
         if self._reading is not None:
             self._reading.cancel()
             tasks.append(self._reading)
         return tasks
+
+    def _cancel_alarms(self) -> None:
+        for handle in (self._later, self._heartbeat, self._idle_timer):
+            if handle is not None:
+                handle.cancel()
 
     def publish(self) -> None:
         super().publish()

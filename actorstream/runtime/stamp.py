@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 class Stamp(ABC):
-    """The sender's side of an order, for one replica. It sends with `Replica.send` and `Replica.advance_edges`.
+    """The sender's side of an order, for one replica. It sends with `Replica.send` and `Promises.send`.
 
     Attributes:
         in_band: whether event time travels among the rows, so that it must rise at the same rows in every run.
@@ -42,14 +42,14 @@ class Stamp(ABC):
 
     def promise(self, frontier: int) -> None:
         """Sends the promise that the actor makes now that its input has reached `frontier`."""
-        self.replica.advance_edges(self.replica.promised(frontier))
+        self.replica.promises.send(self.replica.promises.of(frontier))
 
     def end(self) -> None:
         """The input has ended: rows emitted from now on are the actor's last."""
 
-    def kept(self) -> Any:
+    def snapshot(self) -> Any:
         """What a checkpoint keeps of the stamp, as plain values; None: nothing."""
         return None
 
-    def take_back(self, kept: Any) -> None:
-        """Restores what `kept` returned when the checkpoint was made."""
+    def restore(self, snapshot: Any) -> None:
+        """Restores what `snapshot` returned when the checkpoint was made."""

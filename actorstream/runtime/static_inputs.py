@@ -40,13 +40,7 @@ class StaticInputs:
                 if unit.blocked or monotonic_ns() > deadline:
                     return None
                 if frame.kind == FrameKind.DATA:
-                    batch = lane.decode(frame)
-                    batch.entry_min, batch.entry_max, batch.began = (
-                        frame.min_entry,
-                        frame.max_entry,
-                        frame.began,
-                    )
-                    replica.accept(batch, lane.input)
+                    replica.accept(lane.rows(frame), lane.input)
                 lane.consume()
                 if frame.kind == FrameKind.END:
                     self.lanes.remove((replica, lane))

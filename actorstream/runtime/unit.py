@@ -6,26 +6,27 @@ A unit runs in turns: some jumbo tuples or some milliseconds, then it lets the l
 from __future__ import annotations
 
 import asyncio
-from collections import deque
-from collections.abc import Coroutine, Iterator
 from enum import IntEnum
 from functools import cached_property
 from time import monotonic_ns
 from typing import TYPE_CHECKING, Any
 
 from actorstream.metrics.counters import Counter
-from actorstream.runtime.direct_edge import DirectEdge
+from actorstream.runtime.async_hooks import AsyncHooks
+from actorstream.runtime.pausing import PausedHooks
 from actorstream.runtime.replica import Replica
 from actorstream.runtime.row_budget import row_budget_of
 from actorstream.runtime.send_lane import SendLane
-from actorstream.runtime.static_inputs import StaticInputs
+from actorstream.runtime.timers import UnitTimers
 from actorstream.transports.base import FrameKind
 
 if TYPE_CHECKING:
-    from actorstream.runtime.lanes import InLane
+    from collections.abc import Coroutine
+
     from actorstream.runtime.ports import WorkerPort
     from actorstream.runtime.row_budget import RowBudget
     from actorstream.runtime.schedule.kernel_edge import KernelEdge
+    from actorstream.runtime.static_inputs import StaticInputs
 
 TURN_FRAMES = 64
 PUBLISH_NS = 10_000_000
@@ -48,7 +49,7 @@ class Status(IntEnum):
 
 
 class Unit:
-    """What every unit has: members (the head first), their blocked lanes, timers, ends and barriers."""
+    """What every unit has: members (the head first), the lanes they send by, timers, async hooks, ends and barriers."""
 
     def __init__(self, worker: WorkerPort, head: Replica) -> None:
         self.worker = worker
@@ -56,20 +57,16 @@ class Unit:
         self.members: list[Replica] = []
         self.holding: list[Replica] = []
         """Members that promise less than their input, since they hold rows back."""
+        self.lanes: list[SendLane] = []
+        """The lanes by which members send, in topological order."""
         self.blocked: list[SendLane] = []
-        self.paused: list[Replica] = []
-        """Members with a hook that waits for room, those first that the others call."""
-        self.may_pause = False
-        """Whether hooks may wait for room: no order anywhere needs the promise that comes behind their rows."""
-        self._room: asyncio.Future[None] | None = None
-        """The end of the unit waits for it while a hook is paused."""
-        self.task: asyncio.Task[None] | None = None
-        self.beside: set[asyncio.Future[Any]] = set()
-        """Hooks for messages that await while another member's hook does; input waits for them."""
+        self.paused = PausedHooks(self)
+        self.timers = UnitTimers(self)
+        self.async_hooks = AsyncHooks(self)
         self.ready = False
         """Whether the worker's ready queue holds this unit."""
         self.status = Status.IDLE
-        """Of a turn that the unit ran while its worker waited (`OperatorUnit.wait`)."""
+        """Of a turn that the unit ran while its worker waited (`Turns.watched`)."""
         self.done = False
         self.runs = False
         """Whether an output gathers what a turn sends, to hand it over together at its end."""
@@ -80,9 +77,6 @@ class Unit:
         """The last one that was passed on."""
         self.static: StaticInputs | None = None
         """What is read whole before the unit works; None: nothing, or not any more."""
-        self._timers: dict[tuple[int, str], asyncio.TimerHandle] = {}
-        self._fired: dict[tuple[Replica, str], None] = {}  # in order; what fires again meanwhile fires once
-        self._awaiting: deque[Coroutine[Any, Any, None]] = deque()
         self._rests = Status.READY
         self._since = 0
         self.published = 0
@@ -99,14 +93,25 @@ class Unit:
         """Makes a replica part of this unit: the head, then neighbours that are called directly."""
         replica.unit = self
         self.members.append(replica)
-        if replica.promises:
+        if replica.promises.holds_back:
             self.holding.append(replica)
 
-    def add_static(self, replica: Replica, lane: InLane) -> None:
-        """A channel of a static input of a member."""
-        if self.static is None:
-            self.static = StaticInputs()
-        self.static.add(replica, lane)
+    @property
+    def rests(self) -> bool:
+        """Whether only input is a reason for another turn."""
+        hooks = self.async_hooks
+        return not (
+            self.done
+            or self.ready
+            or self.blocked
+            or self.paused.replicas
+            or hooks.due
+            or hooks.task is not None
+            or hooks.beside
+            or self.timers.fired
+            or self.ending
+            or self.static is not None
+        )
 
     # -- outputs
 
@@ -122,46 +127,31 @@ class Unit:
                 lane.flush()
         return not self.blocked
 
-    def resume(self) -> bool:
-        """Goes on with hooks that wait for room; whether none is left."""
-        while self.paused and not self.blocked:
-            waiting, self.paused = self.paused, []
-            waiting[0].pausing.resume()
-            self.paused += waiting[1:]
-        return not self.paused
-
-    async def _until_resumed(self) -> None:
-        """Waits until no hook is paused."""
-        while self.paused:
-            self._room = self.worker.loop.create_future()
-            self.worker.mark(self)
-            await self._room
-            self.resume()
-
     def flush(self) -> None:
         """Sends what waits on every output; before the worker parks nothing stays behind unless a channel is full."""
-        for replica in self.members:
-            for edges in replica.edges.values():
-                for edge in edges:
-                    edge.flush()
-
-    def lanes(self) -> Iterator[SendLane]:
-        """Every outgoing lane of every member."""
-        for replica in self.members:
-            for edges in replica.edges.values():
-                for edge in edges:
-                    yield from getattr(edge, "lanes", ())
+        for kernel in self.kernels:
+            if not kernel.at_head:
+                kernel.flush()
+        for lane in self.lanes:
+            if lane.pending and not lane.blocked:
+                lane.flush()
 
     def tell_idle(self, count: int) -> None:
         """The unit has become idle (odd `count`) or busy again: tells the consumers that ask (runtime/idleness.py)."""
         self.settle()
-        for lane in self.lanes():
+        for lane in self.lanes:
             lane.tell_idle(count)
 
     def settle(self) -> None:
         """Sends on what kernels on threads are still working on."""
         for kernel in self.kernels:
             kernel.settle()
+
+    def control(self, kind: FrameKind, barrier: int) -> None:
+        """Sends a barrier or end mark on every output, behind everything before it."""
+        self.settle()
+        for lane in self.lanes:
+            lane.control(kind, barrier)
 
     def publish(self) -> None:
         """Writes the members' counters to shared memory, and takes back what consumers have returned."""
@@ -170,7 +160,7 @@ class Unit:
         for replica in self.members:
             replica.publish()
         peak = transfer = sent = 0
-        for lane in self.lanes():
+        for lane in self.lanes:
             transfer += lane.transfer_ns
             if not lane.sequence:  # nothing was sent: a source has a lane to every worker of a plan
                 continue
@@ -192,37 +182,35 @@ class Unit:
             return Status.DONE
         for kernel in self.kernels:
             kernel.collect()
-        if self.task is not None or self.beside:
-            if self._room is not None and not self._room.done() and self.unblock():
-                self._room.set_result(None)
+        if self.async_hooks.busy:
+            self.paused.tell_room()
             return Status.BUSY
-        self._waited(monotonic_ns())
+        self.count_wait(monotonic_ns())
         if self.ending:
             return self._end()
-        if self._fired and not self.paused and (not self.blocked or self.unblock()):
-            self._run_timers()
+        if self.timers.fired and not self.paused.replicas and (not self.blocked or self.unblock()):
+            self.timers.run()
         elif self.blocked:
             self.unblock()
-        if self._awaiting:  # also while an output is full: who asks this actor may be who reads it
-            status = self.spawn(self._await_all())
-        elif self.blocked or (self.paused and not self.resume()):
+        if (
+            self.async_hooks.due
+        ):  # also while an output is full: the actor that asks may be the one that reads the output
+            status = self.spawn(self.async_hooks.run_due())
+        elif self.blocked or not self.paused.resume():
             self.while_blocked()
             status = Status.BLOCKED
         else:
             status = self.work() if self.static is None else self._read_static(self.static)
-        return self._settle(status)
+        return self.settle_turn(status)
 
-    def _settle(self, status: Status) -> Status:
-        """The end of a turn: what waits here goes out before the unit rests."""
+    def settle_turn(self, status: Status) -> Status:
+        """The end of a turn: what waits here goes out before the unit rests. Returns what it rests for."""
         if status is Status.IDLE or status is Status.BUSY:  # nothing waits here for the next row
             self.flush()
             if self.blocked and status is Status.IDLE:
                 status = Status.BLOCKED
         elif self.runs:
             self.flush()
-        return self._rest(status)
-
-    def _rest(self, status: Status) -> Status:
         now = monotonic_ns()
         if now - self.published > PUBLISH_NS:
             self.publish()
@@ -233,7 +221,7 @@ class Unit:
             self._since = now
         return status
 
-    def _waited(self, now: int) -> None:
+    def count_wait(self, now: int) -> None:
         """Counts the time since the last turn as waiting for input or for credit."""
         if self._rests is Status.IDLE:
             self.head.row[Counter.WAIT_IN_NS] += now - self._since
@@ -258,97 +246,34 @@ class Unit:
         self.static = None
         return self.work()
 
-    def spawn(self, coroutine: Any) -> Status:
+    def spawn(self, coroutine: Coroutine[Any, Any, None]) -> Status:
         """Runs an async hook, or the end; the unit is busy until it is through."""
-        self.task = self.worker.loop.create_task(coroutine)
-        self.task.add_done_callback(self._task_done)
+        self.async_hooks.start(coroutine)
         return Status.BUSY
 
-    def _task_done(self, task: asyncio.Task[None]) -> None:
-        self.task = None
-        if task.cancelled():
-            return
-        error = task.exception()
-        if error is not None:
-            self.worker.fail(error)
-        else:
-            self.publish()
-            self.worker.mark(self)
-
-    # -- timers
-
-    def set_timer(self, replica: Replica, name: str, after: float, every: float | None) -> None:
-        self.cancel_timer(replica, name)
-        delay = after or (every or 0.0)
-        self._timers[replica.id, name] = self.worker.loop.call_later(delay, self._fire, replica, name, every)
-
-    def cancel_timer(self, replica: Replica, name: str) -> None:
-        self._fired.pop((replica, name), None)
-        handle = self._timers.pop((replica.id, name), None)
-        if handle is not None:
-            handle.cancel()
-
-    def _fire(self, replica: Replica, name: str, every: float | None) -> None:
-        self._timers.pop((replica.id, name), None)
-        if self.done:
-            return
-        self._fired[replica, name] = None
-        if every is not None:
-            self._timers[replica.id, name] = self.worker.loop.call_later(
-                every, self._fire, replica, name, every
-            )
-        self.worker.mark(self)
-
-    def _run_timers(self) -> None:
-        while self._fired and not self._awaiting and not self.paused:
-            replica, name = next(iter(self._fired))
-            del self._fired[replica, name]
-            coroutine = replica.call("on_timer", name)
-            if coroutine is not None:
-                self.await_soon(coroutine)
-
-    def await_soon(self, coroutine: Coroutine[Any, Any, None]) -> None:
-        """An async hook that is due: it runs before the next input, one at a time and in this order."""
-        self._awaiting.append(coroutine)
-
-    async def _await_all(self) -> None:
-        while self._awaiting:
-            await self._awaiting.popleft()
-
-    def stop_timers(self) -> None:
-        for handle in self._timers.values():
-            handle.cancel()
-        self._timers.clear()
-
     def stop(self) -> list[asyncio.Task[Any]]:
-        """Ends timers and cancels the hook that awaits; answers it, to be waited for."""
-        self.stop_timers()
-        while self._awaiting:
-            self._awaiting.popleft().close()
-        if self.task is None:
-            return []
-        self.task.cancel()
-        return [self.task]
+        """Ends timers and cancels the hook that awaits; returns its task, to be waited for."""
+        self.timers.stop()
+        return self.async_hooks.stop()
 
     # -- ends and barriers
 
     async def finish(self) -> None:
         """The input has ended: on_end of each member in order, last rows, then end marks behind them."""
-        self.stop_timers()
-        await self._await_all()
+        self.timers.stop()
+        await self.async_hooks.run_due()
         for replica in self.members:
-            while self.beside:
-                await asyncio.wait(self.beside)
+            await self.async_hooks.wait_beside()
             self.settle()
             if replica.stamp is not None:
                 replica.stamp.end()
-            await self._until_resumed()
+            await self.paused.wait_resumed()
             coroutine = None if replica.ended else replica.call("on_end")
             if coroutine is not None:
                 await coroutine
-            await self._until_resumed()
+            await self.paused.wait_resumed()
             replica.ended = True
-        await self._await_all()
+        await self.async_hooks.run_due()
         self.control(FrameKind.END, 0)
         self.ending = True
 
@@ -375,21 +300,9 @@ class Unit:
             replica.row[Counter.BARRIERS] += 1
         self.control(FrameKind.BARRIER, barrier)
 
-    def kept(self) -> Any:
-        """What the unit itself keeps in a checkpoint beside its members' states: plain values; None: nothing."""
+    def snapshot(self, replica: Replica) -> Any:
+        """What the unit keeps in a checkpoint beside the state of a member, as plain values; None: nothing."""
         return None
 
-    def kept_of(self, replica: Replica) -> Any:
-        """What the unit keeps with one of its members: with the head, what `kept` answers."""
-        return self.kept() if replica is self.head else None
-
-    def take_back(self, kept: Any) -> None:
-        """What `kept` answered, in a run that goes on from there; before the first turn."""
-
-    def control(self, kind: FrameKind, barrier: int) -> None:
-        self.settle()
-        for replica in self.members:
-            for edges in replica.edges.values():
-                for edge in edges:
-                    if not isinstance(edge, DirectEdge):
-                        edge.control(kind, barrier)
+    def restore(self, snapshot: Any) -> None:
+        """Restores what `snapshot` returned for the head, before the first turn."""

@@ -18,12 +18,12 @@ from actorstream.control.controlled import obey
 from actorstream.control.failures import Aborted, failed_message
 from actorstream.control.messages import Finished, Started
 from actorstream.errors import ActorDeadError
+from actorstream.plan.fuse import takes_messages
 from actorstream.runtime.alarms import Alarms
 from actorstream.runtime.barriers import Barriers
 from actorstream.runtime.build import build_units
 from actorstream.runtime.counting import CounterReports
 from actorstream.runtime.ending import Ending, stop_replica
-from actorstream.runtime.fuse import takes_messages
 from actorstream.runtime.source_unit import SourceUnit
 from actorstream.runtime.state_writer import StateWriter
 from actorstream.runtime.turns import Turns
@@ -33,7 +33,7 @@ from actorstream.runtime.unit import Unit
 if TYPE_CHECKING:
     from actorstream.actors.peer_end import PeerEnd
     from actorstream.control.link import ControlLink
-    from actorstream.runtime.compile import Job
+    from actorstream.plan.job import Job
     from actorstream.runtime.messages import Messages
     from actorstream.runtime.replica import Replica
     from actorstream.transports.base import Transport

@@ -143,12 +143,12 @@ class SparkSource(Source):
             raise ConfigurationError("spark-source goes back to a checkpoint only, not to a number of rows")
 
     def kept_position(self) -> Mapping[str, Any]:
-        if self._held_position is not None:
-            return self._held_position
+        if self._event_rows.held is not None:
+            return self._event_rows.held
         kept = dict(self._state)
         if self._receiver is not None:
             kept |= {"range": self._receiver.number, "lanes": self._receiver.kept()}
-        return {**kept, "given": self._given, "bound": self._bound}
+        return {**kept, "positions": self.position(), "given": self._given, "bound": self._bound}
 
     def take_back(self, kept: Mapping[str, Any]) -> None:
         self._state = {name: kept[name] for name in self._state}

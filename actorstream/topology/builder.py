@@ -95,8 +95,8 @@ class Topology:
         from actorstream.topology.validate import build_graph
 
         # layers above: found at run time
-        registry = importlib.import_module("actorstream.runtime.registry").registry()
-        available = importlib.import_module("actorstream.runtime.compile").available()
+        registry = importlib.import_module("actorstream.plan.registry").registry()
+        available = importlib.import_module("actorstream.plan.compile").available()
         return build_graph(self.spec(), registry, load_deploy(None, (), **deploy), available)
 
     def run(self, **deploy: Any) -> Any:

@@ -51,12 +51,26 @@ def decode_value(
     struct = _struct_in(annotation)
     if struct is not None and isinstance(value, dict) and problems is not None:
         return decode_struct(struct, value, path, written, problems)
+    if struct is not None and isinstance(value, list) and problems is not None:
+        return _decode_structs(struct, value, path, written, problems)
     if _is_size(annotation):
         try:
             value = parse_size(value)
         except ValueError:
             raise MismatchError(value, SIZE_ALLOWED) from None
     return convert(value, annotation, written.base(path))
+
+
+def _decode_structs(
+    struct: Any, value: list[Any], path: KeyPath, written: Written, problems: list[Problem]
+) -> list[Any]:
+    """The Structs of an array of tables."""
+    found = []
+    for number, each in enumerate(value):
+        if not isinstance(each, dict):
+            raise MismatchError(each, "a table", path=(number,))
+        found.append(decode_struct(struct, each, (*path, number), written, problems))
+    return [each for each in found if each is not None]
 
 
 def mismatched(mismatch: MismatchError, path: KeyPath, written: Written) -> Problem:

@@ -11,6 +11,7 @@ from typing import Annotated, Literal
 import msgspec
 from msgspec import Meta
 
+from actorstream.topology.hosts import HostSpec, NetworkSpec
 from actorstream.topology.quantities import DURATION_ALLOWED, SIZE_ALLOWED
 
 Duration = Annotated[timedelta, Meta(description=DURATION_ALLOWED)]
@@ -74,4 +75,8 @@ class DeploySpec(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
     """In which the schedule `ct` compares what the operators have got through."""
     key_groups: Annotated[int, Meta(ge=1, le=32768, description="a whole number from 1 to 32768")] = 128
     checkpoint: CheckpointSpec | None = None
+    hosts: list[HostSpec] = []
+    same_host: Name = "shm"
+    """How workers of one host talk to each other where workers are on several: "shm", or the name of the transport."""
+    network: NetworkSpec = msgspec.field(default_factory=NetworkSpec)
     testing: TestingSpec | None = None

@@ -183,6 +183,13 @@ def read_deploy(
     if spec.checkpoint is not None and "://" not in spec.checkpoint.path:
         base = written.base(("checkpoint", "path"))
         spec.checkpoint.path = str(base / Path(spec.checkpoint.path).expanduser())
+    if spec.hosts and "workers" not in table:
+        spec.workers = sum(host.slots for host in spec.hosts)
+    network = spec.network
+    for key in ("key", "discovery"):
+        if value := getattr(network, key):
+            path_given = written.base(("network", key)) / Path(value).expanduser()
+            setattr(network, key, str(path_given))
     return spec, written
 
 

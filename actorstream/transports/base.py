@@ -402,10 +402,9 @@ class Transport(ABC):
 
     @classmethod
     async def attach(cls, token: str) -> OutsideChannel:
-        """Joins a channel that another process opened with `listen`, from any process of this user and host.
-
-        ConfigurationError: the token is no token, or of another version; BrokenError: nobody listens under it any
-        more, or somebody has attached already."""
+        """Joins a channel that another process opened with `listen`, from any process of this user and host. ConfigurationError:
+        the token is no token, or of another version; BrokenError: nobody listens under it any more, or somebody has
+        attached already."""
         raise NotImplementedError(f"transport {cls.name!r} has no channels for outside producers")
 
     async def accept(self, token: str) -> ReceiveChannel:

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 from actorstream.errors import ActorstreamError, ConfigurationError, Problem
 from actorstream.launch.run import run_spec
-from actorstream.runtime.compile import available
-from actorstream.runtime.registry import registry
+from actorstream.plan.compile import available
+from actorstream.plan.registry import registry
 from actorstream.topology.available import check_deploy
 from actorstream.topology.load import load_deploy
 from actorstream.topology.overrides import parse_override

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from actorstream.errors import ConfigurationError, Problem
-from actorstream.runtime.idleness import idle_sources
+from actorstream.plan.event_time import idle_sources
 from actorstream.verify.sinks import ORDERED, is_settled
 
 if TYPE_CHECKING:

@@ -15,8 +15,8 @@ from pathlib import Path
 from time import monotonic
 from typing import TYPE_CHECKING, Any, Protocol
 
-from actorstream.runtime.compile import available
-from actorstream.runtime.registry import registry
+from actorstream.plan.compile import available
+from actorstream.plan.registry import registry
 from actorstream.topology.inputs import read_inputs
 from actorstream.topology.load import load_deploy
 from actorstream.verify.comparison import ReadLines

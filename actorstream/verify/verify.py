@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from actorstream.errors import ConfigurationError, Problem, RunError
-from actorstream.runtime.compile import available
+from actorstream.plan.compile import available
 from actorstream.verify.comparison import Difference, compare, counted
 from actorstream.verify.deployments import Deployment, baseline, choose, dimensions, singles
 from actorstream.verify.hints import check_ends, order_hints, time_hints

@@ -15,7 +15,7 @@ from actorstream.errors import WorkerDiedError
 from actorstream.launch.launcher import Launcher
 from actorstream.launch.resume import restore_job
 from actorstream.launch.run import run_job
-from actorstream.runtime.compile import read_job
+from actorstream.plan.compile import read_job
 from apps.keyed_counters import reference as keyed_counters
 from apps.outlier_detection import reference as outlier_detection
 from apps.page_view_join import reference as page_view_join

@@ -12,7 +12,7 @@ import pytest
 from actorstream.checkpoint.store import CheckpointStore
 from actorstream.launch.resume import restore_job
 from actorstream.launch.run import run_job
-from actorstream.runtime.compile import read_job
+from actorstream.plan.compile import read_job
 from apps.linear_road.reference import COLUMNS
 from tests.apps.test_linear_road import APP, DENSE, ROOT, as_sets, expected
 from tests.integration.processes import kill_one, launched

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from actorstream.runtime.compile import available
+from actorstream.plan.compile import available
 
 PLACES = {"local": 1, "shm": 2, "zmq": 2, "socket": 2, "late_socket": 3}
 """Transport -> workers."""

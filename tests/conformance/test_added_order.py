@@ -14,10 +14,10 @@ import numpy as np
 import pytest
 
 from actorstream.events.batch import Batch
-from actorstream.runtime.compile import available
+from actorstream.plan.compile import available
+from actorstream.plan.orders import ORDERS
 from actorstream.runtime.inbox import Step
 from actorstream.runtime.lanes import InLane
-from actorstream.runtime.orders import ORDERS
 from actorstream.topology.builder import Topology
 from actorstream.transports.base import FrameKind
 from tests.conformance.frames import arrived, data, mark

@@ -14,10 +14,13 @@ import pytest
 
 from actorstream.events.batch import Batch
 from actorstream.events.schema import Schema
+from actorstream.ordering.causal import CausalOrder
 from actorstream.ordering.none import NoOrder
 from actorstream.ordering.timestamp import TimestampGate
-from actorstream.runtime.inbox import FifoInbox, Inbox, Step
-from actorstream.runtime.lanes import SERIAL_WORD, InLane
+from actorstream.plan.channels import SERIAL_WORD
+from actorstream.runtime.fifo import FifoInbox
+from actorstream.runtime.inbox import Inbox, Step
+from actorstream.runtime.lanes import InLane
 from actorstream.runtime.serial.inbox import NumberedInput, SerialInbox
 from actorstream.runtime.serial.numbering import Numbering
 from actorstream.runtime.timestamp.inbox import TimestampInbox
@@ -67,14 +70,23 @@ def lanes_of(channels: list[Scripted], *, word: int = 0) -> list[InLane]:
     ]
 
 
+SCHEMA = Schema.of(Row).with_system(("_position",))
+
+
 def fifo(channels: list[Scripted]) -> Inbox:
     lanes = lanes_of(channels)
     return FifoInbox(lanes, NoOrder(lanes), Ports())
 
 
+def causal(channels: list[Scripted]) -> Inbox:
+    """The outputs of workers of one plan; the serial of a frame is its sender's clock."""
+    lanes = lanes_of(channels)
+    return FifoInbox(lanes, CausalOrder(lanes, [range(len(lanes))]), Ports())
+
+
 def serial(channels: list[Scripted]) -> Inbox:
     lanes = lanes_of(channels, word=SERIAL_WORD)
-    numbered: list[Any] = [NumberedInput(("_position",), 0) for _ in lanes]
+    numbered: list[Any] = [NumberedInput(("_position",), 0, SCHEMA) for _ in lanes]
     return SerialInbox(lanes, numbered, Numbering(1), merging=True, follows=False)
 
 
@@ -92,16 +104,16 @@ def timestamp(channels: list[Scripted]) -> Inbox:
         gate,
         rows,
         batch_size=7,
-        wanted={0: ("_position",)},
+        schemas={0: SCHEMA},
         as_events=False,
         one_stream=True,
-        schema=None,
+        together=False,
     )
     merging = ChannelMerging(rows, gate, ready, Ports(), np.zeros(64, np.int64))
     return TimestampInbox(merging, [], NoOrder([]), {"in": Schema.of(Row)})
 
 
-MAKERS = {"none": fifo, "serial": serial, "timestamp": timestamp}
+MAKERS = {"none": fifo, "causal": causal, "serial": serial, "timestamp": timestamp}
 
 
 def channels_of(given: list[Script]) -> list[Scripted]:
@@ -204,14 +216,14 @@ def test_another_inbox_goes_on_from_what_was_kept_at_a_barrier_with_lanes_of_oth
     channels = channels_of(given)
     inbox = MAKERS[order](channels)
     before = given_in_time(inbox, channels, dice, until=Step.BARRIER)
-    kept = msgspec.msgpack.decode(msgspec.msgpack.encode(inbox.kept()))
+    kept = msgspec.msgpack.decode(msgspec.msgpack.encode(inbox.snapshot()))
     rest = channels_of([_behind(script) for script in given])[::-1]
     again = MAKERS[order](rest)
     if kept is not None:
-        again.take_back(kept)
+        again.restore(kept)
     found = numbers(before) + numbers(given_in_time(again, rest, dice))
     assert sorted(found) == list(range(40))
-    if order != "none":
+    if order in ("serial", "timestamp"):
         assert found == [n for _, n in sorted(row for lane in rows_of(given) for row in lane)]
 
 
@@ -227,3 +239,33 @@ def _behind(script: Script) -> Script:
 def test_nothing_is_given_while_nothing_has_arrived(order: str) -> None:
     inbox = MAKERS[order](channels_of([[mark(FrameKind.END)], [mark(FrameKind.END)]]))
     assert [inbox.next(), inbox.next()] == [Step.NOTHING, Step.NOTHING]
+
+
+@SEEDS
+def test_outputs_of_workers_come_by_their_clocks_if_what_was_sent_before_can_be_seen_before(
+    seed: int,
+) -> None:
+    dice = random.Random(seed)
+    clocks = [sorted(dice.randrange(30) for _ in range(12)) for _ in range(LANES)]
+    sent = sorted((clock, lane, at) for lane, each in enumerate(clocks) for at, clock in enumerate(each))
+    number = {(lane, at): place for place, (_, lane, at) in enumerate(sent)}
+    channels = channels_of(
+        [
+            [
+                *(data((clock, number[lane, at]), serial=clock) for at, clock in enumerate(each)),
+                mark(FrameKind.END),
+            ]
+            for lane, each in enumerate(clocks)
+        ]
+    )
+    inbox = causal(channels)
+    trace: Trace = []
+    arriving = [lane for _, lane, _ in sent] + list(range(LANES))
+    while arriving:
+        some = dice.randint(1, 6)
+        for lane in arriving[:some]:
+            channels[lane].arrive()
+        del arriving[:some]
+        drain(inbox, trace)
+    assert [sent[n][0] for n in numbers(trace)] == [clock for clock, _, _ in sent]
+    assert trace[-1] == ("end", 0)

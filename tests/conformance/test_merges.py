@@ -15,7 +15,7 @@ from actorstream.actors.actor import Actor
 from actorstream.connectors.source import Source
 from actorstream.events.batch import Batch
 from actorstream.launch.run import run_job
-from actorstream.runtime.compile import Job
+from actorstream.plan.job import Job
 from actorstream.topology.builder import Topology
 from tests.integration.parts import Collect, Pass
 from tests.integration.test_idle_sources import TellsAtRow, Told, pipe

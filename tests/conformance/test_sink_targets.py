@@ -18,7 +18,7 @@ from actorstream.errors import ConfigurationError, RunError
 from actorstream.events.batch import Batch
 from actorstream.events.schema import Schema
 from actorstream.launch.run import run_job
-from actorstream.runtime.compile import compile_job
+from actorstream.plan.compile import compile_job
 from actorstream.topology.builder import Topology
 from actorstream.topology.load import load_deploy
 

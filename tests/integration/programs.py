@@ -24,8 +24,9 @@ from actorstream.events.event import Event
 from actorstream.events.schema import Schema
 from actorstream.launch.run import run_embedded, run_job
 from actorstream.placement import place
-from actorstream.runtime.compile import Job
-from actorstream.runtime.fuse import fusible
+from actorstream.plan.compile import make_job
+from actorstream.plan.fuse import fusible
+from actorstream.plan.job import Job
 from actorstream.topology.dependency import DependencyPlan, PlannedStream, PlannedTag, PlannedTreeWorker
 from actorstream.topology.graph import Edge, Graph, GraphActor
 from actorstream.topology.load import load_deploy
@@ -352,7 +353,7 @@ def job_of(
         ],
     )
     placed = place(graph, settings, direct=fusible)
-    return Job.of(graph, msgspec.structs.replace(placed, dependencies=[planned]))
+    return make_job(graph, msgspec.structs.replace(placed, dependencies=[planned]))
 
 
 def run(job: Job) -> list[Event]:

@@ -20,7 +20,7 @@ from actorstream.events.event import Event
 from actorstream.launch.launcher import Launcher
 from actorstream.launch.run import run_job
 from actorstream.metrics.counters import Counter
-from actorstream.runtime.compile import compile_job
+from actorstream.plan.compile import compile_job
 from actorstream.runtime.report import Sampler, pss_bytes
 from actorstream.topology.builder import Topology
 from actorstream.topology.load import load_deploy

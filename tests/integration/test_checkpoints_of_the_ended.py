@@ -15,7 +15,8 @@ from actorstream.errors import OperatorError
 from actorstream.events.batch import Batch
 from actorstream.events.event import Event
 from actorstream.launch.run import run_job
-from actorstream.runtime.compile import Job, compile_job
+from actorstream.plan.compile import compile_job
+from actorstream.plan.job import Job
 from actorstream.topology.builder import Topology
 from actorstream.topology.load import load_deploy
 

@@ -56,7 +56,7 @@ class Clocked(Source):
         yield Reading(self.now, 0)
 
     def lower_bound(self, now_ns: int) -> int | None:
-        now = self.now if self._read_rows < 2 else self.now + 1000
+        now = self.now if self._event_rows.rows < 2 else self.now + 1000
         return super().lower_bound(now * 1_000_000)
 
 

@@ -19,7 +19,7 @@ from actorstream.launch.launcher import Launcher, StartWorker
 from actorstream.launch.process import WorkerProcess
 from actorstream.launch.resume import restore_job
 from actorstream.launch.run import RunResult, run_job
-from actorstream.runtime.compile import Job
+from actorstream.plan.job import Job
 from actorstream.transports.shm.fabric import ShmFabric
 from tests.integration.parts import Number
 

@@ -15,7 +15,8 @@ from actorstream.errors import OperatorError
 from actorstream.launch.checkpoints import CheckpointRecord, checkpoints_of
 from actorstream.launch.process import run_worker
 from actorstream.metrics.counters import Counter, CounterTable
-from actorstream.runtime.compile import Job, compile_job
+from actorstream.plan.compile import compile_job
+from actorstream.plan.job import Job
 from actorstream.topology.builder import Topology
 from actorstream.topology.load import load_deploy
 from tests.integration.memory_links import MemoryEnd, MemoryLink

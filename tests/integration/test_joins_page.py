@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from actorstream.launch.run import run_job
-from actorstream.runtime.compile import read_job
+from actorstream.plan.compile import read_job
 from tests.integration.test_documentation import files_of
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "joins.md"

@@ -13,7 +13,7 @@ from actorstream.cli.main import main
 from actorstream.errors import ResourceError, RunError
 from actorstream.launch.resume import restore_job
 from actorstream.launch.run import run_job
-from actorstream.runtime.compile import Job
+from actorstream.plan.job import Job
 from actorstream.topology.builder import Topology
 from tests.integration.parts import Numbers
 from tests.integration.processes import Announcements, launched

@@ -18,8 +18,8 @@ import pytest
 from actorstream.cli.check import check
 from actorstream.cli.main import exit_code
 from actorstream.errors import ConfigurationError
+from actorstream.plan.compile import read_job
 from actorstream.runtime.build import build_units
-from actorstream.runtime.compile import read_job
 from actorstream.runtime.worker import Worker
 from tests.integration.mutations import Mutations
 

@@ -17,7 +17,7 @@ from actorstream.errors import WorkerDiedError
 from actorstream.events.batch import Batch
 from actorstream.launch.resume import restore_job
 from actorstream.launch.run import RunResult, run_job
-from actorstream.runtime.compile import compile_job
+from actorstream.plan.compile import compile_job
 from actorstream.topology.builder import Topology
 from actorstream.topology.load import load_deploy
 

@@ -13,7 +13,7 @@ from actorstream.actors.actor import Actor
 from actorstream.events.batch import Batch
 from actorstream.events.event import Event
 from actorstream.launch.run import run_job
-from actorstream.runtime.compile import compile_job
+from actorstream.plan.compile import compile_job
 from actorstream.topology.builder import Topology
 from actorstream.topology.load import load_deploy
 from tests.integration.parts import Number, Numbers

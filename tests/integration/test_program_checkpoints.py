@@ -19,8 +19,8 @@ from actorstream.errors import ConfigurationError, WorkerDiedError
 from actorstream.launch.launcher import Launcher
 from actorstream.launch.resume import restore_job
 from actorstream.launch.run import RunResult, run_job
-from actorstream.runtime.compile import read_job
-from actorstream.runtime.dependency.restored import RestoredProgram
+from actorstream.plan.compile import read_job
+from actorstream.runtime.dependency.checkpoint import RestoredProgram
 from tests.integration.processes import kill_one, launched
 from tests.integration.programs import (
     KeyedCounters,

@@ -17,9 +17,9 @@ from actorstream.dgs.deployment import ProgramDeployment
 from actorstream.dgs.outputs import Gathering
 from actorstream.dgs.sequential import InputStream, merged
 from actorstream.events.jumbo import from_bytes
+from actorstream.plan.compile import read_job
 from actorstream.runtime import barriers
-from actorstream.runtime.compile import read_job
-from actorstream.runtime.dependency.restored import RestoredProgram, _worker_of
+from actorstream.runtime.dependency.checkpoint import RestoredProgram, kept_worker
 from tests.integration.programs import (
     KeyedCounters,
     SinglyCsv,
@@ -48,7 +48,7 @@ def kept(checkpoint: Checkpoint) -> Counter[str]:
     found: Counter[str] = Counter()
     for replica in checkpoint.replicas:
         if replica.actor == "program":
-            for rows in _worker_of(replica).rows:
+            for rows in kept_worker(replica).rows:
                 found[rows.tag] += from_bytes(rows.rows).rows
     return found
 

@@ -15,7 +15,7 @@ from actorstream.dgs import Program
 from actorstream.dgs.optimizer import OPTIMIZERS
 from actorstream.errors import DataError, OperatorError, RunError, WorkerDiedError
 from actorstream.events.batch import Batch
-from actorstream.runtime.dependency.short_way import ShortWay
+from actorstream.runtime.dependency.single_events import DirectEvents
 from tests.integration.programs import (
     Barrier,
     Dies,
@@ -86,13 +86,13 @@ def test_events_that_come_one_by_one_and_workers_that_spin_change_nothing(
 def test_events_by_themselves_pass_the_channel_to_a_worker_beside_their_source(
     cls: type[Program], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    offered, offer = [], ShortWay.offer
+    offered, offer = [], DirectEvents.offer
 
-    def noted(way: ShortWay, time: int, batch: Batch) -> None:
+    def noted(direct: DirectEvents, time: int, batch: Batch) -> None:
         offered.append(time)
-        offer(way, time, batch)
+        offer(direct, time, batch)
 
-    monkeypatch.setattr(ShortWay, "offer", noted)
+    monkeypatch.setattr(DirectEvents, "offer", noted)
     streams = value_streams(random.Random(8), 2, 200, 20)
     plan = optimized("balanced", question(cls(), streams, 2))
     sources: dict[str, type] = {"barriers": Singly, "values": Singly}

@@ -13,7 +13,7 @@ from actorstream.dgs import Program
 from actorstream.errors import ConfigurationError
 from actorstream.events.batch import Batch
 from actorstream.launch.run import run_job
-from actorstream.runtime.compile import compile_job
+from actorstream.plan.compile import compile_job
 from actorstream.testing import NotTheSame, verify
 from actorstream.topology.builder import Topology
 from actorstream.topology.load import load_deploy
@@ -146,7 +146,7 @@ def test_ticks_come_once_and_before_all_else_of_their_time(
 def test_the_inputs_of_a_program_come_on_different_transports_from_different_processes() -> None:
     deploy = load_deploy(None, (), transport="shm", workers=2, placement="round-robin")
     job = compile_job(topology("sequential").spec(), deploy)
-    between = {(link.edge.producer, link.remote) for link in job.links if link.edge.consumer == "sum"}
+    between = {(link.edge.producer, link.remote) for link in job.channels if link.edge.consumer == "sum"}
     assert between >= {("barriers", False), ("values", True)}
     assert run_job(job)["out"] == EXPECTED
 

@@ -16,7 +16,7 @@ import pytest
 from actorstream.checkpoint.store import CheckpointStore
 from actorstream.launch.resume import restore_job
 from actorstream.launch.run import run_job
-from actorstream.runtime.compile import read_job
+from actorstream.plan.compile import read_job
 from tests.integration.faults import BALLAST, KINDS, Fault, draw, strike
 from tests.integration.processes import ROOT, Announcements, launched
 from tests.integration.test_checkpoints import CASES, folder

@@ -17,7 +17,8 @@ from actorstream.errors import OperatorError
 from actorstream.events.batch import Batch
 from actorstream.launch.launcher import Launcher
 from actorstream.launch.run import RunResult, run_job
-from actorstream.runtime.compile import Job, compile_job
+from actorstream.plan.compile import compile_job
+from actorstream.plan.job import Job
 from actorstream.topology.builder import Topology
 from actorstream.topology.load import load_deploy
 from tests.integration.parts import Collect, Ints, Journal, Live, Number, Numbers, Pass

@@ -17,7 +17,7 @@ from actorstream.launch.launcher import Launcher
 from actorstream.launch.resume import restore_job
 from actorstream.launch.run import run_job
 from actorstream.metrics.counters import Counter
-from actorstream.runtime.compile import Job
+from actorstream.plan.job import Job
 from actorstream.runtime.timestamp.gate_input import GateInput
 from actorstream.runtime.timestamp.merging import ChannelMerging
 from actorstream.topology.builder import Topology

@@ -18,7 +18,7 @@ from actorstream.errors import WorkerDiedError
 from actorstream.launch.launcher import Launcher
 from actorstream.launch.resume import restore_job
 from actorstream.launch.run import run_job
-from actorstream.runtime.compile import read_job
+from actorstream.plan.compile import read_job
 from tests.seeded_program import Item, SeededProgram, seeded_streams
 
 PLANS = ("sequential", "balanced", "communication")

@@ -16,7 +16,7 @@ from actorstream.dgs.optimizer.base import Question, TagTree, typed
 from actorstream.dgs.plan import PlanWorker
 from actorstream.dgs.sequential import InputStream, run_sequentially
 from actorstream.dgs.tags import ImplementationTag
-from actorstream.runtime.compile import compile_job
+from actorstream.plan.compile import compile_job
 from actorstream.topology.builder import Topology
 from actorstream.topology.load import load_deploy
 from tests.seeded_program import Item, SeededProgram, Seen, seeded_streams

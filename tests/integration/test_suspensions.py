@@ -20,7 +20,7 @@ from actorstream.events.batch import Batch
 from actorstream.launch.launcher import Launcher
 from actorstream.launch.resume import restore_job
 from actorstream.launch.run import run_job
-from actorstream.runtime.compile import Job
+from actorstream.plan.job import Job
 from actorstream.topology.builder import Topology
 from tests.integration.parts import Numbers, Pass, numbers
 from tests.integration.processes import Announcements, launched

@@ -11,7 +11,7 @@ import pytest
 
 from actorstream.actors.actor import Actor
 from actorstream.events.batch import Batch
-from actorstream.runtime.compile import compile_job
+from actorstream.plan.compile import compile_job
 from actorstream.topology.builder import Topology
 from actorstream.topology.deploy import DeploySpec
 from tests.integration.parts import Collect

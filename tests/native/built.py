@@ -36,6 +36,7 @@ STRUCTURES = (
         "consumer",
         "doorbell",
         "hold",
+        "keepalive",
         "line",
         "memory",
         "merge",

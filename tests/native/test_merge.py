@@ -9,8 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from actorstream.native.address import address_of
-from actorstream.native.merge import ENDED, MOST_LANES, MOST_TIES, NOTHING, Merge, Pour, gather
+from actorstream.native.merge import ENDED, MOST_LANES, MOST_TIES, NOTHING, Merge, gather
 from tests.native.built import run_random, sources
 
 MANY = settings(max_examples=300, deadline=None)
@@ -147,38 +146,34 @@ def test_values_of_every_width_are_put_in_the_order_of_the_tags(dtype: str) -> N
     st.lists(st.lists(st.integers(0, 20), max_size=60), min_size=1, max_size=4),
     st.integers(1, 50),
     st.booleans(),
+    st.sampled_from([np.int8, np.uint16, np.float32, np.int64]),
 )
-def test_rows_that_are_poured_come_in_the_order_of_the_merge(
-    lanes: list[list[int]], limit: int, in_runs: bool
+def test_stretches_are_gathered_in_the_order_of_the_merge(
+    lanes: list[list[int]], limit: int, in_runs: bool, dtype: type
 ) -> None:
-    """Of finely alternating lanes, and of lanes whose times lie far apart; all widths, from lanes that end at any row."""
+    """Of finely alternating lanes, and of lanes whose times lie far apart."""
     times = [np.sort(np.array(each, np.int64)) + 20 * at * in_runs for at, each in enumerate(lanes)]
     merge = Merge(range(len(lanes)))
-    dtypes = [np.int8, np.uint16, np.float32, np.int64]
-    columns = [[np.arange(len(time)).astype(kind) + at for kind in dtypes] for at, time in enumerate(times)]
-    pour = Pour(merge, [np.dtype(kind).itemsize for kind in dtypes])
+    columns = [np.arange(len(time)).astype(dtype) + dtype(at) for at, time in enumerate(times)]
     for at, time in enumerate(times):
         if len(time):
             merge.fill(at, time)
-            pour.draw(at, [address_of(each) for each in columns[at]])
         merge.promise(at, ENDED)
-    total = sum(map(len, times))
-    out = [np.empty(total, kind) for kind in dtypes]
-    pour.begin([address_of(each) for each in out])
-    chosen: list[int] = []
+    tags: list[np.ndarray] = []
+    sources: list[np.ndarray | None] = []
+    taken = [0] * len(lanes)
     while (found := merge.ready(limit, shortest=1000))[0]:
-        pour.put(found[2])
-        chosen += found[2].tolist()
-    assert len(chosen) == total
+        tags.append(found[2].copy())
+        sources += [column[first:] for column, first in zip(columns, taken)]
+        taken = [merge.first(at) for at in range(len(lanes))]
+    if not tags:
+        return
+    whole = np.concatenate(tags)
     order = sorted((time, at, row) for at, each in enumerate(times) for row, time in enumerate(each.tolist()))
-    assert chosen == [at for _, at, _ in order]
-    for column, kind in enumerate(dtypes):
-        assert out[column].tolist() == [columns[at][column][row] for _, at, row in order], kind
-
-
-def test_columns_of_other_widths_are_not_poured() -> None:
-    with pytest.raises(ValueError, match=r"\[8, 16\] bytes; allowed: 1, 2, 4, 8"):
-        Pour(Merge([0]), [8, 16])
+    assert whole.tolist() == [at for _, at, _ in order]
+    ends = np.cumsum([len(each) for each in tags], dtype=np.uint64)
+    expected = [columns[at][row] for _, at, row in order]
+    assert gather(whole, sources, ends).tolist() == expected
 
 
 def test_values_of_other_widths_are_refused() -> None:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from actorstream.launch.ranks.own_worker import OwnWorker
     from actorstream.launch.ranks.ways import Ways
     from actorstream.launch.signals import Signals
-    from actorstream.runtime.compile import Job
+    from actorstream.plan.job import Job
     from actorstream.runtime.report import Sampler
 
 KILLED_S = 1.0

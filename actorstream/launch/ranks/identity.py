@@ -16,7 +16,7 @@ from actorstream import __version__
 from actorstream.errors import ConfigurationError
 
 if TYPE_CHECKING:
-    from actorstream.runtime.compile import Job
+    from actorstream.plan.job import Job
 
 OURS = "actorstream"
 

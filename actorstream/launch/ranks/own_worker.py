@@ -12,7 +12,7 @@ from actorstream.launch.process import import_ahead, serve
 
 if TYPE_CHECKING:
     from actorstream.actors.peer_end import PeerEnd
-    from actorstream.runtime.compile import Job
+    from actorstream.plan.job import Job
     from actorstream.transports.base import Fabric
 
 

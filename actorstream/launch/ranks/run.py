@@ -29,13 +29,13 @@ from actorstream.launch.ranks.ways import Ways
 from actorstream.launch.resume import check_latest, commit_ended
 from actorstream.launch.run import RunResult
 from actorstream.metrics.counters import CounterTable
-from actorstream.runtime.report import Sampler, build_report, pss_bytes
+from actorstream.runtime.report import Sampler, build_report, clock_rows, pss_bytes
 from actorstream.topology.plan import ExecutionPlan
 from actorstream.transports.network.exchange import here
 
 if TYPE_CHECKING:
     from actorstream.launch.signals import Signals
-    from actorstream.runtime.compile import Job
+    from actorstream.plan.job import Job
     from actorstream.transports.assembly import Assembly
 
 START_S = 60.0
@@ -205,6 +205,9 @@ class Rank:
         job = home.job
         report = build_report(job, sampler, elapsed_s=monotonic() - started, cpu_s=cpu_s)
         checkpoints = home.host.coordinator.checkpoints
+        clocks = self.assembly.clocks()
+        if clocks:
+            report["clocks"] = clock_rows(clocks)
         report["checkpoints"] = checkpoints.made if checkpoints is not None else 0
         found: dict[str, list[Any]] = {
             name: job.decode_collected(name, home.host.collected.get(name, [])) for name in job.collecting()

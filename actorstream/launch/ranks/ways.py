@@ -6,14 +6,13 @@ from typing import TYPE_CHECKING
 
 from actorstream.actors.peer_end import SocketEnd
 from actorstream.control.pipe import ControlPipe
-from actorstream.native.pulse import Pulse
-from actorstream.runtime.fuse import takes_messages
+from actorstream.plan.fuse import takes_messages
 
 if TYPE_CHECKING:
-    from actorstream.runtime.compile import Job
+    from actorstream.plan.job import Job
     from actorstream.transports.assembly import Assembly
 
-CONTROL, LIFE, ACTORS = "control", "life", "actors"
+CONTROL, ACTORS = "control", "actors"
 LEAVING_S = 1.5
 """A rank exits so long after it lost the home rank, or was told to end, whatever its hooks do."""
 
@@ -31,22 +30,18 @@ class Ways:
         rank, home = assembly.rank, assembly.home
         others = [each for each in range(assembly.size) if each != rank]
         near = others if rank == home else [home]
-        wanted = [(peer, purpose) for peer in near for purpose in (CONTROL, LIFE)]
+        wanted = [(peer, CONTROL) for peer in near]
         if any(takes_messages(actor.cls) for actor in job.graph.actors.values()):
             wanted += [(peer, ACTORS) for peer in others]
         sockets = assembly.streams(wanted, limit_s)
         self.links = {peer: ControlPipe(sockets[peer, CONTROL]) for peer in near}
         self.peers = {peer: SocketEnd(sock) for (peer, purpose), sock in sockets.items() if purpose == ACTORS}
-        self._life = {peer: sockets[peer, LIFE] for peer in near}
         vital = () if rank == home else (home,)
-        descriptors = {peer: sock.fileno() for peer, sock in self._life.items()}
-        self.pulse = Pulse(descriptors, vital, grace_s=LEAVING_S)
+        self.pulse = assembly.signs_of_life(near, vital, limit_s=limit_s, grace_s=LEAVING_S)
 
     def close(self) -> None:
         """Lets go of all, in order."""
         self.pulse.close()
-        for sock in self._life.values():
-            sock.close()
         for link in self.links.values():
             link.close()
         for peer in self.peers.values():

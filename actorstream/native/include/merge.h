@@ -35,12 +35,11 @@ uint64_t as_merge_run(const as_merge_lane *lanes, uint32_t count, uint32_t ties,
    row in tags the lane that it comes from. Answers how many, 0: none is ready. */
 uint64_t as_merge_ready(as_merge_lane *lanes, uint32_t count, uint32_t ties, uint64_t limit, uint64_t shortest,
                         uint16_t *tags, uint32_t *lane);
-/* Puts rows of all columns in the order of the tags that as_merge_ready has just given. Lane n's column c begins at address
-   from[n * columns + c] and has values of widths[c] bytes (1, 2, 4, 8); the values go to to[c], which is moved behind them.
-   `scratch`: 2 * count words. */
-int as_merge_pour(const as_merge_lane *lanes, uint32_t count, const uint16_t *tags, uint64_t rows, const uint64_t *from,
-                  const uint32_t *widths, uint32_t columns, uint64_t *to, uint64_t *scratch);
-/* Puts values of `width` bytes (1, 2, 4, 8) in the order of the tags: each lane's next value from from[lane]. */
-int as_merge_gather(const uint16_t *tags, uint64_t rows, const void **from, uint32_t width, void *to);
+/* Whether the rows that have not gone are sorted by (time, ties). */
+int as_merge_is_sorted(const as_merge_lane *lane, uint32_t ties);
+/* Puts values of `width` bytes (1, 2, 4, 8) in the order of the tags: of each row the next value of the part that its tag
+   names. The tags of stretch n end before ends[n]; its parts are from[n * parts] on: addresses, which are moved. */
+int as_merge_gather(const uint16_t *tags, const uint64_t *ends, uint64_t stretches, uint32_t parts, uint64_t *from,
+                    uint32_t width, void *to);
 /* cffi: end */
 #endif

@@ -50,81 +50,76 @@ uint64_t as_merge_ready(as_merge_lane *lanes, uint32_t count, uint32_t ties, uin
     return done;
 }
 
+int as_merge_is_sorted(const as_merge_lane *lane, uint32_t ties)
+{
+    for (uint64_t row = lane->first + 1; row < lane->rows; row++) {
+        if (lane->time[row] > lane->time[row - 1])
+            continue;
+        if (lane->time[row] < lane->time[row - 1])
+            return 0;
+        for (uint32_t n = 0; n < ties; n++) {
+            const int64_t before = lane->tie[n][row - 1], now = lane->tie[n][row];
+            if (now < before)
+                return 0;
+            if (now > before)
+                break;
+        }
+    }
+    return 1;
+}
+
+/* Rows that come in runs of one part are copied run by run. */
+static void gather_runs(const uint16_t *tags, uint64_t rows, uint64_t *from, uint32_t width, uint8_t *to)
+{
+    for (uint64_t n = 0, length; n < rows; n += length) {
+        const uint16_t part = tags[n];
+        for (length = 1; n + length < rows && tags[n + length] == part;)
+            length++;
+        memcpy(to + n * width, (const void *)(uintptr_t)from[part], length * width);
+        from[part] += length * width;
+    }
+}
+
 #define GATHER(type)                                                                                         \
     {                                                                                                        \
-        type *out = to;                                                                                      \
-        const type **next = (const type **)from;                                                             \
-        for (uint64_t n = 0; n < rows; n++)                                                                  \
-            out[n] = *next[tags[n]]++;                                                                       \
-        return AS_OK;                                                                                        \
+        type *out = (type *)to;                                                                              \
+        for (uint64_t n = 0; n < rows; n++) {                                                                \
+            out[n] = *(const type *)(uintptr_t)from[tags[n]];                                                \
+            from[tags[n]] += sizeof(type);                                                                   \
+        }                                                                                                    \
+        break;                                                                                               \
     }
 
-int as_merge_gather(const uint16_t *tags, uint64_t rows, const void **from, uint32_t width, void *to)
+static void gather_rows(const uint16_t *tags, uint64_t rows, uint64_t *from, uint32_t width, void *to)
 {
     switch (width) {
     case 1: GATHER(uint8_t)
     case 2: GATHER(uint16_t)
     case 4: GATHER(uint32_t)
-    case 8: GATHER(uint64_t)
-    default: return AS_E_ARGUMENT;
+    default: GATHER(uint64_t)
     }
 }
 
-/* Rows that come in runs of one lane are copied run by run. */
-static void pour_runs(const uint16_t *tags, uint64_t rows, uint64_t *at, uint32_t width, uint8_t *to)
+enum { RUN = 8 }; /* rows of a part in a row, on the average, from which on runs are copied */
+
+int as_merge_gather(const uint16_t *tags, const uint64_t *ends, uint64_t stretches, uint32_t parts, uint64_t *from,
+                    uint32_t width, void *to)
 {
-    for (uint64_t n = 0, length; n < rows; n += length) {
-        const uint16_t lane = tags[n];
-        for (length = 1; n + length < rows && tags[n + length] == lane;)
-            length++;
-        memcpy(to + n * width, (const void *)(uintptr_t)at[lane], length * width);
-        at[lane] += length * width;
-    }
-}
-
-#define POUR(type)                                                                                           \
-    {                                                                                                        \
-        type *out = (type *)to;                                                                              \
-        for (uint64_t n = 0; n < rows; n++) {                                                                \
-            out[n] = *(const type *)(uintptr_t)at[tags[n]];                                                  \
-            at[tags[n]] += sizeof(type);                                                                     \
-        }                                                                                                    \
-        return AS_OK;                                                                                        \
-    }
-
-static int pour_rows(const uint16_t *tags, uint64_t rows, uint64_t *at, uint32_t width, void *to)
-{
-    switch (width) {
-    case 1: POUR(uint8_t)
-    case 2: POUR(uint16_t)
-    case 4: POUR(uint32_t)
-    case 8: POUR(uint64_t)
-    default: return AS_E_ARGUMENT;
-    }
-}
-
-enum { RUN = 8 }; /* rows of a lane in a row, on the average, from which on runs are copied */
-
-int as_merge_pour(const as_merge_lane *lanes, uint32_t count, const uint16_t *tags, uint64_t rows, const uint64_t *from,
-                  const uint32_t *widths, uint32_t columns, uint64_t *to, uint64_t *scratch)
-{
-    uint64_t *first = scratch, *at = scratch + count, turns = 1;
-    memset(first, 0, count * sizeof *first);
-    for (uint64_t n = 0; n < rows; n++) {
-        first[tags[n]]++;
-        turns += n > 0 && tags[n] != tags[n - 1];
-    }
-    for (uint32_t n = 0; n < count; n++)
-        first[n] = lanes[n].first - first[n]; /* the rows have gone already */
-    for (uint32_t column = 0; column < columns; column++) {
-        const uint32_t width = widths[column];
-        for (uint32_t n = 0; n < count; n++)
-            at[n] = from[(uint64_t)n * columns + column] + first[n] * width;
+    if (width != 1 && width != 2 && width != 4 && width != 8)
+        return AS_E_ARGUMENT;
+    uint64_t first = 0;
+    for (uint64_t at = 0; at < stretches; at++, from += parts) {
+        const uint64_t rows = ends[at] - first;
+        const uint16_t *own = tags + first;
+        uint8_t *out = (uint8_t *)to + first * width;
+        uint64_t turns = 1;
+        for (uint64_t n = 1; n < rows; n++)
+            turns += own[n] != own[n - 1];
         if (rows >= RUN * turns)
-            pour_runs(tags, rows, at, width, (uint8_t *)(uintptr_t)to[column]);
-        else if (pour_rows(tags, rows, at, width, (void *)(uintptr_t)to[column]) != AS_OK)
-            return AS_E_ARGUMENT;
-        to[column] += rows * width;
+            gather_runs(own, rows, from, width, out);
+        else
+            gather_rows(own, rows, from, width, out);
+        first = ends[at];
     }
     return AS_OK;
 }

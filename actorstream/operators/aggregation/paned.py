@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from actorstream.events.cuts import MOST_ROWS
+from actorstream.events.representation import known_times
 from actorstream.native.panes import ALL, UNKNOWN, Panes
 from actorstream.operators.aggregation.admission import admit, times_of, valid_rows
 from actorstream.operators.aggregation.inputs import AggregateInputs
@@ -99,7 +100,7 @@ class Paned:
             self._add_whole(batch)
             return None
         if not batch.marked:
-            known = batch.known_times() or UNKNOWN
+            known = known_times(batch) or UNKNOWN
             if self.panes.add(self._inputs.fill(batch), batch.rows, self._low, ALL, known):
                 return None
         self._inputs.fill(batch)  # what fails, fails before anything is taken

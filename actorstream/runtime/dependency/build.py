@@ -5,23 +5,21 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from actorstream.actors.operator_errors import operator_error
 from actorstream.connectors.file_source import FileSource
-from actorstream.dgs.adding import AddingWorker
+from actorstream.dgs.protocols import protocol_of
 from actorstream.dgs.state_classes import StateClasses
 from actorstream.dgs.ticks import Ticks
-from actorstream.dgs.worker import WorkerProtocol
+from actorstream.plan.program_channels import StreamWords, positioned, stream_words, streams_from
 from actorstream.runtime.dependency.calls import ProgramCalls
-from actorstream.runtime.dependency.compile import StreamWords, positioned, stream_words, streams_from
-from actorstream.runtime.dependency.cuts import Cuts
+from actorstream.runtime.dependency.checkpoint import PlanCheckpoints, RestoredProgram
 from actorstream.runtime.dependency.links import TreeReceiver, TreeSender
 from actorstream.runtime.dependency.messages import Codec
-from actorstream.runtime.dependency.output import TagEdge, TagStream
-from actorstream.runtime.dependency.restored import RestoredProgram
-from actorstream.runtime.dependency.short_way import ShortWay
-from actorstream.runtime.dependency.tag_rows import TagRows
-from actorstream.runtime.dependency.tree_worker import TreeWorker, connect
+from actorstream.runtime.dependency.single_events import DirectEvents
+from actorstream.runtime.dependency.tag_edge import TagEdge, TagStream
+from actorstream.runtime.dependency.tag_lane import TagLane
 from actorstream.runtime.dependency.unit import ProgramUnit
-from actorstream.runtime.failures import operator_error
+from actorstream.runtime.dependency.workers import PlanWorkers, TreeWorker
 from actorstream.runtime.lanes import InLane
 from actorstream.runtime.source_unit import SourceUnit
 
@@ -31,8 +29,7 @@ if TYPE_CHECKING:
     from actorstream.dgs.deployment import ProgramDeployment
     from actorstream.events.batch import Batch
     from actorstream.events.schema import Schema
-    from actorstream.runtime.compile import Job, Link
-    from actorstream.runtime.dependency.links import TreeLink
+    from actorstream.plan.job import Job, JobChannel, TreeLink
     from actorstream.runtime.ports import WorkerPort
     from actorstream.runtime.replica import Replica
     from actorstream.topology.graph import Edge
@@ -61,35 +58,40 @@ class ProgramBuilder:
             number: self.deployment.responsible[tag] for number, tag in enumerate(self.deployment.tags)
         }
         self.positioned = positioned(self.deployment)
-        restored = self.job.restored
+        self.tickers = {self.deployment.responsible[tag] for tag in self.deployment.ticks}
+        """Workers that are responsible for ticks."""
         self._here: dict[int, TreeWorker] = {}
         """Workers of the plan in this process, by number."""
         self._unit: ProgramUnit | None = None
+        restored = self.job.restored
         self.restored: RestoredProgram | None = None
         if restored is not None and not restored.ended:
             self.restored = RestoredProgram(restored, actor, self.deployment)
-        self.tickers = {self.deployment.responsible[tag] for tag in self.deployment.ticks}
-        """Workers that are responsible for ticks."""
 
     # -- the workers
 
     def unit(
         self,
         replicas: Sequence[Replica],
-        incoming: Mapping[int, Sequence[Link]],
-        decoder: Callable[[Link], Callable[[Frame], Batch]],
+        incoming: Mapping[int, Sequence[JobChannel]],
+        decoder: Callable[[JobChannel], Callable[[Frame], Batch]],
     ) -> ProgramUnit:
         """The unit of the replicas that are in this process. `incoming`: their channels, by replica."""
         tree = self.deployment.tree
-        workers = [self._tree_worker(replica) for replica in replicas]
-        self._here = {each.number: each for each in workers}
         children = {number: tree.children(number) for number in range(1, len(tree.workers) + 1)}
-        connect(workers, tree.parents, children)
-        unit = self._unit = ProgramUnit(self.worker, workers)
-        unit.follows = self.actor in self.job.listens and any(
-            edge.consumer in self.job.listens for edge in self.job.graph.consumers(self.actor)
+        plan = PlanWorkers([self._tree_worker(replica) for replica in replicas], tree.parents, children)
+        self._here = plan.by_number
+        unit = self._unit = ProgramUnit(self.worker, plan)
+        listens = self.job.listens
+        unit.follows = self.actor in listens and any(
+            edge.consumer in listens for edge in self.job.graph.consumers(self.actor)
         )
-        for each in workers:
+        wires = {
+            edge.name: self.job.edge_schemas[edge.index].plain
+            for edge in self.job.graph.actors[self.actor].inputs
+        }
+        unit.checkpoints = plan.checkpoints = PlanCheckpoints(unit, self.deployment, wires)
+        for each in plan.workers:
             for link in incoming[each.replica.id]:
                 self._add_lane(unit, each, link, decoder(link))
             for tag in {tag for lane in each.lanes for tag in lane.tags}:
@@ -98,25 +100,18 @@ class ProgramBuilder:
                 ]
                 if len(found) > 1:
                     each.lanes_of[tag] = found
-        for tree_link in self.job.tree:
-            if tree_link.actor == self.actor:
-                self._add_link(unit, self._here, tree_link)
-        wires = {
-            edge.name: self.job.wires[edge.index].plain for edge in self.job.graph.actors[self.actor].inputs
-        }
-        cuts = unit.cuts = Cuts(unit, self.deployment, wires)
-        for each in workers:
-            for lane in each.lanes:
-                lane.on_barrier = cuts.at_lane
             if self.restored is not None:
-                self._give_back(self.restored, each, wires)
+                self._restore(self.restored, each, wires)
             if each.number == 1:
                 self._start(each)
-                unit.wants = each.protocol.calls.wants  # type: ignore[attr-defined]
+                unit.wants = each.calls.wants
+        for tree_link in self.job.tree:
+            if tree_link.actor == self.actor:
+                self._add_link(unit, tree_link)
         return unit
 
-    def _give_back(self, restored: RestoredProgram, each: TreeWorker, wires: Mapping[str, Schema]) -> None:
-        """What a checkpoint has of a worker's tags."""
+    def _restore(self, restored: RestoredProgram, each: TreeWorker, wires: Mapping[str, Schema]) -> None:
+        """Gives a worker what a checkpoint has of its tags."""
         each.protocol.done = each.replica.ended = restored.done
         for tag in self.deployment.tree.worker(each.number).tags:
             ticks = tag in self.deployment.ticks
@@ -137,59 +132,30 @@ class ProgramBuilder:
 
     def _tree_worker(self, replica: Replica) -> TreeWorker:
         deployment, number = self.deployment, replica.replica + 1
-        tree = deployment.tree
-        numbers = {tag: index for index, tag in enumerate(deployment.tags)}
-        planned = tree.worker(number)
-        dependence = deployment.dependence
-        kind = AddingWorker if self._adds(number) else WorkerProtocol
-        calls = ProgramCalls(replica, deployment, number)
-        protocol = kind(
-            [numbers[tag] for tag in planned.tags],
-            [numbers[tag] for above in tree.ancestors(number) for tag in tree.worker(above).tags],
-            ranks=range(len(deployment.tags)),
-            depends={
-                numbers[tag]: [
-                    numbers[other] for other in (*dependence.on(tag), tag) if dependence.depends(tag, other)
-                ]
-                for tag in deployment.tags
-            },
-            calls=calls,  # type: ignore[arg-type]
-            children=len(planned.children),
-            is_root=number == 1,
-            # where rows carry no places, tags of one stream are independent and go by their ranks
-            streams={
-                numbers[tag]: f"s{rank}"
-                for tag, rank in deployment.ranks.items()
-                if rank >= 0 and deployment.streams[rank].input in self.positioned
-            },
-            adds=number != 1 and self._adds(tree.parents[number]),
-        )
+        calls: Any = ProgramCalls(replica, deployment, number)
+        adding = self.job.deploy.checkpoint is None
+        protocol = protocol_of(deployment, number, calls, placed=self.positioned, adding=adding)
         unit_ns = self.job.graph.actors[self.actor].input_schemas[0].time_unit_ns
         found = TreeWorker(number, calls, protocol)
         found.ticks = {
-            numbers[tag]: Ticks(every, unit_ns, range(len(deployment.streams)))
+            deployment.tags.index(tag): Ticks(every, unit_ns, range(len(deployment.streams)))
             for tag, every in deployment.ticks.items()
-            if tag in planned.tags
+            if deployment.responsible[tag] == number
         }
         return found
 
-    def _adds(self, number: int) -> bool:
-        """Whether a worker's children go ahead of it. Not with checkpoints: what they have made beyond events that it has
-        not processed yet is no part of any one state of the sequential program."""
-        return self.job.deploy.checkpoint is None and self.deployment.adds(number)
-
     def _add_lane(
-        self, unit: ProgramUnit, each: TreeWorker, link: Link, decode: Callable[[Frame], Batch]
+        self, unit: ProgramUnit, each: TreeWorker, link: JobChannel, decode: Callable[[Frame], Batch]
     ) -> None:
         streams = self._words(link.edge, self.job.plan.replicas[link.producer].index)
-        receiver = self.receivers[link.channel.id]
-        lane = TagRows(
-            InLane(len(each.lanes), link.edge.name, receiver, decode),
+        lane = TagLane(
+            InLane(len(each.lanes), link.edge.name, self.receivers[link.channel.id], decode),
             {
                 words.promise: [tag for tag in self._tags_of(stream) if self.owners[tag] == each.number]
                 for stream, words in streams.items()
             },
-            link.edge.name in self.positioned,
+            positioned=link.edge.name in self.positioned,
+            checkpoints=unit.checkpoints,
         )
         each.lanes.append(lane)
         if each.number in self.tickers:
@@ -205,30 +171,28 @@ class ProgramBuilder:
         """Numbers of the tags of a stream."""
         return [number for number, tag in enumerate(self.deployment.planned.tags) if tag.stream == stream]
 
-    def _add_link(self, unit: ProgramUnit, here: Mapping[int, TreeWorker], link: TreeLink) -> None:
+    def _add_link(self, unit: ProgramUnit, link: TreeLink) -> None:
+        """Adds the end of a link that is in this process."""
         arena = self.worker.transport.arena if self.worker.transport is not None else None
-        where = f"{self.actor}, w{link.receiver}"
-        channel = link.channel
-        tree = self.deployment.tree
+        where, channel, tree = f"{self.actor}, w{link.receiver}", link.channel, self.deployment.tree
         goes_up = tree.parents.get(link.sender) == link.receiver
-        if link.sender in here and channel.id in self.senders:
-            each = here[link.sender]
+        if link.sender in self._here and channel.id in self.senders:
+            each = self._here[link.sender]
             sender = TreeSender(self.senders[channel.id], arena, Codec(Any, where, unit.clock))
             if goes_up:
                 each.up = sender
             else:
                 each.down[tree.children(link.sender).index(link.receiver)] = sender
             self.worker.by_bit[channel.send_bit] = unit
-        if link.receiver in here and channel.id in self.receivers:
-            each = here[link.receiver]
+        if link.receiver in self._here and channel.id in self.receivers:
             state = self.deployment.state_class(link.sender if goes_up else link.receiver)
             child = tree.children(link.receiver).index(link.sender) if goes_up else -1
-            each.receivers.append(
-                (TreeReceiver(self.receivers[channel.id], Codec(state, where, unit.clock)), child)
-            )
+            codec, watches = Codec(state, where, unit.clock), self.worker.turns.watches
+            receiver = TreeReceiver(self.receivers[channel.id], codec, watches=watches)
+            self._here[link.receiver].receivers.append((receiver, child))
             self.worker.by_bit[channel.receive_bit] = unit
 
-    # -- the way to them
+    # -- the edges to them
 
     def edge(self, edge: Edge, replica: Replica, lanes: Sequence[Any]) -> TagEdge:
         """The edge from a replica to the workers; `lanes` by index of the worker."""
@@ -252,7 +216,7 @@ class ProgramBuilder:
                     words,
                     self.deployment.streams[stream].partition,
                     {tag: self.owners[tag] - 1 for tag in self._tags_of(stream)},
-                    [number - 1 for number in self.tickers],
+                    sorted(number - 1 for number in self.tickers),
                 )
                 for stream, words in streams.items()
             ],
@@ -264,13 +228,13 @@ class ProgramBuilder:
         )
         if isinstance(unit, SourceUnit) and self.worker.turns.watches:
             for stream, words in streams.items():
-                found.ways.update(self._ways(lanes, self._tags_of(stream), words))
+                found.direct.update(self._direct(lanes, self._tags_of(stream), words))
         return found
 
-    def _ways(
+    def _direct(
         self, lanes: Sequence[Any], tags: Sequence[int], words: StreamWords
-    ) -> Iterator[tuple[int, ShortWay]]:
-        """The short ways to workers here of tags that come on one lane only."""
+    ) -> Iterator[tuple[int, DirectEvents]]:
+        """Where single events are left for workers here, by their tags, which come on one lane only."""
         for tag in tags:
             each = self._here.get(self.owners[tag])
             if each is None or tag in each.lanes_of or self._unit is None:
@@ -278,4 +242,4 @@ class ProgramBuilder:
             channel = lanes[self.owners[tag] - 1].channel.channel
             for lane in each.lanes:
                 if lane.lane.channel.channel is channel:
-                    yield tag, ShortWay(self._unit, each, lane, tag, words.promise)
+                    yield tag, DirectEvents(self._unit, each, lane, tag, words.promise)

@@ -9,17 +9,17 @@ from time import monotonic_ns
 from types import MethodType
 from typing import TYPE_CHECKING, Any
 
+from actorstream.actors.operator_errors import operator_error
 from actorstream.dgs.state_classes import StateClasses
 from actorstream.events.batch import Batch
-from actorstream.runtime.failures import operator_error
-from actorstream.runtime.hook_shapes import answerer, shape_of
+from actorstream.plan.hook_shapes import result_appender, shape_of
 
 if TYPE_CHECKING:
     from actorstream.dgs.deployment import ProgramDeployment
     from actorstream.dgs.states import Fork
     from actorstream.dgs.tags import Tag
     from actorstream.events.feed import Feed
-    from actorstream.runtime.dependency.tag_rows import Held
+    from actorstream.runtime.dependency.tag_lane import HeldFrame
     from actorstream.runtime.replica import Replica
 
 
@@ -68,7 +68,7 @@ class ProgramCalls:
         self._update: Callable[..., Any] = program.update
         self._shape = shape_of(self._update)
         self._loop = _loop_of(self._update) if self._shape in LOOPED else None
-        self._answer = answerer(self._shape)
+        self._answer = result_appender(self._shape)
         self._predicates = deployment.predicates(number)
         self._states = StateClasses(program)
         self._fork: Any = deployment.fork(number)
@@ -83,7 +83,7 @@ class ProgramCalls:
         self.wants = CheckpointWish(program) if number == 1 and hasattr(program, "checkpoint") else None
         """What the program says at the root about checkpoints."""
 
-    def update(self, state: Any, tag: int, item: Held, first: int, last: int) -> Any:
+    def update(self, state: Any, tag: int, item: HeldFrame, first: int, last: int) -> Any:
         replica = self.replica
         self._worked = True
         batch: Any = item.batch
@@ -110,15 +110,24 @@ class ProgramCalls:
 
     def _whole(self, whole: Callable[..., Any], state: Any, batch: Batch, tag: Tag) -> bool:
         """One slice as columns, if the program will."""
+        replica = self.replica
         try:
             answer = whole(state, batch, tag)
             if answer is NotImplemented:
                 return False
-            if answer is not None:
-                self.replica.take_result(answer)
+            if type(answer) is Batch and self._passes_batches():
+                if answer.rows:
+                    replica.forward(answer)
+            elif answer is not None:
+                replica.take_result(answer)
         except Exception as error:
             raise self._error(error, batch if batch.rows > 1 else batch.events()[0]) from error
         return True
+
+    def _passes_batches(self) -> bool:
+        """Whether a batch can go on without the outbox: nothing that was put out before it waits there."""
+        replica, outbox = self.replica, self.replica.outbox
+        return replica.hands_on and not outbox.touched and not outbox.events["default"]
 
     def _one(self, state: Any, event: Any, tag: Tag) -> None:
         try:

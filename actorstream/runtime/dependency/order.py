@@ -1,21 +1,28 @@
-"""Order `dependency` in one process: programs, the edges that lead to them, and their outputs in the order of dependence."""
+"""Order `dependency` in one process: programs, the edges that lead to them, and their outputs in the order of dependence.
+
+If two events of two workers depend on each other, the second is worked on only when a state has come from the first one's
+worker. So a worker sends its outputs before any message about its state, and each carries the time of the worker's clock:
+`ordering.causal` takes the outputs in that order.
+"""
 
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from actorstream.ordering.causal import CausalOrder
 from actorstream.runtime.dependency.build import ProgramBuilder
-from actorstream.runtime.dependency.causal import causal_order, is_causal
-from actorstream.runtime.inbox import FifoInbox
-from actorstream.runtime.order import Ends, Order
+from actorstream.runtime.dependency.unit import ProgramUnit
+from actorstream.runtime.ends import Ends
+from actorstream.runtime.fifo import FifoInbox
+from actorstream.runtime.order import MakeLane, Order
 from actorstream.runtime.send_lane import Waiting
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
-    from actorstream.runtime.compile import Link
-    from actorstream.runtime.dependency.output import TagEdge
+    from actorstream.plan.job import Job, JobChannel
+    from actorstream.runtime.dependency.tag_edge import TagEdge
     from actorstream.runtime.inbox import Inbox, Ports
     from actorstream.runtime.replica import Replica
     from actorstream.runtime.send_lane import SendLane
@@ -43,28 +50,57 @@ class DependencyOrder(Order):
                 found.update(dict.fromkeys((each.id for each in replicas), unit))
         return found
 
-    def inbox(self, head: Replica, links: list[Link], ports: Ports) -> Inbox | None:
-        gate = causal_order(self.job, links)
-        if gate is None:
+    def inbox(self, head: Replica, links: list[JobChannel], ports: Ports) -> Inbox | None:
+        groups = _groups(self.job, links)
+        if not groups:
             return None
         lanes = [self.ends.in_lane(index, link) for index, link in enumerate(links)]
-        return FifoInbox(lanes, gate(lanes), ports)
+        return FifoInbox(lanes, CausalOrder(lanes, groups), ports)
 
-    def is_numbered(self, link: Link) -> bool:
+    def is_numbered(self, link: JobChannel) -> bool:
         return is_causal(self.job, link)
 
-    def lane(self, link: Link, replica: Replica, unit: Unit) -> dict[str, Any] | None:
-        if link.edge.consumer in self.programs:
-            return {"waiting": Waiting.SELECTIONS}
-        return {"clock": unit.clock} if is_causal(self.job, link) else None  # type: ignore[attr-defined]
-
-    def sends(self, lane: SendLane, link: Link, replica: Replica, unit: Unit) -> None:
+    def lane(self, link: JobChannel, replica: Replica, unit: Unit, make: MakeLane) -> SendLane | None:
         if link.edge.consumer in self.programs:
             unit.runs = True
-        else:
-            causal = not link.remote or self.job.transport.causal
-            unit.sends_in_order(replica, lane, causal=causal)  # type: ignore[attr-defined]
+            return make(waiting=Waiting.SELECTIONS)
+        if not is_causal(self.job, link):
+            return None
+        assert isinstance(unit, ProgramUnit)
+        lane = make(clock=unit.clock)
+        unit.sends_in_order(replica, lane, causal=not link.remote or self.job.transport.causal)
+        return lane
 
-    def edge(self, edge: Edge, replica: Replica, lanes: list[SendLane]) -> TagEdge | None:
+    def edge(self, edge: Edge, replica: Replica, lanes: Sequence[SendLane]) -> TagEdge | None:
         builder = self.programs.get(edge.consumer)
         return None if builder is None else builder.edge(edge, replica, lanes)
+
+
+def is_causal(job: Job, link: JobChannel) -> bool:
+    """Whether the rows of a channel have an order with those of other channels to the same consumer."""
+    return bool(_group(job, link))
+
+
+def _group(job: Job, link: JobChannel) -> frozenset[int]:
+    """The workers of a plan whose outputs have an order with those of a channel's sender; none: it has no such."""
+    edge = link.edge
+    if edge.static or edge.producer not in job.programs:
+        return frozenset()
+    producer, consumer = job.graph.actors[edge.producer], job.graph.actors[edge.consumer]
+    if (
+        edge.route == "forward" and consumer.replicas == producer.replicas
+    ):  # each takes outputs of one worker only
+        return frozenset()
+    groups = job.programs[edge.producer].output_groups
+    number = job.plan.replicas[link.producer].index + 1
+    return next((group for group in groups if number in group), frozenset())
+
+
+def _groups(job: Job, links: Sequence[JobChannel]) -> list[list[int]]:
+    """The channels of a replica whose rows have an order among each other, together, by index."""
+    groups: dict[tuple[Edge, frozenset[int]], list[int]] = {}
+    for index, link in enumerate(links):
+        group = _group(job, link)
+        if group:
+            groups.setdefault((link.edge, group), []).append(index)
+    return list(groups.values())

@@ -12,7 +12,7 @@ from collections import deque
 from time import monotonic_ns
 from typing import TYPE_CHECKING, NamedTuple
 
-from actorstream.runtime.direct_edge import DirectEdge
+from actorstream.runtime.output import DirectEdge
 from actorstream.runtime.schedule.kernel_chain import KernelChain
 
 if TYPE_CHECKING:
@@ -213,7 +213,7 @@ class KernelEdge(DirectEdge):
 
     # -- results
 
-    def flush(self) -> bool:  # type: ignore[override] # as a lane's
+    def flush(self) -> bool:
         """Sends results on. False: there is no place for more input yet; `on_blocked` was called."""
         self.collect()
         if self.blocked and (self._behind or self._is_full()):

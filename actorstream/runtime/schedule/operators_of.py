@@ -9,7 +9,7 @@ from actorstream.scheduling.base import Operator
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from actorstream.runtime.compile import Job
+    from actorstream.plan.job import Job
     from actorstream.runtime.unit import Unit
 
 

@@ -7,27 +7,32 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterator
-from itertools import pairwise
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 
 from actorstream.events.batch import Batch
-from actorstream.ordering.serial import NO_BOUND, SerialGate, merge_order
+from actorstream.events.interleaved import Interleaving, runs
+from actorstream.ordering.serial import NO_BOUND, SerialGate, merge_order, merged_tags
 from actorstream.runtime.inbox import Inbox, Step
 from actorstream.runtime.lanes import InLane
 from actorstream.runtime.serial.numbering import END_HAND_OVER
 from actorstream.transports.base import FRONTIER_END, FRONTIER_MIN, FrameKind
 
 if TYPE_CHECKING:
+    from actorstream.events.schema import Schema
+    from actorstream.native.merge import Tags
     from actorstream.runtime.serial.numbering import Numbering
 
 
 class NumberedInput(NamedTuple):
-    """How the rows of a lane are placed within a number: by which columns, and by the rank of its input."""
+    """How the rows of a lane are placed within a number: by which columns, and by the rank of its input.
+
+    schema: of the rows, with all system columns that they may have."""
 
     columns: tuple[str, ...]
     rank: int
+    schema: Schema
 
 
 class Piece(NamedTuple):
@@ -112,9 +117,9 @@ class SerialInbox(Inbox):
             numbering.is_open = True
             self._promise(gate.open_number)
         if frame.kind == FrameKind.DATA:
-            batch = lane.decode(frame)
+            batch = lane.rows(frame)
             lane.consume()
-            step = self._give(frame, batch, lane.input)
+            step = self._give(batch, lane.input)
             if not self.merging or how is None:
                 return step
             self._pieces.append(Piece(lane, how, batch))
@@ -166,37 +171,33 @@ class SerialInbox(Inbox):
 def _merged(pieces: list[Piece]) -> Iterator[tuple[Batch, str]]:
     """The rows of one number in order, as runs of rows of one input each."""
     pieces.sort(key=lambda piece: piece.lane.index)  # stable: a lane's own pieces stay as they came
-    places = []
-    if len(pieces) > 1:
-        places = [[each.batch.system[name].data for name in each.how.columns] for each in pieces]
-    ranks = [each.how.rank for each in pieces]
-    order = merge_order(places, ranks) if places and all(places) else None
-    if order is None:
+    if len(pieces) == 1 or not all(each.how.columns for each in pieces):
         for each in pieces:
             yield each.batch, each.lane.input
         return
-    sources, starts, start = {}, [], 0
-    for rank in sorted(set(ranks)):
-        sources[rank] = _joined([each.batch for each in pieces if each.how.rank == rank])
-    counts = dict.fromkeys(sources, 0)
-    lengths = [each.batch.rows for each in pieces]
-    for rows, rank in zip(lengths, ranks):
-        starts.append(counts[rank] - start)
-        counts[rank] += rows
-        start += rows
-    # row numbers within the rows of their input
-    places_of = (order + np.repeat(starts, lengths)[order]).astype(np.uint32)
-    owner = np.repeat(ranks, lengths)[order]
-    names = {each.how.rank: each.lane.input for each in pieces}
-    cuts = [0, *(np.flatnonzero(owner[1:] != owner[:-1]) + 1).tolist(), len(owner)]
-    for first, last in pairwise(cuts):
-        rank = int(owner[first])
-        run = sources[rank].selection(places_of[first:last])
-        run.began = sources[rank].began
-        yield run, names[rank]
+    places = [[each.batch.system[name].data for name in each.how.columns] for each in pieces]
+    ranks = [each.how.rank for each in pieces]
+    batches = [each.batch for each in pieces]
+    tags = merged_tags(places, ranks)
+    if tags is None:
+        tags = _sorted_rows(batches, merge_order(places, ranks))
+    elif bool((tags[1:] >= tags[:-1]).all()):
+        for each in pieces:
+            yield each.batch, each.lane.input
+        return
+    schemas = {each.how.rank: each.how.schema for each in pieces}
+    for batch, at in runs(schemas, Interleaving(tags, [(batch, 0) for batch in batches]), ranks):
+        yield batch, pieces[at].lane.input
 
 
-def _joined(batches: list[Batch]) -> Batch:
-    joined = Batch.concat(batches)
-    joined.began = min((batch.began for batch in batches if batch.began), default=0)
-    return joined
+def _sorted_rows(batches: list[Batch], order: np.ndarray) -> Tags:
+    """Puts the rows of each batch in their order among all; returns the batch that each row of all comes from.
+
+    order: of their row numbers, laid end to end."""
+    lengths = [batch.rows for batch in batches]
+    tags = np.repeat(np.arange(len(batches), dtype=np.uint16), lengths)[order]
+    first = 0
+    for at, rows in enumerate(lengths):
+        batches[at] = batches[at].selection((order[tags == at] - first).astype(np.uint32))
+        first += rows
+    return tags

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from actorstream.errors import SchemaError
-from actorstream.runtime.lanes import SERIAL_WORD
+from actorstream.plan.channels import SERIAL_WORD
 from actorstream.runtime.stamp import Stamp
 from actorstream.topology.serial import POSITION
 

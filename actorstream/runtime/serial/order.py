@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from actorstream.runtime.lanes import SERIAL_WORD, InLane
-from actorstream.runtime.order import Ends, Order
+from actorstream.plan.channels import SERIAL_WORD
+from actorstream.runtime.ends import Ends
+from actorstream.runtime.lanes import InLane
+from actorstream.runtime.order import MakeLane, Order
 from actorstream.runtime.send_lane import Waiting
 from actorstream.runtime.serial.inbox import NumberedInput, SerialInbox
 from actorstream.runtime.serial.numbering import ByNumber, Follower, Numberer, Numbering
 
 if TYPE_CHECKING:
-    from actorstream.runtime.compile import Link
+    from collections.abc import Sequence
+
+    from actorstream.plan.job import JobChannel
     from actorstream.runtime.inbox import Ports
     from actorstream.runtime.replica import Replica
     from actorstream.runtime.routing import Router
@@ -35,7 +39,7 @@ class SerialOrder(Order):
             self._numberings[key] = Numbering(self.plan.phases)
         return self._numberings[key]
 
-    def inbox(self, head: Replica, links: list[Link], ports: Ports) -> SerialInbox | None:
+    def inbox(self, head: Replica, links: list[JobChannel], ports: Ports) -> SerialInbox | None:
         edges = self.plan.edges
         point = next((edges[link.edge.index] for link in links if link.edge.index in edges), None)
         if point is None:
@@ -46,7 +50,9 @@ class SerialOrder(Order):
             how, word = None, 0
             if link.edge.index in edges:
                 columns = self.plan.producers[link.edge.producer].columns
-                how, word = NumberedInput(columns, link.edge.input), SERIAL_WORD
+                schemas = self.job.edge_schemas[link.edge.index]
+                schema = schemas.marked or schemas.plain
+                how, word = NumberedInput(columns, link.edge.input, schema), SERIAL_WORD
             receiver, decode = self.ends.receivers[link.channel.id], self.ends.decoder(link)
             lanes.append(InLane(index, link.edge.name, receiver, decode, word=word))
             numbered.append(how)
@@ -64,19 +70,18 @@ class SerialOrder(Order):
         else:
             replica.stamp = Follower(replica, numbering, described)
 
-    def is_numbered(self, link: Link) -> bool:
+    def is_numbered(self, link: JobChannel) -> bool:
         return link.edge.index in self.plan.edges
 
-    def lane(self, link: Link, replica: Replica, unit: Unit) -> dict[str, Any] | None:
+    def lane(self, link: JobChannel, replica: Replica, unit: Unit, make: MakeLane) -> SendLane | None:
         point = self.plan.edges.get(link.edge.index)
         if point is None:
             return None
-        return {"waiting": Waiting.NONE, "numbers": self._numbering(unit, point)}
+        numbering = self._numbering(unit, point)
+        numbering.lanes.append(make(waiting=Waiting.NONE, numbers=numbering))
+        return numbering.lanes[-1]
 
-    def sends(self, lane: SendLane, link: Link, replica: Replica, unit: Unit) -> None:
-        self._numbering(unit, self.plan.edges[link.edge.index]).lanes.append(lane)
-
-    def router(self, edge: Edge, unit: Unit, lanes: list[SendLane]) -> Router | None:
+    def router(self, edge: Edge, unit: Unit, lanes: Sequence[SendLane]) -> Router | None:
         point = self.plan.edges.get(edge.index)
         if point is None or edge.route != "shuffle":
             return None

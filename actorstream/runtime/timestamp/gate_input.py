@@ -12,15 +12,15 @@ from typing import TYPE_CHECKING, ClassVar, NamedTuple
 import numpy as np
 
 from actorstream.checkpoint.alignment import Alignment
+from actorstream.events.interleaved import cut
 from actorstream.events.saved import save_rows, saved_rows
 from actorstream.native.scalegate import LEAVES, ScaleGate, Stretches
 from actorstream.native.stretches import StretchColumns
+from actorstream.runtime.timestamp.gate_columns import addresses_of, batch_of, columns_for, packed
 from actorstream.runtime.timestamp.gate_rows import GateRows, Run
 from actorstream.runtime.timestamp.kept import KeptRows, count_tied, kept_by, kept_of
 from actorstream.runtime.timestamp.lane_rows import times_of
-from actorstream.runtime.timestamp.merged_rows import addresses_of, batch_of, columns_for
 from actorstream.runtime.timestamp.ready_rows import LEAST_MERGED, LONG_RUN
-from actorstream.runtime.timestamp.ready_rows import cut as part_of
 from actorstream.transports.base import DATA, FRONTIER_MIN, FrameKind
 
 if TYPE_CHECKING:
@@ -208,6 +208,7 @@ class GateInput:
         if not batch.rows:
             source.buffer()
             return
+        batch = packed(batch, self.schema)
         times = times_of(batch)
         ties = source.order.ties(batch, self.ties)
         reference = source.index * RUNS + source.added % RUNS
@@ -324,7 +325,7 @@ class GateInput:
             if count == 1:
                 batch = self._batches[first.reference]
                 assert batch is not None
-                found.append((part_of(batch, first.first, rows), source.lane.input))
+                found.append((cut(batch, first.first, rows), source.lane.input))
             else:
                 columns, addresses = columns_for(self.schema, rows)
                 self._runs.pour(stretches, at, count, addresses)

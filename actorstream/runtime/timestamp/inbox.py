@@ -140,9 +140,9 @@ class TimestampInbox(Inbox):
         frame: Any = lane.channel.peek()
         if frame.kind != FrameKind.DATA:
             return self._mark(lane, frame)
-        batch = lane.decode(frame)
+        batch = lane.rows(frame)
         lane.consume()
-        return self._give(frame, batch, lane.input)
+        return self._give(batch, lane.input)
 
     def _mark(self, lane: Any, frame: Frame) -> Step:
         """Takes a barrier or end mark. The end of all input is given once all rows have been."""
@@ -185,15 +185,15 @@ class TimestampInbox(Inbox):
             merging.rest()
         return None
 
-    def kept(self) -> Any:
+    def snapshot(self) -> Any:
         """The rows that came before the barrier and were not given yet, and how far the sequence has got."""
         merging = self.merging
         place = {"promised": merging.frontier, "last": max(merging.last, merging.frontier)}
         return merging.kept() | place
 
-    def take_back(self, kept: Any) -> None:
-        self.merging.take_back(kept, self.schemas)
-        self._floor, self.merging.last = kept["promised"], kept["last"]
+    def restore(self, snapshot: Any) -> None:
+        self.merging.take_back(snapshot, self.schemas)
+        self._floor, self.merging.last = snapshot["promised"], snapshot["last"]
 
     def statistics(self) -> dict[str, int]:
         return self.merging.statistics()

@@ -3,22 +3,18 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
 from actorstream.events.batch import Batch
-from actorstream.events.column import Column
-from actorstream.native.merge import Tags, gather
-from actorstream.runtime.timestamp.merged_rows import packed
 from actorstream.topology.timestamp import ORIGIN
 from actorstream.transports.base import FRONTIER_END, Frame, FrameKind
 
 if TYPE_CHECKING:
     from actorstream.events.saved import SavedRows
-    from actorstream.events.schema import Schema
     from actorstream.runtime.lanes import InLane
 
 _SPILLED = Frame(FrameKind.DATA)
@@ -54,7 +50,6 @@ class RowOrder:
         shift: is added to the origins of the rows, so that those of several inputs stay apart whenever and with whatever rows
             the actor emits them.
         local: whether the producer is in this process, so that payloads are batches.
-        packs: the schema in which selections are gathered when they are taken in; None: they are not gathered.
     """
 
     rank: int = 0
@@ -64,12 +59,9 @@ class RowOrder:
     tie_fields: tuple[str, ...] = ()
     shift: int = 0
     local: bool = False
-    packs: Schema | None = None
 
     def prepared(self, batch: Batch, frame: Frame) -> Batch:
         """Rows that have come in a frame, as they are merged."""
-        if self.packs is not None:
-            batch = packed(batch, self.packs)
         if self.shift:
             batch = batch.with_system(**{ORIGIN: batch.system[ORIGIN].data + self.shift})
         batch.entry_min, batch.entry_max, batch.began = frame.min_entry, frame.max_entry, frame.began
@@ -204,54 +196,3 @@ def times_of(batch: Batch) -> np.ndarray:
 
         raise SchemaError(f"rows of {batch.schema.name} have no event time, which timestamp order needs")
     return np.ascontiguousarray(times, np.int64)
-
-
-def interleaved(tags: Tags, parts: Sequence[Batch | None], wanted: tuple[str, ...], as_events: bool) -> Batch:
-    """The rows of several batches of one schema in the order of `tags`: the next row of the part that each names.
-
-    wanted: system columns to keep. as_events: whoever gets the batch asks it for events, and the parts have them."""
-    given = [part for part in parts if part is not None]
-    schema = given[0].schema
-    if as_events and all(part.has_events for part in given):
-        streams = [None if part is None else iter(part.events()) for part in parts]
-        made = Batch.of_events(schema, [next(streams[tag]) for tag in tags.tolist()])  # type: ignore[arg-type]
-    elif all(field.plain for field in schema.fields):
-        columns: list[Column | None] = [
-            Column(
-                field,
-                len(tags),
-                None,
-                gather(tags, [None if part is None else part.column(field.name).data for part in parts]),
-                None,
-            )
-            for field in schema.fields
-        ]
-        made = Batch(schema, len(tags), columns)
-    else:
-        made = Batch.concat(given).selection(_places(tags, parts))
-        return _stamped(made, given)
-    system = {}
-    for name in wanted:
-        sources = [None if part is None else part.system.get(name) for part in parts]
-        if all(part is None or each is not None for part, each in zip(parts, sources)):
-            found = gather(tags, [None if each is None else each.data for each in sources])
-            system[name] = Column(
-                next(each.field for each in sources if each is not None), len(tags), None, found, None
-            )
-    made._system = system
-    return _stamped(made, given)
-
-
-def _places(tags: Tags, parts: Sequence[Batch | None]) -> np.ndarray:
-    """Row numbers within the parts laid end to end, in the order of the tags."""
-    order = np.argsort(tags, kind="stable")
-    places = np.empty(len(tags), np.uint32)
-    places[order] = np.arange(len(tags), dtype=np.uint32)
-    return places
-
-
-def _stamped(batch: Batch, parts: Sequence[Batch]) -> Batch:
-    batch.entry_min = min((part.entry_min for part in parts if part.entry_min), default=0)
-    batch.entry_max = max(part.entry_max for part in parts)
-    batch.began = min((part.began for part in parts if part.began), default=0)
-    return batch

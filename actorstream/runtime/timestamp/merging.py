@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
+from actorstream.events.interleaved import cut
 from actorstream.events.saved import save_rows, saved_rows
 from actorstream.runtime.inbox import Step
 from actorstream.runtime.timestamp.inbox import Found, Merging
@@ -20,7 +21,7 @@ from actorstream.runtime.timestamp.kept import (
     tied_bytes,
 )
 from actorstream.runtime.timestamp.lane_rows import times_of
-from actorstream.runtime.timestamp.ready_rows import ReadyRows, cut
+from actorstream.runtime.timestamp.ready_rows import ReadyRows
 from actorstream.runtime.timestamp.sequence import joined
 from actorstream.runtime.timestamp.ties import by_value
 from actorstream.transports.base import FRONTIER_END, FrameKind

@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 from actorstream.ordering.none import NoOrder
 from actorstream.ordering.timestamp import TimestampGate
-from actorstream.runtime.lanes import IDLE_WORD, InLane
-from actorstream.runtime.order import Ends, Order
+from actorstream.plan.channels import IDLE_WORD
+from actorstream.runtime.ends import Ends
+from actorstream.runtime.lanes import InLane
+from actorstream.runtime.order import Order
 from actorstream.runtime.timestamp.gate_input import GateInput
 from actorstream.runtime.timestamp.gate_merging import GateMerging
 from actorstream.runtime.timestamp.gate_rows import GateRows
@@ -19,20 +21,19 @@ from actorstream.runtime.timestamp.merging import ChannelMerging, OneLane
 from actorstream.runtime.timestamp.ready_rows import ReadyRows
 from actorstream.runtime.timestamp.source import MOST_PARTITIONS, MergedPartitions
 from actorstream.runtime.timestamp.spill import Spill
+from actorstream.runtime.timestamp.stamp import TimestampStamp
 from actorstream.topology.timestamp import ORIGIN, TIMESTAMP
 from actorstream.transports.local import local_channel
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from actorstream.runtime.compile import Job, Link
+    from actorstream.plan.job import Job, JobChannel
     from actorstream.runtime.inbox import Ports
     from actorstream.runtime.replica import Replica
     from actorstream.runtime.timestamp.inbox import Merging
     from actorstream.topology.graph import GraphActor
     from actorstream.topology.plan import PlannedReplica
-
-UNITS_PER_SECOND = {"s": 1, "ms": 1_000, "us": 1_000_000, "ns": 1_000_000_000}
 
 
 class TimestampOrder(Order):
@@ -43,7 +44,18 @@ class TimestampOrder(Order):
         self.gates = open_gates(ends)
         """By the replica that reads it."""
 
-    def inbox(self, head: Replica, links: list[Link], ports: Ports) -> TimestampInbox | None:
+    @staticmethod
+    def source(job: Job, source: Any, planned: PlannedReplica) -> Any:
+        return timed_source(job, source, planned) if planned.actor in job.timestamp.producers else source
+
+    def made(self, replica: Replica) -> None:
+        described = self.job.timestamp.producers.get(replica.name)
+        if described is not None:
+            actor: Any = replica.actor
+            sorts = actor.role == "source" and actor.max_out_of_orderness is not None
+            replica.stamp = TimestampStamp(replica, described, sorts=sorts)
+
+    def inbox(self, head: Replica, links: list[JobChannel], ports: Ports) -> TimestampInbox | None:
         own = [link for link in links if link.edge.index in self.job.timestamp.edges]
         if not own:
             return None
@@ -55,9 +67,9 @@ class TimestampOrder(Order):
         else:
             merging = _merging(self.ends, head, ports, own)
         sides = _sides(self.job, links, len(merging.lanes), self.ends.in_lane)
-        return TimestampInbox(merging, sides, NoOrder(sides), head.inputs)
+        return TimestampInbox(merging, sides, NoOrder(sides), head.context.inputs)
 
-    def used(self, links: list[Link]) -> list[Link]:
+    def used(self, links: list[JobChannel]) -> list[JobChannel]:
         """Into a gate that several read there is the channel to the first of them."""
         return [
             link
@@ -68,42 +80,30 @@ class TimestampOrder(Order):
         ]
 
 
-def _merging(ends: Ends, head: Replica, ports: Ports, own: list[Link]) -> Merging:
+def _merging(ends: Ends, head: Replica, ports: Ports, own: list[JobChannel]) -> Merging:
     """What makes one sequence of channels in timestamp order."""
     job = ends.job
     lanes = [LaneRows(*each) for each in _lanes(ends, head, own)]
     if len(lanes) == 1:
         return OneLane(lanes[0], ports)
     ties = max(len(lane.order.columns) for lane in lanes)
-    schemas = {link.edge.input: job.wires[link.edge.index].plain for link in own}
-    alike = len({schema.user.fingerprint for schema in schemas.values()}) == 1
-    same_places = len({schema.system for schema in schemas.values()}) == 1
-    one_stream = alike and same_places and head.contract.one_stream
-    as_events = not any(call.takes_batch for call in head.calls.values())
-    together = (
-        (one_stream or len(schemas) == 1)
-        and len({schema.fingerprint for schema in schemas.values()}) == 1
-        and all(schema.fixed for schema in schemas.values())
-        and not any(lane.order.by_value for lane in lanes)
-        and not as_events
-    )
-    schema = next(iter(schemas.values())) if together else None
-    for lane in lanes:
-        lane.order.packs = schema
+    schemas = {link.edge.input: job.edge_schemas[link.edge.index].plain for link in own}
+    alike = len({(schema.user.fingerprint, schema.system) for schema in schemas.values()}) == 1
+    one_stream = len(schemas) == 1 or (alike and head.contract.one_stream)
     merge = TimestampGate(lanes, [lane.order.rank for lane in lanes], ties)
     ready_rows = ReadyRows(
         merge,
         lanes,
         batch_size=job.deploy.batch_size,
-        wanted={rank: schema.system for rank, schema in schemas.items()},
-        as_events=as_events,
+        schemas=schemas,
+        as_events=not any(call.takes_batch for call in head.calls.values()),
         one_stream=one_stream,
-        schema=schema,
+        together=one_stream and not any(lane.order.by_value for lane in lanes),
     )
     return ChannelMerging(lanes, merge, ready_rows, ports, head.row)
 
 
-def _lanes(ends: Ends, head: Replica, own: list[Link]) -> Iterator[tuple[InLane, RowOrder, Spill]]:
+def _lanes(ends: Ends, head: Replica, own: list[JobChannel]) -> Iterator[tuple[InLane, RowOrder, Spill]]:
     """The lanes of links in timestamp order, each of one replica that sends, the order of their rows, and where these wait
     that are too many for memory."""
     job = ends.job
@@ -127,7 +127,9 @@ def _lanes(ends: Ends, head: Replica, own: list[Link]) -> Iterator[tuple[InLane,
         yield lane, order, Spill(f"input {edge.name!r}")
 
 
-def _sides(job: Job, links: list[Link], first: int, side_lane: Callable[[int, Link], InLane]) -> list[InLane]:
+def _sides(
+    job: Job, links: list[JobChannel], first: int, side_lane: Callable[[int, JobChannel], InLane]
+) -> list[InLane]:
     """The lanes of side inputs, numbered from `first` on."""
     others = (link for link in links if link.edge.index not in job.timestamp.edges)
     return [side_lane(first + number, link) for number, link in enumerate(others)]
@@ -160,9 +162,7 @@ def open_gates(ends: Ends) -> dict[int, GateInput]:
             sender, receiver = local_channel(link.channel, worker, bell)
             ends.senders[link.channel.id], ends.receivers[link.channel.id] = sender, receiver
         sources = [GateRows(*each) for each in _lanes(ends, heads[0], links)]
-        schema = job.wires[links[0].edge.index].plain
-        for source in sources:
-            source.order.packs = schema
+        schema = job.edge_schemas[links[0].edge.index].plain
         ties = max(len(source.order.columns) for source in sources)
         bell.gate = GateInput(
             worker.ring,
@@ -202,4 +202,4 @@ def slack_of(node: GraphActor, source: Any) -> int | None:
     slack = source.max_out_of_orderness
     if slack is None:
         return None
-    return round(slack.total_seconds() * UNITS_PER_SECOND[node.outputs["default"].time_unit])
+    return node.outputs["default"].time_units_in(slack)

@@ -5,13 +5,12 @@ The gate says which rows are ready, and in which order."""
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from actorstream.runtime.timestamp.lane_rows import LaneRows, interleaved
-from actorstream.runtime.timestamp.merged_rows import MergedRows
+from actorstream.events.interleaved import Interleaving, Part, cut, interleaved, runs
+from actorstream.runtime.timestamp.lane_rows import LaneRows
 from actorstream.transports.base import FrameKind
 
 if TYPE_CHECKING:
@@ -32,10 +31,10 @@ class ReadyRows:
 
     Args:
         batch_size: rows that are merged at once, LEAST_MERGED at least.
-        wanted: rank of an input -> system columns that its rows keep when they are gathered.
+        schemas: rank of an input -> that of its rows, with the system columns which they keep.
         as_events: whether the hook takes events.
         one_stream: whether the hook takes the rows of all inputs as those of one input.
-        schema: of the rows of all lanes, if it is the same, of fixed width, and they may become one batch; else None.
+        together: whether rows that become ready one after the other may become one batch.
     """
 
     def __init__(
@@ -44,15 +43,14 @@ class ReadyRows:
         lanes: list[LaneRows],
         *,
         batch_size: int,
-        wanted: dict[int, tuple[str, ...]],
+        schemas: dict[int, Schema],
         as_events: bool,
         one_stream: bool,
-        schema: Schema | None,
+        together: bool,
     ) -> None:
-        self.gate, self.lanes = gate, lanes
-        self.batch_size, self.wanted = max(batch_size, LEAST_MERGED), wanted
-        self.as_events, self.one_stream = as_events, one_stream
-        self._together = MergedRows(gate.kernel, schema) if schema is not None and len(lanes) > 1 else None
+        self.gate, self.lanes, self.schemas = gate, lanes, schemas
+        self.batch_size, self.as_events, self.together = max(batch_size, LEAST_MERGED), as_events, together
+        self._kinds = [lanes[0].order.rank if one_stream else lane.order.rank for lane in lanes]
         self._goes_on = not any(lane.idles for lane in lanes)
         """Whether rows may be taken in before those that went are known: a lane that was idle asks what they were."""
 
@@ -60,74 +58,57 @@ class ReadyRows:
         """The next rows in order, and a lane of the input that each batch is of; none: nothing is ready.
 
         take_in: called with a lane whose rows here have gone and whose head is data, to take it in."""
-        if self._together is not None:
-            return self._merged(self._together, take_in)
+        if self.together:
+            return self._merged(take_in)
         rows, only, tags = self.gate.ready(self.batch_size)
         if not rows:
             return []
         if only is not None:
             return [(self._slice(only, rows), self.lanes[only])]
-        return list(self._by_input(rows, tags))
+        return list(self._by_input(tags))
 
-    def _merged(self, merged: MergedRows, take_in: Callable[[LaneRows], None]) -> Found:
+    def _merged(self, take_in: Callable[[LaneRows], None]) -> Found:
         """What is ready, and what comes right behind it, as one batch; a long run of one lane by itself."""
         gate, lanes = self.gate, self.lanes
         room = min(gate.rows(), self.batch_size)
-        while (left := room - merged.rows) > 0:
-            rows, only, tags = gate.ready(left, LONG_RUN)
+        interleavings: list[Interleaving] = []
+        found: Found = []
+        while room > 0:
+            rows, only, tags = gate.ready(room, LONG_RUN)
             if not rows:
                 break
             if only is not None:
-                found: Found = [(merged.take(), lanes[only])] if merged.rows else []
-                return [*found, (self._slice(only, rows), lanes[only])]
-            if not merged.rows:
-                merged.begin(room)
-            taken = [at for at, count in enumerate(gate.taken) if count]
-            for at in taken:
-                merged.draw(at, lanes[at].batches[0])
-            merged.put(tags)
-            for at in taken:
-                if not gate.left(at):
-                    merged.release(at)
-                    lanes[at].release()
+                found = [(self._slice(only, rows), lanes[only])]
+                break
+            interleavings.append(Interleaving(tags.copy(), self._taken()))
+            room -= rows
             if not self._goes_on:
                 break
             for lane in gate.due():
                 if lane.head().kind == FrameKind.DATA:
                     take_in(lane)
-        return [(merged.take(), lanes[0])] if merged.rows else []
+        if not interleavings:
+            return found
+        schema = self.schemas[self._kinds[0]]
+        return [(interleaved(schema, interleavings, as_events=self.as_events), lanes[0]), *found]
 
-    def _by_input(self, rows: int, tags: np.ndarray) -> Iterator[tuple[Batch, LaneRows]]:
+    def _by_input(self, tags: np.ndarray) -> Iterator[tuple[Batch, LaneRows]]:
         """Rows that several lanes have, as runs of rows of one input."""
-        lanes = self.lanes
-        counts = self.gate.taken
-        parts = [self._slice(at, count) if count else None for at, count in enumerate(counts)]
-        ranks = {lanes[at].order.rank for at, count in enumerate(counts) if count}
-        if len(ranks) == 1 or self.one_stream:
-            yield self._gathered(tags, parts)
-            return
-        by_rank = np.array([lane.order.rank for lane in lanes])[tags]
-        taken = [0] * len(lanes)
-        cuts = [0, *(np.flatnonzero(by_rank[1:] != by_rank[:-1]) + 1).tolist(), rows]
-        for first, end in pairwise(cuts):
-            own = tags[first:end]
-            some: list[Batch | None] = [None] * len(lanes)
-            for at, count in enumerate(np.bincount(own, minlength=len(lanes)).tolist()):
-                part = parts[at]
-                if count and part is not None:
-                    some[at] = cut(part, taken[at], count)
-                    taken[at] += count
-            yield self._gathered(own, some)
+        interleaving = Interleaving(tags.copy(), self._taken())
+        for batch, at in runs(self.schemas, interleaving, self._kinds, as_events=self.as_events):
+            yield batch, self.lanes[at]
 
-    def _gathered(self, tags: np.ndarray, parts: list[Batch | None]) -> tuple[Batch, LaneRows]:
-        lanes = self.lanes
-        given = [at for at, part in enumerate(parts) if part is not None]
-        lane = lanes[given[0]]
-        if len(given) == 1:
-            part = parts[given[0]]
-            assert part is not None
-            return part, lane
-        return interleaved(tags, parts, self.wanted[lane.order.rank], self.as_events), lane
+    def _taken(self) -> list[Part | None]:
+        """Where the rows are that went last; lanes whose rows have all gone are released."""
+        gate, lanes, parts = self.gate, self.lanes, list[Part | None]()
+        for at, count in enumerate(gate.taken):
+            if not count:
+                parts.append(None)
+                continue
+            parts.append((lanes[at].batches[0], gate.first(at) - count))
+            if not gate.left(at):
+                lanes[at].release()
+        return parts
 
     def _slice(self, at: int, rows: int) -> Batch:
         """The `rows` of a lane that went last; what is used up is given back."""
@@ -137,12 +118,3 @@ class ReadyRows:
         if not gate.left(at):
             lane.release()
         return part
-
-
-def cut(batch: Batch, first: int, rows: int) -> Batch:
-    """Rows first .. first + rows - 1, with the batch's entry times."""
-    if rows == batch.rows:
-        return batch
-    part = batch.slice(first, rows)
-    part.entry_min, part.entry_max, part.began = batch.entry_min, batch.entry_max, batch.began
-    return part

@@ -11,9 +11,10 @@ import numpy as np
 from actorstream.connectors.source import NO_MORE, Source, batch_of
 from actorstream.errors import DataError
 from actorstream.events.batch import Batch
+from actorstream.events.interleaved import Interleaving, Part, interleaved
 from actorstream.events.saved import save_rows, saved_rows
 from actorstream.native.merge import ENDED, Merge
-from actorstream.runtime.timestamp.lane_rows import interleaved, times_of
+from actorstream.runtime.timestamp.lane_rows import times_of
 from actorstream.runtime.timestamp.sequence import Ascending, Sorted, Unsorted, joined
 from actorstream.topology.serial import POSITION
 from actorstream.topology.timestamp import ORIGIN
@@ -183,15 +184,18 @@ class MergedPartitions(Source):
             counts[only] = rows
         else:
             counts = np.bincount(tags, minlength=len(filled)).tolist()
-        parts: list[Batch | None] = [None] * len(filled)
+        parts: list[Part | None] = [None] * len(filled)
         for at, count in enumerate(counts):
             batch = filled[at]
             if count and batch is not None:
-                parts[at] = batch.slice(merge.first(at) - count, count)
+                parts[at] = (batch, merge.first(at) - count)
                 if not merge.left(at):
                     filled[at] = None
-        given = [part for part in parts if part is not None]
-        return given[0] if len(given) == 1 else interleaved(tags, parts, (ORIGIN, POSITION), False)
+        if only is not None:
+            batch, first = parts[only]  # type: ignore[misc] # it has rows
+            return batch.slice(first, rows)
+        schema = self.row_schema().with_system((ORIGIN, POSITION))
+        return interleaved(schema, [Interleaving(tags.copy(), parts)])
 
     def take_late(self) -> Batch | None:
         """Rows that came too late to be sorted, since the last call. DataError: a row was out of order."""

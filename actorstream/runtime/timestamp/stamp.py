@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from actorstream.errors import DataError, OperatorError, SchemaError
-from actorstream.runtime.edge_schemas import TIME
-from actorstream.runtime.replica import FRONTIER_MIN
+from actorstream.plan.edge_schemas import TIME
 from actorstream.runtime.serial.numbering import REPLICA_SHIFT
 from actorstream.runtime.stamp import Stamp
 from actorstream.runtime.timestamp.lane_rows import times_of, zeros
@@ -17,6 +16,7 @@ from actorstream.runtime.timestamp.sequence import Ascending, Sorted, Unsorted
 from actorstream.runtime.timestamp.ties import by_value
 from actorstream.topology.serial import POSITION
 from actorstream.topology.timestamp import ORIGIN
+from actorstream.transports.base import FRONTIER_MIN
 from actorstream.windows.watermark import AT_END
 
 if TYPE_CHECKING:
@@ -90,7 +90,7 @@ class TimestampStamp(Stamp):
             marks = batch.system["_watermark"].data
             late = marks > FRONTIER_MIN
             rows = batch.take(late)
-            self.replica.count_late(rows.rows)
+            self.replica.context.count_late(rows.rows)
             self.replica.send(rows, "late")
             batch = batch.take(~late)
         return batch
@@ -127,7 +127,7 @@ class TimestampStamp(Stamp):
     def _keeps_time(self, batch: Batch) -> bool:
         """Whether rows emitted at the end keep their event time: it is a field of theirs, or that of rows held back. Any
         other time may or may not be below what was promised, depending on the run."""
-        return self.replica.promises or batch.schema.user.event_time is not None
+        return self.replica.promises.holds_back or batch.schema.user.event_time is not None
 
     def _timed(self, batch: Batch) -> tuple[Batch, np.ndarray]:
         """Gives rows that descend from no row an event time: just below the heartbeat that fired them, or the last of all."""
@@ -140,9 +140,9 @@ class TimestampStamp(Stamp):
                 )
             )
         time = (
-            max(self.replica.frontier - 1, FRONTIER_MIN + 1)
+            max(self.replica.promises.frontier - 1, FRONTIER_MIN + 1)
             if self._hook == "on_heartbeat"
-            else self.replica.frontier
+            else self.replica.promises.frontier
         )
         time = max(time, self._floor)
         if self._hook == "on_end":
@@ -177,9 +177,9 @@ class TimestampStamp(Stamp):
     def promise(self, frontier: int) -> None:
         if frontier > AT_END:
             return  # the last rows are still to come; the end is promised behind them
-        promised = self.replica.promised(frontier)
+        promised = self.replica.promises.of(frontier)
         self._let_go(promised)
-        self.replica.advance_edges(promised)
+        self.replica.promises.send(promised)
 
     def _let_go(self, frontier: int) -> None:
         for output, sequence in self._sequences.items():
@@ -196,19 +196,19 @@ class TimestampStamp(Stamp):
         self._hook = ""
         if hook == "on_end":
             self._let_go(FRONTIER_END)
-            self.replica.advance_edges(FRONTIER_END)
+            self.replica.promises.send(FRONTIER_END)
 
     # -- checkpoints
 
-    def kept(self) -> Any:
+    def snapshot(self) -> Any:
         """The rows that wait for their place, how far each output has got, and how many rows were counted."""
         return {
             "sequences": {output: sequence.kept() for output, sequence in self._sequences.items()},
             "counts": self._counts,
         }
 
-    def take_back(self, kept: Any) -> None:
-        for output, each in kept["sequences"].items():
+    def restore(self, snapshot: Any) -> None:
+        for output, each in snapshot["sequences"].items():
             self._sequences[output].take_back(each, self.replica.schemas[output])
-        self._counts.update(kept["counts"])
-        self._floor = max((each[0] for each in kept["sequences"].values()), default=FRONTIER_MIN)
+        self._counts.update(snapshot["counts"])
+        self._floor = max((each[0] for each in snapshot["sequences"].values()), default=FRONTIER_MIN)

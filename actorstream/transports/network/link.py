@@ -53,6 +53,8 @@ class Link:
         self.greeted = self.left = False
         self.lost = ""
         self.incarnation = 0
+        self.ahead = 0
+        """By how many nanoseconds the peer's clock is ahead of ours."""
         self.owing: dict[int, End] = {}
         """Channel ends that have promises or credit to send, by identity."""
         self.seen: int = 0

@@ -29,7 +29,7 @@ WHOLE = Struct(HEAD.format + FRAME.format[1:])
 MOST_BYTES = 1 << 30
 """A payload of more bytes is refused at both ends."""
 
-HELLO, BYE, ACK, CREDIT, PROMISES, SENDER_CLOSED, RECEIVER_CLOSED = range(16, 23)
+HELLO, BYE, ACK, CREDIT, PROMISES, SENDER_CLOSED, RECEIVER_CLOSED, STREAM, STREAM_END, GATHER = range(16, 26)
 FRAMES = frozenset(int(kind) for kind in FrameKind)
 APART = 1
 """Flag: the payload is the second part of the message."""
@@ -49,9 +49,11 @@ _BODIES = {
     BYE: 0,
     ACK: 0,
     CREDIT: CREDITS.size,
+    STREAM_END: 0,
     SENDER_CLOSED: 0,
     RECEIVER_CLOSED: 0,
 }
+_ANY_LENGTH = frozenset((STREAM, GATHER))
 UNNUMBERED = frozenset((HELLO, ACK))
 """Kinds without a sequence number: they may come twice, or out of turn."""
 
@@ -168,9 +170,10 @@ def read(header: Header, head: Any, apart: Any | None) -> Message:
     else:
         start = HEAD.size
         wanted = _BODIES.get(kind)
-        if wanted is None and kind != PROMISES:
-            raise BrokenError(f"a message of kind {kind}; allowed: {sorted(FRAMES | {*_BODIES, PROMISES})}")
-        if flags or (length != wanted if wanted is not None else length == 0 or length % PROMISE.size):
+        if wanted is None and kind != PROMISES and kind not in _ANY_LENGTH:
+            allowed = sorted(FRAMES | {*_BODIES, PROMISES} | _ANY_LENGTH)
+            raise BrokenError(f"a message of kind {kind}; allowed: {allowed}")
+        if flags or not _fits(kind, length, wanted):
             raise BrokenError(f"a control message of kind {kind} with flags {flags} and {length} bytes")
     if (kind in UNNUMBERED) != (seq == 0):
         raise BrokenError(f"a message of kind {kind} with sequence number {seq}")
@@ -178,6 +181,12 @@ def read(header: Header, head: Any, apart: Any | None) -> Message:
         raise BrokenError(f"a message of {length} bytes; allowed: at most {MOST_BYTES}")
     body = _body(head, apart, start, flags, length)
     return Message(kind, flags, plan, seq, ack, channel, fields, body)
+
+
+def _fits(kind: int, length: int, wanted: int | None) -> bool:
+    if wanted is not None:
+        return length == wanted
+    return kind in _ANY_LENGTH or (length > 0 and length % PROMISE.size == 0)
 
 
 def _body(head: Any, apart: Any | None, start: int, flags: int, length: int) -> Any:
@@ -213,3 +222,10 @@ def frame_of(message: Message, payload: Any) -> Frame:
         frame.began,
     ) = message.fields
     return frame
+
+
+def to_own_clock(frame: Frame, ahead: int) -> None:
+    """Turns the entry times of a frame, by a clock that is so many nanoseconds ahead of ours, into ours; 0 stays unknown."""
+    for name in ("min_entry", "max_entry", "began"):
+        if value := getattr(frame, name):
+            setattr(frame, name, value - ahead)

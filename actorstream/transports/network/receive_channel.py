@@ -17,11 +17,13 @@ from actorstream.transports.network.message import (
     CREDIT,
     CREDITS,
     KEEP,
+    MOST_BYTES,
     PROMISE,
     RECEIVER_CLOSED,
     SAME,
     Message,
     frame_of,
+    to_own_clock,
 )
 
 if TYPE_CHECKING:
@@ -70,12 +72,18 @@ class NetworkReceiveChannel(ReceiveChannel):
             payload = _payload(message.body, self._trusted)
         self._last = payload if message.flags & KEEP else None
         frame = frame_of(message, payload)
+        if self._link.ahead:
+            to_own_clock(frame, self._link.ahead)
         self._check(frame)
         self._frames.append(frame)
         self._exchange.ring(self.channel.receive_bit)
 
     def _check(self, frame: Frame) -> None:
         payload = frame.payload
+        if frame.nbytes > MOST_BYTES:
+            raise BrokenError(
+                f"{self}: a frame that counts as {frame.nbytes} bytes; allowed: at most {MOST_BYTES}"
+            )
         if payload is None:
             if frame.rows or frame.first:
                 raise BrokenError(f"{self}: a frame of {frame.rows} rows without a payload")

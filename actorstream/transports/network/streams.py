@@ -6,12 +6,10 @@ which the ranks have made together, so no stranger takes part; the bytes are not
 
 from __future__ import annotations
 
-import fcntl
 import ipaddress
 import secrets
 import selectors
 import socket
-import struct
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from hashlib import blake2b
@@ -22,13 +20,13 @@ import msgspec
 
 from actorstream.errors import ConfigurationError
 from actorstream.transports.network.exchange import here
+from actorstream.transports.network.interfaces import addresses_by_interface
 
 Gather = Callable[[bytes, float], list[bytes]]
 Wanted = tuple[int, str]
 CONNECT_S = 3.0
 """How long one address of a peer may take to answer before the next is tried."""
 KEY_BYTES = 32
-_GET_ADDRESS = 0x8915  # SIOCGIFADDR
 
 
 class _Place(msgspec.Struct):
@@ -194,17 +192,10 @@ class Streams:
 def addresses(interface: str | None = None) -> list[str]:
     """The addresses of this host, those of one interface or one address only if it is given; loopback and link-local ones
     never. ConfigurationError: there is no such interface."""
-    by_interface: dict[str, list[str]] = {}
-    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as asked:
-        for _, name in socket.if_nameindex():
-            with suppress(OSError):
-                reply = fcntl.ioctl(asked, _GET_ADDRESS, struct.pack("256s", name.encode()[:15]))
-                by_interface.setdefault(name, []).append(socket.inet_ntoa(reply[20:24]))
-    with suppress(OSError):
-        for line in Path("/proc/net/if_inet6").read_text().splitlines():
-            digits, *_, name = line.split()
-            by_interface.setdefault(name, []).append(str(ipaddress.IPv6Address(int(digits, 16))))
-    usable = {name: [each for each in found if not _is_local(each)] for name, found in by_interface.items()}
+    usable = {
+        name: [each for each in found if not _is_local(each)]
+        for name, found in addresses_by_interface().items()
+    }
     every = [each for found in usable.values() for each in found]
     if interface is None:
         return every

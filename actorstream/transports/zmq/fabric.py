@@ -7,14 +7,18 @@ from __future__ import annotations
 
 import secrets
 import socket
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from actorstream.errors import ConfigurationError, Problem
 from actorstream.transports.base import Channel, Fabric, HandedOver
 from actorstream.transports.shm.limits import Limits, arena_limit
+
+if TYPE_CHECKING:
+    from actorstream.native.keepalive import ClockOffset
+    from actorstream.transports.network.same_host import SameHost
 
 MASK = 2**64 - 1
 SCHEMES = ("ipc", "tcp")
@@ -39,6 +43,8 @@ class ZmqFabric(Fabric):
         curve: whether tcp connections are encrypted and authenticated.
         start_s: how long a worker waits for its peers at the start.
         away_s: how long a connected peer may be silent or out of reach before it is lost.
+        near: the memory of channels between workers of this host, if they share any; the others are `channels`.
+        bound: what this process listens at, if that is not its address. clocks: how far a peer's clock is ahead.
     """
 
     def __init__(
@@ -53,11 +59,18 @@ class ZmqFabric(Fabric):
         curve: bool = True,
         start_s: float = 30.0,
         away_s: float = 4.0,
+        bound: str | None = None,
+        clocks: Callable[[int], ClockOffset | None] = lambda peer: None,
+        same_host: SameHost | None = None,
     ) -> None:
         """`secret`: 32 bytes that only the workers of the run know; None: new ones, for workers that are forked."""
         self.workers = workers
+        self.near = same_host.share(workers, channels, plan) if same_host is not None else None
+        if self.near is not None:
+            channels = [channel for channel in channels if channel.id not in self.near.channels]
         self.channels = {channel.id: channel for channel in channels}
         self.plan = plan & MASK
+        self.bound, self.clocks = bound, clocks
         self.curve, self.start_s, self.away_s = curve, start_s, away_s
         self.secret = secrets.token_bytes(SECRET_BYTES) if secret is None else secret
         self.addresses = list(addresses) if addresses is not None else _own_addresses(scheme, workers)
@@ -106,7 +119,9 @@ class ZmqFabric(Fabric):
             raise ConfigurationError(problems)
 
     def close(self) -> None:
-        """Nothing is open: sockets belong to the transports."""
+        """Lets go of shared memory; sockets belong to the transports."""
+        if self.near is not None:
+            self.near.close()
 
 
 def _own_addresses(scheme: str, workers: int) -> list[str]:

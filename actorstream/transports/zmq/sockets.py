@@ -12,6 +12,7 @@ from time import monotonic, sleep
 from typing import Any
 
 import zmq
+from zmq.utils import z85
 from zmq.utils.garbage import gc as collector
 from zmq.utils.monitor import recv_monitor_message
 
@@ -176,3 +177,9 @@ def _stop_collector() -> None:
         sleep(0.001)
     if not collector.refs:
         collector.stop()
+
+
+def curve_keys(secret: bytes) -> tuple[bytes, bytes]:
+    """Public and secret key that all workers of a run share, as ZeroMQ writes them. Nobody outside learns either."""
+    private = z85.encode(secret)
+    return zmq.curve_public(private), private

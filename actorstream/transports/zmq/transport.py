@@ -13,22 +13,24 @@ import secrets
 from pathlib import Path
 from typing import Any, ClassVar
 
-import zmq
-from zmq.utils import z85
-
 from actorstream.errors import ClosedError
 from actorstream.native.arena import Arena
 from actorstream.native.doorbell import Doorbell
 from actorstream.native.pidfd import open_pidfd
-from actorstream.transports.base import Channel, Fabric, HandedOver, Transport
+from actorstream.transports.base import Channel, Fabric, HandedOver, ReceiveChannel, SendChannel, Transport
 from actorstream.transports.network.exchange import Exchange
-from actorstream.transports.network.receive_channel import NetworkReceiveChannel
-from actorstream.transports.network.send_channel import NetworkSendChannel
+from actorstream.transports.shm.transport import ShmTransport
 from actorstream.transports.sizing import refuse_options
+from actorstream.transports.zmq.assembly import ZmqAssembly
 from actorstream.transports.zmq.fabric import ZmqFabric
-from actorstream.transports.zmq.sockets import LINGER_MS, Sockets
+from actorstream.transports.zmq.sockets import LINGER_MS, Sockets, curve_keys
 
-OPTIONS = ("scheme", "addresses", "secret", "curve", "start_s", "away_s")
+OPTIONS = ("scheme", "addresses", "secret", "curve", "start_s", "away_s", "bound", "clocks", "same_host")
+CLOCKS_S = 1.0
+"""Between two looks at how far the clocks of the peers are ahead."""
+AWAY = 1.2
+"""A connection that is not made again for so many times the limit is lost: the keepalive, if there is one, says it first and
+names the host."""
 QUIET_S = 0.1
 """After a process on this host has ended, what it sent is still read; it is lost when nothing came for so long."""
 
@@ -37,6 +39,7 @@ class ZmqTransport(Transport):
     """One worker. Made in the process that uses it."""
 
     name: ClassVar[str] = "zmq"
+    assembly = ZmqAssembly
 
     @classmethod
     def fabric(cls, workers: int, channels: list[Channel], plan: int, **options: Any) -> ZmqFabric:
@@ -56,9 +59,13 @@ class ZmqTransport(Transport):
         address = fabric.addresses[worker]
         encrypted = fabric.curve and any(each.startswith("tcp:") for each in fabric.addresses)
         slots = sum(each.slots for each in fabric.channels.values() if worker in (each.sender, each.receiver))
-        curve = _curve_keys(fabric.secret) if encrypted else None
-        self._sockets = Sockets(address, curve=curve, slots=slots, away_s=fabric.away_s)
-        self._exchange = Exchange(fabric, worker, self._sockets, trusted=False, met=self._met)
+        curve = curve_keys(fabric.secret) if encrypted else None
+        self._sockets = Sockets(fabric.bound or address, curve=curve, slots=slots, away_s=fabric.away_s)
+        self._near = ShmTransport(fabric.near, worker) if fabric.near is not None else None
+        bell = None
+        if self._near is not None and fabric.near is not None:
+            bell = (self._near.doorbell, fabric.near.layout.bells[worker])
+        self._exchange = Exchange(fabric, worker, self._sockets, trusted=False, met=self._met, bell=bell)
         self._arena = Arena.create(fabric.arena_limit, secrets.randbits(31))
         self._loop: asyncio.AbstractEventLoop | None = None
         self._cut: dict[int, asyncio.TimerHandle] = {}
@@ -67,6 +74,7 @@ class ZmqTransport(Transport):
         self._stopped: dict[int, float] = {}
         """Peers on this host whose process is stopped -> since when."""
         self._look: asyncio.TimerHandle | None = None
+        self._clocks: asyncio.TimerHandle | None = None
         self._connected: set[int] = set()
 
     async def start(self) -> None:
@@ -77,6 +85,9 @@ class ZmqTransport(Transport):
             self._exchange.greet(peer)
         self._sockets.watch(self._loop, self._exchange.poll, self._changed)
         self._changed()
+        self._compare_clocks()
+        if self._near is not None:
+            await self._near.start()
         await self._exchange.gather(self._fabric.start_s, [addresses[peer] for peer in links])
 
     @property
@@ -85,12 +96,16 @@ class ZmqTransport(Transport):
 
     @property
     def arena(self) -> Arena:
-        return self._arena
+        return self._arena if self._near is None else self._near.arena
 
-    def sender(self, channel: Channel) -> NetworkSendChannel:
+    def sender(self, channel: Channel) -> SendChannel:
+        if self._near is not None and channel.id not in self._fabric.channels:
+            return self._near.sender(channel)
         return self._exchange.sender(channel)
 
-    def receiver(self, channel: Channel) -> NetworkReceiveChannel:
+    def receiver(self, channel: Channel) -> ReceiveChannel:
+        if self._near is not None and channel.id not in self._fabric.channels:
+            return self._near.receiver(channel)
         return self._exchange.receiver(channel)
 
     def statistics(self) -> dict[str, int]:
@@ -100,6 +115,8 @@ class ZmqTransport(Transport):
     def lose(self, worker: int, why: str) -> None:
         if not self._exchange.closed and worker in self._exchange.links:
             self._exchange.lose(worker, why)
+        if self._near is not None:
+            self._near.lose(worker, why)
 
     async def close(self) -> None:
         """Waits until every peer that lives has what was sent to it; nothing is lost with a slow receiver."""
@@ -112,8 +129,9 @@ class ZmqTransport(Transport):
         finally:
             lost = frozenset(peer for peer, link in exchange.links.items() if link.lost or link.left)
             exchange.close()
-            for timer in (*self._cut.values(), *((self._look,) if self._look is not None else ())):
-                timer.cancel()
+            for timer in (*self._cut.values(), self._look, self._clocks):
+                if timer is not None:
+                    timer.cancel()
             if loop is not None:
                 self._sockets.unwatch(loop)
                 for pidfd in self._pidfds.values():
@@ -122,6 +140,18 @@ class ZmqTransport(Transport):
             self._pidfds.clear()
             self._sockets.close(LINGER_MS, lost)
             self._arena.close()
+            if self._near is not None:
+                await self._near.close()
+
+    def _compare_clocks(self) -> None:
+        """Entry times that come from another host are put right by how far its clock is ahead."""
+        assert self._loop is not None
+        known = [(link, self._fabric.clocks(peer)) for peer, link in self._exchange.links.items()]
+        for link, clock in known:
+            # an offset within its own error is none: both are on one host
+            link.ahead = clock.ahead if clock is not None and abs(clock.ahead) > clock.error else 0
+        if any(clock is not None for _, clock in known):
+            self._clocks = self._loop.call_later(CLOCKS_S, self._compare_clocks)
 
     # -- connections
 
@@ -146,16 +176,18 @@ class ZmqTransport(Transport):
     def _missed(self, peer: int) -> None:
         """There is no connection; the peer is lost unless one is made in time."""
         if peer not in self._cut and self._loop is not None:  # else an attempt to connect again has failed
-            self._cut[peer] = self._loop.call_later(self._fabric.away_s / 2, self._away, peer)
+            self._cut[peer] = self._loop.call_later(AWAY * self._fabric.away_s, self._away, peer)
 
     def _away(self, peer: int) -> None:
         self._cut.pop(peer, None)
         if not self._exchange.closed and self._exchange.links[peer].is_open:
             self._exchange.lose(
                 peer,
-                f"worker {peer} at {self._fabric.addresses[peer]} is lost: it was out of reach for "
-                f"{self._fabric.away_s:g} s",
+                f"{self._name(peer)} is lost: it was out of reach for {self._fabric.away_s:g} s",
             )
+
+    def _name(self, peer: int) -> str:
+        return f"worker {peer} at {self._fabric.addresses[peer]}"
 
     def _met(self, peer: int, process: int) -> None:
         """Watches the process of a peer on this host: it cannot come back."""
@@ -183,9 +215,7 @@ class ZmqTransport(Transport):
             if not is_stopped(process):
                 self._stopped.pop(peer, None)
             elif now - self._stopped.setdefault(peer, now) >= self._fabric.away_s / 2:
-                why = (
-                    f"worker {peer} is lost: its process {process} was stopped for {self._fabric.away_s:g} s"
-                )
+                why = f"{self._name(peer)} is lost: its process {process} was stopped for {self._fabric.away_s:g} s"
                 self._exchange.lose(peer, why)
         self._look = self._loop.call_later(self._fabric.away_s / 4, self._look_for_stopped)
 
@@ -205,7 +235,7 @@ class ZmqTransport(Transport):
         if self._exchange.closed or not link.is_open:
             return
         if link.seen == seen:
-            self._exchange.lose(peer, f"worker {peer} is lost: its process has ended")
+            self._exchange.lose(peer, f"{self._name(peer)} is lost: its process has ended")
             return
         assert self._loop is not None
         self._loop.call_later(QUIET_S, self._quiet, peer, link.seen)
@@ -218,9 +248,3 @@ def is_stopped(process: int) -> bool:
     except OSError:
         return False
     return state.rpartition(")")[2].split()[0] in "Tt"
-
-
-def _curve_keys(secret: bytes) -> tuple[bytes, bytes]:
-    """Public and secret key that all workers of a run share, as ZeroMQ writes them. Nobody outside learns either."""
-    private = z85.encode(secret)
-    return zmq.curve_public(private), private

@@ -25,6 +25,7 @@
 int stress_arena(const char *mode, uint64_t rounds);
 int stress_channel(const char *mode, uint64_t rounds);
 int stress_doorbell(const char *mode, uint64_t rounds);
+int stress_keepalive(const char *mode, uint64_t rounds);
 int stress_line(const char *mode, uint64_t rounds);
 int stress_mpmc(const char *mode, uint64_t rounds);
 int stress_pool(const char *mode, uint64_t rounds);

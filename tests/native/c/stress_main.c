@@ -8,6 +8,7 @@ int main(int count, char **words) {
     } structures[] = {{"arena", stress_arena},
                       {"channel", stress_channel},
                       {"doorbell", stress_doorbell},
+                      {"keepalive", stress_keepalive},
                       {"line", stress_line},
                       {"mpmc", stress_mpmc},
                       {"pool", stress_pool},

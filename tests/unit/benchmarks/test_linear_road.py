@@ -8,7 +8,7 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 
-from actorstream.runtime.compile import compile_job
+from actorstream.plan.compile import compile_job
 from actorstream.topology.deploy import DeploySpec
 from benchmarks.job import JobError
 from benchmarks.linear_road import (

@@ -188,11 +188,11 @@ async def test_a_live_source_gives_what_is_there_and_waits_for_more() -> None:
     source.open(source.partitions())
     for value in range(5):
         source.queue.put_nowait(value)
-    first = await source._read_live(3)
+    first = await source.read(3)
     assert first is not None and first.column("value").tolist() == [0, 1, 2]
-    second = await source._read_live(3)
+    second = await source.read(3)
     assert second is not None and second.column("value").tolist() == [3, 4]
-    waiting = asyncio.ensure_future(source._read_live(3))
+    waiting = asyncio.ensure_future(source.read(3))
     for _ in range(5):
         await asyncio.sleep(0)
     assert not waiting.done()
@@ -201,19 +201,19 @@ async def test_a_live_source_gives_what_is_there_and_waits_for_more() -> None:
     assert third is not None and third.column("value").tolist() == [5]
     assert source.position() == {"0": 6} and source.row == 5
     source.queue.put_nowait(None)
-    assert await source._read_live(3) is None
+    assert await source.read(3) is None
     assert source.ended
 
 
 async def test_what_a_cancelled_read_waited_for_is_not_lost() -> None:
     source = Live()
     source.open(source.partitions())
-    waiting = asyncio.ensure_future(source._read_live(3))
+    waiting = asyncio.ensure_future(source.read(3))
     await asyncio.sleep(0)
     waiting.cancel()
     await asyncio.gather(waiting, return_exceptions=True)
     source.queue.put_nowait(7)
-    batch = await source._read_live(3)
+    batch = await source.read(3)
     assert batch is not None and batch.column("value").tolist() == [7]
     source.on_stop()
 
@@ -226,10 +226,10 @@ async def test_an_error_of_a_live_source_comes_after_its_events() -> None:
 
     source = Failing()
     source.open(source.partitions())
-    batch = await source._read_live(3)
+    batch = await source.read(3)
     assert batch is not None and batch.column("value").tolist() == [1]
     with pytest.raises(OSError, match="connection lost"):
-        await source._read_live(3)
+        await source.read(3)
 
 
 async def test_a_live_source_that_goes_back_passes_over_what_was_read() -> None:
@@ -238,7 +238,7 @@ async def test_a_live_source_that_goes_back_passes_over_what_was_read() -> None:
     source.seek({"0": 2})
     for value in (0, 1, 2, 3, None):
         source.queue.put_nowait(value)
-    batch = await source._read_live(10)
+    batch = await source.read(10)
     assert batch is not None and batch.column("value").tolist() == [2, 3]
     assert source.position() == {"0": 4}
 
@@ -247,7 +247,7 @@ async def test_a_live_source_that_stops_is_closed() -> None:
     source = Live()
     source.open(source.partitions())
     source.queue.put_nowait(1)
-    assert await source._read_live(3) is not None
+    assert await source.read(3) is not None
     source.on_stop()
     for _ in range(5):
         await asyncio.sleep(0)
@@ -265,7 +265,7 @@ async def test_a_live_source_does_not_run_ahead_without_bound() -> None:
 
     source = Endless()
     source.open(source.partitions())
-    assert await source._read_live(1) is not None
+    assert await source.read(1) is not None
     for _ in range(10):
         await asyncio.sleep(0)
     assert source.made <= 4097
@@ -391,7 +391,7 @@ async def test_a_live_source_runs_ahead_by_a_bounded_number_of_bytes() -> None:
     source = Texts()
     source.open(source.partitions())
     for _ in range(5):
-        batch = await source._read_live(4096)
+        batch = await source.read(4096)
         assert batch is not None and batch.rows <= 4
         for _ in range(10):
             await asyncio.sleep(0)

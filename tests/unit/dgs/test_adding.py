@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from actorstream.dgs.adding import AHEAD, AddingWorker
+from actorstream.dgs.holdings import statistics
 from actorstream.dgs.mailbox import ENDED
 from actorstream.dgs.messages import Promise, Request, StateDown, StateUp
 from actorstream.dgs.worker import WorkerProtocol
@@ -95,7 +96,7 @@ def test_a_part_is_added_while_the_other_child_is_waited_for_and_the_last_lets_t
     worker = root(log)
     assert worker.begin(BARRIER, 10, [(10, 1)])
     assert not worker.from_child(1, StateUp({0: 5}, 1))
-    assert worker._state == {0: 5} and not log
+    assert worker.state == {0: 5} and not log
     assert worker.from_child(0, StateUp({0: 2}, 1))
     assert [answer for *_, answer in log] == [7]
 
@@ -108,7 +109,7 @@ def test_parts_behind_an_event_that_is_not_done_wait_for_it() -> None:
     worker.run()
     assert not worker.from_child(0, StateUp({0: 5}, 1))
     assert not worker.from_child(0, StateUp({0: 9}, 1))
-    assert worker._state == {0: 5} and not log
+    assert worker.state == {0: 5} and not log
     assert worker.from_child(1, StateUp({0: 2}, 1))
     assert [answer for *_, answer in log] == [7]
     assert worker.from_child(1, StateUp({}, 1))
@@ -129,7 +130,7 @@ def test_requests_do_not_wait_for_each_other() -> None:
         worker.from_child(child, StateUp({0: 3}, 1))
     worker.run()
     assert [answer for *_, answer in log] == [2, 6]
-    assert worker.statistics()["released"] == 0
+    assert statistics(worker)["released"] == 0
 
 
 def test_children_run_ahead_by_a_bounded_number_of_events() -> None:

@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from actorstream.dgs.holdings import frontier, statistics
 from actorstream.dgs.mailbox import ENDED
 from actorstream.dgs.messages import Promise, Request, StateDown, StateUp
 from actorstream.dgs.worker import WorkerProtocol
@@ -202,13 +203,13 @@ def test_without_heartbeats_a_worker_stalls_and_with_one_it_goes_on() -> None:
     child = leaf(log)
     child.insert(VALUE, times(1, 2), [(1, 1), (2, 2)])
     child.run()
-    assert not log and child.statistics()["waiting"] == 2
+    assert not log and statistics(child)["waiting"] == 2
     child.from_parent(Promise(BARRIER, 2))
     child.run()
     assert [event for _, event, _ in log] == [(1, 1)]  # a barrier at 2 would come first
     child.from_parent(Promise(BARRIER, 3))
     child.run()
-    assert len(log) == 2 and child.frontier == 2
+    assert len(log) == 2 and frontier(child) == 2
 
 
 def test_the_run_ends_with_one_state_at_the_root() -> None:

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from actorstream.dgs import holdings
 from actorstream.dgs.adding import AddingWorker
 from actorstream.dgs.mailbox import ENDED
 from actorstream.dgs.messages import StateDown, StateUp
@@ -217,7 +218,7 @@ def check_cut(tree: Tree, ranks: list[Any], streams: dict[Any, list[Any]]) -> No
         states[number] = state
 
     for number, worker in enumerate(tree.workers):
-        for which, state in worker.states():
+        for which, state in holdings.states(worker):
             add(number if which < 0 else below[number, which], state)
     for (sender, receiver, _), link in tree.links.items():
         for message in link:
@@ -241,7 +242,7 @@ def check_cut(tree: Tree, ranks: list[Any], streams: dict[Any, list[Any]]) -> No
     assert {key: sum for key, sum in found.items() if sum} == {
         key: sum for key, sum in expected.items() if sum
     }
-    waiting = [event for worker in tree.workers for _, item in worker.unfinished() for event in item]
+    waiting = [event for worker in tree.workers for _, item in holdings.unfinished(worker) for event in item]
     waiting += [
         event
         for lane in tree.lanes.values()

@@ -33,6 +33,7 @@ from actorstream.events import (
     from_bytes,
     to_bytes,
 )
+from actorstream.events.sending import shared_jumbo
 from actorstream.native.arena import Arena
 
 
@@ -202,17 +203,17 @@ def test_a_run_of_a_jumbo_tuple_is_sent_by_reference_if_it_is_worth_its_memory(a
     batch = decode(
         Schema.of(Numbers), encode([Batch.of_events(Numbers, [Numbers(i, 0.5) for i in range(100)])], arena)
     )
-    assert batch.shared_jumbo(arena) == (batch._jumbo, 0)
-    assert batch.slice(10, 50).shared_jumbo(arena) == (batch._jumbo, 10)
-    assert batch.slice(10, 5).shared_jumbo(arena) is None
-    assert batch.take([1]).shared_jumbo(arena) is None
-    assert batch.with_columns(b=batch["b"]).shared_jumbo(arena) is None
-    assert batch.shared_jumbo(arena, Schema.of(Numbers).with_system(("_time",))) is None
-    assert batch.shared_jumbo(None) is None
+    assert shared_jumbo(batch, arena) == (batch._jumbo, 0)
+    assert shared_jumbo(batch.slice(10, 50), arena) == (batch._jumbo, 10)
+    assert shared_jumbo(batch.slice(10, 5), arena) is None
+    assert shared_jumbo(batch.take([1]), arena) is None
+    assert shared_jumbo(batch.with_columns(b=batch["b"]), arena) is None
+    assert shared_jumbo(batch, arena, Schema.of(Numbers).with_system(("_time",))) is None
+    assert shared_jumbo(batch, None) is None
     other = Arena.create(1 << 20, 2)
-    assert batch.shared_jumbo(other, borrowed=False) is None
+    assert shared_jumbo(batch, other, borrowed=False) is None
     on_heap = decode(Schema.of(Numbers), encode([batch], None))
-    assert on_heap.shared_jumbo(arena) is None
+    assert shared_jumbo(on_heap, arena) is None
 
 
 def test_jumbo_tuples_of_another_schema_are_refused() -> None:

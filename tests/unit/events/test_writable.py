@@ -9,6 +9,7 @@ import pytest
 
 from actorstream.errors import SchemaError
 from actorstream.events import Event, Schema, allocate, decode, encode
+from actorstream.events.sending import shared_jumbo
 from actorstream.native.arena import Arena
 
 
@@ -32,7 +33,7 @@ def test_columns_written_in_place_are_sent_without_a_copy(arena: Arena) -> None:
     batch["at"][:] = np.arange(100)
     batch["price"][:] = 0.5
     batch["up"][:] = True
-    shared = batch.shared_jumbo(arena)
+    shared = shared_jumbo(batch, arena)
     assert shared is not None and arena.statistics().blocks == 1
     found = decode(Schema.of(Tick), shared[0])
     assert found.events()[7] == Tick(7, 0.5, True)
@@ -45,7 +46,7 @@ def test_handing_the_rows_on_makes_the_arrays_read_only(arena: Arena, how: str) 
     column = batch["at"]
     column[:] = 1
     if how == "shared":
-        batch.shared_jumbo(arena)
+        shared_jumbo(batch, arena)
     elif how == "encoded":
         encode([batch], None)
     elif how == "sealed":
@@ -62,7 +63,7 @@ def test_fewer_rows_than_allocated_can_be_sent(arena: Arena) -> None:
     batch["at"][:4], batch["price"][:4], batch["up"][:4] = [1, 2, 3, 4], 0.0, False
     sealed = batch.seal(4)
     assert sealed.rows == 4 and [event.at for event in sealed.events()] == [1, 2, 3, 4]
-    assert sealed.shared_jumbo(arena) == (batch._jumbo, 0)
+    assert shared_jumbo(sealed, arena) == (batch._jumbo, 0)
 
 
 def test_system_columns_are_written_like_the_others(arena: Arena) -> None:

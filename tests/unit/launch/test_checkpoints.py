@@ -10,7 +10,8 @@ from actorstream.checkpoint.checkpoint import Checkpoint
 from actorstream.checkpoint.store import CheckpointStore
 from actorstream.control.messages import Snapshot
 from actorstream.launch.checkpoints import CheckpointRecord, checkpoints_of
-from actorstream.runtime.compile import Job, compile_job
+from actorstream.plan.compile import compile_job
+from actorstream.plan.job import Job
 from actorstream.topology.builder import Topology
 from actorstream.topology.load import load_deploy
 from tests.integration.parts import Collect, Ints

@@ -10,7 +10,8 @@ import pytest
 
 from actorstream.launch.progress import Progress
 from actorstream.metrics.counters import Counter, bucket_of, bucket_upper
-from actorstream.runtime.compile import Job, compile_job
+from actorstream.plan.compile import compile_job
+from actorstream.plan.job import Job
 from actorstream.runtime.report import Sampler
 from actorstream.topology.builder import Topology
 from actorstream.topology.load import load_deploy

@@ -10,7 +10,8 @@ import pytest
 from actorstream.errors import ConfigurationError
 from actorstream.launch.sustain import Sustain, find_source
 from actorstream.launch.sustainable import Samples
-from actorstream.runtime.compile import Job, read_job
+from actorstream.plan.compile import read_job
+from actorstream.plan.job import Job
 
 from .test_sustainable import System
 

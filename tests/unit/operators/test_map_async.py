@@ -14,7 +14,7 @@ import pytest
 from actorstream import Event, MapAsync, Topology, map_async
 from actorstream.errors import ConfigurationError, OperatorError
 from actorstream.events.event import EventTime
-from actorstream.runtime.compile import read_job
+from actorstream.plan.compile import read_job
 from tests.integration.parts import Collect, Number, Numbers
 
 TOTAL = 200

@@ -202,7 +202,7 @@ def test_a_table_of_a_topology_file_is_relative_to_it_or_a_source_in_it(tmp_path
     (tmp_path / "ads.csv").write_text("number,ad\n1,4\n2,1\n")
     (tmp_path / "campaigns.csv").write_text(CSV)
     from actorstream.launch.run import run_job
-    from actorstream.runtime.compile import read_job
+    from actorstream.plan.compile import read_job
 
     for table, source in (("campaigns.csv", ""), ("names", 'type = "csv-source"\npath = "campaigns.csv"\n')):
         text = '[actors.ads]\ntype = "csv-source"\npath = "ads.csv"\n'

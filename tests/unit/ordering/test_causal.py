@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from actorstream.ordering.causal import CausalOrder
-from actorstream.runtime.dependency.clock import Clock
+from actorstream.runtime.dependency.messages import Clock
 
 
 @dataclass

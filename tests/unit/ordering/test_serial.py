@@ -9,7 +9,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from actorstream.ordering.serial import SerialGate, merge_order
+from actorstream.ordering.serial import SerialGate, merge_order, merged_tags
 from actorstream.transports.base import Frame, FrameKind
 
 
@@ -78,8 +78,12 @@ def merged(pieces: list[tuple[int, list[tuple[int, int]]]]) -> list[tuple[int, i
     pieces.sort(key=lambda piece: piece[0])
     columns = [[np.array(column, np.int64) for column in zip(*rows)] for _, rows in pieces]
     rows = [row for _, piece in pieces for row in piece]
-    order = merge_order(columns, [0] * len(pieces))
-    return rows if order is None else [rows[at] for at in order.tolist()]
+    order = merge_order(columns, [0] * len(pieces)).tolist()
+    tags = merged_tags(columns, [0] * len(pieces))
+    assert tags is not None
+    streams = [iter(piece) for _, piece in pieces]
+    assert [next(streams[tag]) for tag in tags.tolist()] == [rows[at] for at in order]
+    return [rows[at] for at in order]
 
 
 class TestMergingByNumber:
@@ -192,18 +196,28 @@ class TestWaiting:
         assert taken == ["side", 1, 1, "side", 2]
 
 
-class TestMergeOrder:
-    def test_pieces_that_follow_each_other_need_no_sorting(self) -> None:
-        assert merge_order([[np.array([0, 1])], [np.array([1, 2])]], [0, 0]) is None
-
+class TestRowsOfOneNumber:
     def test_rows_of_one_position_come_by_the_rank_of_their_input(self) -> None:
-        order = merge_order([[np.array([0, 1])], [np.array([0, 1])]], [1, 0])
-        assert order is not None
-        assert order.tolist() == [2, 0, 3, 1]
+        pieces = [[np.array([0, 1])], [np.array([0, 1])]]
+        assert merge_order(pieces, [1, 0]).tolist() == [2, 0, 3, 1]
+        assert tags_of(pieces, [1, 0]) == [1, 0, 1, 0]
 
     def test_ordinals_decide_between_rows_of_one_position_before_the_lane_does(self) -> None:
-        first = [np.array([0, 0]), np.array([1, 3])]
-        second = [np.array([0, 0]), np.array([0, 2])]
-        order = merge_order([first, second], [0, 0])
-        assert order is not None
-        assert order.tolist() == [2, 0, 3, 1]
+        pieces = [[np.array([0, 0]), np.array([1, 3])], [np.array([0, 0]), np.array([0, 2])]]
+        assert merge_order(pieces, [0, 0]).tolist() == [2, 0, 3, 1]
+        assert tags_of(pieces, [0, 0]) == [1, 0, 1, 0]
+
+    def test_rows_of_an_input_with_fewer_ordinals_have_ordinal_zero(self) -> None:
+        pieces = [[np.array([0, 0]), np.array([-1, 1])], [np.array([0])]]
+        assert merge_order(pieces, [0, 0]).tolist() == [0, 2, 1]
+        assert tags_of(pieces, [0, 0]) == [0, 1, 0]
+
+    def test_a_piece_with_its_own_rows_in_another_order_is_sorted(self) -> None:
+        pieces = [[np.array([4, 1])], [np.array([2, 3])]]
+        assert tags_of(pieces, [0, 0]) is None
+        assert merge_order(pieces, [0, 0]).tolist() == [1, 2, 3, 0]
+
+
+def tags_of(pieces: list[list[np.ndarray]], ranks: list[int]) -> list[int] | None:
+    tags = merged_tags(pieces, ranks)
+    return None if tags is None else tags.tolist()

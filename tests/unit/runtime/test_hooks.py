@@ -12,8 +12,8 @@ import pytest
 from actorstream.errors import ActorstreamError, OperatorError
 from actorstream.events.batch import Batch
 from actorstream.events.event import Event
+from actorstream.plan.hook_shapes import is_async
 from actorstream.runtime.failures import DeadLetter, Failures
-from actorstream.runtime.hook_shapes import is_async
 from actorstream.runtime.hooks import BatchCall, EventCall, Outbox
 
 

@@ -6,8 +6,9 @@ from actorstream.errors import OperatorError
 from actorstream.events.batch import Batch
 from actorstream.events.event import Event
 from actorstream.events.schema import Schema
-from actorstream.runtime.edge_schemas import EdgeSchemas
-from actorstream.runtime.lanes import IDLE_WORD
+from actorstream.plan.channels import IDLE_WORD
+from actorstream.plan.edge_schemas import EdgeSchemas
+from actorstream.runtime.framing import Framing
 from actorstream.runtime.send_lane import SendLane
 from actorstream.transports.base import FRONTIER_END, FRONTIER_MIN, Channel
 from actorstream.transports.local import local_channel
@@ -30,14 +31,16 @@ class Bench:
         send, self.receive = local_channel(channel, Bell(), Bell())
         self.lane = SendLane(
             send,
-            None,
-            encodes=False,
-            schemas=EdgeSchemas(Schema.of(Row)),
-            plan=0,
-            producer=0,
+            Framing(
+                None,
+                encodes=False,
+                schemas=EdgeSchemas(Schema.of(Row)),
+                plan=0,
+                producer=0,
+                unfit=lambda error: OperatorError("op", 0, str(error)),
+            ),
             batch_size=1,
             on_blocked=lambda lane: None,
-            unfit=lambda error: OperatorError("op", 0, str(error)),
             idles=IDLE_WORD,
         )
 

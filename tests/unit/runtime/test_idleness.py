@@ -9,8 +9,9 @@ import pytest
 
 from actorstream.events.batch import Batch
 from actorstream.events.event import Event
+from actorstream.plan.channels import IDLE_WORD
 from actorstream.runtime.idleness import Idleness
-from actorstream.runtime.lanes import IDLE_WORD, InLane
+from actorstream.runtime.lanes import InLane
 from actorstream.transports.base import FRONTIER_END, FRONTIER_MIN, Channel, Frame
 from actorstream.transports.local import LocalSendChannel, local_channel
 

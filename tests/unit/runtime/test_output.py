@@ -14,8 +14,9 @@ from actorstream.errors import OperatorError
 from actorstream.events.batch import Batch
 from actorstream.events.event import Event
 from actorstream.events.schema import Schema
-from actorstream.runtime.edge_schemas import EdgeSchemas
-from actorstream.runtime.output import ChannelEdge
+from actorstream.plan.edge_schemas import EdgeSchemas
+from actorstream.runtime.framing import Framing
+from actorstream.runtime.output import RoutedEdge
 from actorstream.runtime.send_lane import SendLane
 from actorstream.transports.base import Channel, FrameKind
 from actorstream.transports.local import local_channel
@@ -44,14 +45,16 @@ class Bench:
         self.blocked: list[SendLane] = []
         self.lane = SendLane(
             send,
-            None,
-            encodes=False,
-            schemas=EdgeSchemas(Schema.of(Row)),
-            plan=0,
-            producer=7,
+            Framing(
+                None,
+                encodes=False,
+                schemas=EdgeSchemas(Schema.of(Row)),
+                plan=0,
+                producer=7,
+                unfit=lambda error: OperatorError("op", 0, str(error)),
+            ),
             batch_size=batch_size,
             on_blocked=self.blocked.append,
-            unfit=lambda error: OperatorError("op", 0, str(error)),
         )
 
     def taken(self, most: int = 1 << 30) -> list[Any]:
@@ -242,16 +245,17 @@ def test_whatever_happens_everything_arrives_once_and_in_order(
         assert bench.receive.frontier(0) == promised
 
 
-def test_an_edge_flushes_only_what_waits_and_is_not_blocked() -> None:
+def test_a_full_lane_of_an_edge_keeps_nothing_back_on_the_others() -> None:
     open_lane, full = Bench(batch_size=10), Bench(batch_size=1, slots=1)
-    edge = ChannelEdge(lambda batch: [(0, batch), (1, batch)], [open_lane.lane, full.lane])
+    edge = RoutedEdge(lambda batch: [(0, batch), (1, batch)], [open_lane.lane, full.lane])
     for first in range(3):
         edge.push(rows(first, 1))
     assert full.lane.blocked
-    edge.flush()
+    assert open_lane.lane.flush()
     assert [value for part in open_lane.taken() for value in part] == [0, 1, 2]
     assert full.taken() == [[0]]
-    edge.control(FrameKind.END, 0)
+    for bench in (open_lane, full):
+        bench.lane.control(FrameKind.END, 0)
     edge.advance(5)
     assert open_lane.taken() == [("END", 0)]
     assert open_lane.receive.frontier(0) == 5

@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 from actorstream.metrics.counters import Counter, bucket_of, bucket_upper
-from actorstream.runtime.compile import Job, compile_job
+from actorstream.plan.compile import compile_job
+from actorstream.plan.job import Job
 from actorstream.runtime.report import Sampler, build_report, pss_bytes
 from actorstream.topology.builder import Topology
 from actorstream.topology.load import load_deploy

@@ -20,5 +20,5 @@ def test_a_unit_whose_last_rows_have_no_credit_rests_for_its_output_and_not_for_
     unit = worker_of(topology, edge_bytes=1).units[0]
     for _ in range(batches):
         unit.head.forward(numbers(np.arange(10)))
-    assert unit._settle(Status.IDLE) is rests
+    assert unit.settle_turn(Status.IDLE) is rests
     assert unit._rests is rests

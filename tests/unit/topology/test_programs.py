@@ -14,7 +14,7 @@ from actorstream.dgs import Program, Tag, Tags, by, keyed
 from actorstream.dgs.optimizer import OPTIMIZERS
 from actorstream.errors import ConfigurationError
 from actorstream.operators.filter import Filter
-from actorstream.runtime.compile import available
+from actorstream.plan.compile import available
 from actorstream.topology.dependency import Planning
 from actorstream.topology.graph import Graph
 from actorstream.topology.inputs import read_inputs

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from actorstream.connectors import BUILTIN
 from actorstream.operators import BUILTIN as OPERATORS
-from actorstream.runtime.registry import registry
+from actorstream.plan.registry import registry
 from actorstream.topology.available import Available
 from actorstream.topology.deploy import DeploySpec
 from actorstream.topology.keywords import constructor_keywords
@@ -70,7 +70,7 @@ def test_the_same_topology_in_python_has_the_same_graph(folder: Path) -> None:
 from build import t
 from actorstream.topology.load import load_topology
 from actorstream.topology.validate import build_graph
-from actorstream.runtime.registry import registry
+from actorstream.plan.registry import registry
 graphs = [build_graph(spec, registry()).describe() for spec in (t.spec(), load_topology("topology.toml"))]
 assert graphs[0] == graphs[1], graphs
 """

@@ -12,7 +12,7 @@ from actorstream.connectors.source import Source
 from actorstream.errors import ConfigurationError
 from actorstream.events.batch import Batch
 from actorstream.events.event import Event
-from actorstream.runtime.compile import compile_job
+from actorstream.plan.compile import compile_job
 from actorstream.topology.builder import Topology
 from actorstream.topology.deploy import DeploySpec
 from actorstream.topology.graph import Graph

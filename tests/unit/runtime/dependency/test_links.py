@@ -12,10 +12,8 @@ import pytest
 
 from actorstream.dgs.messages import Promise, Request, StateDown, StateUp
 from actorstream.errors import DataError
-from actorstream.runtime.dependency.clock import Clock
-from actorstream.runtime.dependency.links import TreeReceiver, TreeSender
-from actorstream.runtime.dependency.messages import APART, Codec
-from actorstream.runtime.dependency.short_form import SHORT, STATE
+from actorstream.runtime.dependency.links import ENTRY, TreeReceiver, TreeSender
+from actorstream.runtime.dependency.messages import APART, Clock, Codec
 from actorstream.transports.base import Channel
 from actorstream.transports.shm import ShmTransport
 
@@ -36,7 +34,7 @@ def link(request: pytest.FixtureRequest) -> Iterator[tuple[TreeSender, TreeRecei
     out, into = above.sender(CHANNEL), below.receiver(CHANNEL)
     arena = above.arena if request.param == "arena" else None
     sender = TreeSender(out, arena, Codec(Any, "program, w1", Clock()))
-    receiver = TreeReceiver(into, Codec(State, "program, w1", Clock()))
+    receiver = TreeReceiver(into, Codec(State, "program, w1", Clock()), watches=True)
     yield sender, receiver
     into.close()
     out.close()
@@ -49,7 +47,7 @@ def test_messages_of_any_length_arrive_in_their_order(link: tuple[TreeSender, Tr
     said: list[Any] = []
     heard: list[Any] = []
     for number in range(400):
-        length = chance.choice([0, 3, STATE - 30, STATE, SHORT, 1000] if number > 200 else [0, 3, 10])
+        length = chance.choice([0, 3, ENTRY - 60, ENTRY - 30, ENTRY, 1000] if number > 200 else [0, 3, 10])
         message: Any = chance.choice([StateUp, StateDown])(State("x" * length), number)
         if chance.random() < 0.3:
             message = Promise(number, number)
@@ -57,9 +55,9 @@ def test_messages_of_any_length_arrive_in_their_order(link: tuple[TreeSender, Tr
             message = Request(number, (chance.randrange(-(2**63), 2**63),))
         said.append(message)
         if chance.random() < 0.3:
-            sender.hand_over([message])
+            sender.send([message], at_once=True)
             continue
-        sender.say([message])
+        sender.send([message], at_once=False)
         if chance.random() < 0.7:
             sender.flush()
         if chance.random() < 0.5:
@@ -77,7 +75,10 @@ def test_large_arrays_of_a_state_lie_beside_it_and_arrive_as_they_were(
     sender, receiver = link
     table = np.arange(3 * rows, dtype=np.float64).reshape(3, rows)
     sums = {"odd": np.arange(2 * rows)[1::2], "flags": np.arange(8 * rows) % 3 == 0, "few": np.arange(3)}
-    sender.say([Promise(1, 1), StateUp(State("a", table.T, sums), 5), StateUp(State("b", table[1]), 6)])
+    sender.send(
+        [Promise(1, 1), StateUp(State("a", table.T, sums), 5), StateUp(State("b", table[1]), 6)],
+        at_once=False,
+    )
     assert sender.flush()
     table[:] = -1  # what was sent is not the sender's any more
     promise, one, other = receiver.take()
@@ -97,14 +98,14 @@ def test_large_arrays_of_a_state_lie_beside_it_and_arrive_as_they_were(
 def test_a_short_message_is_taken_where_it_rings(link: tuple[TreeSender, TreeReceiver]) -> None:
     sender, receiver = link
     assert receiver.wait is not None and receiver.wait(0) == []
-    assert not receiver.take_one()
+    assert not list(receiver.take())
     said = [StateUp(State("abc"), 1), Promise(2, 5)]
-    sender.say(list(said))
+    sender.send(list(said), at_once=False)
     assert sender.waits and sender.flush() and not sender.waits
     assert receiver.wait(0) == tuple(said)
-    sender.say([Promise(2, 6)])
+    sender.send([Promise(2, 6)], at_once=False)
     sender.flush()
-    assert receiver.take_one() == (Promise(2, 6),) and not list(receiver.take())
+    assert list(receiver.take()) == [Promise(2, 6)]
 
 
 @pytest.mark.parametrize(
@@ -114,9 +115,9 @@ def test_a_message_that_is_waited_for_goes_at_once(
     link: tuple[TreeSender, TreeReceiver], message: Any
 ) -> None:
     sender, receiver = link
-    for look in (receiver.take_one, lambda: receiver.wait(0), receiver.take):  # type: ignore[misc]
+    for look in (lambda: receiver.wait(0), receiver.take):  # type: ignore[misc]
         said = [message]
-        sender.hand_over(said)
+        sender.send(said, at_once=True)
         assert not said and not sender.waits
         assert list(look()) == [message]  # type: ignore[operator]
 
@@ -124,7 +125,7 @@ def test_a_message_that_is_waited_for_goes_at_once(
 def test_times_of_the_clock_go_with_short_states_too(link: tuple[TreeSender, TreeReceiver]) -> None:
     sender, receiver = link
     sender.codec.clock.now = 41
-    sender.hand_over([StateUp(State("abc"), 1)])
+    sender.send([StateUp(State("abc"), 1)], at_once=True)
     assert list(receiver.take()) == [StateUp(State("abc"), 1)]
     assert receiver.codec.clock.now == 42
 
@@ -133,20 +134,20 @@ def test_requests_that_are_more_than_a_time_keep_all_that_they_say(
     link: tuple[TreeSender, TreeReceiver],
 ) -> None:
     sender, receiver = link
-    sender.hand_over([Request(None, np.empty(0, np.int64))])
+    sender.send([Request(None, np.empty(0, np.int64))], at_once=True)
     (last,) = receiver.take()
     assert last.tag is None and not len(last.times)
-    sender.hand_over([Request(2, np.array([7]), np.array([3]))])
+    sender.send([Request(2, np.array([7]), np.array([3]))], at_once=True)
     (placed,) = receiver.take()
     assert placed.times == (7,) and placed.places.tolist() == [3]
-    sender.hand_over([Request(2, np.array([7, 8]))])
+    sender.send([Request(2, np.array([7, 8]))], at_once=True)
     (several,) = receiver.take()
     assert several.times.tolist() == [7, 8] and several.places is None
 
 
 def test_a_short_state_of_another_class_is_refused(link: tuple[TreeSender, TreeReceiver]) -> None:
     sender, receiver = link
-    sender.hand_over([StateUp({"text": 5}, 1)])
+    sender.send([StateUp({"text": 5}, 1)], at_once=True)
     with pytest.raises(DataError, match="is no State"):
         list(receiver.take())
 
@@ -154,7 +155,7 @@ def test_a_short_state_of_another_class_is_refused(link: tuple[TreeSender, TreeR
 def test_a_long_message_only_rings(link: tuple[TreeSender, TreeReceiver]) -> None:
     sender, receiver = link
     assert receiver.wait is not None
-    sender.say([StateUp(State("x" * 2 * SHORT), 1)])
+    sender.send([StateUp(State("x" * 2 * ENTRY), 1)], at_once=False)
     sender.flush()
-    assert receiver.wait(0) == [CHANNEL.receive_bit] and not receiver.take_one()
-    assert list(receiver.take()) == [StateUp(State("x" * 2 * SHORT), 1)]
+    assert receiver.wait(0) == [CHANNEL.receive_bit]
+    assert list(receiver.take()) == [StateUp(State("x" * 2 * ENTRY), 1)]

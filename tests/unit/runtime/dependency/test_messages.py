@@ -13,8 +13,7 @@ from numpy.typing import NDArray
 from actorstream.dgs.mailbox import ENDED
 from actorstream.dgs.messages import Promise, Request, StateDown, StateUp
 from actorstream.errors import DataError
-from actorstream.runtime.dependency.clock import Clock
-from actorstream.runtime.dependency.messages import APART, Codec
+from actorstream.runtime.dependency.messages import APART, Clock, Codec
 
 
 class State(msgspec.Struct):
@@ -33,7 +32,7 @@ class Plain:
 
 def there_and_back(state: Any, *messages: Any) -> list[Any]:
     codec = Codec(state, "program, w2", Clock())
-    return codec.decode(codec.encode(messages))
+    return list(codec.decode(codec.encode(messages)))
 
 
 def test_promises_and_states_come_back_as_they_were() -> None:

@@ -12,7 +12,7 @@ import pytest
 from actorstream.events.batch import Batch
 from actorstream.events.event import Event
 from actorstream.transports.base import FRONTIER_MIN, FrameKind
-from tests.unit.runtime.dependency.test_output import lane
+from tests.unit.runtime.dependency.test_tag_edge import lane
 
 DATA = int(FrameKind.DATA)
 BATCH = 100

@@ -14,7 +14,7 @@ from actorstream.runtime.schedule.kernel_edge import KernelEdge
 from actorstream.runtime.worker import Worker
 from actorstream.topology.builder import Topology
 from tests.integration.parts import numbers
-from tests.unit.runtime.schedule.test_pooling import job_of
+from tests.unit.plan.test_pooling import job_of
 
 
 def worker_of(topology: Topology, **deploy: Any) -> Worker:

@@ -46,7 +46,7 @@ def test_neighbours_are_one_job_and_each_is_counted(make: Any) -> None:
     assert [members[name].events_in for name in ("some", "it", "out")] == [6, 3, 3]
     assert [members[name].jumbo_in for name in ("some", "it", "out")] == [3, 2, 2]
     assert [members[name].events_out for name in ("some", "it")] == [3, 3]
-    assert members["it"].frontier == 9
+    assert members["it"].promises.frontier == 9
     assert members["some"].execute_ns > 0
     assert members["it"].execute_ns > 0
 
@@ -131,7 +131,7 @@ def test_an_operator_with_a_state_has_one_kernel_under_way_and_the_rest_behind_i
         hand.run()
         assert not hand.edge.is_running()
         hand.unit.unblock()
-        assert (hand.out, hand.edge.consumer.frontier) == (wanted, number)
+        assert (hand.out, hand.edge.consumer.promises.frontier) == (wanted, number)
     assert (hand.unit.blocked, hand.edge.is_under_way()) == ([], False)
 
 

@@ -68,13 +68,13 @@ def test_a_short_kernel_does_not_overtake_what_is_under_way(
 def test_a_promise_keeps_its_place_among_the_rows(make: Any) -> None:
     hand = make(chain())
     hand.unit.head.advance(5)
-    assert hand.edge.consumer.frontier == 5
+    assert hand.edge.consumer.promises.frontier == 5
     hand.push(7)
     hand.unit.head.advance(8)
-    assert hand.edge.consumer.frontier == 5
+    assert hand.edge.consumer.promises.frontier == 5
     hand.run()
     hand.edge.collect()
-    assert (hand.out, hand.edge.consumer.frontier) == ([8], 8)
+    assert (hand.out, hand.edge.consumer.promises.frontier) == ([8], 8)
 
 
 def test_without_a_place_the_unit_is_blocked_until_there_is_one_and_nothing_is_lost(make: Any) -> None:
@@ -90,7 +90,7 @@ def test_without_a_place_the_unit_is_blocked_until_there_is_one_and_nothing_is_l
         hand.run()
         hand.unit.unblock()
         assert hand.out[-1] == value
-    assert (hand.unit.blocked, hand.edge.consumer.frontier) == ([], 3)
+    assert (hand.unit.blocked, hand.edge.consumer.promises.frontier) == ([], 3)
 
 
 def test_whoever_makes_room_while_the_worker_goes_to_rest_marks_the_unit(make: Any) -> None:

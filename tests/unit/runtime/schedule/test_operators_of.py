@@ -10,7 +10,7 @@ from actorstream.runtime.worker import Worker
 from actorstream.topology.builder import Topology
 from tests.integration.parts import Collect, DoubleBatch, Numbers
 from tests.integration.pooled import RunningSum, Times
-from tests.unit.runtime.schedule.test_pooling import job_of
+from tests.unit.plan.test_pooling import job_of
 
 
 def test_operators_are_actors_with_their_limits_and_what_feeds_them() -> None:

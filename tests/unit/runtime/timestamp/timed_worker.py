@@ -44,9 +44,7 @@ class TimedWorker:
 
     def mark(self, kind: FrameKind, barrier: int, source: str) -> None:
         """A control mark of the source, behind what it has sent."""
-        for edges in self.unit(source).head.edges.values():
-            for edge in edges:
-                edge.control(kind, barrier)
+        self.unit(source).control(kind, barrier)
 
     def run(self, name: str, replica: int = 0) -> None:
         """Turns of a unit until nothing is left for it to do."""

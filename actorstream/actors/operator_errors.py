@@ -1,0 +1,48 @@
+"""Errors of an actor's hooks as typed errors: who raised, on what, and the traceback of the user's code."""
+
+from __future__ import annotations
+
+import traceback
+from typing import Any
+
+from actorstream.errors import ActorstreamError, OperatorError
+from actorstream.events.batch import Batch
+
+EVENT_PREVIEW = 2000
+"""Characters of a value that an error shows."""
+ENGINE = ("/actorstream/runtime/", "/actorstream/plan/")
+"""Rooms whose lines a traceback leaves out."""
+
+
+def preview(item: Any) -> str:
+    """An event or batch as text of bounded length."""
+    if item is None:
+        return ""
+    try:
+        if isinstance(item, Batch) and item.rows:
+            text = f"a batch of {item.rows} rows, the first {item.slice(0, 1).events()[0]!r}"
+        else:
+            text = repr(item)
+    except Exception as error:
+        text = f"a {type(item).__name__} that cannot be shown: {error}"
+    return text if len(text) <= EVENT_PREVIEW else f"{text[:EVENT_PREVIEW]}... ({len(text)} characters)"
+
+
+def described(error: BaseException) -> str:
+    """An error as one text, whatever its own methods do."""
+    name = type(error).__name__
+    try:
+        return f"{name}: {error}"
+    except Exception as wrong:
+        return f"{name} (its text cannot be shown: {type(wrong).__name__})"
+
+
+def operator_error(actor: str, replica: int, what: Any, error: BaseException) -> OperatorError:
+    """The typed error of a hook that raised, with the traceback from the user's code on."""
+    if isinstance(error, OperatorError):
+        return error
+    frames = traceback.extract_tb(error.__traceback__)
+    own = [frame for frame in frames if not any(room in frame.filename for room in ENGINE)]
+    lines = traceback.format_list(own or frames) + traceback.format_exception_only(error)
+    title = str(error) if isinstance(error, ActorstreamError) else described(error)
+    return OperatorError(actor, replica, title, preview(what), "".join(lines))

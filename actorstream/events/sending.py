@@ -1,0 +1,87 @@
+"""How the rows of a batch are sent: by reference to a jumbo tuple in shared memory, or as pieces that native code gathers."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from actorstream.errors import SchemaError
+from actorstream.native.address import address_of
+from actorstream.native.arena import Block
+from actorstream.native.pieces import ColumnTable
+
+if TYPE_CHECKING:
+    from actorstream.events.jumbo import JumboTuple
+    from actorstream.events.representation import Representation
+    from actorstream.events.schema import Schema
+    from actorstream.native.arena import Arena
+
+
+def piece(batch: Representation, frame_schema: Schema) -> tuple[ColumnTable, int, int, int]:
+    """The rows for native code: (descriptors of the columns of `frame_schema`, address of uint32 row numbers or 0, first
+    row, rows). Good for as long as the batch lives. SchemaError: a system column is missing, another schema."""
+    source = batch._viewed()
+    if source is batch:
+        table, first = _described(batch, frame_schema)
+        return table, 0, first, batch.rows
+    table, _, first, _ = piece(source, frame_schema)
+    if batch._index is not None:
+        return table, address_of(batch._index), first, batch.rows
+    return table, 0, first + batch._first, batch.rows
+
+
+def _described(batch: Representation, frame_schema: Schema) -> tuple[ColumnTable, int]:
+    jumbo = batch.sealed()._jumbo
+    if jumbo is not None and (batch._frame_schema is frame_schema or batch._frame_schema == frame_schema):
+        return jumbo.table(frame_schema), batch._first
+    if batch._table is not None and batch._table[0] is frame_schema:
+        return batch._table[1], 0
+    if frame_schema.user is not batch.schema and frame_schema.user != batch.schema:
+        raise SchemaError(
+            f"rows of {batch.schema!r} for an edge of {frame_schema.user!r}; allowed: cast(...) them first"
+        )
+    columns = batch.columns()
+    for name in frame_schema.system:
+        column = batch.system.get(name)
+        if column is None:
+            raise SchemaError(
+                f"rows of {batch.schema.name} carry no {name}: an operator dropped their lineage, which an ordered "
+                "edge downstream needs; use batch.take(...), batch.with_columns(...) or Batch.of(..., origin=rows)"
+            )
+        columns.append(column)
+    table = ColumnTable(len(columns))
+    table.fill([column.descriptor for column in columns])
+    batch._table = (frame_schema, table)
+    return table, 0
+
+
+def whole_jumbo(batch: Representation, schema: Schema) -> JumboTuple | None:
+    """The jumbo tuple of `schema` in shared memory that the rows are all of: the common case of `shared_jumbo`."""
+    jumbo = batch._jumbo
+    if (
+        jumbo is not None
+        and batch._frame_schema is schema
+        and batch.rows == jumbo._rows
+        and type(jumbo.block) is Block
+    ):
+        return jumbo
+    return None
+
+
+def shared_jumbo(
+    batch: Representation, arena: Arena | None, schema: Schema | None = None, *, borrowed: bool = True
+) -> tuple[JumboTuple, int] | None:
+    """(jumbo tuple, first row) if the rows can be sent by reference: they are a run of a jumbo tuple of `schema`
+    (unless given, the batch's own without system columns) that lies in `arena`, or, with `borrowed`, is on loan
+    from another process. A run of less than a quarter is not worth keeping the rest for: None."""
+    jumbo, frame_schema = batch.sealed()._jumbo, batch._frame_schema
+    if (
+        jumbo is None
+        or frame_schema is None
+        or arena is None
+        or frame_schema != (batch.schema if schema is None else schema)
+    ):
+        return None
+    owner = getattr(jumbo.block, "arena_id", None)
+    if owner is None or not (borrowed or owner == arena.id) or batch.rows * 4 < jumbo.rows:
+        return None
+    return jumbo, batch._first

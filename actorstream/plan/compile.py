@@ -1,0 +1,148 @@
+"""The topology becomes a job: a checked graph, an execution plan, and the channels between its replicas.
+
+Everything here is decided before the run, the same for every worker, and needs no process to be started.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from actorstream.errors import ConfigurationError, Problem
+from actorstream.metrics.counters import CounterTable
+from actorstream.placement import PLACEMENTS, place
+from actorstream.placement.base import channels_of, find_placement
+from actorstream.plan.channels import channels_of_job
+from actorstream.plan.edge_schemas import edge_schemas_of
+from actorstream.plan.event_time import idle_sources, listeners, watermarked
+from actorstream.plan.fuse import direct_calls, fusible
+from actorstream.plan.gates import gates, own_gates
+from actorstream.plan.job import Job
+from actorstream.plan.merge_operators import merged_by_operators
+from actorstream.plan.orders import ORDERS
+from actorstream.plan.pooling import has_pool, kernels, needed
+from actorstream.plan.preaggregate import pre_aggregated
+from actorstream.plan.program_budgets import shared_out
+from actorstream.plan.program_channels import deployments, with_positions
+from actorstream.plan.program_plans import with_programs
+from actorstream.plan.registry import registry
+from actorstream.scheduling import SCHEDULES
+from actorstream.topology.available import Available, check_deploy
+from actorstream.topology.inputs import read_inputs
+from actorstream.topology.machine import Machine, read_machine
+from actorstream.topology.plan import ExecutionPlan, check_plan, load_plan
+from actorstream.topology.serial import serial_plan
+from actorstream.topology.timestamp import timestamp_plan
+from actorstream.topology.validate import check_graph
+from actorstream.transports.registry import installed_transports, load_transport
+
+if TYPE_CHECKING:
+    from actorstream.topology.deploy import DeploySpec
+    from actorstream.topology.graph import Graph
+    from actorstream.topology.spec import TopologySpec
+
+
+@cache
+def available() -> Available:
+    """What this installation can run, of what a topology or deployment may name."""
+    return Available(
+        orders=tuple(sorted(ORDERS)),
+        transports=tuple(installed_transports()),
+        placements=tuple(PLACEMENTS),
+        schedules=("none", *SCHEDULES),
+    )
+
+
+def make_job(graph: Graph, plan: ExecutionPlan) -> Job:
+    """The job that runs a plan for its graph."""
+    transport = load_transport(plan.deploy.transport)
+    processes = plan.deploy.workers if transport.crosses_processes else 1
+    job = Job(graph, plan, transport, CounterTable(len(plan.replicas)), processes)
+    job.serial = serial_plan(graph)
+    job.timestamp = timestamp_plan(graph)
+    job.programs = deployments(job)
+    job.fused = direct_calls(graph, plan)
+    job.listens = listeners(graph)
+    job.watermarked = watermarked(graph, job.listens, job.programs)
+    job.idles = bool(job.listens.intersection(idle_sources(graph)))
+    job.channels, job.tree = channels_of_job(job)
+    if has_pool(plan.deploy):
+        job.serial = needed(graph, job.serial)
+        job.kernels = kernels(job)
+    job.edge_schemas = with_positions(job, edge_schemas_of(graph, job.listens, job.serial, job.timestamp))
+    job.gates, job.own_gates = gates(job), own_gates(job)
+    return job
+
+
+def read_job(
+    topology: Path,
+    deploy: Path | None = None,
+    sets: Sequence[str] = (),
+    plan_file: Path | None = None,
+    planned: ExecutionPlan | None = None,
+    **keys: Any,
+) -> Job:
+    """The job of a topology file under a deployment file. ConfigurationError lists everything wrong in both.
+
+    `plan_file`, `planned`: a plan to be used as it is, instead of making one. `keys`: of the deployment, laid over the file."""
+    if planned is None and plan_file is not None:
+        planned = load_plan(plan_file)
+    counts = planned.counts() if planned is not None else None
+    found = read_inputs(
+        topology, deploy, sets, registry=registry(), available=available(), replicas=counts, **keys
+    )
+    if planned is None:
+        graph = running_graph(found.graph, found.deploy)
+        return make_job(graph, make_plan(graph, found.deploy))
+    graph = running_graph(found.graph, planned.deploy)
+    check_plan(planned, graph, str(plan_file))
+    job = make_job(graph, planned)
+    _check_channels(job, str(plan_file))
+    return job
+
+
+def running_graph(graph: Graph, deploy: DeploySpec) -> Graph:
+    """The graph that a plan is made for: a checked one with the operators that the deployment adds."""
+    return merged_by_operators(pre_aggregated(graph, deploy), deploy)
+
+
+def compile_job(spec: TopologySpec, deploy: DeploySpec) -> Job:
+    """The job of a topology built in Python. ConfigurationError lists everything that is wrong."""
+    problems: list[Problem] = []
+    check_deploy(deploy, available(), spec.written, problems)
+    graph = check_graph(spec, registry(), deploy, available(), problems)
+    if problems or graph is None:
+        raise ConfigurationError(problems)
+    graph = running_graph(graph, deploy)
+    return make_job(graph, make_plan(graph, deploy))
+
+
+def make_plan(graph: Graph, deploy: DeploySpec, machine: Machine | None = None) -> ExecutionPlan:
+    """Places the replicas of a checked graph on a machine (this one unless given) and lays out their channels.
+
+    The same input gives the same plan."""
+    machine = machine or read_machine()
+    programs, decided = with_programs(
+        graph, find_placement(deploy.placement)(graph, deploy, machine), deploy.workers
+    )
+    plan = place(graph, deploy, machine, direct=fusible, decided=decided)
+    if not programs:
+        return plan
+    channels = shared_out(graph, plan, programs)
+    return msgspec.structs.replace(plan, dependencies=programs, channels=channels)
+
+
+def _check_channels(job: Job, file: str) -> None:
+    """ConfigurationError if a plan that was read has other channels than its chains leave: rows would get lost."""
+    calls = {down: (up, edge.index) for down, (up, edge) in job.fused.items()}
+    made = channels_of(job.graph, job.deploy, job.plan.replicas, calls)
+    wanted = sorted((each.edge, each.producer, each.consumer) for each in made)
+    if wanted != sorted((each.edge, each.producer, each.consumer) for each in job.plan.channels):
+        message = f"has {len(job.plan.channels)} channels that are not those between its replicas and chains"
+        raise ConfigurationError(
+            Problem("--plan", message, f"the {len(wanted)} of a plan that was made anew", "", file)
+        )

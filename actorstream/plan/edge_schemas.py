@@ -1,0 +1,90 @@
+"""What rows look like on an edge: the user's columns, and the system columns that somebody downstream needs.
+
+Decided before the run, the same in every worker. A system column is carried only where it is needed.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from actorstream.events.schema import Schema
+from actorstream.topology.serial import POSITION
+from actorstream.topology.timestamp import ORIGIN
+
+if TYPE_CHECKING:
+    from actorstream.topology.graph import Graph
+    from actorstream.topology.serial import SerialPlan
+    from actorstream.topology.timestamp import TimestampPlan
+
+TIME = "_time"
+WATERMARK = "_watermark"
+
+
+@dataclass(frozen=True, slots=True)
+class EdgeSchemas:
+    """The schemas of one edge.
+
+    Attributes:
+        plain: of most jumbo tuples.
+        marked: of those with rows behind their watermark, which carry it; None if nobody downstream would look.
+    """
+
+    plain: Schema
+    marked: Schema | None = None
+
+    def of(self, fingerprint: int) -> Schema:
+        """The schema that a frame says it has."""
+        if self.marked is not None and fingerprint == self.marked.fingerprint:
+            return self.marked
+        return self.plain
+
+
+def edge_schemas_of(
+    graph: Graph,
+    listening: frozenset[str],
+    serial: SerialPlan | None = None,
+    timestamp: TimestampPlan | None = None,
+) -> dict[int, EdgeSchemas]:
+    """Edge number -> its schemas."""
+    timed: set[str] = set()  # actors whose rows have an event time, as a field or by descent
+    found: dict[int, EdgeSchemas] = {}
+    for actor in graph.actors.values():
+        if any(edge.producer in timed for edge in actor.inputs if not edge.static):
+            timed.add(actor.name)
+        if any(schema.event_time is not None for name, schema in actor.outputs.items() if name != "dead"):
+            timed.add(actor.name)
+    for edge in graph.edges:
+        schema = graph.schema(edge)
+        places = serial.producers[edge.producer].columns if serial and edge.index in serial.edges else ()
+        if timestamp and edge.index in timestamp.edges:
+            places = timestamp.producers[edge.producer].columns
+        if edge.static or edge.consumer not in listening or edge.producer not in timed:
+            found[edge.index] = EdgeSchemas(schema.with_system(places) if places else schema)
+            continue
+        timed_here = () if schema.event_time is not None else (TIME,)
+        plain = schema.with_system((*timed_here, *places)) if timed_here or places else schema
+        found[edge.index] = EdgeSchemas(plain, schema.with_system((*plain.system, WATERMARK)))
+    return found
+
+
+def inherits(
+    graph: Graph,
+    actor: str,
+    edges: dict[int, EdgeSchemas],
+    serial: SerialPlan | None = None,
+    timestamp: TimestampPlan | None = None,
+) -> bool:
+    """Whether the rows an actor emits must carry system columns of the rows they descend from."""
+    numbered = serial.producers.get(actor) if serial else None
+    made = set()
+    if numbered is not None:
+        made.add(numbered.ordinal)
+        if numbered.places:
+            made.add(POSITION)
+    sequenced = timestamp.producers.get(actor) if timestamp else None
+    if sequenced is not None:
+        made.add(sequenced.ordinal)
+        if sequenced.places:
+            made.update((ORIGIN, POSITION))
+    return any(not made.issuperset(edges[edge.index].plain.system) for edge in graph.consumers(actor))

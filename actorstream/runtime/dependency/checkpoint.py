@@ -1,0 +1,206 @@
+"""PlanCheckpoints of a program: a consistent cut through the workers of a plan, and how a run goes on from it. Nobody waits.
+
+A cut begins where a barrier comes in first, from a source, a neighbour or the root itself, and goes through all workers
+of the process at once: what they have is kept, and a mark goes to every neighbour behind the messages sent so far. Until
+its own barrier or mark has come, what a source or a neighbour brings belongs to the checkpoint too (docs/dgs.md).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+import numpy as np
+
+from actorstream.checkpoint.store import values_of
+from actorstream.dgs.checkpoint_state import KeptRows, KeptWorker, joined_state
+from actorstream.dgs.deployment import ProgramDeployment
+from actorstream.dgs.holdings import states, unfinished
+from actorstream.dgs.messages import StateDown, StateUp
+from actorstream.dgs.state_bytes import packed, unpacked
+from actorstream.events.batch import Batch
+from actorstream.events.jumbo import from_bytes, to_bytes
+from actorstream.metrics.counters import Counter
+from actorstream.runtime.dependency.messages import Mark
+from actorstream.runtime.dependency.tag_lane import DATA, HeldFrame, TagLane, held_ticks
+from actorstream.topology.serial import POSITION
+from actorstream.transports.base import FrameKind
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from actorstream.checkpoint.checkpoint import Checkpoint, ReplicaState
+    from actorstream.dgs.tags import ImplementationTag
+    from actorstream.events.schema import Schema
+    from actorstream.runtime.dependency.links import TreeReceiver
+    from actorstream.runtime.dependency.messages import Message
+    from actorstream.runtime.dependency.unit import ProgramUnit
+    from actorstream.runtime.dependency.workers import TreeWorker
+
+
+class WorkerCut:
+    """What one worker keeps at a cut, while there are channels on which more of it may come: those in `open`."""
+
+    def __init__(self, worker: TreeWorker) -> None:
+        self.worker = worker
+        self.open: set[TagLane | TreeReceiver] = set()
+        self.states: dict[int, bytes] = {}
+        self.rows: dict[int, list[Batch]] = {}
+        self.ticks = {tag: ticks.kept() for tag, ticks in worker.ticks.items()}
+        self.done = worker.protocol.done
+
+    def take(self) -> None:
+        """Keeps the states and events that the worker has now."""
+        worker, protocol = self.worker, self.worker.protocol
+        for child, state in states(protocol):
+            self.add_state(worker.number if child < 0 else worker.below[child], state)
+        for tag, item in unfinished(protocol):
+            self.add_rows(tag, item.rest())
+        self.open.update(worker.lanes, (receiver for receiver, _ in worker.receivers))
+
+    def add_rows(self, tag: int, batch: Batch) -> None:
+        """Events of a tag that are not processed before the cut."""
+        self.rows.setdefault(tag, []).append(batch)
+
+    def add_state(self, number: int, state: Any) -> None:
+        """The state of all that worker `number` handles. It is packed at once, because it will be changed."""
+        self.states[number] = packed(state, f"{self.worker.replica.name}, w{self.worker.number}")
+
+
+class PlanCheckpoints:
+    """The checkpoints of one unit that are being made.
+
+    Args:
+        wires: by input, what its rows look like on the way.
+    """
+
+    def __init__(self, unit: ProgramUnit, deployment: ProgramDeployment, wires: Mapping[str, Schema]) -> None:
+        self.unit, self.deployment, self.wires = unit, deployment, wires
+        self.open = False
+        """Whether some checkpoint is not whole yet."""
+        self._cuts: dict[int, list[WorkerCut]] = {}
+
+    def reached(self, channel: TagLane | TreeReceiver, barrier: int) -> None:
+        """All that a channel brings before a barrier has come."""
+        if barrier > self.unit.barrier:
+            self.take(barrier)
+        for cut in self._cuts.get(barrier, ()):
+            cut.open.discard(channel)
+        self.complete()
+
+    def rows(self, lane: TagLane, tag: int, batch: Batch) -> None:
+        """Rows have come: they belong to each cut whose barrier has not come on their lane."""
+        for cut in self._open_on(lane):
+            cut.add_rows(tag, batch)
+
+    def message(self, worker: TreeWorker, receiver: TreeReceiver, child: int, message: Message) -> None:
+        """A neighbour's message has come; a state belongs to each cut whose mark has not come."""
+        if isinstance(message, StateUp | StateDown):
+            for cut in self._open_on(receiver):
+                cut.add_state(worker.number if child < 0 else worker.below[child], message.state)
+
+    def _open_on(self, channel: TagLane | TreeReceiver) -> list[WorkerCut]:
+        return [cut for cuts in self._cuts.values() for cut in cuts if channel in cut.open]
+
+    def take(self, barrier: int) -> None:
+        """The cut: between two steps of any worker here."""
+        unit = self.unit
+        unit.barrier = barrier
+        for replica in unit.members:
+            replica.dispatch()
+        cuts = self._cuts[barrier] = [WorkerCut(each) for each in unit.workers]
+        self.open = True
+        for cut in cuts:
+            cut.take()
+        for each in unit.workers:
+            for sender, receiver in each.neighbours():
+                if not receiver.closed:
+                    sender.send([Mark(barrier)], at_once=False)
+        own = {each.replica for each in unit.workers}
+        for replica in unit.members:
+            replica.row[Counter.BARRIERS] += 1
+            if replica not in own:
+                unit.worker.barriers.snapshot(replica, barrier)
+        unit.control(FrameKind.BARRIER, barrier)
+        self.complete()
+
+    def complete(self, *, over: bool = False) -> None:
+        """Hands over what is whole. `over`: nothing follows any more, so all of it is."""
+        for barrier, cuts in list(self._cuts.items()):
+            for cut in list(cuts):
+                if over or all(channel.closed for channel in cut.open):
+                    self.unit.worker.barriers.snapshot(cut.worker.replica, barrier, self._kept(cut))
+                    cuts.remove(cut)
+            if not cuts:
+                del self._cuts[barrier]
+        self.open = bool(self._cuts)
+
+    def of_ended(self, worker: TreeWorker) -> KeptWorker:
+        """What a worker keeps that has ended before a barrier came."""
+        return self._kept(WorkerCut(worker))
+
+    def _kept(self, cut: WorkerCut) -> KeptWorker:
+        tags = self.deployment.tags
+        return KeptWorker(
+            cut.done,
+            cut.states,
+            tuple(self._rows(tag, batches) for tag, batches in cut.rows.items()),
+            {str(tags[tag]): ticks for tag, ticks in cut.ticks.items()},
+        )
+
+    def _rows(self, tag: int, batches: list[Batch]) -> KeptRows:
+        name = self.deployment.tags[tag]
+        if name in self.deployment.ticks:
+            ticks: list[Any] = [tick for batch in batches for tick in batch.events()]
+            return KeptRows(str(name), times=tuple(tick.time for tick in ticks))
+        stream = self.deployment.streams[self.deployment.ranks[name]]
+        return KeptRows(str(name), to_bytes(batches, self.wires[stream.input]))
+
+
+class RestoredProgram:
+    """What a checkpoint has of one program: its one state, and the events that were not processed, for whatever plan.
+
+    Attributes:
+        done: it had ended: there is no state.
+    """
+
+    def __init__(self, checkpoint: Checkpoint, actor: str, deployment: ProgramDeployment) -> None:
+        self.deployment = deployment
+        self.kept_plan = checkpoint.programs[actor].plan
+        workers = [
+            kept_worker(each)
+            for each in sorted(checkpoint.replicas, key=lambda each: each.index)
+            if each.actor == actor
+        ]
+        self.done = workers[0].done
+        self._states = {number: state for each in workers for number, state in each.states.items()}
+        self._rows: dict[str, list[KeptRows]] = {}
+        for rows in (rows for each in workers for rows in each.rows):
+            self._rows.setdefault(rows.tag, []).append(rows)
+        self._ticks = {tag: ticks for each in workers for tag, ticks in each.ticks.items()}
+
+    def state(self) -> Any:
+        """The root's, joined by the plan that the checkpoint is of."""
+        before = ProgramDeployment(self.deployment.program, self.kept_plan)
+        return joined_state(before, self._states, unpacked)
+
+    def give(self, worker: TreeWorker, tag: ImplementationTag, number: int, wire: Schema | None) -> None:
+        """Gives a worker what was kept of one of its tags. `wire`: what the rows look like; None: ticks."""
+        insert = worker.protocol.insert
+        for rows in self._rows.get(str(tag), ()):
+            if wire is None:
+                insert(number, np.array(rows.times, np.int64), held_ticks(rows.times))
+                continue
+            batch = Batch.from_jumbo(wire, from_bytes(rows.rows))
+            times: Any = batch.event_times()
+            places = batch.system[POSITION].data if POSITION in batch.system else None
+            insert(number, times, HeldFrame(DATA, batch, times), places, checked=True)
+        if wire is None and str(tag) in self._ticks:
+            following, bound = self._ticks[str(tag)]
+            worker.ticks[number].take_back(following, bound)
+            worker.protocol.promise(number, bound)
+
+
+def kept_worker(replica: ReplicaState) -> KeptWorker:
+    """What a checkpoint has of one worker of a plan."""
+    return msgspec.convert(values_of(replica)["unit"], KeptWorker)

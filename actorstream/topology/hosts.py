@@ -1,0 +1,111 @@
+"""The hosts of a deployment and the network between them, as the user wrote them. Data only."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Annotated
+
+import msgspec
+from msgspec import Meta
+
+from actorstream.errors import Problem
+from actorstream.topology.quantities import DURATION_ALLOWED
+from actorstream.topology.written import Written
+
+Port = Annotated[int, Meta(ge=1, le=65534, description="a port from 1 to 65534")]
+_Name = Annotated[str, Meta(min_length=1, description="text")]
+_Count = Annotated[int, Meta(ge=1, le=4096, description="a whole number from 1 to 4096")]
+_Limit = Annotated[timedelta, Meta(description=DURATION_ALLOWED)]
+SSH = ("ssh", "-o", "BatchMode=yes", "-o", "ConnectTimeout=10")
+LEAST_LIMIT = timedelta(milliseconds=200)
+
+
+class HostSpec(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
+    """`[[hosts]]`: one host, with as many workers as it has slots. Workers are dealt to the hosts in their order."""
+
+    address: _Name
+    """Name or address under which the other hosts reach it."""
+    slots: _Count = 1
+    ssh: str = ""
+    """What the remote shell is given to reach it; its address unless set."""
+    port: Port | None = None
+    """First of its ports, two for each slot; `network.port` unless set."""
+    listen: str = ""
+    """What it listens on, as `network.listen`."""
+
+
+class NetworkSpec(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
+    """`[network]`: how hosts reach each other."""
+
+    port: Port = 5710
+    """Each worker uses two: the first for tcp and udp, the second for tcp."""
+    listen: str = ""
+    """Name of an interface, an address or "*" (all); unless set, the address under which the others reach the host."""
+    encrypt: Annotated[bool, Meta(description="true or false")] = True
+    key: str = ""
+    """File with the key of the job (`actorstream keys DIR`). Unless set, `launch` hands one to the hosts that it starts."""
+    discovery: str = ""
+    """Folder that all hosts share, in which each worker writes its address; instead of a list of hosts."""
+    peer_timeout: _Limit = timedelta(seconds=2.5)
+    """A worker that is not heard for so long is lost."""
+    start_timeout: _Limit = timedelta(seconds=30)
+    """How long workers wait for each other at the start."""
+    remote_shell: list[str] = msgspec.field(default_factory=lambda: list(SSH))
+    """The command that `launch` starts hosts with; target and command line follow as its last two arguments."""
+    command: list[str] = []
+    """`actorstream` on the other hosts; unless set, the interpreter that runs here."""
+
+
+def check_hosts(
+    hosts: list[HostSpec], network: NetworkSpec, transport: str, workers: int, written: Written
+) -> list[Problem]:
+    """What is wrong with the hosts of a deployment."""
+    found = []
+    if hosts and transport != "zmq":
+        found.append(
+            written.problem(
+                ("hosts",), f"are listed with transport {transport!r}", 'transport = "zmq"', _other(transport)
+            )
+        )
+    if hosts and network.discovery:
+        found.append(
+            written.problem(("network", "discovery"), "is set beside a list of hosts", "one of them")
+        )
+    slots = sum(each.slots for each in hosts)
+    if hosts and workers > slots:
+        hint = "leave workers out to have one for each slot"
+        found.append(
+            written.problem(("workers",), f"is {workers}", f"at most {slots}, the slots of all hosts", hint)
+        )
+    for key in ("peer_timeout", "start_timeout"):
+        value = getattr(network, key)
+        if value < LEAST_LIMIT:
+            found.append(
+                written.problem(("network", key), f"is {value.total_seconds():g} s", "at least 200ms")
+            )
+    return found + _clashes(hosts, network, written)
+
+
+def _other(transport: str) -> str:
+    return "mpiexec and srun have a list of hosts of their own" if transport == "mpi" else ""
+
+
+def _clashes(hosts: list[HostSpec], network: NetworkSpec, written: Written) -> list[Problem]:
+    """Hosts that are listed twice without ports of their own."""
+    taken: dict[tuple[str, int], int] = {}
+    found = []
+    for number, host in enumerate(hosts):
+        first = host.port or network.port
+        for port in range(first, first + 2 * host.slots):
+            other = taken.setdefault((host.address, port), number)
+            if other != number:
+                found.append(
+                    written.problem(
+                        ("hosts", number),
+                        f"uses port {port} of {host.address!r}, as hosts[{other}] does",
+                        "ports that no other host in the list uses",
+                        "give it more slots instead, or a port of its own",
+                    )
+                )
+                break
+    return found

@@ -1,0 +1,99 @@
+"""Addresses of this host and its network interfaces, and of other hosts by name. It opens no connection."""
+
+from __future__ import annotations
+
+import fcntl
+import ipaddress
+import socket
+import struct
+from contextlib import suppress
+from pathlib import Path
+
+from actorstream.errors import ConfigurationError
+
+ANY = "*"
+_GET_ADDRESS = 0x8915  # SIOCGIFADDR
+
+
+def addresses_by_interface() -> dict[str, list[str]]:
+    """Interface -> its addresses, IPv4 first."""
+    found: dict[str, list[str]] = {}
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as asked:
+        for _, name in socket.if_nameindex():
+            found[name] = []
+            with suppress(OSError):
+                reply = fcntl.ioctl(asked, _GET_ADDRESS, struct.pack("256s", name.encode()[:15]))
+                found[name].append(socket.inet_ntoa(reply[20:24]))
+    with suppress(OSError):
+        for line in Path("/proc/net/if_inet6").read_text().splitlines():
+            digits, *_, name = line.split()
+            found.setdefault(name, []).append(str(ipaddress.IPv6Address(int(digits, 16))))
+    return found
+
+
+def own_address(listen: str) -> str:
+    """An address of this host under which others can reach it: of the interface, or the address, that `listen` names, else the
+    first that is neither loopback nor link-local. ConfigurationError: there is none."""
+    known = addresses_by_interface()
+    if listen and listen != ANY:
+        if found := known.get(listen):
+            return found[0]
+        return listen
+    for found in known.values():
+        for each in found:
+            read = ipaddress.ip_address(each)
+            if not (read.is_loopback or read.is_link_local):
+                return each
+    raise ConfigurationError(
+        f"host {socket.gethostname()} has no address that other hosts can reach; it has {_shown(known)}"
+    )
+
+
+def listening_address(listen: str, address: str) -> str:
+    """The number to listen at: "" for all. `address`: under which others reach this host, where `listen` says nothing.
+    ConfigurationError: this host does not have it."""
+    if listen == ANY:
+        return ""
+    known = addresses_by_interface()
+    if found := known.get(listen):
+        return found[0]
+    try:
+        number = address_of(listen or address, 0)
+    except OSError as error:
+        raise ConfigurationError(
+            f"host {socket.gethostname()} has no network interface or address {listen or address!r} ({error.strerror}); "
+            f"it has {_shown(known)}"
+        ) from error
+    if not any(number in found for found in known.values()) and not number.startswith("127."):
+        raise ConfigurationError(
+            f"host {socket.gethostname()} has no address {number}; it has {_shown(known)}. Is this the right host for "
+            f"this worker? If others reach it under {address!r} through a translation of addresses, set listen = "
+            '"*", or to the name of an interface'
+        )
+    return number
+
+
+def address_of(name: str, port: int) -> str:
+    """The first number that a name stands for; a number is itself. OSError: none."""
+    found = socket.getaddrinfo(name.strip("[]"), port, type=socket.SOCK_STREAM)
+    return str(sorted(found, key=lambda each: each[0] != socket.AF_INET)[0][4][0])
+
+
+def endpoint(address: str, port: int) -> str:
+    """An address as ZeroMQ writes it; "" is all."""
+    host = address or "*"
+    return f"tcp://[{host}]:{port}" if ":" in host else f"tcp://{host}:{port}"
+
+
+def socket_address(address: str, port: int) -> bytes:
+    """A number and a port as the kernel's struct sockaddr."""
+    if ":" in address:
+        number, _, scope = address.partition("%")
+        index = socket.if_nametoindex(scope) if scope else 0
+        family = struct.pack("=H", socket.AF_INET6) + struct.pack("!HI", port, 0)
+        return family + socket.inet_pton(socket.AF_INET6, number) + struct.pack("=I", index)
+    return struct.pack("=H", socket.AF_INET) + struct.pack("!H", port) + socket.inet_aton(address) + bytes(8)
+
+
+def _shown(known: dict[str, list[str]]) -> str:
+    return ", ".join(f"{name} ({', '.join(found)})" for name, found in known.items() if found) or "none"

@@ -1,0 +1,275 @@
+"""The processes of a run on several hosts, before there is a plan: each finds its place, its key and the others."""
+
+from __future__ import annotations
+
+import os
+import socket
+import sys
+from collections.abc import Collection, Iterable, Sequence
+from contextlib import suppress
+from hashlib import blake2b
+from pathlib import Path
+from secrets import token_bytes
+from time import monotonic, sleep
+from typing import TYPE_CHECKING, Any
+
+from actorstream.errors import ConfigurationError, Problem
+from actorstream.native.keepalive import ClockOffset, KeepaliveThread, PeerState
+from actorstream.transports.assembly import Assembly
+from actorstream.transports.network.interfaces import endpoint, listening_address, socket_address
+from actorstream.transports.network.keepalives import Keepalives
+from actorstream.transports.network.keys import VARIABLE, parse_key, read_key
+from actorstream.transports.network.same_host import SameHost, own_place
+from actorstream.transports.zmq.places import Discovery, Place, discovered_place, listed_places, resolved
+from actorstream.transports.zmq.starter import FROM_STDIN, RANK, key_from_stdin, starting_command
+from actorstream.transports.zmq.wire import Wire
+
+if TYPE_CHECKING:
+    from actorstream.topology.deploy import DeploySpec
+
+SEED_BYTES = 16
+BEATS = 10
+"""Signs of life in the time after which a peer is lost."""
+LEAVING_S = 1.5
+"""A process exits so long after it lost the home rank, or was told to end, whatever its hooks do."""
+CLOSING_S = 3.0
+AGAIN_S = 0.01
+
+
+class ZmqAssembly(Assembly):
+    """Made in each process, by its main thread."""
+
+    def __init__(self, deploy: DeploySpec, rank: int, key: bytes) -> None:
+        """ConfigurationError: the others are not found, this host is not the one that is meant, a port is in use, ..."""
+        network = deploy.network
+        self.rank, self.size = rank, deploy.workers
+        self.shares_output = os.environ.get(VARIABLE) == FROM_STDIN
+        self._limit_s = network.start_timeout.total_seconds()
+        self._away_s = network.peer_timeout.total_seconds()
+        self._encrypts = network.encrypt
+        self._discovery: Discovery | None = None
+        self._wire: Wire | None = None
+        self._keepalives: Keepalives | None = None
+        self._sock: socket.socket | None = None
+        self._clean = False
+        try:
+            self._join(deploy, key)
+        except BaseException:
+            self._close(0.0, leaves=True)
+            raise
+
+    @classmethod
+    def found(cls, deploy: DeploySpec) -> ZmqAssembly | None:
+        rank = started_rank(deploy.workers)
+        if rank is None:
+            return None
+        if not deploy.hosts and not deploy.network.discovery:
+            raise ConfigurationError(
+                Problem(
+                    RANK,
+                    f"is {rank}, but the deployment says nothing of other hosts",
+                    "",
+                    "list them: [[hosts]], or network.discovery",
+                )
+            )
+        return cls(deploy, rank, job_key(deploy))
+
+    @classmethod
+    def starter(cls, deploy: DeploySpec, command: Sequence[str]) -> list[str] | None:
+        if deploy.hosts:
+            return starting_command(deploy, command)
+        if deploy.network.discovery:
+            raise ConfigurationError(
+                Problem(
+                    "network.discovery",
+                    "is set, and this process was not told which worker it is",
+                    f"--rank N or {RANK}=N, from 0 to {deploy.workers - 1}",
+                    "start each worker so, in any order; or list the hosts, and `launch` starts them",
+                )
+            )
+        return None
+
+    def _join(self, deploy: DeploySpec, key: bytes) -> None:
+        places = self._places(deploy)
+        own = places[self.rank]
+        bound = listening_address(own.listen, own.address)
+        self._sock = _datagrams(bound, own.port)
+        numbers = resolved(places, self._limit_s)
+        wire = self._wire = Wire(
+            self.rank,
+            [endpoint(each.address, each.port) for each in numbers],
+            [each.shown for each in places],
+            endpoint(bound, own.port),
+            _derived(key, "wire"),
+            curve=self._encrypts,
+            away_s=self._away_s,
+        )
+        seeds = wire.gather(token_bytes(SEED_BYTES) + own_place(), self.home, self._limit_s)
+        self._secret = _derived(_derived(key, "run"), *(each.hex() for each in seeds))
+        self._same_host = None
+        if deploy.same_host == "shm":
+            places_found = [each[SEED_BYTES:] for each in seeds]
+            self._same_host = SameHost(self.rank, places_found, self._secret, self._limit_s)
+        self._data = [endpoint(each.address, each.port + 1) for each in numbers]
+        self._bound = endpoint(bound, own.port + 1)
+        self._keepalives = self._meet(numbers, places)
+
+    def _places(self, deploy: DeploySpec) -> list[Place]:
+        if deploy.hosts:
+            return listed_places(deploy)
+        self._discovery = Discovery(Path(deploy.network.discovery), self.rank, self.size)
+        own = discovered_place(deploy, self.rank)
+        self._discovery.enter(own)
+        places = self._discovery.wait(self._limit_s)
+        places[self.rank] = own
+        return places
+
+    def _meet(self, numbers: list[Place], places: list[Place]) -> Keepalives:
+        """Starts the keepalive, and waits until every other process was heard."""
+        assert self._sock is not None
+        thread = KeepaliveThread(
+            self._sock.fileno(),
+            self.rank,
+            self.size,
+            every_s=self._away_s / BEATS,
+            limit_s=self._away_s,
+            grace_s=LEAVING_S,
+        )
+        others = [peer for peer in range(self.size) if peer != self.rank]
+        keepalives = Keepalives(thread)
+        try:
+            for peer in others:
+                place = numbers[peer]
+                keys = (_tag_key(self._secret, self.rank, peer), _tag_key(self._secret, peer, self.rank))
+                thread.add(peer, socket_address(place.address, place.port), *keys)
+            thread.start()
+            end = monotonic() + self._limit_s
+            while silent := [peer for peer in others if thread.state(peer) == PeerState.UNHEARD]:
+                if monotonic() > end:
+                    raise ConfigurationError(
+                        f"worker {self.rank}: no udp datagram has come from "
+                        + ", ".join(f"worker {peer} at {places[peer].shown}" for peer in silent)
+                        + f" within {self._limit_s:g} s, although tcp works; open the ports for udp, too: signs of life need it"
+                    )
+                sleep(AGAIN_S)
+        except BaseException:
+            keepalives.close()
+            raise
+        return keepalives
+
+    # -- what the run uses
+
+    def gather(self, data: bytes, limit_s: float) -> list[bytes]:
+        assert self._wire is not None
+        return self._wire.gather(data, self.home, limit_s)
+
+    def streams(
+        self, wanted: Iterable[tuple[int, str]], limit_s: float
+    ) -> dict[tuple[int, str], socket.socket]:
+        assert self._wire is not None
+        return self._wire.streams(wanted)
+
+    def signs_of_life(
+        self, near: Collection[int], vital: Collection[int], *, limit_s: float, grace_s: float
+    ) -> Keepalives:
+        assert self._keepalives is not None and self._wire is not None
+        self._keepalives.watch(near, vital, lost=self._wire.lose)
+        return self._keepalives
+
+    def clocks(self) -> dict[int, ClockOffset]:
+        assert self._keepalives is not None
+        found = {peer: self._keepalives.clock(peer) for peer in range(self.size) if peer != self.rank}
+        return {peer: clock for peer, clock in found.items() if clock is not None}
+
+    def options(self) -> dict[str, Any]:
+        assert self._keepalives is not None
+        return {
+            "addresses": self._data,
+            "bound": self._bound,
+            "secret": self._secret,
+            "curve": self._encrypts,
+            "start_s": self._limit_s,
+            "away_s": self._away_s,
+            "clocks": self._keepalives.clock,
+            "same_host": self._same_host,
+        }
+
+    def end(self, status: int, *, in_order: bool, ends_others: bool) -> None:
+        self._close(CLOSING_S if in_order else 0.5, leaves=in_order)
+        sys.stdout.flush()
+        sys.stderr.flush()
+
+    def _close(self, limit_s: float, *, leaves: bool) -> None:
+        if self._keepalives is not None:
+            self._keepalives.close()
+        if self._wire is not None:
+            self._wire.close(limit_s)
+        if self._sock is not None:
+            self._sock.close()
+        if self._discovery is not None:
+            self._discovery.leave()
+
+
+def started_rank(workers: int) -> int | None:
+    """The rank that this process was started as; None: nobody says. ConfigurationError: there is no such rank."""
+    said = os.environ.get(RANK)
+    if said is None:
+        return None
+    if not said.isdigit() or int(said) >= workers:
+        raise ConfigurationError(
+            Problem(
+                RANK, f"is {said!r}", f"a number from 0 to {workers - 1}, since there are {workers} workers"
+            )
+        )
+    return int(said)
+
+
+def job_key(deploy: DeploySpec) -> bytes:
+    """The key of the job: from the launcher, the environment or a file. ConfigurationError: there is none."""
+    said = os.environ.get(VARIABLE)
+    if said == FROM_STDIN:
+        return key_from_stdin()
+    if said:
+        return parse_key(os.environ.pop(VARIABLE), VARIABLE)
+    if deploy.network.key:
+        return read_key(Path(deploy.network.key))
+    raise ConfigurationError(
+        Problem(
+            "network.key",
+            "is not set, and this process was not started by a launcher that hands it a key",
+            "a file with the key of the job",
+            f'`actorstream keys DIR` makes one; copy it to every host, and set network.key = "DIR/job.key" (or {VARIABLE})',
+        )
+    )
+
+
+def _datagrams(address: str, port: int) -> socket.socket:
+    """A socket for signs of life. ConfigurationError: the port is in use."""
+    made = socket.socket(
+        socket.AF_INET6
+        if ":" in address or (not address and socket.has_dualstack_ipv6())
+        else socket.AF_INET,
+        socket.SOCK_DGRAM,
+    )
+    try:
+        if made.family == socket.AF_INET6:
+            made.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 0)
+        with suppress(OSError):
+            made.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1 << 20)
+        made.bind((address, port))
+    except OSError as error:
+        made.close()
+        raise ConfigurationError(
+            f"host {socket.gethostname()} cannot listen at port {port} (udp) of {address or 'all its addresses'}: "
+            f"{error.strerror}; if another run uses it, wait for its end or set other ports: network.port, or port of the host"
+        ) from error
+    return made
+
+
+def _derived(key: bytes, *purpose: str) -> bytes:
+    """A key of its own for a purpose."""
+    return blake2b(" ".join(purpose).encode(), key=key, digest_size=32).digest()
+
+
+def _tag_key(secret: bytes, sender: int, receiver: int) -> bytes:
+    return blake2b(f"keepalive {sender} to {receiver}".encode(), key=secret, digest_size=16).digest()

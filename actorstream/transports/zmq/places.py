@@ -1,0 +1,174 @@
+"""Where the workers of a run over several hosts are: from the list of hosts in the deployment, or from a shared folder in which
+each worker writes its own address. Addresses only: it connects to nobody."""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import socket
+from dataclasses import dataclass
+from pathlib import Path
+from time import monotonic, sleep
+from typing import IO, TYPE_CHECKING
+
+from actorstream.errors import ConfigurationError, Problem
+from actorstream.transports.network.interfaces import address_of, own_address
+
+if TYPE_CHECKING:
+    from actorstream.topology.deploy import DeploySpec
+    from actorstream.topology.hosts import HostSpec
+
+AGAIN_S = 0.05
+"""Between two looks for a name or a file that is not there yet."""
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """One worker's: the address under which others reach it, the first of its two ports, and what it listens on."""
+
+    address: str
+    port: int
+    listen: str = ""
+
+    @property
+    def shown(self) -> str:
+        """For messages."""
+        return f"{self.address}:{self.port}"
+
+
+def listed_places(deploy: DeploySpec) -> list[Place]:
+    """The place of each worker: hosts in the order of the list, the slots of each one after the other.
+    ConfigurationError: there are too few."""
+    places: list[Place] = []
+    for host in deploy.hosts:
+        first, listen = host.port or deploy.network.port, host.listen or deploy.network.listen
+        places += [Place(host.address, first + 2 * slot, listen) for slot in range(host.slots)]
+    if len(places) < deploy.workers:
+        raise ConfigurationError(
+            Problem("workers", f"is {deploy.workers}", f"at most {len(places)}, the slots of all hosts")
+        )
+    return places[: deploy.workers]
+
+
+def host_of(deploy: DeploySpec, rank: int) -> HostSpec:
+    """The host of a worker. ConfigurationError: there is no such worker."""
+    left = rank
+    for host in deploy.hosts:
+        if left < host.slots:
+            return host
+        left -= host.slots
+    raise ConfigurationError(
+        Problem(
+            "--rank",
+            f"is {rank}",
+            f"0 to {sum(each.slots for each in deploy.hosts) - 1}, a slot of the hosts",
+        )
+    )
+
+
+class Discovery:
+    """A folder that all hosts share. Each worker keeps a file in it, locked while it lives, so that what an earlier run has
+    left is told from what is valid, and no two runs use one folder at a time."""
+
+    def __init__(self, folder: Path, rank: int, size: int) -> None:
+        self.folder, self.rank, self.size = folder, rank, size
+        self._own: IO[str] | None = None
+
+    def enter(self, place: Place) -> None:
+        """Writes the place of this worker. ConfigurationError: the folder cannot be used, or another run uses it."""
+        path = self._path(self.rank)
+        try:
+            self.folder.mkdir(parents=True, exist_ok=True)
+            own = path.open("a+")
+        except OSError as error:
+            raise ConfigurationError(
+                Problem("network.discovery", f"{str(path)!r} cannot be written: {error.strerror}")
+            ) from error
+        try:
+            fcntl.flock(own, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError as error:
+            own.close()
+            raise ConfigurationError(
+                Problem(
+                    "network.discovery",
+                    f"{str(path)!r} is in use: worker {self.rank} of another run lives",
+                    "a folder for each run",
+                    "wait until that run has ended, or give this one another folder: --set deploy.network.discovery=FOLDER",
+                )
+            ) from error
+        own.truncate(0)
+        own.write(
+            json.dumps({"host": socket.gethostname(), "address": place.address, "port": place.port}) + "\n"
+        )
+        own.flush()
+        self._own = own
+
+    def wait(self, limit_s: float) -> list[Place]:
+        """The places of all workers. ConfigurationError names those that have not written theirs in time."""
+        end = monotonic() + limit_s
+        while True:
+            found = [self._read(rank) for rank in range(self.size)]
+            missing = [str(rank) for rank, place in enumerate(found) if place is None]
+            if not missing:
+                return [place for place in found if place is not None]
+            if monotonic() > end:
+                raise ConfigurationError(
+                    f"worker {self.rank}: worker{'s' * (len(missing) > 1)} {', '.join(missing)} did not appear in "
+                    f"{str(self.folder)!r} within {limit_s:g} s; start them (--rank N), with the same folder on every host"
+                )
+            sleep(AGAIN_S)
+
+    def _read(self, rank: int) -> Place | None:
+        path = self._path(rank)
+        try:
+            with path.open("r") as file:
+                if rank != self.rank and not _is_locked(file):
+                    return None
+                said = json.loads(file.read())
+            return Place(str(said["address"]), int(said["port"]))
+        except (OSError, ValueError, KeyError, TypeError):
+            return None
+
+    def _path(self, rank: int) -> Path:
+        return self.folder / f"worker-{rank}.json"
+
+    def leave(self) -> None:
+        """Takes the file of this worker away."""
+        own, self._own = self._own, None
+        if own is not None:
+            self._path(self.rank).unlink(missing_ok=True)
+            own.close()
+
+
+def _is_locked(file: IO[str]) -> bool:
+    try:
+        fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except OSError:
+        return True
+    return False
+
+
+def discovered_place(deploy: DeploySpec, rank: int) -> Place:
+    """The place of this worker, where no list says it."""
+    network = deploy.network
+    return Place(own_address(network.listen), network.port + 2 * rank, network.listen)
+
+
+def resolved(places: list[Place], limit_s: float) -> list[Place]:
+    """The places with numbers for names. Waits for names that appear late, as those of pods do. ConfigurationError: one has no
+    address."""
+    end = monotonic() + limit_s
+    found = []
+    for place in places:
+        while True:
+            try:
+                found.append(Place(address_of(place.address, place.port), place.port, place.listen))
+                break
+            except OSError as error:
+                if monotonic() > end:
+                    raise ConfigurationError(
+                        f"host {place.address!r} has no address: {error.strerror}; correct it in the list of hosts, or the "
+                        "name service"
+                    ) from error
+            sleep(AGAIN_S)
+    return found

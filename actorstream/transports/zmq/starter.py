@@ -1,0 +1,168 @@
+"""The program that starts the workers of a run on the hosts of its deployment: those of this host by itself, the others by a
+remote shell (ssh). It hands each the key of the job on its standard input, passes signals on, and waits. Nobody needs it once
+all have started: workers go on if it is killed.
+
+Its arguments are the deployment as JSON and the command of a worker.
+"""
+
+from __future__ import annotations
+
+import os
+import secrets
+import shlex
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from actorstream.errors import ConfigurationError
+from actorstream.transports.network.interfaces import address_of, addresses_by_interface
+from actorstream.transports.network.keys import KEY_BYTES, VARIABLE, parse_key, read_key
+from actorstream.transports.zmq.places import host_of
+
+if TYPE_CHECKING:
+    from actorstream.topology.deploy import DeploySpec
+    from actorstream.topology.hosts import HostSpec
+
+RANK = "ACTORSTREAM_RANK"
+"""Which worker a process is."""
+FROM_STDIN = "-"
+"""In the place of the key: it comes on standard input, and after it names of signals."""
+_SIGNALS = {"INT": signal.SIGINT, "TERM": signal.SIGTERM}
+LETTING_GO_S = 8.0
+"""When a worker could not start, the others may take so long to end."""
+
+
+def starting_command(deploy: DeploySpec, command: Sequence[str]) -> list[str]:
+    """The command that starts the workers, each of which runs `command`."""
+    said = {"hosts": deploy.hosts, "network": deploy.network, "workers": deploy.workers}
+    program = f"import sys; from {__name__} import main; sys.exit(main(sys.argv[1:]))"
+    return [sys.executable, "-P", "-c", program, msgspec.json.encode(said).decode(), *command]
+
+
+def key_from_stdin() -> bytes:
+    """The key that the starter hands over, and from now on the signals that it passes on. ConfigurationError: none came."""
+    line = b""
+    while not line.endswith(b"\n") and (byte := os.read(0, 1)):
+        line += byte
+    threading.Thread(target=_pass_signals, name="actorstream-stdin", daemon=True).start()
+    return parse_key(line.decode("ascii", "replace"), "standard input")
+
+
+def _pass_signals() -> None:
+    """Sends this process the signals that are named on standard input. Its end means nothing."""
+    text = b""
+    while data := os.read(0, 256):
+        *lines, text = (text + data).split(b"\n")
+        for line in lines:
+            number = _SIGNALS.get(line.decode("ascii", "replace"))
+            if number is not None:
+                os.kill(os.getpid(), number)
+
+
+class Starter:
+    """Starts and watches the workers.
+
+    Args:
+        deploy: hosts, network and number of workers. command: of one worker.
+    """
+
+    def __init__(self, deploy: DeploySpec, command: Sequence[str]) -> None:
+        self.deploy, self.command = deploy, list(command)
+        path = deploy.network.key
+        key = read_key(Path(path)) if path else secrets.token_bytes(KEY_BYTES)
+        self._line = key.hex().encode() + b"\n"
+        self._started: list[subprocess.Popen[bytes]] = []
+
+    def run(self) -> int:
+        """Returns the exit status of the first worker, or of one that could not start."""
+        for number in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(number, self._signalled)
+        for rank in range(self.deploy.workers):
+            self._started.append(self._start(rank, host_of(self.deploy, rank)))
+        return self._wait()
+
+    def _start(self, rank: int, host: HostSpec) -> subprocess.Popen[bytes]:
+        if not host.ssh and is_here(host.address):
+            command, environment = self.command, {**os.environ, RANK: str(rank), VARIABLE: FROM_STDIN}
+        else:
+            there = f"cd {shlex.quote(str(Path.cwd()))} && exec env {RANK}={rank} {VARIABLE}={FROM_STDIN} "
+            words = [*(self.deploy.network.command or self.command[:3]), *self.command[3:]]
+            command = [*self.deploy.network.remote_shell, host.ssh or host.address, there + shlex.join(words)]
+            environment = dict(os.environ)
+        try:
+            # a session of its own: the terminal sends Ctrl-C to all, and one wish is passed on once
+            made = subprocess.Popen(command, stdin=subprocess.PIPE, env=environment, start_new_session=True)
+        except OSError as error:
+            self._end_all()
+            raise ConfigurationError(
+                f"worker {rank} on host {host.address!r} cannot be started: {command[0]}: {error.strerror}; correct "
+                "network.remote_shell, or start the hosts yourself (--rank N)"
+            ) from error
+        self._tell(made, self._line)
+        return made
+
+    @staticmethod
+    def _tell(process: subprocess.Popen[bytes], line: bytes) -> None:
+        assert process.stdin is not None
+        with suppress(OSError, ValueError):
+            process.stdin.write(line)
+            process.stdin.flush()
+
+    def _signalled(self, number: int, _: object) -> None:
+        name = next(name for name, each in _SIGNALS.items() if each == number)
+        for process in self._started:  # as under mpiexec: to all, who count it as one wish
+            self._tell(process, f"{name}\n".encode())
+
+    def _wait(self) -> int:
+        statuses: dict[int, int] = {}
+        failed = 0
+        while len(statuses) < len(self._started):
+            pid, status = os.wait()
+            rank = next((r for r, each in enumerate(self._started) if each.pid == pid), None)
+            if rank is None:
+                continue
+            code = os.waitstatus_to_exitcode(status)
+            self._started[rank].returncode = code
+            statuses[rank] = code
+            if code in (255, 127, 126) and not failed:  # of the remote shell, or there is no such command
+                host = host_of(self.deploy, rank)
+                print(
+                    f"actorstream: worker {rank} could not be started on host {host.address!r}: "
+                    f"{' '.join(self.deploy.network.remote_shell[:1])} ended with status {code}; see its message above, and "
+                    "try the command by hand",
+                    file=sys.stderr,
+                )
+                failed = 2
+                self._end_all()
+        return failed or (statuses[0] if statuses[0] >= 0 else 1)  # below 0: a signal has ended it
+
+    def _end_all(self) -> None:
+        for _ in range(2):
+            self._signalled(signal.SIGINT, None)
+
+
+def is_here(address: str) -> bool:
+    """Whether an address is one of this host's."""
+    try:
+        number = address_of(address, 0)
+    except OSError:
+        return False
+    return number.startswith("127.") or any(number in found for found in addresses_by_interface().values())
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Returns the exit status."""
+    from actorstream.topology.deploy import DeploySpec
+
+    try:
+        return Starter(msgspec.json.decode(arguments[0], type=DeploySpec), arguments[1:]).run()
+    except ConfigurationError as error:
+        print(f"actorstream: {error}", file=sys.stderr)
+        return 2

@@ -1,0 +1,142 @@
+"""Test hosts on one machine: network namespaces behind a bridge, which is in a namespace of its own, so that several tests run
+at a time and nothing of the machine's network changes. Needs root and `ip` (iproute2)."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+NETWORK = "10.99.0."
+SWITCH = f"{NETWORK}1"
+"""Address of the namespace with the bridge, where relays run."""
+
+
+def _ip(*words: str) -> None:
+    subprocess.run(["ip", *words], check=True, capture_output=True, text=True)
+
+
+class Hosts:
+    """`count` hosts, numbered from 0."""
+
+    def __init__(self, count: int) -> None:
+        self.run = f"as{secrets.token_hex(3)}"
+        self.count = count
+
+    def name(self, number: int) -> str:
+        """The namespace of a host."""
+        return f"{self.run}h{number}"
+
+    @property
+    def switch(self) -> str:
+        return f"{self.run}sw"
+
+    @staticmethod
+    def address(number: int) -> str:
+        return f"{NETWORK}{11 + number}"
+
+    def up(self) -> None:
+        _ip("netns", "add", self.switch)
+        _ip("-n", self.switch, "link", "add", "br0", "type", "bridge")
+        _ip("-n", self.switch, "addr", "add", f"{SWITCH}/24", "dev", "br0")
+        _ip("-n", self.switch, "link", "set", "br0", "up")
+        _ip("-n", self.switch, "link", "set", "lo", "up")
+        for number in range(self.count):
+            name, port = self.name(number), f"v{number}"
+            _ip("netns", "add", name)
+            _ip(
+                *("-n", self.switch, "link", "add", port, "type", "veth", "peer", "name", "eth0"),
+                *("netns", name),
+            )
+            _ip("-n", self.switch, "link", "set", port, "master", "br0", "up")
+            _ip("-n", name, "addr", "add", f"{self.address(number)}/24", "dev", "eth0")
+            for device in ("eth0", "lo"):
+                _ip("-n", name, "link", "set", device, "up")
+
+    def down(self) -> None:
+        for name in (*(self.name(number) for number in range(self.count)), self.switch):
+            subprocess.run(["ip", "netns", "del", name], capture_output=True, check=False)
+
+    def cut(self, number: int) -> None:
+        """Takes the cable of a host out."""
+        _ip("-n", self.switch, "link", "set", f"v{number}", "down")
+
+    def mend(self, number: int) -> None:
+        """Puts it in again."""
+        _ip("-n", self.switch, "link", "set", f"v{number}", "up")
+
+    def start(
+        self, name: str, *command: str, cwd: Path = ROOT, environment: dict[str, str] | None = None
+    ) -> subprocess.Popen[str]:
+        """Starts a program in a namespace."""
+        return subprocess.Popen(
+            ["ip", "netns", "exec", name, *command],
+            cwd=cwd,
+            env={**os.environ, **(environment or {})},
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+
+    def launch(self, number: int, *words: object, **options: object) -> subprocess.Popen[str]:
+        """`actorstream launch` on a host."""
+        return self.start(
+            self.name(number),
+            *(sys.executable, "-m", "actorstream", "launch", *map(str, words)),
+            **options,  # type: ignore[arg-type]
+        )
+
+    def processes(self) -> list[int]:
+        """All processes in the namespaces."""
+        found: list[int] = []
+        for name in (*(self.name(number) for number in range(self.count)), self.switch):
+            said = subprocess.run(["ip", "netns", "pids", name], capture_output=True, text=True, check=False)
+            found += [int(word) for word in said.stdout.split()]
+        return found
+
+
+@contextmanager
+def hosts(count: int) -> Iterator[Hosts]:
+    """Test hosts, gone afterwards. Skips where they cannot be made; fails in CI, where they can."""
+    why = "needs root" if os.geteuid() else "needs ip of iproute2" if shutil.which("ip") is None else ""
+    if why:
+        assert not os.environ.get("CI"), f"CI {why}"
+        pytest.skip(why)
+    made = Hosts(count)
+    try:
+        made.up()
+        yield made
+        left = made.processes()
+        assert not left, f"processes left behind: {left}"
+    finally:
+        for pid in made.processes():
+            subprocess.run(["kill", "-9", str(pid)], check=False, capture_output=True)
+        made.down()
+
+
+def remote_shell(folder: Path) -> list[str]:
+    """A command in the place of ssh: the namespace is its target."""
+    script = folder / "remote-shell"
+    script.write_text('#!/bin/sh\nexec ip netns exec "$1" sh -c "$2"\n')
+    script.chmod(0o755)
+    return [str(script)]
+
+
+def deployment(folder: Path, made: Hosts, *lines: str, slots: Sequence[int] = ()) -> Path:
+    """A deployment of all hosts. `lines`: of [network]."""
+    text = ['transport = "zmq"', "[network]", f"remote_shell = {remote_shell(folder)}", *lines]
+    for number in range(made.count):
+        text += ["[[hosts]]", f'address = "{made.address(number)}"', f'ssh = "{made.name(number)}"']
+        text += [f"slots = {slots[number]}"] if slots else []
+    path = folder / "hosts.toml"
+    path.write_text("\n".join(text).replace("'", '"') + "\n")
+    return path

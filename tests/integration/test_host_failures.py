@@ -1,0 +1,230 @@
+"""Workers on several hosts that die, stop, are cut off, never come, or may not take part."""
+
+from __future__ import annotations
+
+import os
+import select
+import signal
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+from time import monotonic
+
+import pytest
+
+from actorstream.transports.network.keys import make_key
+from tests.integration.namespaces import Hosts, deployment, hosts
+
+WAITING_S = 60.0
+LIMIT_S = 5.0
+"""Within which a run is to end on every host, on a machine that is not busy."""
+SLOW = pytest.mark.slow
+
+
+def running(folder: Path, *, seconds: float = 0.0, count: int = 10**9) -> tuple[Path, Path]:
+    """A topology whose workers say when they work, and the pipe by which they do. `seconds`: for which each is then busy."""
+    pipe = folder / "pipe"
+    os.mkfifo(pipe)
+    file = folder / "topology.toml"
+    file.write_text(
+        f"""
+name = "running"
+[actors.numbers]
+type = "tests.integration.parts:Numbers"
+count = {count}
+rate = 20000
+[actors.tell]
+type = "tests.integration.host_parts:Tell"
+inputs = [{{ from = "numbers", route = "shuffle" }}]
+replicas = 2
+pipe = "{pipe}"
+[actors.busy]
+type = "tests.integration.host_parts:Busy"
+inputs = [{{ from = "tell", route = "shuffle" }}]
+replicas = 2
+seconds = {seconds}
+[actors.out]
+type = "csv-sink"
+inputs = ["busy"]
+path = "{folder}/out.csv"
+"""
+    )
+    return file, pipe
+
+
+def wait_until_both_work(pipe: Path) -> None:
+    said: set[str] = set()
+    while len(said) < 2:
+        said.update(pipe.read_text().split())
+
+
+def rank_process(made: Hosts, rank: int) -> int:
+    """The process of a worker."""
+    mark = f"ACTORSTREAM_RANK={rank}".encode()
+    for pid in made.processes():
+        words = Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")
+        if b"launch" in words and mark in Path(f"/proc/{pid}/environ").read_bytes().split(b"\0"):
+            return pid
+    raise AssertionError(f"there is no process of worker {rank}")
+
+
+def end(process: subprocess.Popen[str]) -> tuple[int, str]:
+    """Waits for the end; exit status, and what was said on stderr."""
+    _, said = process.communicate(timeout=WAITING_S)
+    return process.returncode, said
+
+
+def killed(made: Hosts, rank: int) -> None:
+    os.kill(rank_process(made, rank), signal.SIGKILL)
+
+
+def stopped(made: Hosts, rank: int) -> None:
+    os.kill(rank_process(made, rank), signal.SIGSTOP)
+
+
+def cut_off(made: Hosts, rank: int) -> None:
+    made.cut(rank)
+
+
+FAULTS = [killed, stopped, cut_off]
+
+
+@pytest.mark.parametrize(
+    ("fault", "rank"), [(killed, 1), (stopped, 0), (cut_off, 1)], ids=["killed", "stopped-home", "cut-off"]
+)
+def test_a_lost_worker_ends_the_run_on_every_host(
+    fault: Callable[[Hosts, int], None], rank: int, tmp_path: Path
+) -> None:
+    lose(fault, rank, tmp_path, 'peer_timeout = "1s"')
+
+
+@SLOW
+@pytest.mark.parametrize("number", range(50))
+@pytest.mark.parametrize("rank", [1, 0])
+@pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: fault.__name__)
+def test_a_lost_worker_ends_the_run_within_the_limit(
+    fault: Callable[[Hosts, int], None], rank: int, number: int, tmp_path: Path
+) -> None:
+    assert lose(fault, rank, tmp_path) < LIMIT_S
+
+
+def lose(fault: Callable[[Hosts, int], None], rank: int, folder: Path, *network: str) -> float:
+    """Starts a run, loses a worker, and returns the seconds until every other process has ended. `network`: lines of that
+    table."""
+    file, pipe = running(folder)
+    with hosts(2) as made:
+        launched = made.launch(0, file, "--deploy", deployment(folder, made, *network), "-q")
+        wait_until_both_work(pipe)
+        other = os.pidfd_open(rank_process(made, 1 - rank))
+        lost = os.pidfd_open(rank_process(made, rank))
+        begun = monotonic()
+        fault(made, rank)
+        wait_for_end(other)
+        took = monotonic() - begun
+        if fault is stopped:
+            signal.pidfd_send_signal(lost, signal.SIGKILL)
+        wait_for_end(lost)  # one that was cut off ends by itself
+        status, said = end(launched)
+        for descriptor in (other, lost):
+            os.close(descriptor)
+    assert status == 1, said
+    assert f"rank {rank} on host" in said or f"worker {rank} at tcp://{Hosts.address(rank)}" in said, said
+    assert not (folder / "out.csv").exists()
+    return took
+
+
+def wait_for_end(pidfd: int) -> None:
+    assert select.select([pidfd], [], [], WAITING_S)[0], "a process has not ended"
+
+
+def test_a_hook_that_keeps_the_interpreter_for_long_is_no_death(tmp_path: Path) -> None:
+    file, pipe = running(tmp_path, seconds=1.5, count=20_000)
+    with hosts(2) as made:
+        network = 'peer_timeout = "500ms"'
+        launched = made.launch(0, file, "--deploy", deployment(tmp_path, made, network), "-q")
+        wait_until_both_work(pipe)
+        status, said = end(launched)
+    assert status == 0, said
+    assert len((tmp_path / "out.csv").read_text().splitlines()) == 20_001
+
+
+def test_hosts_are_started_by_hand_in_any_order(tmp_path: Path) -> None:
+    file, pipe = running(tmp_path, count=20_000)
+    key = make_key(tmp_path / "keys")
+    with hosts(2) as made:
+        words = [file, "--deploy", deployment(tmp_path, made, f'key = "{key}"'), "-q"]
+        second = made.launch(1, *words, "--rank", 1)
+        first = made.launch(0, *words, "--rank", 0)
+        wait_until_both_work(pipe)
+        assert end(first) == (0, "") and end(second) == (0, "")
+    assert len((tmp_path / "out.csv").read_text().splitlines()) == 20_001
+
+
+def test_hosts_find_each_other_by_a_shared_folder_that_one_run_has_at_a_time(tmp_path: Path) -> None:
+    file, pipe = running(tmp_path)
+    key = make_key(tmp_path / "keys")
+    (tmp_path / "run").mkdir()
+    (tmp_path / "run" / "worker-1.json").write_text(
+        '{"address": "10.99.0.77", "port": 1}'
+    )  # of an earlier run
+    network = f'[network]\ndiscovery = "run"\nkey = "{key}"\n'
+    (tmp_path / "deploy.toml").write_text(f'transport = "zmq"\nworkers = 2\n{network}')
+    words = [file, "--deploy", tmp_path / "deploy.toml", "-q", "--rank"]
+    with hosts(3) as made:
+        launched = [made.launch(rank, *words, rank) for rank in (0, 1)]
+        wait_until_both_work(pipe)
+        status, said = end(made.launch(2, *words, 1))
+        assert status == 2 and "worker 1 of another run lives" in said
+        launched[1].send_signal(signal.SIGINT)
+        for each in launched:
+            status, said = end(each)
+            assert status == 130, said
+    assert list((tmp_path / "run").iterdir()) == []
+
+
+def test_a_wrong_key_a_host_that_is_missing_and_a_wrong_host_are_said(tmp_path: Path) -> None:
+    file, _ = running(tmp_path)
+    keys = [make_key(tmp_path / name) for name in ("one", "other")]
+    with hosts(2) as made:
+        network = 'start_timeout = "1s"'
+        words = [file, "--deploy", deployment(tmp_path, made, network), "-q"]
+
+        def with_key(rank: int, host: int, key: Path) -> subprocess.Popen[str]:
+            return made.launch(host, *words, "--rank", rank, "--set", f"deploy.network.key={key}")
+
+        both = [with_key(rank, rank, key) for rank, key in enumerate(keys)]
+        for rank, each in enumerate(both):
+            status, said = end(each)
+            assert status == 2
+            assert f"worker {1 - rank} at {made.address(1 - rank)}:5710 does not answer" in said, said
+            assert "both have the same key" in said
+        status, said = end(with_key(0, 1, keys[0]))
+        assert status == 2 and f"has no address {made.address(0)}" in said
+        status, said = end(made.launch(0, *words, "--rank", 0))
+        assert status == 2 and "actorstream keys DIR" in said
+        status, said = end(made.launch(0, *words, "--rank", 2))
+        assert status == 2 and "a number from 0 to 1" in said
+
+
+def test_a_port_in_use_is_said(tmp_path: Path) -> None:
+    file, pipe = running(tmp_path)
+    key = make_key(tmp_path / "keys")
+    with hosts(2) as made:
+        words = [file, "--deploy", deployment(tmp_path, made, f'key = "{key}"'), "-q"]
+        launched = made.launch(0, *words)
+        wait_until_both_work(pipe)
+        status, said = end(made.launch(1, *words, "--rank", 1))
+        assert status == 2 and "cannot listen at port 5710" in said
+        launched.send_signal(signal.SIGINT)
+        status, said = end(launched)
+        assert status == 130, said
+
+
+def test_a_host_that_the_remote_shell_does_not_reach_is_said(tmp_path: Path) -> None:
+    file, _ = running(tmp_path)
+    with hosts(2) as made:
+        path = deployment(tmp_path, made)
+        path.write_text(path.read_text().replace(f'ssh = "{made.name(1)}"', 'ssh = "nowhere"'))
+        status, said = end(made.launch(0, file, "--deploy", path, "-q"))
+    assert status == 2, said
+    assert f"worker 1 could not be started on host '{made.address(1)}'" in said

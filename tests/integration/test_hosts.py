@@ -1,0 +1,180 @@
+"""Runs over ZeroMQ on several hosts, which are network namespaces: their output, cuts and delays, and what is noticed."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from tests.integration.namespaces import ROOT, SWITCH, Hosts, deployment, hosts, remote_shell
+
+APPS = {
+    "word_count": {"counts": "multiset"},
+    "ysb": {"counts": "multiset", "late": "multiset"},
+    "call_fraud": {"suspects": "sequence", "alerts": "sequence"},
+    "linear_road": {"tolls": "sequence", "toll_charges": "sequence"},
+    "value_barrier": {"sums": "multiset"},
+    "page_view_join": {"joined": "multiset", "replaced": "multiset"},
+}
+"""App -> its sinks, and as what their rows are compared."""
+WAITING_S = 60.0
+
+
+def outputs(app: str, folder: Path) -> list[str]:
+    """Settings that lead the sinks of an app into a folder."""
+    return [word for sink in APPS[app] for word in ("--set", f"actors.{sink}.path={folder / sink}.csv")]
+
+
+def rows(app: str, folder: Path) -> dict[str, list[str]]:
+    """What the sinks have written, as it is compared."""
+    found = {sink: (folder / f"{sink}.csv").read_text().splitlines() for sink in APPS[app]}
+    return {sink: lines if APPS[app][sink] == "sequence" else sorted(lines) for sink, lines in found.items()}
+
+
+@pytest.fixture(scope="module")
+def expected(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, list[str]]]:
+    """App -> what it gives on one worker; filled when somebody asks."""
+    folder = tmp_path_factory.mktemp("one-worker")
+
+    class Filled(dict[str, dict[str, list[str]]]):
+        def __missing__(self, app: str) -> dict[str, list[str]]:
+            words = ["launch", f"apps/{app}/topology.toml", "--transport", "local", "--workers", "1", "-q"]
+            subprocess.run(
+                [sys.executable, "-m", "actorstream", *words, *outputs(app, folder)],
+                cwd=ROOT,
+                check=True,
+                capture_output=True,
+            )
+            self[app] = rows(app, folder)
+            return self[app]
+
+    return Filled()
+
+
+def finish(process: subprocess.Popen[str], status: int = 0) -> str:
+    """Waits for a program's end; what it said on stderr."""
+    _, said = process.communicate(timeout=WAITING_S)
+    assert process.returncode == status, said
+    return said
+
+
+@contextmanager
+def relayed(
+    made: Hosts, folder: Path, delay: float, loss: float = 0.0, *lines: str
+) -> Iterator[tuple[Path, subprocess.Popen[str]]]:
+    """A deployment in which every worker is reached over a relay, and the relay."""
+    ports = {number: 6000 + 10 * number for number in range(made.count)}
+    forwarded = [f"{port + more}:{made.address(number)}" for number, port in ports.items() for more in (0, 1)]
+    words = [sys.executable, "-m", "tests.integration.relay", str(delay), str(loss), SWITCH, *forwarded]
+    relay = made.start(made.switch, *words)
+    assert relay.stdout is not None and relay.stdout.readline() == "ready\n"
+    text = [
+        'transport = "zmq"',
+        "[network]",
+        f"remote_shell = {remote_shell(folder)}",
+        'listen = "*"',
+        *lines,
+    ]
+    for number, port in ports.items():
+        text += ["[[hosts]]", f'address = "{SWITCH}"', f'ssh = "{made.name(number)}"', f"port = {port}"]
+    path = folder / "relayed.toml"
+    path.write_text("\n".join(text).replace("'", '"') + "\n")
+    try:
+        yield path, relay
+    finally:
+        relay.kill()
+        relay.communicate()
+
+
+def tell(relay: subprocess.Popen[str], word: str) -> None:
+    assert relay.stdin is not None and relay.stdout is not None
+    relay.stdin.write(f"{word}\n")
+    relay.stdin.flush()
+    assert relay.stdout.readline() == "done\n"
+
+
+SLOW = pytest.mark.slow
+
+
+@pytest.mark.parametrize(
+    ("app", "count"),
+    [
+        ("call_fraud", 3),
+        *(pytest.param(app, count, marks=SLOW) for app in APPS for count in (2, 3, 4)),
+    ],
+)
+def test_an_app_gives_on_several_hosts_what_it_gives_on_one_worker(
+    app: str, count: int, tmp_path: Path, expected: dict[str, dict[str, list[str]]]
+) -> None:
+    with hosts(count) as made:
+        file = deployment(tmp_path, made)
+        launched = made.launch(0, f"apps/{app}/topology.toml", "--deploy", file, *outputs(app, tmp_path))
+        assert f"{count} workers (zmq)" in finish(launched)
+    assert rows(app, tmp_path) == expected[app]
+
+
+@pytest.mark.parametrize(
+    ("app", "same_host"),
+    [
+        ("word_count", "shm"),
+        *(pytest.param(app, how, marks=SLOW) for app in APPS for how in ("shm", "zmq")),
+    ],
+)
+def test_several_workers_on_each_host_give_what_one_gives(
+    app: str, same_host: str, tmp_path: Path, expected: dict[str, dict[str, list[str]]]
+) -> None:
+    with hosts(2) as made:
+        file = deployment(tmp_path, made, slots=(2, 2))
+        words = ["--deploy", file, "--set", f"deploy.same_host={same_host}", *outputs(app, tmp_path)]
+        assert "4 workers (zmq)" in finish(made.launch(0, f"apps/{app}/topology.toml", *words))
+    assert rows(app, tmp_path) == expected[app]
+
+
+@pytest.mark.parametrize(
+    ("app", "delay"),
+    [
+        ("value_barrier", 0.001),
+        *(pytest.param(app, delay, marks=SLOW) for app in APPS for delay in (0.001, 0.02)),
+    ],
+)
+def test_delays_lost_datagrams_and_cut_connections_change_no_output(
+    app: str, delay: float, tmp_path: Path, expected: dict[str, dict[str, list[str]]]
+) -> None:
+    with hosts(2) as made, relayed(made, tmp_path, delay, 0.1) as (file, relay):
+        launched = made.launch(0, f"apps/{app}/topology.toml", "--deploy", file, *outputs(app, tmp_path))
+        cuts = 0
+        while launched.poll() is None:
+            tell(relay, "cut")
+            cuts += 1
+            try:
+                launched.wait(0.3)
+            except subprocess.TimeoutExpired:
+                continue
+        finish(launched)
+        assert cuts > 3
+    assert rows(app, tmp_path) == expected[app]
+
+
+def test_latency_between_hosts_whose_clocks_differ_is_that_of_one_clock(tmp_path: Path) -> None:
+    """Host 1 is in a time namespace whose monotonic clock is 5,000 s ahead."""
+    with hosts(2) as made:
+        shell = tmp_path / "ahead"
+        shell.write_text(
+            '#!/bin/sh\nexec ip netns exec "$1" unshare --time --monotonic 5000 --fork sh -c "$2"\n'
+        )
+        shell.chmod(0o755)
+        file = deployment(tmp_path, made)
+        text = file.read_text().replace(str(tmp_path / "remote-shell"), str(shell))
+        file.write_text(text.replace(f'ssh = "{made.name(0)}"', 'ssh = ""'))
+        words = ["apps/word_count/topology.toml", "--deploy", file, *outputs("word_count", tmp_path)]
+        finish(made.launch(0, *words, "--report", tmp_path / "report.json"))
+    report = json.loads((tmp_path / "report.json").read_text())
+    (clock,) = report["clocks"]
+    assert clock["worker"] == 1
+    assert abs(clock["ahead_ms"] - 5e6) <= clock["error_ms"] < 1000
+    assert 0 < report["latency_ms"]["max"] < 60_000, "an entry time of the other clock would be 5,000 s away"
