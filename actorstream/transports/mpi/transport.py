@@ -21,7 +21,7 @@ from actorstream.transports.base import Channel, Fabric, Transport
 from actorstream.transports.mpi.assembly import MpiAssembly
 from actorstream.transports.mpi.fabric import MpiFabric
 from actorstream.transports.mpi.port import MpiPort
-from actorstream.transports.mpi.world import check_rank, check_size, load, started_ranks
+from actorstream.transports.mpi.world import check_rank, check_size, load, ranks_here, started_ranks
 from actorstream.transports.network.exchange import Exchange
 from actorstream.transports.network.receive_channel import NetworkReceiveChannel
 from actorstream.transports.network.send_channel import NetworkSendChannel
@@ -69,7 +69,7 @@ class MpiTransport(Transport):
         self._soon: asyncio.Handle | None = None
         self._started = self._is_broken = False
         # a rank that has no core of its own would only take the time of the others
-        self._eager = _ranks_here(mpi) <= len(os.sched_getaffinity(0))
+        self._eager = ranks_here(mpi) <= len(os.sched_getaffinity(0))
 
     async def start(self) -> None:
         for peer in self._exchange.links:
@@ -148,15 +148,3 @@ class MpiTransport(Transport):
         self._timer.clear()
         if self._soon is None:
             self._tick()
-
-
-_here: list[int] = []
-
-
-def _ranks_here(mpi: Any) -> int:
-    """Ranks on this host. All ranks of the world ask together, the first time."""
-    if not _here:
-        shared = mpi.COMM_WORLD.Split_type(mpi.COMM_TYPE_SHARED)
-        _here.append(int(shared.Get_size()))
-        shared.Free()
-    return _here[0]
