@@ -81,7 +81,7 @@ class ParquetSink(FileSink):
         self._write_group()
         if self._writer is None:
             schema = self.input_schema
-            self._opened(pa.schema([]) if schema is None else _file_schema(schema))
+            self._opened(pa.schema([]) if schema is None else file_schema(schema))
         self._writer.close()
         self._writer = None
 
@@ -160,13 +160,13 @@ def arrow_rows(batch: Batch) -> Any:
             texts = [None if value is None else msgspec.json.encode(value) for value in values.tolist()]
             array = pa.array(texts, pa.binary()).cast(pa.string())
         arrays.append(array)
-    schema = _file_schema(batch.schema)
+    schema = file_schema(batch.schema)
     return pa.RecordBatch.from_arrays(
         [array.cast(field.type) for array, field in zip(arrays, schema)], schema=schema
     )
 
 
-def _file_schema(schema: Schema) -> Any:
+def file_schema(schema: Schema) -> Any:
     """The schema of the file."""
     import pyarrow as pa
 

@@ -19,7 +19,6 @@ from pathlib import Path
 from time import monotonic, sleep
 from typing import TYPE_CHECKING, Any
 
-from actorstream.connectors.file_sink import FileSink
 from actorstream.errors import ResourceError, RunError
 
 if TYPE_CHECKING:
@@ -58,7 +57,7 @@ def _outputs(job: Job) -> dict[str, Path]:
     """Actor -> the file or folder that it writes, where there is one or will be."""
     found: dict[str, Path] = {}
     for name, actor in job.graph.actors.items():
-        path = actor.keys.get("path") if issubclass(actor.cls, FileSink) else None
+        path = actor.keys.get("path") if hasattr(actor.cls, "files_written") else None
         if path is not None:
             real = Path(os.path.realpath(path))
             if (not real.exists() or real.is_file() or real.is_dir()) and real not in found.values():

@@ -192,7 +192,9 @@ class Unit:
             self.timers.run()
         elif self.blocked:
             self.unblock()
-        if self.async_hooks.due:  # also while an output is full: who asks this actor may be who reads it
+        if (
+            self.async_hooks.due
+        ):  # also while an output is full: the actor that asks may be the one that reads the output
             status = self.spawn(self.async_hooks.run_due())
         elif self.blocked or not self.paused.resume():
             self.while_blocked()

@@ -148,7 +148,7 @@ class SparkSource(Source):
         kept = dict(self._state)
         if self._receiver is not None:
             kept |= {"range": self._receiver.number, "lanes": self._receiver.kept()}
-        return {**kept, "given": self._given, "bound": self._bound}
+        return {**kept, "positions": self.position(), "given": self._given, "bound": self._bound}
 
     def take_back(self, kept: Mapping[str, Any]) -> None:
         self._state = {name: kept[name] for name in self._state}

@@ -72,6 +72,8 @@ def convert(value: Any, annotation: Any, base: Path) -> Any:
         return _array(value, bare, arguments, base)
     if bare in _TABLES:
         return _table(value, arguments, base)
+    if hasattr(annotation, "of_table"):  # a class that checks its table itself, and raises MismatchError
+        return annotation.of_table(value, base)
     if inspect.isclass(annotation) and not typing.is_typeddict(annotation):
         return _instance(value, annotation, base)
     return _by_msgspec(value, annotation)
@@ -98,7 +100,7 @@ def allowed_by(annotation: Any) -> str:
             return "a path as text"
         if issubclass(annotation, enum.Enum):
             return listed(shown(member.value) for member in annotation)
-        if annotation in _TABLES:
+        if annotation in _TABLES or hasattr(annotation, "of_table"):
             return "a table"
         if annotation in _LISTS or annotation is tuple or annotation in _SETS:
             return "an array"

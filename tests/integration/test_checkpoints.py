@@ -117,6 +117,23 @@ replicas = 2
 """
     + sink("windows-out", '"windows"')
     + sink("late", '"windows.late"'),
+    "a history, then live rows": """
+[actors.numbers]
+type = "history-then-live"
+history = { type = "csv-source", path = "numbers", max_out_of_orderness = "40ms" }
+live = { type = "csv-source", path = "numbers", max_out_of_orderness = "40ms" }
+schema = { time = "int", group = "int", value = "int" }
+event_time = "time"
+cut = 3000
+[actors.windows]
+type = "aggregate"
+inputs = [{ from = "numbers", route = "key", key = "group" }]
+key = ["group"]
+window = { type = "tumbling", size = "200ms" }
+aggregates = { total = "sum(value)", rows = "count()" }
+"""
+    + sink("windows-out", '"windows"')
+    + sink("all", '"numbers"'),
     "serial order": """
 [actors.numbers]
 type = "csv-source"
@@ -245,8 +262,8 @@ def content(folder: Path, case: str = "") -> dict[str, list[str]]:
     return found
 
 
-LARGE = ("timestamp order", "timestamp order, by merge operators", "all orders")
-QUICK = [("timestamp order, by merge operators", 1), ("all orders", 2)]
+LARGE = ("a history, then live rows", "timestamp order", "timestamp order, by merge operators", "all orders")
+QUICK = [("a history, then live rows", 2), ("timestamp order, by merge operators", 1), ("all orders", 2)]
 
 
 @pytest.mark.parametrize(
