@@ -1,7 +1,7 @@
 """One rank of a run over MPI: the exchange over MPI messages, and when the rank looks for them.
 
 MPI has no descriptor to sleep on. All calls are made by the loop thread: whenever the worker looks at its doorbell, and
-by a timer while it is parked: without a pause after traffic, and at last every 2 ms when nothing comes.
+by a timer while it is parked: without a pause after traffic, and at last every 4 ms when nothing comes.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ LEFT_S = 0.5
 """How long a rank that closes waits until one that has left takes what it was sent."""
 TRAFFIC_NS = 100_000
 """For so long after a message a parked rank looks for the next one without a pause."""
-SHARE, LEAST_NS, MOST_NS = 8, 20_000, 2_000_000
+SHARE, LEAST_NS, MOST_NS = 8, 20_000, 4_000_000
 """Then it pauses for an eighth of the time that nothing has come, within these bounds."""
 
 
