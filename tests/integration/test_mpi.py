@@ -43,6 +43,16 @@ def test_a_worker_that_was_forked_from_another_rank_says_so(monkeypatch: pytest.
         check_rank(1)
 
 
+def test_a_rank_of_an_mpiexec_in_a_batch_script_is_not_taken_for_the_script(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("PMI_RANK", "1")
+    monkeypatch.setenv("SLURM_PROCID", "0")
+    check_rank(1)
+    with pytest.raises(ConfigurationError, match=r"worker 0 in a process of rank 1 \(PMI_RANK\)"):
+        check_rank(0)
+
+
 ALONE = """
 from actorstream.errors import ConfigurationError
 from actorstream.transports.mpi import MpiTransport
