@@ -21,25 +21,39 @@ SCRIPT = Template("""\
 #SBATCH --ntasks=$tasks$even
 #SBATCH --cpus-per-task=$cpus
 #SBATCH --time=$time
-#SBATCH --signal=TERM@$notice
+#SBATCH --signal=$to_whom@$notice
 #SBATCH --requeue
 #SBATCH --open-mode=append
 #SBATCH --chdir=$folder
 # Made by `actorstream slurm`. Each task is a rank of the run, and worker i of the plan is rank i.
 #
-# SLURM sends SIGTERM to all ranks $notice s before the time limit. $ending
+# SLURM sends SIGTERM to the run $notice s before the time limit. $ending
 resume=()
 if [ "$${SLURM_RESTART_COUNT:-0}" -gt 0 ]; then
     resume=($resume)
 fi
 status=0
-srun --mpi=$mpi --kill-on-bad-exit=0 --wait=15 \\
-    $command "$${resume[@]}" || status=$$?
+$start
 if [ "$$status" -eq 75 ]; then # suspended at a checkpoint
     scontrol requeue "$$SLURM_JOB_ID"
 fi
 exit "$$status"
 """)
+BY_SRUN = """\
+srun --mpi={mpi} --kill-on-bad-exit=0 --wait=15 \\
+    {command} "${{resume[@]}}" || status=$?"""
+BY_MPIEXEC = """\
+{command} "${{resume[@]}}" & # calls mpiexec, which starts ranks on all nodes by itself
+run=$!
+trap 'told=yes; kill -TERM "$run"' TERM
+while
+    told=
+    status=0
+    wait "$run" || status=$?
+    [ -n "$told" ] # the signal has ended the wait, and not the run
+do :; done"""
+MPIEXEC = "mpiexec"
+TRANSPORTS = ("mpi", "zmq")
 SUSPENDS = (
     "The run makes a checkpoint and stops with status 75.\n"
     "# Then the job goes back into the queue, and the next one goes on from there. So does a job whose node has failed."
@@ -59,14 +73,15 @@ def slurm(
     cpus: Annotated[int | None, Parameter(name=["--cpus-per-task", "-c"])] = None,
     time: Annotated[str, Parameter(name=["--time", "-t"])] = "1:00:00",
     notice: timedelta | None = None,
-    mpi: str = "pmi2",
+    transport: str | None = None,
+    mpi: str = MPIEXEC,
     deploy: Path | None = None,
     plan: Path | None = None,
     set: Annotated[list[str] | None, Parameter(negative=())] = None,
     report: Path | None = None,
     output: Annotated[Path | None, Parameter(name=["--output", "-o"])] = None,
 ) -> int:
-    """Write the batch script that runs a topology as ranks of an MPI job under SLURM.
+    """Write the batch script that runs a topology on several machines under SLURM.
 
     `sbatch SCRIPT` submits it. Before the time limit, and before the job makes room for another one, the run makes a
     checkpoint and stops; the job is queued again and goes on from there. This needs a deployment with [checkpoint] whose
@@ -86,10 +101,13 @@ def slurm(
         The time limit, as SLURM writes it: minutes, or H:MM:SS.
     notice
         How long before the time limit the run is told to stop; 2 minutes unless given. A checkpoint has to fit in.
+    transport
+        mpi, or zmq, which needs no MPI; that of the deployment unless given, and mpi if that is another.
     mpi
-        How SLURM tells ranks of each other; the mpich of the extra `mpi` needs pmi2 (`srun --mpi=list` shows what there is).
+        How ranks of MPI start: by the mpiexec of this environment, or by srun with this process manager (pmi2, pmix;
+        `srun --mpi=list` shows what there is).
     deploy
-        The deployment file (TOML); its transport is `mpi` in the job, and its workers are the ranks.
+        The deployment file (TOML); its workers are the ranks.
     plan
         An execution plan with as many workers as ranks, instead of `deploy`.
     set
@@ -105,19 +123,24 @@ def slurm(
 
     count = nodes if tasks is None else tasks
     _check(nodes, count, cpus)
-    keys: dict[str, Any] = {"transport": "mpi", "workers": count} if plan is None else {}
+    keys: dict[str, Any] = {}
+    if plan is None:
+        keys = {"transport": _transport(transport, deploy, set or []), "workers": count}
     job = read_job(topology, deploy, set or [], plan, **keys)
-    if plan is not None and (job.deploy.workers, job.deploy.transport) != (count, "mpi"):
+    way = job.deploy.transport
+    if plan is not None and (job.deploy.workers != count or way not in TRANSPORTS):
         raise ConfigurationError(
             Problem(
                 "--plan",
-                f"is for {job.deploy.workers} workers over {job.deploy.transport!r}",
-                f"{count} workers over 'mpi', one for each rank",
+                f"is for {job.deploy.workers} workers over {way!r}",
+                f"{count} workers over 'mpi' or 'zmq', one for each rank",
             )
         )
+    by_mpiexec = way == "mpi" and mpi == MPIEXEC
     files = JobFiles(topology.absolute(), _absolute(deploy), tuple(set or []), _absolute(plan))
     words = [sys.executable, "-m", "actorstream", "launch", *files.arguments()]
-    words += [] if plan is not None else ["--transport", "mpi"]
+    words += [] if plan is not None else ["--transport", way]
+    words += ["--workers", str(count)] if by_mpiexec and plan is None else []
     words += [] if report is None else ["--report", str(report.absolute())]
     suspends = job.deploy.checkpoint is not None
     text = SCRIPT.substitute(
@@ -129,8 +152,10 @@ def slurm(
         time=time,
         notice=round((notice or timedelta(minutes=2)).total_seconds()),
         folder=shlex.quote(str(Path.cwd())),
-        mpi=shlex.quote(mpi),
-        command=shlex.join(words),
+        to_whom="B:TERM" if by_mpiexec else "TERM",
+        start=(BY_MPIEXEC if by_mpiexec else BY_SRUN).format(
+            mpi=shlex.quote(mpi) if way == "mpi" else "none", command=shlex.join(words)
+        ),
         ending=SUSPENDS if suspends else DRAINS,
         resume="--resume" if suspends else "",
     )
@@ -140,6 +165,18 @@ def slurm(
         check_output(output, "--output")
         write_output(output, text, "--output")
     return DONE
+
+
+def _transport(given: str | None, deploy: Path | None, sets: list[str]) -> str:
+    """The transport of the job. ConfigurationError: it is none that goes between machines."""
+    from actorstream.topology.load import load_deploy
+
+    if given is None:
+        said = load_deploy(deploy, sets).transport
+        return said if said in TRANSPORTS else TRANSPORTS[0]
+    if given not in TRANSPORTS:
+        raise ConfigurationError(Problem("--transport", f"is {given!r}", "mpi or zmq"))
+    return given
 
 
 def _check(nodes: int, tasks: int, cpus: int | None) -> None:

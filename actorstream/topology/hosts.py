@@ -17,6 +17,7 @@ _Name = Annotated[str, Meta(min_length=1, description="text")]
 _Count = Annotated[int, Meta(ge=1, le=4096, description="a whole number from 1 to 4096")]
 _Limit = Annotated[timedelta, Meta(description=DURATION_ALLOWED)]
 SSH = ("ssh", "-o", "BatchMode=yes", "-o", "ConnectTimeout=10")
+PORT = 5710
 LEAST_LIMIT = timedelta(milliseconds=200)
 
 
@@ -37,8 +38,9 @@ class HostSpec(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
 class NetworkSpec(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
     """`[network]`: how hosts reach each other."""
 
-    port: Port = 5710
-    """Each worker uses two: the first for tcp and udp, the second for tcp."""
+    port: Port | None = None
+    """Each worker uses two: the first for tcp and udp, the second for tcp. Unless set, 5710 and those after it with a list of
+    hosts, and any free ones with `discovery`."""
     listen: str = ""
     """Name of an interface, an address or "*" (all); unless set, the address under which the others reach the host."""
     encrypt: Annotated[bool, Meta(description="true or false")] = True
@@ -54,6 +56,10 @@ class NetworkSpec(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
     """The command that `launch` starts hosts with; target and command line follow as its last two arguments."""
     command: list[str] = []
     """`actorstream` on the other hosts; unless set, the interpreter that runs here."""
+
+    def first_port(self, host: HostSpec) -> int:
+        """Of a host in the list."""
+        return host.port or self.port or PORT
 
 
 def check_hosts(
@@ -95,7 +101,7 @@ def _clashes(hosts: list[HostSpec], network: NetworkSpec, written: Written) -> l
     taken: dict[tuple[str, int], int] = {}
     found = []
     for number, host in enumerate(hosts):
-        first = host.port or network.port
+        first = network.first_port(host)
         for port in range(first, first + 2 * host.slots):
             other = taken.setdefault((host.address, port), number)
             if other != number:

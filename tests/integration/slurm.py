@@ -35,6 +35,7 @@ SwitchType=switch/none
 MpiDefault=pmi2
 ReturnToService=2
 SchedulerType=sched/builtin
+SchedulerParameters=sched_interval=1
 SelectType=select/cons_tres
 SelectTypeParameters=CR_CPU
 JobAcctGatherType=jobacct_gather/none

@@ -6,7 +6,6 @@ import os
 import socket
 import sys
 from collections.abc import Collection, Iterable, Sequence
-from contextlib import suppress
 from hashlib import blake2b
 from pathlib import Path
 from secrets import token_bytes
@@ -16,11 +15,18 @@ from typing import TYPE_CHECKING, Any
 from actorstream.errors import ConfigurationError, Problem
 from actorstream.native.keepalive import ClockOffset, KeepaliveThread, PeerState
 from actorstream.transports.assembly import Assembly
-from actorstream.transports.network.interfaces import endpoint, listening_address, socket_address
+from actorstream.transports.network.interfaces import (
+    endpoint,
+    listening_address,
+    own_address,
+    socket_address,
+)
 from actorstream.transports.network.keepalives import Keepalives
 from actorstream.transports.network.keys import VARIABLE, parse_key, read_key
 from actorstream.transports.network.same_host import SameHost, own_place
 from actorstream.transports.zmq.places import Discovery, Place, discovered_place, listed_places, resolved
+from actorstream.transports.zmq.ports import datagrams, free_ports
+from actorstream.transports.zmq.slurm_step import SlurmStep
 from actorstream.transports.zmq.starter import FROM_STDIN, RANK, key_from_stdin, starting_command
 from actorstream.transports.zmq.wire import Wire
 
@@ -39,11 +45,11 @@ AGAIN_S = 0.01
 class ZmqAssembly(Assembly):
     """Made in each process, by its main thread."""
 
-    def __init__(self, deploy: DeploySpec, rank: int, key: bytes) -> None:
+    def __init__(self, deploy: DeploySpec, rank: int, key: bytes, step: SlurmStep | None = None) -> None:
         """ConfigurationError: the others are not found, this host is not the one that is meant, a port is in use, ..."""
         network = deploy.network
         self.rank, self.size = rank, deploy.workers
-        self.shares_output = os.environ.get(VARIABLE) == FROM_STDIN
+        self.shares_output = step is not None or os.environ.get(VARIABLE) == FROM_STDIN
         self._limit_s = network.start_timeout.total_seconds()
         self._away_s = network.peer_timeout.total_seconds()
         self._encrypts = network.encrypt
@@ -51,7 +57,7 @@ class ZmqAssembly(Assembly):
         self._wire: Wire | None = None
         self._keepalives: Keepalives | None = None
         self._sock: socket.socket | None = None
-        self._clean = False
+        self._step = step
         try:
             self._join(deploy, key)
         except BaseException:
@@ -62,7 +68,8 @@ class ZmqAssembly(Assembly):
     def found(cls, deploy: DeploySpec) -> ZmqAssembly | None:
         rank = started_rank(deploy.workers)
         if rank is None:
-            return None
+            step = SlurmStep.found()
+            return cls._of(step, deploy) if step is not None else None
         if not deploy.hosts and not deploy.network.discovery:
             raise ConfigurationError(
                 Problem(
@@ -73,6 +80,13 @@ class ZmqAssembly(Assembly):
                 )
             )
         return cls(deploy, rank, job_key(deploy))
+
+    @classmethod
+    def _of(cls, step: SlurmStep, deploy: DeploySpec) -> ZmqAssembly:
+        network = deploy.network
+        has_key = bool(network.key or os.environ.get(VARIABLE))
+        key = job_key(deploy) if has_key else step.key(network.start_timeout.total_seconds())
+        return cls(step.completed(deploy), step.rank, key, step)
 
     @classmethod
     def starter(cls, deploy: DeploySpec, command: Sequence[str]) -> list[str] | None:
@@ -93,7 +107,8 @@ class ZmqAssembly(Assembly):
         places = self._places(deploy)
         own = places[self.rank]
         bound = listening_address(own.listen, own.address)
-        self._sock = _datagrams(bound, own.port)
+        if self._sock is None:
+            self._sock = datagrams(bound, own.port)
         numbers = resolved(places, self._limit_s)
         wire = self._wire = Wire(
             self.rank,
@@ -118,7 +133,11 @@ class ZmqAssembly(Assembly):
         if deploy.hosts:
             return listed_places(deploy)
         self._discovery = Discovery(Path(deploy.network.discovery), self.rank, self.size)
-        own = discovered_place(deploy, self.rank)
+        port = None
+        if deploy.network.port is None:
+            listen = deploy.network.listen
+            self._sock, port = free_ports(listening_address(listen, own_address(listen)))
+        own = discovered_place(deploy, self.rank, port)
         self._discovery.enter(own)
         places = self._discovery.wait(self._limit_s)
         places[self.rank] = own
@@ -208,6 +227,8 @@ class ZmqAssembly(Assembly):
             self._sock.close()
         if self._discovery is not None:
             self._discovery.leave()
+        if self._step is not None:
+            self._step.leave()
 
 
 def started_rank(workers: int) -> int | None:
@@ -241,29 +262,6 @@ def job_key(deploy: DeploySpec) -> bytes:
             f'`actorstream keys DIR` makes one; copy it to every host, and set network.key = "DIR/job.key" (or {VARIABLE})',
         )
     )
-
-
-def _datagrams(address: str, port: int) -> socket.socket:
-    """A socket for signs of life. ConfigurationError: the port is in use."""
-    made = socket.socket(
-        socket.AF_INET6
-        if ":" in address or (not address and socket.has_dualstack_ipv6())
-        else socket.AF_INET,
-        socket.SOCK_DGRAM,
-    )
-    try:
-        if made.family == socket.AF_INET6:
-            made.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 0)
-        with suppress(OSError):
-            made.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1 << 20)
-        made.bind((address, port))
-    except OSError as error:
-        made.close()
-        raise ConfigurationError(
-            f"host {socket.gethostname()} cannot listen at port {port} (udp) of {address or 'all its addresses'}: "
-            f"{error.strerror}; if another run uses it, wait for its end or set other ports: network.port, or port of the host"
-        ) from error
-    return made
 
 
 def _derived(key: bytes, *purpose: str) -> bytes:

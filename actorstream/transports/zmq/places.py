@@ -12,6 +12,7 @@ from time import monotonic, sleep
 from typing import IO, TYPE_CHECKING
 
 from actorstream.errors import ConfigurationError, Problem
+from actorstream.topology.hosts import PORT
 from actorstream.transports.network.interfaces import address_of, own_address
 
 if TYPE_CHECKING:
@@ -41,7 +42,7 @@ def listed_places(deploy: DeploySpec) -> list[Place]:
     ConfigurationError: there are too few."""
     places: list[Place] = []
     for host in deploy.hosts:
-        first, listen = host.port or deploy.network.port, host.listen or deploy.network.listen
+        first, listen = deploy.network.first_port(host), host.listen or deploy.network.listen
         places += [Place(host.address, first + 2 * slot, listen) for slot in range(host.slots)]
     if len(places) < deploy.workers:
         raise ConfigurationError(
@@ -148,10 +149,10 @@ def _is_locked(file: IO[str]) -> bool:
     return False
 
 
-def discovered_place(deploy: DeploySpec, rank: int) -> Place:
-    """The place of this worker, where no list says it."""
+def discovered_place(deploy: DeploySpec, rank: int, port: int | None = None) -> Place:
+    """The place of this worker, where no list says it. `port`: a free one, if the deployment names none."""
     network = deploy.network
-    return Place(own_address(network.listen), network.port + 2 * rank, network.listen)
+    return Place(own_address(network.listen), port or (network.port or PORT) + 2 * rank, network.listen)
 
 
 def resolved(places: list[Place], limit_s: float) -> list[Place]:
