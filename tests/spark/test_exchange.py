@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import random
+import re
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
@@ -11,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from actorstream.dataframes import register
 from actorstream.errors import WorkerDiedError
 from actorstream.launch.launcher import Launcher
 from actorstream.launch.resume import restore_job
@@ -102,3 +104,115 @@ def test_a_history_from_spark_and_live_rows_are_a_table_that_spark_reads_with_ea
     ]
     expected = "select window.start, origin, count(*), max(delay) from flights group by window(ts, '6 hours'), origin"
     assert sorted(windows) == sorted(of_spark(spark, expected))
+
+
+# -- the format actorstream -------------------------------------------------------------------------------------
+
+TOTALS = """
+name = "totals"
+[actors.rows]
+type = "csv-source"
+path = "rows.csv"
+schema = { ts = "int", key = "uint8", value = "int?" }
+event_time = "ts"
+[actors.sums]
+type = "aggregate"
+inputs = ["rows"]
+key = ["key"]
+window = { type = "tumbling", size = "10ms" }
+aggregates = { total = "sum(value)", rows = "count()" }
+[actors.out]
+type = "csv-sink"
+inputs = ["sums"]
+path = "out.csv"
+[actors.all]
+type = "jsonl-sink"
+inputs = ["rows"]
+path = "all.jsonl"
+"""
+
+
+@pytest.fixture
+def totals(spark: Any, tmp_path: Path) -> Path:
+    register(spark)
+    (tmp_path / "totals.toml").write_text(TOTALS)
+    rows = [(number, number % 3, "" if number % 7 == 0 else number) for number in range(1000)]
+    with (tmp_path / "rows.csv").open("w") as file:
+        csv.writer(file).writerows([("ts", "key", "value"), *rows])
+    return tmp_path / "totals.toml"
+
+
+def summed(modulus: int = 3, divisor: int = 1) -> list[tuple[int, int, int, int]]:
+    """(window's begin, key, total, rows)"""
+    found: dict[tuple[int, int], list[int]] = {}
+    for number in range(1000):
+        each = found.setdefault((number // 10 * 10, number % modulus), [0, 0])
+        each[0] += 0 if number % 7 == 0 else number * divisor
+        each[1] += 1
+    return sorted((*key, *value) for key, value in found.items())
+
+
+def test_a_topologys_output_is_a_dataframe(spark: Any, totals: Path) -> None:
+    read = spark.read.format("actorstream").option("output", "out")
+    found = read.load(str(totals))
+    assert [field.simpleString() for field in found.schema] == [
+        "window_start:bigint", "window_end:bigint", "key:smallint", "total:bigint", "rows:bigint",
+    ]  # fmt: skip
+    assert sorted(tuple(row) for row in found.drop("window_end").collect()) == summed()
+    assert not (totals.parent / "out.csv").exists()
+    assert len((totals.parent / "all.jsonl").read_text().splitlines()) == 1000
+    few = read.option("set", 'actors.rows.count=10\nactors.sums.window.size="1s"').load(str(totals))
+    assert sorted(few.select("key", "rows").collect()) == [(0, 4), (1, 3), (2, 3)]
+
+
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        ({"output": "uot"}, "output: there is no sink 'uot'; allowed: out, all (did you mean 'out'?)"),
+        ({}, "output: is missing, and there are 2 sinks; allowed: out, all"),
+        ({"output": "out", "sett": ""}, "sett: is not an option here"),
+        ({"output": "out", "set": "actors.rows.path=nowhere.csv"}, "actors.rows.path"),
+    ],
+)
+def test_a_wrong_option_is_one_message(spark: Any, totals: Path, options: dict[str, str], says: str) -> None:
+    with pytest.raises(Exception, match=re.escape(says)):
+        spark.read.format("actorstream").options(**options).load(str(totals)).collect()
+
+
+def test_a_run_that_fails_fails_the_query_with_its_message(spark: Any, totals: Path) -> None:
+    with (totals.parent / "rows.csv").open("a") as file:
+        file.write("1000,x,1\n")
+    with pytest.raises(Exception, match=r"rows\.csv, line 1002, column 'key': 'x' is not uint8"):
+        spark.read.format("actorstream").option("output", "out").load(str(totals)).collect()
+
+
+def test_a_dataframe_is_the_input_of_a_topology(spark: Any, totals: Path) -> None:
+    rows = spark.read.option("header", "true").csv(str(totals.parent / "rows.csv"))
+    rows = rows.selectExpr("bigint(ts) ts", "smallint(key) key", "bigint(value) * 2 value").sort("ts")
+    write = rows.coalesce(2).write.format("actorstream").mode("append").option("topology", str(totals))
+    write.save()
+    with (totals.parent / "out.csv").open() as file:
+        found = [tuple(map(int, (row[0], *row[2:]))) for row in list(csv.reader(file))[1:]]
+    assert sorted(found) == summed(divisor=2)
+    with pytest.raises(Exception, match="input: there is no source 'out'; allowed: rows"):
+        write.option("input", "out").save()
+
+
+def test_a_streaming_query_gets_each_row_once_also_when_it_starts_again(spark: Any, totals: Path) -> None:
+    folder = totals.parent
+    read = spark.readStream.format("actorstream").options(
+        output="out", folder=str(folder / "run"), every="20ms"
+    )
+    result = folder / "result"
+    options = {"path": str(result), "checkpointLocation": str(folder / "checkpoint")}
+    expected = summed()
+    for rate, least in ((500, 1), (100_000, len(expected))):  # the first is stopped midway
+        rows = read.option("set", f"actors.rows.rate={rate}").load(str(totals)).drop("window_end")
+        query = rows.writeStream.format("parquet").options(**options).start()
+        found: list[tuple[int, ...]] = []
+        while len(found) < least:
+            query.processAllAvailable()  # raises what the query failed with
+            if any(result.glob("*.parquet")):
+                found = sorted(tuple(row) for row in spark.read.parquet(str(result)).collect())
+        query.stop()
+    assert found == expected
