@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import csv
+import json
 import random
 import re
 from collections import Counter
 from collections.abc import Callable
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from actorstream.cli.main import main
 from actorstream.dataframes import register
 from actorstream.errors import WorkerDiedError
 from actorstream.launch.launcher import Launcher
@@ -216,3 +219,74 @@ def test_a_streaming_query_gets_each_row_once_also_when_it_starts_again(spark: A
                 found = sorted(tuple(row) for row in spark.read.parquet(str(result)).collect())
         query.stop()
     assert found == expected
+
+
+# -- verify --against spark -------------------------------------------------------------------------------------
+
+LOGIC = """
+name = "logic"
+[actors.rows]
+type = "csv-source"
+path = "rows.csv"
+schema = { ts = "int", key = "uint8", value = "int?" }
+event_time = "ts"
+[actors.more]
+type = "map"
+inputs = ["rows"]
+set = { rest = "(value - 500) % 7", part = "(value - 500) // 7", share = "value / (ts - 3)", name = "if(value > 10, 'a', 'b')" }
+[actors.some]
+type = "filter"
+inputs = ["more"]
+where = "value is not null and (key in (0, 1) or not value * 2 >= 900)"
+[actors.ways]
+type = "split"
+inputs = ["more"]
+cases = { low = "100 <= value < 400", even = "value % 2 == 0" }
+[actors.both]
+type = "union"
+inputs = ["some", "ways.low", "ways"]
+[actors.named]
+type = "static-join"
+inputs = ["both"]
+table = "names.csv"
+on = "key"
+how = "left"
+[actors.windows]
+type = "aggregate"
+inputs = ["both"]
+key = ["key", "name"]
+window = { type = "sliding", size = "30ms", slide = "20ms", offset = "3ms" }
+aggregates = { rows = "count()", values = "count(value)", total = "sum(value * 2)", most = "max(share)", kinds = "count_distinct(rest)" }
+[actors.named-out]
+type = "csv-sink"
+inputs = ["named"]
+path = "named.csv"
+[actors.even-out]
+type = "csv-sink"
+inputs = ["ways.even"]
+path = "even.csv"
+[actors.windows-out]
+type = "csv-sink"
+inputs = ["windows"]
+path = "windows.csv"
+"""  # noqa: E501
+
+
+def test_verify_compares_a_topology_with_the_same_logic_in_spark_sql(
+    spark: Any, totals: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("actorstream.spark.session.spark_session", lambda: nullcontext(spark))
+    topology = totals.with_name("logic.toml")
+    topology.write_text(LOGIC)
+    totals.with_name("names.csv").write_text("key,label,value\n0,zero,1\n1,one,2\n1,uno,3\n")
+    assert main(["verify", str(topology), "--against", "spark", "--json"]) == 0
+    sinks = {each["sink"]: each["rows"] for each in json.loads(capsys.readouterr().out)["sinks"]}
+    assert sinks.keys() == {"named-out", "even-out", "windows-out"}
+    assert all(rows > 50 for rows in sinks.values())
+    with totals.with_name("rows.csv").open("a") as file:
+        file.write("1,1,7\n")  # late: it is in no window here, and Spark knows nothing of that
+    assert main(["verify", str(topology), "--against", "spark"]) == 1
+    said = capsys.readouterr().out
+    assert "windows-out: DIFFERENT: " in said
+    assert "only in Spark's: window_start=" in said
+    assert "even-out: " in said
