@@ -26,6 +26,7 @@ COMMANDS = {
         "actorstream.cli.sustain:sustain",
         "Find the highest rate of a source that a topology keeps up with.",
     ),
+    "slurm": ("actorstream.cli.slurm:slurm", "Write the batch script that runs a topology under SLURM."),
     "data": (
         "actorstream.cli.data:data",
         "Make or prepare the input of an app at any size, as a Spark job.",

@@ -93,8 +93,10 @@ class WorkerProtocol:
         self._queue: deque[Operation] = deque()
         self._operation: Operation | None = None
         self.state: Any = calls.empty() if adds else None
+        """Of all its tags, where it has no children."""
         self.phase = HAS if adds else LENT
         self.answers: list[StateUp | None] = [None] * children
+        """Of the children, to the open request."""
         self._final = False
         self.done = False
         """Whether it has given its state up for the last time."""

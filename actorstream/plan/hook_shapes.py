@@ -1,4 +1,4 @@
-"""Which hook of an actor takes an input, and what hooks answer, told from their signatures. Calls none."""
+"""Which hook of an actor takes an input, and what hooks return, by their signatures. Calls none."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def is_async(hook: Callable[..., Any]) -> bool:
 
 
 def shape_of(hook: Callable[..., Any]) -> str:
-    """What a sync event hook answers: "generator", "one", "single" (or None), "many", "nothing"; "": look at it."""
+    """What a sync event hook returns: "generator", "one", "single" (or None), "many", "nothing"; "": look at it."""
     return "generator" if inspect.isgeneratorfunction(hook) else _annotated_shape(hook)
 
 
@@ -83,8 +83,8 @@ def collector(hook: Callable[..., Any]) -> Callable[[list[Any], Iterator[Any]], 
     return look
 
 
-def answerer(shape: str) -> Callable[[list[Any], Any], None]:
-    """How what a hook of this shape has answered for one event, and is not None, goes into a list."""
+def result_appender(shape: str) -> Callable[[list[Any], Any], None]:
+    """How the result of a hook of this shape for one event, which is not None, goes into a list."""
     if shape in ("generator", "many"):
         return list.extend
     if shape in ("one", "single"):
@@ -129,7 +129,7 @@ def _is_iterable(option: Any) -> bool:
 
 
 def flatten(results: Iterable[Any]) -> Iterator[Any]:
-    """Events out of what hooks have answered: events, lists of them, generators, nothing."""
+    """Events out of what hooks have returned: events, lists of them, generators, nothing."""
     for result in results:
         if result is None:
             continue

@@ -121,13 +121,18 @@ class Job:
     @cached_property
     def spins(self) -> bool:
         """Whether every worker has a core of its own, so that spinning takes nothing from the others."""
-        return self.processes <= len(os.sched_getaffinity(0))
+        return self._processes_here <= len(os.sched_getaffinity(0))
 
     @property
     def has_cores(self) -> bool:
         """Whether every thread of every worker has a core of its own."""
-        threads = self.processes * (self.deploy.threads + 1)
+        threads = self._processes_here * (self.deploy.threads + 1)
         return threads <= len(os.sched_getaffinity(0))
+
+    @property
+    def _processes_here(self) -> int:
+        """The most workers that one host has; all of them where the deployment lists no hosts."""
+        return min(self.processes, max((host.slots for host in self.deploy.hosts), default=self.processes))
 
     @cached_property
     def fingerprint(self) -> int:

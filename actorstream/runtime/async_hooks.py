@@ -28,11 +28,6 @@ class AsyncHooks:
         self.due: deque[Coroutine[Any, Any, None]] = deque()
         self.beside: set[asyncio.Future[Any]] = set()
 
-    @property
-    def busy(self) -> bool:
-        """Whether a hook awaits, so that the unit takes no turn."""
-        return self.task is not None or bool(self.beside)
-
     def await_soon(self, coroutine: Coroutine[Any, Any, None]) -> None:
         """Runs a hook before the next input, behind those that are due already."""
         self.due.append(coroutine)

@@ -71,17 +71,17 @@ class Barriers:
         if self.control is not None:
             self.control.send(Begun(self.process, barrier))
 
-    def snapshot(self, replica: Replica, barrier: int, kept: Any = None) -> None:
+    def snapshot(self, replica: Replica, barrier: int, unit_state: Any = None) -> None:
         """Takes what a replica wants to keep at `barrier`; a sink also prepares what it has written so far.
 
-        kept: what its unit keeps with it, if it has gathered that before."""
+        unit_state: what its unit keeps with it, if it has gathered that before."""
         token = self.sinks.prepare(replica, barrier) if replica.is_sink else None
         try:
             state = {"state": replica.actor.snapshot(), "ended": replica.ended}
             if type(replica.actor).role == "source":
                 state.update(replica.actor.kept_position())  # type: ignore[attr-defined]
-            if kept is not None:
-                state["unit"] = kept
+            if unit_state is not None:
+                state["unit"] = unit_state
             elif replica.unit is not None:
                 state["unit"] = replica.unit.snapshot(replica)
             if replica.stamp is not None and (sent := replica.stamp.snapshot()) is not None:

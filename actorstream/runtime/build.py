@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from actorstream.plan.job import Job, JobChannel
     from actorstream.runtime.inbox import Inbox, Ports
-    from actorstream.runtime.output import Edge as OutEdge
+    from actorstream.runtime.output import OutEdge
     from actorstream.runtime.send_lane import SendLane
     from actorstream.runtime.worker import Worker
     from actorstream.topology.graph import Edge

@@ -25,7 +25,7 @@ class Ending:
     Args:
         process: which of the plan's processes the worker is.
         control: link to the coordinator; None when embedded (then nobody else has to prepare).
-        sinks: what prepares and commits. barriers: whose snapshots are to be told before the end.
+        sinks: what prepares and commits. barriers: whose snapshots must have reached the coordinator before the end.
         keeps: whether there are checkpoints, so that all workers' units must have ended before anybody prepares.
     """
 
@@ -71,7 +71,7 @@ class Ending:
         if failed() or self._suspended:
             return
         self._preparing.set()
-        tokens = self.sinks.prepare_end(replicas, kept=self.keeps)
+        tokens = self.sinks.prepare_end(replicas, encoded=self.keeps)
         if self.control is not None:
             self.control.send(Prepared(self.process, tokens))
             await self._committed.wait()

@@ -1,6 +1,6 @@
-"""Gathers what an event hook answers straight into the values of each field, where nobody downstream takes events.
+"""Gathers what an event hook returns straight into the values of each field, where nobody downstream takes events.
 
-An answered event is gone as soon as it was read, so that the next one is made in its warm memory. Decides nothing about
+A returned event is gone as soon as it was read, so that the next one is made in its warm memory. Decides nothing about
 errors: that is `EventCall`'s.
 """
 
@@ -21,7 +21,7 @@ MOST_FIELDS = 4
 # for loops, since the interpreter inlines a call of Python by Python: with one field 15 ns less an event than
 # list.extend(map(hook, events)) and a comprehension behind it (benchmark `python-map`, event-int)
 _LOOPS = {
-    "one of one field": "for event in events:\n  _0.append({call}.{name})",  # 5 ns less without a name for the answer
+    "one of one field": "for event in events:\n  _0.append({call}.{name})",  # 5 ns less without a name for the result
     "one": "for event in events:\n  result = {call}\n  {read}",
     "single": "for event in events:\n  result = {call}\n  if result is not None:\n   {read}",
     "generator": "for result in events:\n  {read}",  # its results, by chain and map: no slower than two loops
@@ -32,7 +32,7 @@ Loop = Callable[..., None]
 
 
 def loop_of(hook: Callable[..., Any], shape: str, schema: Schema) -> Loop | None:
-    """The loop over a hook of a shape whose answers are of `schema`; None: there is none, gather events."""
+    """The loop over a hook of a shape whose results are of `schema`; None: there is none, gather events."""
     names = schema.names()
     if shape not in _LOOPS or not 0 < len(names) <= MOST_FIELDS:
         return None
@@ -96,7 +96,7 @@ class EventColumns:
         return SchemaError(f"emitted a {type(event).__name__}: {event!r}; allowed: {self.schema.name}")
 
     def stranger_in(self, error: Exception) -> SchemaError | None:
-        """That error, if a loop raised `error` when it read a hook's answer; None: the hook raised it."""
+        """That error, if a loop raised `error` when it read a hook's result; None: the hook raised it."""
         inner = error.__traceback__ and error.__traceback__.tb_next
         if inner is None or inner.tb_next is not None or not isinstance(error, AttributeError):
             return None

@@ -19,7 +19,7 @@ from actorstream.events.event import Event
 from actorstream.events.feed import Feed, taken
 from actorstream.events.schema import Schema
 from actorstream.native.emitter import Emitter
-from actorstream.plan.hook_shapes import answerer, collector, flatten, is_async, shape_of
+from actorstream.plan.hook_shapes import collector, flatten, is_async, result_appender, shape_of
 from actorstream.runtime.event_columns import EventColumns, Loop, loop_of
 from actorstream.runtime.failures import Failures
 from actorstream.runtime.portions import BYTES, Widths, metered, result_portions
@@ -117,7 +117,7 @@ class EventCall:
         self.hook, self.outbox, self.failures = hook, outbox, failures
         self.is_async = is_async(hook)
         self.collect = collector(hook)
-        self._answer = answerer(shape_of(hook))
+        self._append = result_appender(shape_of(hook))
         self._yields = shape_of(hook) == "generator"
         self._widths: Widths = {}
         self._each = 0
@@ -125,7 +125,7 @@ class EventCall:
         self._schema: Schema | None = None
 
     def gather(self, schema: Schema) -> None:
-        """Nobody downstream takes the hook's answers, which are of `schema`, as events."""
+        """Nobody downstream takes the results of the hook, which are of `schema`, as events."""
         self._loop = None if self.is_async else loop_of(self.hook, shape_of(self.hook), schema)
         self._schema = schema
 
@@ -211,7 +211,7 @@ class EventCall:
                 return None
             out = self.outbox.events["default"]
             if not (self._yields and self.in_portions):
-                self._answer(out, result)
+                self._append(out, result)
                 return None
             some = metered(result, BYTES, self._each, self.outbox, self._widths)
             out.extend(some)
@@ -286,8 +286,8 @@ class BatchCall:
         except Exception as error:
             self._failed(batch, mark, error)
 
-    def answer(self, batch: Batch) -> Batch | None:
-        """`run` for an outbox with nothing in it. What comes out is one batch nearly always: then it is answered, and the
+    def result(self, batch: Batch) -> Batch | None:
+        """`run` for an outbox with nothing in it. What comes out is one batch nearly always: then it is returned, and the
         outbox left alone (a third of what a call costs otherwise)."""
         outbox = self.outbox
         try:
@@ -305,7 +305,7 @@ class BatchCall:
         return None
 
     def finished(self, batch: Batch, finish: Callable[[], Any]) -> Batch | None:
-        """`answer` of an actor with a state that has worked on a batch elsewhere: `finish` answers or raises what its
+        """`result` of an actor with a state that has worked on a batch elsewhere: `finish` returns or raises what its
         hook would have."""
         try:
             made = finish()

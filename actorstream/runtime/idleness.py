@@ -1,5 +1,5 @@
 """Idleness of sources with `idle_timeout`, as an inbox behind them sees it: which of its lanes it follows, which rows come
-below what it has promised meanwhile, and when it is idle itself. It reads no clock (`runtime.silence` decides that).
+below what it has promised meanwhile, and when it is idle itself. It reads no clock (`source_idleness.py` decides that).
 
 Every channel whose consumer follows event time has one more word: a counter of transitions, odd while nothing is to be
 expected. The producer advances it to even before the row that ends the silence. So what a unit has left out of its
@@ -53,7 +53,7 @@ class Idleness:
                 least = min(least, bound)
         if (
             base == FRONTIER_END and not is_busy
-        ):  # all have ended; who follows may need the last promise before
+        ):  # all have ended; a consumer may need the last promise before
             return last if last > reached else FRONTIER_END
         if not is_busy:
             return max(base, last)

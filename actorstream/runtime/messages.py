@@ -92,7 +92,7 @@ class Inlet(Actor):
         else:
             try:
                 replica.dispatch_of("on_message")
-            except Exception as error:  # of somebody downstream, not of who asked
+            except Exception as error:  # of an actor downstream, not of the one that asked
                 unit.worker.fail(error)
                 raise
             unit.worker.mark(unit)

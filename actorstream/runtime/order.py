@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from actorstream.plan.job import Job, JobChannel
     from actorstream.runtime.ends import Ends
     from actorstream.runtime.inbox import Inbox, Ports
-    from actorstream.runtime.output import Edge as OutEdge
+    from actorstream.runtime.output import OutEdge
     from actorstream.runtime.replica import Replica
     from actorstream.runtime.routing import Router
     from actorstream.runtime.send_lane import SendLane

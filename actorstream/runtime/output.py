@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from actorstream.runtime.routing import Router
 
 
-class Edge(Protocol):
+class OutEdge(Protocol):
     """Leads from one output of one replica to a consumer: to its replicas by channels, or to a neighbour by a call. Barriers and
     ends go by the lanes of the unit, which calls the neighbours itself."""
 
@@ -55,7 +55,7 @@ class DirectEdge:
         self.consumer.advance(frontier)
 
 
-def takes_events(edge: Edge) -> bool:
+def takes_events(edge: OutEdge) -> bool:
     """Whether the consumer behind an edge is handed the very batch, and asks it for events."""
     if isinstance(edge, DirectEdge):
         return not edge.consumer.calls[edge.input].takes_batch

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from actorstream.events.schema import Schema
     from actorstream.native.arena import Arena
     from actorstream.runtime.event_columns import EventColumns
-    from actorstream.runtime.output import Edge
+    from actorstream.runtime.output import OutEdge
     from actorstream.runtime.ports import UnitPort
     from actorstream.runtime.stamp import Stamp
 
@@ -74,7 +74,7 @@ class Replica:
         self.schemas = outputs
         self.outbox = Outbox(outputs, name)
         self.failures = Failures(name, replica, on_error, self.outbox)
-        self.edges: dict[str, list[Edge]] = {output: [] for output in outputs}
+        self.edges: dict[str, list[OutEdge]] = {output: [] for output in outputs}
         self.shared: set[str] = set()
         """Outputs that several neighbours take as events, which are made once for all."""
         self.calls: dict[str, EventCall | BatchCall] = {}
@@ -159,7 +159,7 @@ class Replica:
         elif self.outbox.touched:
             call.run(batch)  # type: ignore[arg-type]
         else:
-            made = call.answer(batch)  # type: ignore[union-attr]
+            made = call.result(batch)  # type: ignore[union-attr]
             if call.rest is not None:  # type: ignore[union-attr]
                 portions = call.portions(batch)  # type: ignore[union-attr,arg-type]
             elif self.hands_on and not self.outbox.touched:  # its only batch goes on without the outbox
@@ -191,14 +191,17 @@ class Replica:
 
     def begin(self, batch: Batch, source: str) -> None:
         """Notes what comes in, before the hook runs on it."""
-        self.has_run = True
         if self.descent is not None:
             self.descent.source = batch
         self.context.input = source
         self.failures.given = (batch.schema, batch._unfit)
-        self.entry_min, self.entry_max = batch.entry_min, batch.entry_max
-        self.began = batch.began or monotonic_ns()
-        self.events_in += batch.rows
+        self.count_input(batch.rows, batch.entry_min, batch.entry_max, batch.began or monotonic_ns())
+
+    def count_input(self, rows: int, entry_min: int, entry_max: int, began: int) -> None:
+        """Counts rows that come in together, whichever way they came. `began`: when the first operator took them."""
+        self.has_run = True
+        self.entry_min, self.entry_max, self.began = entry_min, entry_max, began
+        self.events_in += rows
         self.jumbo_in += 1
 
     def finish(self, rows: int) -> None:

@@ -23,11 +23,11 @@ def restore_replicas(checkpoint: Checkpoint, replicas: Iterable[Replica]) -> Non
     Raises:
         OperatorError: a hook raised; it names the actor.
     """
-    kept = {(each.actor, each.index): each for each in checkpoint.replicas}
+    by_replica = {(each.actor, each.index): each for each in checkpoint.replicas}
     for replica in replicas:
         if replica.name in checkpoint.programs:
             continue  # as a whole: runtime/dependency/restored.py
-        mine = kept[replica.name, replica.replica]
+        mine = by_replica[replica.name, replica.replica]
         values = values_of(mine)
         try:
             _restore(replica, values)

@@ -1,6 +1,6 @@
 """Routes: which replica of the consumer gets which rows of a batch (AIR section 3.3).
 
-A router answers (consumer index, batch) pairs; whole batches go on by reference, selections stay unmaterialised until
+A router returns (consumer index, batch) pairs; whole batches go on by reference, selections stay unmaterialised until
 they are written. Routers are pure but for a round-robin position.
 """
 
@@ -161,7 +161,7 @@ class ByFunction:
             raise ConfigurationError(
                 Problem(
                     "route",
-                    f"function {self.name!r} answered an array of shape {chosen.shape} and type {chosen.dtype}",
+                    f"function {self.name!r} returned an array of shape {chosen.shape} and type {chosen.dtype}",
                     f"{batch.rows} integers, one a row",
                 )
             )

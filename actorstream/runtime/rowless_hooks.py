@@ -92,12 +92,12 @@ class RowlessHooks:
         except Exception as error:
             raise operator_error(replica.name, replica.replica, None, error) from error
 
-    async def _await(self, answer: Callable[[], Any], hook: str) -> None:
-        """Takes what an async hook returns or yields; `answer` calls the hook."""
+    async def _await(self, begin: Callable[[], Any], hook: str) -> None:
+        """Takes what an async hook returns or yields; `begin` calls the hook."""
         replica = self._replica
         self._begins(hook)
         try:
-            result = answer()
+            result = begin()
             if inspect.isasyncgen(result):
                 async for item in result:
                     self.take(item)

@@ -1,10 +1,10 @@
-"""When a source counts as silent. Pure: the clock is an argument."""
+"""When a source counts as idle. Pure: the clock is an argument."""
 
 from __future__ import annotations
 
 
 class SourceIdleness:
-    """The silence of one source replica.
+    """How long one source replica has had no row, and whether it is idle.
 
     Args:
         timeout: ns without a row after which the source is idle.
@@ -19,8 +19,8 @@ class SourceIdleness:
         self._since = now
         self._excused = False
 
-    def heard(self, now: int) -> bool:
-        """A row has come; whether the source was idle."""
+    def row_came(self, now: int) -> bool:
+        """A row has come; returns whether the source was idle."""
         self._since, self._excused = now, False
         if not self.idle:
             return False
@@ -28,9 +28,9 @@ class SourceIdleness:
         self.count += 1
         return True
 
-    def left(self, now: int) -> int:
-        """Ns until the source is silent; 0: it is. Who asks long after that was held up himself, and may not have seen
-        what came: then the time counts anew, once."""
+    def time_left(self, now: int) -> int:
+        """Ns until the source is idle; 0: it is. A caller that asks long after that was held up, and may not have seen what came:
+        then the time counts anew, once."""
         left = self._since + self.timeout - now
         if left < -self.timeout // 2 and not self._excused:
             self._excused, self._since = True, now
@@ -38,7 +38,7 @@ class SourceIdleness:
         return max(left, 0)
 
     def begin(self) -> int:
-        """The source is idle from now on; answers the count of transitions."""
+        """The source is idle from now on; returns the count of transitions."""
         self.idle = True
         self.count += 1
         return self.count

@@ -94,8 +94,8 @@ class SourceUnit(Unit):
         self.in_order = in_order
         self.heartbeat_s = heartbeat_s
         self._timeout = idle_timeout
-        self._silence: SourceIdleness | None = None
-        self._listening: asyncio.TimerHandle | None = None
+        self._idleness: SourceIdleness | None = None
+        self._idle_timer: asyncio.TimerHandle | None = None
         self._heartbeat: Alarm | None = None
         self._bad_rows = 0
         self.source = source
@@ -147,14 +147,14 @@ class SourceUnit(Unit):
         self.worker.mark(self)
 
     def work(self) -> Status:
-        if self._timeout is not None and self._silence is None:
-            self._silence = SourceIdleness(int(self._timeout.total_seconds() * 1e9), monotonic_ns())
+        if self._timeout is not None and self._idleness is None:
+            self._idleness = SourceIdleness(int(self._timeout.total_seconds() * 1e9), monotonic_ns())
         sent = self.pace.sent if self.pace is not None else 0
         status = self._read()
         if self._yields and status is Status.READY and self.pace is not None and self.pace.sent > sent:
             return status  # the program works on what was sent before anything else is done here
-        if self._silence is not None and not self._silence.idle and self.async_hooks.task is None:
-            self._listen(self._silence, status)
+        if self._idleness is not None and not self._idleness.idle and self.async_hooks.task is None:
+            self._check_idle(self._idleness, status)
         if self.promises and self.async_hooks.task is None:
             self.promise()
             if self._heartbeat is None and (self.pace is not None or self._is_async):
@@ -220,21 +220,21 @@ class SourceUnit(Unit):
                 return Status.READY
         return Status.READY
 
-    def _listen(self, silence: SourceIdleness, status: Status) -> None:
+    def _check_idle(self, idleness: SourceIdleness, status: Status) -> None:
         """Tells consumers that the source is idle if it has had no row for `idle_timeout`; else looks again at that time."""
         now = monotonic_ns()
         if status is Status.BLOCKED:
-            silence.heard(now)
-        left = silence.left(now)
+            idleness.row_came(now)
+        left = idleness.time_left(now)
         if left == 0 and status is Status.IDLE:
             if self.promises:
                 self.promise()
-            self.tell_idle(silence.begin())
-        elif left and self._listening is None:
-            self._listening = self.worker.loop.call_later(left / 1e9, self._look_up)
+            self.tell_idle(idleness.begin())
+        elif left and self._idle_timer is None:
+            self._idle_timer = self.worker.loop.call_later(left / 1e9, self._mark_again)
 
-    def _look_up(self) -> None:
-        self._listening = None
+    def _mark_again(self) -> None:
+        self._idle_timer = None
         if not self.done:
             self.worker.mark(self)
 
@@ -254,8 +254,8 @@ class SourceUnit(Unit):
             return self._end_of_input()
         head, rows = self.head, batch.rows
         if rows:
-            if self._silence is not None and self._silence.heard(monotonic_ns()):
-                self.tell_idle(self._silence.count)
+            if self._idleness is not None and self._idleness.row_came(monotonic_ns()):
+                self.tell_idle(self._idleness.count)
             if self.watermarks is not None:
                 batch = self._observed(batch)
             self._count(rows, entered, monotonic_ns() - entered)
@@ -365,7 +365,7 @@ class SourceUnit(Unit):
                 batch = batch_of(self.source, reading.result())
                 if batch is not None:
                     self.source.hold_position(held=False)
-                    self._send(batch, monotonic_ns())  # it was about to answer when it was cancelled
+                    self._send(batch, monotonic_ns())  # it was about to return when it was cancelled
         await super().finish()
 
     def stop(self) -> list[asyncio.Task[Any]]:
@@ -377,7 +377,7 @@ class SourceUnit(Unit):
         return tasks
 
     def _cancel_alarms(self) -> None:
-        for handle in (self._later, self._heartbeat, self._listening):
+        for handle in (self._later, self._heartbeat, self._idle_timer):
             if handle is not None:
                 handle.cancel()
 

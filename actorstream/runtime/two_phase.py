@@ -22,18 +22,18 @@ class TwoPhase:
         self._tokens: dict[Replica, dict[int, Any]] = {}
 
     def prepare(self, replica: Replica, barrier: int) -> Any:
-        """Makes what the sink received so far safe; answers its token."""
+        """Makes what the sink received so far safe; returns its token."""
         token = _called(replica, _sink(replica).prepare, barrier)
         self._tokens.setdefault(replica, {})[barrier] = token
         return token
 
-    def prepare_end(self, replicas: Iterable[Replica], *, kept: bool) -> dict[int, bytes]:
-        """All input has ended: every sink prepares. Answers the tokens by replica as msgpack, if they are `kept`."""
+    def prepare_end(self, replicas: Iterable[Replica], *, encoded: bool) -> dict[int, bytes]:
+        """All input has ended: every sink prepares. Returns the tokens by replica as msgpack, if they are to be `encoded`."""
         tokens: dict[int, bytes] = {}
         for replica in replicas:
             if replica.is_sink:
                 token = self.prepare(replica, END)
-                if kept:
+                if encoded:
                     tokens[replica.id] = _called(replica, msgspec.msgpack.encode, token)
         return tokens
 

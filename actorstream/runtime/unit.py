@@ -182,7 +182,8 @@ class Unit:
             return Status.DONE
         for kernel in self.kernels:
             kernel.collect()
-        if self.async_hooks.busy:
+        hooks = self.async_hooks
+        if hooks.task is not None or hooks.beside:
             self.paused.tell_room()
             return Status.BUSY
         self.count_wait(monotonic_ns())
@@ -192,7 +193,7 @@ class Unit:
             self.timers.run()
         elif self.blocked:
             self.unblock()
-        if self.async_hooks.due:  # also while an output is full: who asks this actor may be who reads it
+        if hooks.due:  # also while an output is full: the actor that asks may be the one that reads it
             status = self.spawn(self.async_hooks.run_due())
         elif self.blocked or not self.paused.resume():
             self.while_blocked()

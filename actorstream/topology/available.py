@@ -76,6 +76,9 @@ def check_deploy(deploy: DeploySpec, available: Available, written: Written, pro
         if problem is not None:
             problems.append(problem)
     problems += check_hosts(deploy.hosts, deploy.network, deploy.transport, deploy.workers, written)
+    if deploy.same_host not in ("shm", deploy.transport):
+        allowed = listed(dict.fromkeys(("shm", deploy.transport)))
+        problems.append(written.problem(("same_host",), f"is {deploy.same_host!r}", allowed))
     if deploy.threads and deploy.schedule == "none":
         hint = "set schedule to say which operator they run next, or threads = 0"
         problems.append(written.problem(("threads",), f"is {deploy.threads} without a schedule", "0", hint))

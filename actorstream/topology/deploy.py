@@ -76,5 +76,7 @@ class DeploySpec(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
     key_groups: Annotated[int, Meta(ge=1, le=32768, description="a whole number from 1 to 32768")] = 128
     checkpoint: CheckpointSpec | None = None
     hosts: list[HostSpec] = []
+    same_host: Name = "shm"
+    """How workers of one host talk to each other where workers are on several: "shm", or the name of the transport."""
     network: NetworkSpec = msgspec.field(default_factory=NetworkSpec)
     testing: TestingSpec | None = None

@@ -37,10 +37,8 @@ if TYPE_CHECKING:
     from actorstream.native.doorbell import Doorbell
     from actorstream.transports.assembly import Assembly
 
-NO_TIME_MIN = 2**63 - 1
-NO_TIME_MAX = -(2**63)
-FRONTIER_MIN = -(2**63)
-FRONTIER_END = 2**63 - 1
+NO_TIME_MIN = FRONTIER_END = 2**63 - 1
+NO_TIME_MAX = FRONTIER_MIN = -(2**63)
 
 
 class FrameKind(IntEnum):

@@ -228,3 +228,23 @@ def test_a_host_that_the_remote_shell_does_not_reach_is_said(tmp_path: Path) -> 
         status, said = end(made.launch(0, file, "--deploy", path, "-q"))
     assert status == 2, said
     assert f"worker 1 could not be started on host '{made.address(1)}'" in said
+
+
+def test_a_run_that_lost_a_host_goes_on_from_its_checkpoint_with_each_row_once(tmp_path: Path) -> None:
+    file, pipe = running(tmp_path, count=60_000)
+    settings = f'deploy.checkpoint={{ path = "{tmp_path}/state", every = "200ms" }}'
+    with hosts(2) as made:
+        words = [file, "--deploy", deployment(tmp_path, made), "-q", "--set", settings]
+        launched = made.launch(0, *words)
+        wait_until_both_work(pipe)
+        while not list((tmp_path / "state").glob("checkpoint-*")):
+            select.select([], [], [], 0.01)
+        killed(made, 1)
+        status, said = end(launched)
+        assert status == 1, said
+        resumed = made.launch(0, *words, "--resume")
+        wait_until_both_work(pipe)
+        status, said = end(resumed)
+        assert status == 0, said
+    rows = (tmp_path / "out.csv").read_text().splitlines()[1:]
+    assert len(rows) == len(set(rows)) == 60_000

@@ -104,8 +104,7 @@ SLOW = pytest.mark.slow
 @pytest.mark.parametrize(
     ("app", "count"),
     [
-        ("word_count", 4),
-        ("call_fraud", 2),
+        ("call_fraud", 3),
         *(pytest.param(app, count, marks=SLOW) for app in APPS for count in (2, 3, 4)),
     ],
 )
@@ -116,6 +115,23 @@ def test_an_app_gives_on_several_hosts_what_it_gives_on_one_worker(
         file = deployment(tmp_path, made)
         launched = made.launch(0, f"apps/{app}/topology.toml", "--deploy", file, *outputs(app, tmp_path))
         assert f"{count} workers (zmq)" in finish(launched)
+    assert rows(app, tmp_path) == expected[app]
+
+
+@pytest.mark.parametrize(
+    ("app", "same_host"),
+    [
+        ("word_count", "shm"),
+        *(pytest.param(app, how, marks=SLOW) for app in APPS for how in ("shm", "zmq")),
+    ],
+)
+def test_several_workers_on_each_host_give_what_one_gives(
+    app: str, same_host: str, tmp_path: Path, expected: dict[str, dict[str, list[str]]]
+) -> None:
+    with hosts(2) as made:
+        file = deployment(tmp_path, made, slots=(2, 2))
+        words = ["--deploy", file, "--set", f"deploy.same_host={same_host}", *outputs(app, tmp_path)]
+        assert "4 workers (zmq)" in finish(made.launch(0, f"apps/{app}/topology.toml", *words))
     assert rows(app, tmp_path) == expected[app]
 
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from actorstream.actors.operator_errors import operator_error
 from actorstream.dgs.state_classes import StateClasses
 from actorstream.events.batch import Batch
-from actorstream.plan.hook_shapes import answerer, shape_of
+from actorstream.plan.hook_shapes import result_appender, shape_of
 
 if TYPE_CHECKING:
     from actorstream.dgs.deployment import ProgramDeployment
@@ -68,7 +68,7 @@ class ProgramCalls:
         self._update: Callable[..., Any] = program.update
         self._shape = shape_of(self._update)
         self._loop = _loop_of(self._update) if self._shape in LOOPED else None
-        self._answer = answerer(self._shape)
+        self._answer = result_appender(self._shape)
         self._predicates = deployment.predicates(number)
         self._states = StateClasses(program)
         self._fork: Any = deployment.fork(number)

@@ -198,7 +198,7 @@ class TagEdge:
 
     def _promise_all(self) -> None:
         """Promises the least time of all streams to the workers that hear of any of them."""
-        least = min((stream.promised for stream in self.streams), default=FRONTIER_MIN)
+        least = min([stream.promised for stream in self.streams], default=FRONTIER_MIN)
         if least > self.least:
             self.least = least
             for lane in self._all_lanes:

@@ -30,7 +30,7 @@ def row_format(schemas: EdgeSchemas, order: str, most: int) -> RowFormat | None:
 def single_sender(
     channel: SendChannel, rows: RowFormat | None, schema: int, producer: int
 ) -> SendSingle | None:
-    """A function (batch, sequence) that sends a batch of one event by itself. It answers False where that cannot be:
+    """A function (batch, sequence) that sends a batch of one event by itself. It returns False where that cannot be:
     it has no event, or the consumer has something to do, or the event fits only as columns, or not at all."""
     send = None if rows is None else channel.rows(rows.layout)
     if rows is None or send is None:

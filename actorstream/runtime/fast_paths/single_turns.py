@@ -73,12 +73,9 @@ class SingleTurns:
         more = head.calls[lane.input].run_one(event)  # type: ignore[union-attr]
         ended = monotonic_ns()
         entered, began = lane.watch.marks()[1:] if marks is None else marks  # type: ignore[union-attr]
-        head.entry_min = head.entry_max = entered
-        head.began = began or started
+        head.count_input(1, entered, entered, began or started)
         head.execute_ns += ended - started
         lane.taken += 1
-        head.events_in += 1
-        head.jumbo_in += 1
         head.finish(1)
         unit.count_wait(started)
         turns = unit.worker.turns

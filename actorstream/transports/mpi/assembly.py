@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from actorstream.errors import ConfigurationError
 from actorstream.transports.assembly import Assembly
 from actorstream.transports.mpi.starter import mpiexec
-from actorstream.transports.mpi.world import alone, is_rank, load, started_ranks
+from actorstream.transports.mpi.world import alone, is_rank, load, ranks_here, started_ranks
 from actorstream.transports.network.streams import Streams
 
 if TYPE_CHECKING:
@@ -42,6 +42,7 @@ class MpiAssembly(Assembly):
         self.rank, self.size = int(self._world.Get_rank()), int(self._world.Get_size())
         if self.size == 1 and started_ranks() > 1:
             raise alone(started_ranks())
+        ranks_here(self._mpi)  # now, while all ranks do the same, and not in the midst of messages
         self._died = False
         if signal.getsignal(signal.SIGUSR1) == signal.SIG_DFL:
             signal.signal(

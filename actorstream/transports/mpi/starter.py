@@ -12,7 +12,7 @@ from pathlib import Path
 
 from actorstream.errors import ConfigurationError
 
-COMMAND = "ACTORSTREAM_RANK"
+COMMAND = "ACTORSTREAM_RANK_COMMAND"
 """The environment's variable that has the command of a rank."""
 SURVIVED_S = 5
 SHELL = (

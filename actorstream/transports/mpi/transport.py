@@ -1,7 +1,7 @@
 """One rank of a run over MPI: the exchange over MPI messages, and when the rank looks for them.
 
 MPI has no descriptor to sleep on. All calls are made by the loop thread: whenever the worker looks at its doorbell, and
-by a timer while it is parked: without a pause after traffic, and at last every 2 ms when nothing comes.
+by a timer while it is parked: without a pause after traffic, and at last every 4 ms when nothing comes.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from actorstream.transports.base import Channel, Fabric, Transport
 from actorstream.transports.mpi.assembly import MpiAssembly
 from actorstream.transports.mpi.fabric import MpiFabric
 from actorstream.transports.mpi.port import MpiPort
-from actorstream.transports.mpi.world import check_rank, check_size, load, started_ranks
+from actorstream.transports.mpi.world import check_rank, check_size, load, ranks_here, started_ranks
 from actorstream.transports.network.exchange import Exchange
 from actorstream.transports.network.receive_channel import NetworkReceiveChannel
 from actorstream.transports.network.send_channel import NetworkSendChannel
@@ -32,7 +32,7 @@ LEFT_S = 0.5
 """How long a rank that closes waits until one that has left takes what it was sent."""
 TRAFFIC_NS = 100_000
 """For so long after a message a parked rank looks for the next one without a pause."""
-SHARE, LEAST_NS, MOST_NS = 8, 20_000, 2_000_000
+SHARE, LEAST_NS, MOST_NS = 8, 20_000, 4_000_000
 """Then it pauses for an eighth of the time that nothing has come, within these bounds."""
 
 
@@ -69,7 +69,7 @@ class MpiTransport(Transport):
         self._soon: asyncio.Handle | None = None
         self._started = self._is_broken = False
         # a rank that has no core of its own would only take the time of the others
-        self._eager = _ranks_here(mpi) <= len(os.sched_getaffinity(0))
+        self._eager = ranks_here(mpi) <= len(os.sched_getaffinity(0))
 
     async def start(self) -> None:
         for peer in self._exchange.links:
@@ -148,15 +148,3 @@ class MpiTransport(Transport):
         self._timer.clear()
         if self._soon is None:
             self._tick()
-
-
-_here: list[int] = []
-
-
-def _ranks_here(mpi: Any) -> int:
-    """Ranks on this host. All ranks of the world ask together, the first time."""
-    if not _here:
-        shared = mpi.COMM_WORLD.Split_type(mpi.COMM_TYPE_SHARED)
-        _here.append(int(shared.Get_size()))
-        shared.Free()
-    return _here[0]

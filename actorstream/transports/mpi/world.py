@@ -57,6 +57,18 @@ def load() -> Any:
     return MPI
 
 
+_here: list[int] = []
+
+
+def ranks_here(mpi: Any) -> int:
+    """Ranks on this host. All ranks of the world ask together, the first time."""
+    if not _here:
+        shared = mpi.COMM_WORLD.Split_type(mpi.COMM_TYPE_SHARED)
+        _here.append(int(shared.Get_size()))
+        shared.Free()
+    return _here[0]
+
+
 def check_size(size: int, workers: int, started: int) -> None:
     """ConfigurationError: a world of `size` ranks cannot run a plan of `workers`, of whom `started` were started."""
     if size >= workers:

@@ -27,6 +27,13 @@ class PolledDoorbell(Doorbell):
         made.poll = poll
         return made
 
+    @classmethod
+    def over(cls, bell: Doorbell, offset: int, poll: Callable[[], None]) -> PolledDoorbell:
+        """One that rings where `bell` does, in the same memory at `offset`."""
+        made = cls(bell.memory, offset, bell.bits, bell.eventfd)
+        made.poll = poll
+        return made
+
     def collect(self) -> list[int]:
         self.poll()
         return super().collect()

@@ -57,6 +57,7 @@ class Exchange:
     """One worker's links and channel ends.
 
     Args:
+        bell: the worker's doorbell, if it has one for channels of other ways already, and where in its memory that is.
         met: called with a peer that has greeted and its process id, which is 0 if it runs on another host.
 
     Attributes:
@@ -71,6 +72,7 @@ class Exchange:
         *,
         trusted: bool,
         met: Callable[[int, int], None] = lambda peer, process: None,
+        bell: tuple[Doorbell, int] | None = None,
     ) -> None:
         self.network, self.worker, self.port, self.trusted = network, worker, port, trusted
         self._met = met
@@ -82,8 +84,11 @@ class Exchange:
             peer: Link(port, Envelope(worker, peer, network.plan, network.secret)) for peer in sorted(peers)
         }
         self._keys = {peer: key_between(network.secret, peer, worker) for peer in peers}
-        self.eventfd = create_eventfd()
-        self.bell: Doorbell = PolledDoorbell.polling(doorbell_bits(channels), self.eventfd, self.poll)
+        self._eventfd = create_eventfd() if bell is None else None
+        if self._eventfd is not None:
+            self.bell = PolledDoorbell.polling(doorbell_bits(channels), self._eventfd, self.poll)
+        elif bell is not None:
+            self.bell = PolledDoorbell.over(*bell, self.poll)
         self.senders: dict[int, NetworkSendChannel] = {}
         self.receivers: dict[int, NetworkReceiveChannel] = {}
         self.refused = 0
@@ -338,7 +343,8 @@ class Exchange:
         for link in self.links.values():
             link.drop()
         self.bell.close()
-        os.close(self.eventfd)
+        if self._eventfd is not None:
+            os.close(self._eventfd)
 
     def _loop(self) -> asyncio.AbstractEventLoop:
         try:

@@ -149,6 +149,9 @@ class ShmTransport(Transport):
         self._receivers.append(end)
         return end
 
+    def lose(self, worker: int, why: str) -> None:
+        self._lose(worker)
+
     async def close(self) -> None:
         """Closes all ends; blocks that others still read stay where they are until this process ends."""
         if self._shut() is None:

@@ -19,6 +19,7 @@ from actorstream.transports.assembly import Assembly
 from actorstream.transports.network.interfaces import endpoint, listening_address, socket_address
 from actorstream.transports.network.keepalives import Keepalives
 from actorstream.transports.network.keys import VARIABLE, parse_key, read_key
+from actorstream.transports.network.same_host import SameHost, own_place
 from actorstream.transports.zmq.places import Discovery, Place, discovered_place, listed_places, resolved
 from actorstream.transports.zmq.starter import FROM_STDIN, RANK, key_from_stdin, starting_command
 from actorstream.transports.zmq.wire import Wire
@@ -26,6 +27,7 @@ from actorstream.transports.zmq.wire import Wire
 if TYPE_CHECKING:
     from actorstream.topology.deploy import DeploySpec
 
+SEED_BYTES = 16
 BEATS = 10
 """Signs of life in the time after which a peer is lost."""
 LEAVING_S = 1.5
@@ -102,8 +104,12 @@ class ZmqAssembly(Assembly):
             curve=self._encrypts,
             away_s=self._away_s,
         )
-        seeds = wire.gather(token_bytes(16), self.home, self._limit_s)
+        seeds = wire.gather(token_bytes(SEED_BYTES) + own_place(), self.home, self._limit_s)
         self._secret = _derived(_derived(key, "run"), *(each.hex() for each in seeds))
+        self._same_host = None
+        if deploy.same_host == "shm":
+            places_found = [each[SEED_BYTES:] for each in seeds]
+            self._same_host = SameHost(self.rank, places_found, self._secret, self._limit_s)
         self._data = [endpoint(each.address, each.port + 1) for each in numbers]
         self._bound = endpoint(bound, own.port + 1)
         self._keepalives = self._meet(numbers, places)
@@ -185,6 +191,7 @@ class ZmqAssembly(Assembly):
             "start_s": self._limit_s,
             "away_s": self._away_s,
             "clocks": self._keepalives.clock,
+            "same_host": self._same_host,
         }
 
     def end(self, status: int, *, in_order: bool, ends_others: bool) -> None:

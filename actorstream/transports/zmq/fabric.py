@@ -18,6 +18,7 @@ from actorstream.transports.shm.limits import Limits, arena_limit
 
 if TYPE_CHECKING:
     from actorstream.native.keepalive import ClockOffset
+    from actorstream.transports.network.same_host import SameHost
 
 MASK = 2**64 - 1
 SCHEMES = ("ipc", "tcp")
@@ -42,6 +43,7 @@ class ZmqFabric(Fabric):
         curve: whether tcp connections are encrypted and authenticated.
         start_s: how long a worker waits for its peers at the start.
         away_s: how long a connected peer may be silent or out of reach before it is lost.
+        near: the memory of channels between workers of this host, if they share any; the others are `channels`.
         bound: what this process listens at, if that is not its address. clocks: how far a peer's clock is ahead.
     """
 
@@ -59,9 +61,13 @@ class ZmqFabric(Fabric):
         away_s: float = 4.0,
         bound: str | None = None,
         clocks: Callable[[int], ClockOffset | None] = lambda peer: None,
+        same_host: SameHost | None = None,
     ) -> None:
         """`secret`: 32 bytes that only the workers of the run know; None: new ones, for workers that are forked."""
         self.workers = workers
+        self.near = same_host.share(workers, channels, plan) if same_host is not None else None
+        if self.near is not None:
+            channels = [channel for channel in channels if channel.id not in self.near.channels]
         self.channels = {channel.id: channel for channel in channels}
         self.plan = plan & MASK
         self.bound, self.clocks = bound, clocks
@@ -113,7 +119,9 @@ class ZmqFabric(Fabric):
             raise ConfigurationError(problems)
 
     def close(self) -> None:
-        """Nothing is open: sockets belong to the transports."""
+        """Lets go of shared memory; sockets belong to the transports."""
+        if self.near is not None:
+            self.near.close()
 
 
 def _own_addresses(scheme: str, workers: int) -> list[str]:

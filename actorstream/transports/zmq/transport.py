@@ -17,16 +17,15 @@ from actorstream.errors import ClosedError
 from actorstream.native.arena import Arena
 from actorstream.native.doorbell import Doorbell
 from actorstream.native.pidfd import open_pidfd
-from actorstream.transports.base import Channel, Fabric, HandedOver, Transport
+from actorstream.transports.base import Channel, Fabric, HandedOver, ReceiveChannel, SendChannel, Transport
 from actorstream.transports.network.exchange import Exchange
-from actorstream.transports.network.receive_channel import NetworkReceiveChannel
-from actorstream.transports.network.send_channel import NetworkSendChannel
+from actorstream.transports.shm.transport import ShmTransport
 from actorstream.transports.sizing import refuse_options
 from actorstream.transports.zmq.assembly import ZmqAssembly
 from actorstream.transports.zmq.fabric import ZmqFabric
 from actorstream.transports.zmq.sockets import LINGER_MS, Sockets, curve_keys
 
-OPTIONS = ("scheme", "addresses", "secret", "curve", "start_s", "away_s", "bound", "clocks")
+OPTIONS = ("scheme", "addresses", "secret", "curve", "start_s", "away_s", "bound", "clocks", "same_host")
 CLOCKS_S = 1.0
 """Between two looks at how far the clocks of the peers are ahead."""
 AWAY = 1.2
@@ -62,7 +61,11 @@ class ZmqTransport(Transport):
         slots = sum(each.slots for each in fabric.channels.values() if worker in (each.sender, each.receiver))
         curve = curve_keys(fabric.secret) if encrypted else None
         self._sockets = Sockets(fabric.bound or address, curve=curve, slots=slots, away_s=fabric.away_s)
-        self._exchange = Exchange(fabric, worker, self._sockets, trusted=False, met=self._met)
+        self._near = ShmTransport(fabric.near, worker) if fabric.near is not None else None
+        bell = None
+        if self._near is not None and fabric.near is not None:
+            bell = (self._near.doorbell, fabric.near.layout.bells[worker])
+        self._exchange = Exchange(fabric, worker, self._sockets, trusted=False, met=self._met, bell=bell)
         self._arena = Arena.create(fabric.arena_limit, secrets.randbits(31))
         self._loop: asyncio.AbstractEventLoop | None = None
         self._cut: dict[int, asyncio.TimerHandle] = {}
@@ -83,6 +86,8 @@ class ZmqTransport(Transport):
         self._sockets.watch(self._loop, self._exchange.poll, self._changed)
         self._changed()
         self._compare_clocks()
+        if self._near is not None:
+            await self._near.start()
         await self._exchange.gather(self._fabric.start_s, [addresses[peer] for peer in links])
 
     @property
@@ -91,12 +96,16 @@ class ZmqTransport(Transport):
 
     @property
     def arena(self) -> Arena:
-        return self._arena
+        return self._arena if self._near is None else self._near.arena
 
-    def sender(self, channel: Channel) -> NetworkSendChannel:
+    def sender(self, channel: Channel) -> SendChannel:
+        if self._near is not None and channel.id not in self._fabric.channels:
+            return self._near.sender(channel)
         return self._exchange.sender(channel)
 
-    def receiver(self, channel: Channel) -> NetworkReceiveChannel:
+    def receiver(self, channel: Channel) -> ReceiveChannel:
+        if self._near is not None and channel.id not in self._fabric.channels:
+            return self._near.receiver(channel)
         return self._exchange.receiver(channel)
 
     def statistics(self) -> dict[str, int]:
@@ -106,6 +115,8 @@ class ZmqTransport(Transport):
     def lose(self, worker: int, why: str) -> None:
         if not self._exchange.closed and worker in self._exchange.links:
             self._exchange.lose(worker, why)
+        if self._near is not None:
+            self._near.lose(worker, why)
 
     async def close(self) -> None:
         """Waits until every peer that lives has what was sent to it; nothing is lost with a slow receiver."""
@@ -129,6 +140,8 @@ class ZmqTransport(Transport):
             self._pidfds.clear()
             self._sockets.close(LINGER_MS, lost)
             self._arena.close()
+            if self._near is not None:
+                await self._near.close()
 
     def _compare_clocks(self) -> None:
         """Entry times that come from another host are put right by how far its clock is ahead."""

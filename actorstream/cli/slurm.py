@@ -1,0 +1,157 @@
+"""`actorstream slurm`: the batch script that runs a topology under SLURM. Writes text; submits nothing."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from datetime import timedelta
+from pathlib import Path
+from string import Template
+from typing import Annotated, Any
+
+from cyclopts import Parameter
+
+from actorstream.cli.main import DONE
+from actorstream.errors import ConfigurationError, Problem
+
+SCRIPT = Template("""\
+#!/usr/bin/env bash
+#SBATCH --job-name=$name
+#SBATCH --nodes=$nodes
+#SBATCH --ntasks=$tasks$even
+#SBATCH --cpus-per-task=$cpus
+#SBATCH --time=$time
+#SBATCH --signal=TERM@$notice
+#SBATCH --requeue
+#SBATCH --open-mode=append
+#SBATCH --chdir=$folder
+# Made by `actorstream slurm`. Each task is a rank of the run, and worker i of the plan is rank i.
+#
+# SLURM sends SIGTERM to all ranks $notice s before the time limit. $ending
+resume=()
+if [ "$${SLURM_RESTART_COUNT:-0}" -gt 0 ]; then
+    resume=($resume)
+fi
+status=0
+srun --mpi=$mpi --kill-on-bad-exit=0 --wait=15 \\
+    $command "$${resume[@]}" || status=$$?
+if [ "$$status" -eq 75 ]; then # suspended at a checkpoint
+    scontrol requeue "$$SLURM_JOB_ID"
+fi
+exit "$$status"
+""")
+SUSPENDS = (
+    "The run makes a checkpoint and stops with status 75.\n"
+    "# Then the job goes back into the queue, and the next one goes on from there. So does a job whose node has failed."
+)
+DRAINS = (
+    "Without [checkpoint] in the deployment the sources end\n"
+    "# there, and what they have read is committed (status 130). A job whose node has failed starts anew."
+)
+
+
+def slurm(
+    topology: Path,
+    /,
+    *,
+    nodes: Annotated[int, Parameter(name=["--nodes", "-N"])] = 1,
+    tasks: Annotated[int | None, Parameter(name=["--ntasks", "-n"])] = None,
+    cpus: Annotated[int | None, Parameter(name=["--cpus-per-task", "-c"])] = None,
+    time: Annotated[str, Parameter(name=["--time", "-t"])] = "1:00:00",
+    notice: timedelta | None = None,
+    mpi: str = "pmi2",
+    deploy: Path | None = None,
+    plan: Path | None = None,
+    set: Annotated[list[str] | None, Parameter(negative=())] = None,
+    report: Path | None = None,
+    output: Annotated[Path | None, Parameter(name=["--output", "-o"])] = None,
+) -> int:
+    """Write the batch script that runs a topology as ranks of an MPI job under SLURM.
+
+    `sbatch SCRIPT` submits it. Before the time limit, and before the job makes room for another one, the run makes a
+    checkpoint and stops; the job is queued again and goes on from there. This needs a deployment with [checkpoint] whose
+    folder all nodes share.
+
+    Parameters
+    ----------
+    topology
+        The topology file (TOML), on a file system that all nodes share.
+    nodes
+        How many machines.
+    tasks
+        How many ranks: worker processes; one a node unless given.
+    cpus
+        Cores of each rank: 1 and the threads of the deployment's pool unless given.
+    time
+        The time limit, as SLURM writes it: minutes, or H:MM:SS.
+    notice
+        How long before the time limit the run is told to stop; 2 minutes unless given. A checkpoint has to fit in.
+    mpi
+        How SLURM tells ranks of each other; the mpich of the extra `mpi` needs pmi2 (`srun --mpi=list` shows what there is).
+    deploy
+        The deployment file (TOML); its transport is `mpi` in the job, and its workers are the ranks.
+    plan
+        An execution plan with as many workers as ranks, instead of `deploy`.
+    set
+        Overrides one key: actors.ACTOR.KEY=VALUE or deploy.KEY=VALUE; may be given several times.
+    report
+        Where the job writes its report.
+    output
+        Writes the script to this file; to stdout unless given.
+    """
+    from actorstream.cli.output_file import check_output, write_output
+    from actorstream.launch.files import JobFiles
+    from actorstream.plan.compile import read_job
+
+    count = nodes if tasks is None else tasks
+    _check(nodes, count, cpus)
+    keys: dict[str, Any] = {"transport": "mpi", "workers": count} if plan is None else {}
+    job = read_job(topology, deploy, set or [], plan, **keys)
+    if plan is not None and (job.deploy.workers, job.deploy.transport) != (count, "mpi"):
+        raise ConfigurationError(
+            Problem(
+                "--plan",
+                f"is for {job.deploy.workers} workers over {job.deploy.transport!r}",
+                f"{count} workers over 'mpi', one for each rank",
+            )
+        )
+    files = JobFiles(topology.absolute(), _absolute(deploy), tuple(set or []), _absolute(plan))
+    words = [sys.executable, "-m", "actorstream", "launch", *files.arguments()]
+    words += [] if plan is not None else ["--transport", "mpi"]
+    words += [] if report is None else ["--report", str(report.absolute())]
+    suspends = job.deploy.checkpoint is not None
+    text = SCRIPT.substitute(
+        name=job.graph.name,
+        nodes=nodes,
+        tasks=count,
+        even="" if count % nodes else f"\n#SBATCH --ntasks-per-node={count // nodes}",
+        cpus=cpus or 1 + job.deploy.threads,
+        time=time,
+        notice=round((notice or timedelta(minutes=2)).total_seconds()),
+        folder=shlex.quote(str(Path.cwd())),
+        mpi=shlex.quote(mpi),
+        command=shlex.join(words),
+        ending=SUSPENDS if suspends else DRAINS,
+        resume="--resume" if suspends else "",
+    )
+    if output is None:
+        print(text, end="")
+    else:
+        check_output(output, "--output")
+        write_output(output, text, "--output")
+    return DONE
+
+
+def _check(nodes: int, tasks: int, cpus: int | None) -> None:
+    """ConfigurationError lists the numbers that cannot be."""
+    given: list[tuple[str, Any, int]] = [("--nodes", nodes, 1), ("--ntasks", tasks, nodes)]
+    given += [] if cpus is None else [("--cpus-per-task", cpus, 1)]
+    problems = [
+        Problem(name, f"is {value}", f"at least {least}") for name, value, least in given if value < least
+    ]
+    if problems:
+        raise ConfigurationError(problems)
+
+
+def _absolute(path: Path | None) -> Path | None:
+    return path.absolute() if path is not None else None

@@ -1,0 +1,58 @@
+"""Where workers are: dealt to the slots of hosts, or found in a shared folder."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from actorstream.errors import ConfigurationError
+from actorstream.topology.deploy import DeploySpec
+from actorstream.topology.hosts import HostSpec, NetworkSpec
+from actorstream.transports.zmq.places import Discovery, Place, host_of, listed_places, resolved
+
+HOSTS = [
+    HostSpec(address="a", slots=2),
+    HostSpec(address="b", port=6000, listen="eth1"),
+    HostSpec(address="c"),
+]
+
+
+def test_workers_are_dealt_to_the_slots_of_the_hosts_in_their_order() -> None:
+    deploy = DeploySpec(transport="zmq", workers=4, hosts=HOSTS, network=NetworkSpec(port=5000, listen="*"))
+    assert listed_places(deploy) == [
+        Place("a", 5000, "*"),
+        Place("a", 5002, "*"),
+        Place("b", 6000, "eth1"),
+        Place("c", 5000, "*"),
+    ]
+    assert [host_of(deploy, rank).address for rank in range(4)] == ["a", "a", "b", "c"]
+    with pytest.raises(ConfigurationError, match="0 to 3"):
+        host_of(deploy, 4)
+
+
+def test_too_few_slots_are_said() -> None:
+    with pytest.raises(ConfigurationError, match="at most 4, the slots of all hosts"):
+        listed_places(DeploySpec(transport="zmq", workers=5, hosts=HOSTS))
+
+
+def test_what_an_earlier_run_left_in_the_folder_is_passed_over(tmp_path: Path) -> None:
+    (tmp_path / "worker-1.json").write_text('{"address": "old", "port": 1}')
+    first = Discovery(tmp_path, 0, 2)
+    first.enter(Place("a", 1))
+    with pytest.raises(ConfigurationError, match="worker 1 did not appear"):
+        first.wait(0.0)
+    second = Discovery(tmp_path, 1, 2)
+    second.enter(Place("b", 2))
+    assert first.wait(10.0) == second.wait(10.0) == [Place("a", 1), Place("b", 2)]
+    with pytest.raises(ConfigurationError, match="worker 1 of another run lives"):
+        Discovery(tmp_path, 1, 2).enter(Place("c", 3))
+    first.leave()
+    second.leave()
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_name_without_an_address_is_said() -> None:
+    with pytest.raises(ConfigurationError, match=r"host 'nowhere\.invalid' has no address"):
+        resolved([Place("nowhere.invalid", 1)], 0.0)
+    assert resolved([Place("127.0.0.1", 1)], 0.0) == [Place("127.0.0.1", 1)]
