@@ -33,7 +33,6 @@ name = "bootstrap"
 [actors.flights]
 type = "history-then-live"
 cut = {CUT}
-rate = 4000
 live = {{ type = "csv-source", path = "live.csv" }}
 event_time = "ts"
 schema = {{ ts = "datetime", origin = "str", carrier = "str", flight = "int", delay = "float?" }}
@@ -65,7 +64,8 @@ path = "windows"
 def launch(folder: Path, control: Callable[[Launcher], Callable[[], None]] | None = None) -> Any:
     (folder / "topology.toml").write_text(BOOTSTRAP)
     (folder / "deploy.toml").write_text('batch_size = 64\n[checkpoint]\npath = "state"\nevery = "50ms"\n')
-    job = read_job(folder / "topology.toml", folder / "deploy.toml", [])
+    paced = [] if control is None else ["actors.flights.rate=800"]  # so that it lasts until it is killed
+    job = read_job(folder / "topology.toml", folder / "deploy.toml", paced)
     restore_job(job)
     return run_job(job, on_start=None if control is None else lambda launcher, _: control(launcher))
 
@@ -80,7 +80,7 @@ def kill_in(folder: Path) -> Callable[[Launcher], Callable[[], None]]:
             assert launcher.checkpoints is not None
             if not made and any((folder / "table").glob("origin=*/*/*.parquet")):
                 made.append(launcher.checkpoints.made)
-            if made and launcher.checkpoints.made > made[0] + 2:
+            if made and launcher.checkpoints.made > made[0] + 1:
                 random.Random(1).choice(launcher.workers).kill()
 
         return tick
