@@ -17,6 +17,7 @@ PATH="$PWD/.venv/bin:$PATH"
 python -m compileall -q actorstream apps benchmarks tests
 ruff check .
 ruff format --check .
+find actorstream apps benchmarks tests -name '*.[ch]' ! -name _core.c ! -path '*/.peers/*' -exec clang-format --dry-run --Werror {} +
 mypy
 lint-imports
 exec python -m pytest --numprocesses=auto --maxprocesses=4 --dist=worksteal "$@"

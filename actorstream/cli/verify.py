@@ -7,7 +7,7 @@ import sys
 import tomllib
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from cyclopts import Parameter
 
@@ -31,6 +31,7 @@ def verify(
     skip: Annotated[list[str] | None, Parameter(negative=())] = None,
     keep: Path | None = None,
     first: Annotated[bool, Parameter(negative=())] = False,
+    against: Literal["spark"] | None = None,
     timeout: float | None = None,
     json_: Annotated[bool, Parameter(name="--json", negative=())] = False,
 ) -> int:
@@ -69,6 +70,9 @@ def verify(
         A new folder in which the files of all runs stay.
     first
         Stops at the first run that differs.
+    against
+        spark: runs once, and the same logic as Spark SQL on the same rows, and compares the two (needs actorstream[spark]).
+        Of the other options only --deploy, --set and --json count.
     timeout
         Seconds that a run may take; a generous multiple of the first run's unless set.
     json_
@@ -78,6 +82,8 @@ def verify(
     from actorstream.verify.verify import Verification
 
     sets = set or []
+    if against is not None:
+        return verify_against_spark(topology, deploy, sets, json_=json_)
     begin, show, clear = progress()
     verification = Verification(
         FileTarget(topology, deploy, sets),
@@ -104,6 +110,32 @@ def verify(
     if json_:
         print(json.dumps(found.as_json(), indent=2))
     return 0 if found.same else 1
+
+
+def verify_against_spark(topology: Path, deploy: Path | None, sets: list[str], *, json_: bool) -> int:
+    """Compares a topology with the same logic in Spark SQL."""
+    from dataclasses import asdict
+    from importlib.util import find_spec
+
+    from actorstream.errors import NotInstalledError
+
+    if find_spec("pyspark") is None:
+        raise NotInstalledError("--against spark", "spark")
+    from actorstream.dataframes.against_spark import check_translatable, compare
+    from actorstream.dataframes.topology_run import TopologyOptions
+    from actorstream.spark import session
+
+    options = TopologyOptions(str(topology), "", "", tuple(sets), str(deploy or ""), "", "")
+    check_translatable(options.graph())  # before Spark takes its time to start
+    print("verify: starting Spark", file=sys.stderr, flush=True)
+    with session.spark_session() as spark:
+        found = compare(spark, options)
+    if json_:
+        same = all(each.same for each in found)
+        print(json.dumps({"same": same, "sinks": [asdict(each) for each in found]}, indent=2))
+    for line in (line for each in found for line in each.lines()):
+        print(line, file=sys.stderr if json_ else sys.stdout, flush=True)
+    return 0 if all(each.same for each in found) else 1
 
 
 def progress() -> tuple[

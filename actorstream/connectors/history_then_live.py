@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import asyncio
 import inspect
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -88,10 +88,6 @@ class HistoryThenLive(Source):
     def contract_of(cls, keys: dict[str, Any]) -> Contract:
         live = keys.get(LIVE)  # missing or wrong, which is reported already
         return cls.contract if live is None else live.cls.contract_of(dict(live.keys))  # type: ignore[no-any-return]
-
-    @classmethod
-    def output_names(cls, keys: dict[str, Any]) -> Iterable[str]:
-        return ("default",)
 
     @classmethod
     def output_types(cls, keys: dict[str, Any], inputs: list[Schema]) -> dict[str, Schema | type[Event]]:
@@ -191,8 +187,8 @@ class HistoryThenLive(Source):
         self._to_pass = {name: positions.get(name, 0) for name in self._given}
 
     def kept_position(self) -> Mapping[str, Any]:
-        if self._held_position is not None:
-            return self._held_position
+        if (held := self._event_rows.held) is not None:
+            return held
         return {
             **{"positions": dict(self._given), "to_pass": dict(self._to_pass)},
             **{"is_live": self._is_live, "low": self._low, "end": self._end, "latest": self._latest},
@@ -211,11 +207,6 @@ class HistoryThenLive(Source):
         self._is_live, self._low = kept["is_live"], kept["low"]
         self._end, self._latest = kept["end"], kept["latest"]
         (self.live if self._is_live else self.history).take_back(kept[LIVE if self._is_live else HISTORY])
-
-    def hold_position(self, *, held: bool) -> None:
-        self._held_position = None
-        if held:
-            self._held_position = self.kept_position()
 
     def snapshot(self) -> Any:
         return [self.history.snapshot(), self.live.snapshot()]

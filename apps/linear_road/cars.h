@@ -9,8 +9,7 @@ enum { STOPPED_AFTER = 4, NEW_TRIP_AFTER = 60 };
 enum { ON_TRIP = 1, STANDS = 2, LEFT = 4 };
 
 static int put_stop(lr_state *state, int64_t row, int32_t xway, int32_t dir, int32_t seg, int32_t lane, int32_t pos,
-                    int stands)
-{
+                    int stands) {
     int32_t values[] = {xway, dir, seg, lane, pos, stands};
     PUT(LR_STOPS, 0, uint32_t, (uint32_t)row);
     for (int i = 0; i < 6; i++)
@@ -19,14 +18,12 @@ static int put_stop(lr_state *state, int64_t row, int32_t xway, int32_t dir, int
 }
 
 /* The car leaves the place of its last report. */
-static int put_goes(lr_state *state, int64_t row, const car *of)
-{
+static int put_goes(lr_state *state, int64_t row, const car *of) {
     return put_stop(state, row, of->trip_xway, of->trip_dir, of->trip_seg, of->lane, of->pos, 0);
 }
 
 static int car_row(lr_state *state, int64_t row, car *of, int64_t time, int32_t xway, int32_t lane, int32_t dir,
-                   int32_t seg, int32_t pos)
-{
+                   int32_t seg, int32_t pos) {
     if ((of->flags & LEFT) && lane != ENTRY_LANE)
         return 0;
     int first = 0;
@@ -66,9 +63,8 @@ static int car_row(lr_state *state, int64_t row, car *of, int64_t time, int32_t 
 }
 
 /* The car of a row; whether it is in another segment than at its last report comes out. */
-static inline car *next_car(lr_state *state, int64_t row, int64_t rows, const int32_t *vid, int32_t xway,
-                            int32_t dir, int32_t seg, int *is_new)
-{
+static inline car *next_car(lr_state *state, int64_t row, int64_t rows, const int32_t *vid, int32_t xway, int32_t dir,
+                            int32_t seg, int *is_new) {
     int fresh;
     if (row + FETCH_SLOT < rows)
         fetch_slot(&state->main, vid + row + FETCH_SLOT);
@@ -85,8 +81,7 @@ static inline car *next_car(lr_state *state, int64_t row, int64_t rows, const in
 }
 
 int lr_cars(lr_state *state, int64_t rows, const int64_t *time, const int32_t *vid, const int32_t *xway,
-            const int32_t *lane, const int32_t *dir, const int32_t *seg, const int32_t *pos)
-{
+            const int32_t *lane, const int32_t *dir, const int32_t *seg, const int32_t *pos) {
     int is_new;
     begin(state);
     for (int64_t row = 0; row < rows; row++) {
@@ -102,8 +97,7 @@ int lr_cars(lr_state *state, int64_t rows, const int64_t *time, const int32_t *v
 }
 
 int lr_new_segments(lr_state *state, int64_t rows, const int32_t *vid, const int32_t *xway, const int32_t *dir,
-                    const int32_t *seg)
-{
+                    const int32_t *seg) {
     int is_new;
     begin(state);
     for (int64_t row = 0; row < rows; row++) {

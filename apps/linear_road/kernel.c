@@ -87,8 +87,7 @@ typedef struct {
     int64_t toll;
 } account;
 
-lr_state *lr_new(int kind)
-{
+lr_state *lr_new(int kind) {
     static const int64_t sizes[] = {sizeof(car), sizeof(segment), sizeof(account)};
     static const int64_t keys[] = {1, 3, 1};
     lr_state *state = calloc(1, sizeof(lr_state));
@@ -102,8 +101,7 @@ lr_state *lr_new(int kind)
     return state;
 }
 
-void lr_free(lr_state *state)
-{
+void lr_free(lr_state *state) {
     free(state->main.slot);
     free(state->main.entries.data);
     free(state->roads.slot);
@@ -115,30 +113,32 @@ void lr_free(lr_state *state)
     free(state);
 }
 
-int64_t lr_size(const lr_state *state, int output, int column) { return state->out[output][column].used; }
+int64_t lr_size(const lr_state *state, int output, int column) {
+    return state->out[output][column].used;
+}
 
-const void *lr_column(const lr_state *state, int output, int column) { return state->out[output][column].data; }
+const void *lr_column(const lr_state *state, int output, int column) {
+    return state->out[output][column].data;
+}
 
-static void begin(lr_state *state)
-{
+static void begin(lr_state *state) {
     for (int output = 0; output < LR_OUTPUTS; output++)
         for (int column = 0; column < COLUMNS; column++)
             state->out[output][column].used = 0;
 }
 
-#define PUT(output, column, type, value)                                              \
-    do {                                                                              \
-        type *put_at = append(&state->out[output][column], (int64_t)sizeof(type));    \
-        if (!put_at)                                                                  \
-            return -1;                                                                \
-        *put_at = (value);                                                            \
+#define PUT(output, column, type, value)                                                                               \
+    do {                                                                                                               \
+        type *put_at = append(&state->out[output][column], (int64_t)sizeof(type));                                     \
+        if (!put_at)                                                                                                   \
+            return -1;                                                                                                 \
+        *put_at = (value);                                                                                             \
     } while (0)
 
 #include "cars.h"
 #include "tolls.h"
 
-int lr_charges(lr_state *state, int64_t rows, const int32_t *vid, const int64_t *toll, const uint8_t *first)
-{
+int lr_charges(lr_state *state, int64_t rows, const int32_t *vid, const int64_t *toll, const uint8_t *first) {
     begin(state);
     for (int64_t row = 0; row < rows; row++) {
         int fresh = 0;
@@ -159,8 +159,7 @@ int lr_charges(lr_state *state, int64_t rows, const int32_t *vid, const int64_t 
 
 /* What lasts: how many bytes each array has, then the arrays. */
 
-int lr_save(lr_state *state)
-{
+int lr_save(lr_state *state) {
     begin(state);
     bytes *out = &state->out[0][1];
     const bytes *arrays[] = {&state->main.entries, &state->roads.entries, &state->accidents};
@@ -178,8 +177,7 @@ int lr_save(lr_state *state)
     return 0;
 }
 
-static int load_table(table *to)
-{
+static int load_table(table *to) {
     int64_t slots = 256;
     to->count = to->entries.used / to->size;
     while (slots < to->count * 2)
@@ -187,8 +185,7 @@ static int load_table(table *to)
     return resize(to, slots);
 }
 
-int lr_load(lr_state *state, int64_t size, const char *saved)
-{
+int lr_load(lr_state *state, int64_t size, const char *saved) {
     int64_t head[5];
     if (size < (int64_t)sizeof(head))
         return -2;

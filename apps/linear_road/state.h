@@ -16,8 +16,7 @@ typedef struct {
 #define LARGE (2 << 20)
 
 /* Memory that begins with a cache line; large pages where there is much of it. NULL: none. */
-static void *allocate(int64_t size)
-{
+static void *allocate(int64_t size) {
     void *made;
     if (posix_memalign(&made, size >= LARGE ? LARGE : LINE, (size_t)size))
         return NULL;
@@ -27,8 +26,7 @@ static void *allocate(int64_t size)
 }
 
 /* Room for `size` more bytes, counted as used; NULL: no memory. What lies in `at` may move. */
-static void *append(bytes *at, int64_t size)
-{
+static void *append(bytes *at, int64_t size) {
     if (at->used + size > at->room) {
         int64_t room = at->room ? at->room : 1024;
         while (room < at->used + size)
@@ -53,10 +51,11 @@ typedef struct {
     bytes entries;
 } table;
 
-static void *entry(const table *in, int64_t number) { return in->entries.data + number * in->size; }
+static void *entry(const table *in, int64_t number) {
+    return in->entries.data + number * in->size;
+}
 
-static uint64_t hash_of(const table *in, const int32_t *key)
-{
+static uint64_t hash_of(const table *in, const int32_t *key) {
     uint64_t h = 0;
     for (int64_t i = 0; i < in->keys; i++) {
         h = (h ^ (uint32_t)key[i]) * 0x9e3779b97f4a7c15u;
@@ -65,8 +64,7 @@ static uint64_t hash_of(const table *in, const int32_t *key)
     return h * 0xd6e8feb86659fd93u >> 8;
 }
 
-static int equal(const table *in, const int32_t *a, const int32_t *b)
-{
+static int equal(const table *in, const int32_t *a, const int32_t *b) {
     for (int64_t i = 0; i < in->keys; i++)
         if (a[i] != b[i])
             return 0;
@@ -74,16 +72,14 @@ static int equal(const table *in, const int32_t *a, const int32_t *b)
 }
 
 /* The slot of a key: where its number is, or the free one where it would be. */
-static int64_t slot_of(const table *in, const int32_t *key, uint64_t hash)
-{
+static int64_t slot_of(const table *in, const int32_t *key, uint64_t hash) {
     int64_t at = (int64_t)(hash & (uint64_t)(in->slots - 1));
     while (in->slot[at] && !equal(in, entry(in, in->slot[at] - 1), key))
         at = (at + 1) & (in->slots - 1);
     return at;
 }
 
-static int resize(table *in, int64_t slots)
-{
+static int resize(table *in, int64_t slots) {
     int32_t *made = allocate(slots * (int64_t)sizeof(int32_t));
     if (!made)
         return -1;
@@ -99,8 +95,7 @@ static int resize(table *in, int64_t slots)
 }
 
 /* The entry of a key, or NULL if it has not come. */
-static void *find(const table *in, const int32_t *key)
-{
+static void *find(const table *in, const int32_t *key) {
     if (!in->count)
         return NULL;
     int32_t number = in->slot[slot_of(in, key, hash_of(in, key))];
@@ -109,8 +104,7 @@ static void *find(const table *in, const int32_t *key)
 
 /* The entry of a key; of a new one all is 0 behind the key, *fresh is then 1. NULL: no memory. Entries move when another
    one is added. */
-static void *add(table *in, const int32_t *key, int *fresh)
-{
+static void *add(table *in, const int32_t *key, int *fresh) {
     if (in->count * 2 >= in->slots && resize(in, in->slots ? in->slots * 2 : 256))
         return NULL;
     int64_t at = slot_of(in, key, hash_of(in, key));
@@ -127,14 +121,12 @@ static void *add(table *in, const int32_t *key, int *fresh)
 }
 
 /* Has the processor fetch what `add` of this key will read, in two steps: its slot, later its entry. */
-static void fetch_slot(const table *in, const int32_t *key)
-{
+static void fetch_slot(const table *in, const int32_t *key) {
     if (in->slots)
         __builtin_prefetch(in->slot + (hash_of(in, key) & (uint64_t)(in->slots - 1)));
 }
 
-static void fetch_entry(const table *in, const int32_t *key)
-{
+static void fetch_entry(const table *in, const int32_t *key) {
     if (!in->slots)
         return;
     int32_t number = in->slot[hash_of(in, key) & (uint64_t)(in->slots - 1)];

@@ -2,8 +2,7 @@
  * Tolls and alerts: the last minutes of each segment, and the accidents of each road. Part of kernel.c; knows no car.
  */
 
-static segment *segment_of(lr_state *state, int32_t xway, int32_t dir, int32_t seg)
-{
+static segment *segment_of(lr_state *state, int32_t xway, int32_t dir, int32_t seg) {
     int fresh;
     int32_t key[] = {xway, dir, seg};
     segment *of = add(&state->main, key, &fresh);
@@ -16,8 +15,7 @@ static segment *segment_of(lr_state *state, int32_t xway, int32_t dir, int32_t s
 }
 
 int lr_stats(lr_state *state, int64_t rows, const int64_t *minute, const int32_t *xway, const int32_t *dir,
-             const int32_t *seg, const int64_t *reports, const int64_t *cars, const int64_t *speed_sum)
-{
+             const int32_t *seg, const int64_t *reports, const int64_t *cars, const int64_t *speed_sum) {
     for (int64_t row = 0; row < rows; row++) {
         segment *of = segment_of(state, xway[row], dir[row], seg[row]);
         if (!of)
@@ -29,14 +27,12 @@ int lr_stats(lr_state *state, int64_t rows, const int64_t *minute, const int32_t
     return 0;
 }
 
-static accident *accident_at(const lr_state *state, int32_t number)
-{
+static accident *accident_at(const lr_state *state, int32_t number) {
     return (accident *)state->accidents.data + number - 1;
 }
 
 int lr_accidents(lr_state *state, int64_t rows, const int64_t *time, const int32_t *xway, const int32_t *dir,
-                 const int32_t *seg, const int32_t *lane, const int32_t *pos, const uint8_t *begins)
-{
+                 const int32_t *seg, const int32_t *lane, const int32_t *pos, const uint8_t *begins) {
     for (int64_t row = 0; row < rows; row++) {
         int fresh;
         int32_t key[] = {xway[row], dir[row]};
@@ -69,8 +65,7 @@ int lr_accidents(lr_state *state, int64_t rows, const int64_t *time, const int32
 }
 
 /* Distance to the nearest accident that is announced in this minute, -1: none. Forgets those whose time is over. */
-static int32_t accident_ahead(lr_state *state, int64_t now, int32_t xway, int32_t dir, int32_t seg)
-{
+static int32_t accident_ahead(lr_state *state, int64_t now, int32_t xway, int32_t dir, int32_t seg) {
     int32_t key[] = {xway, dir}, nearest = -1;
     road *of = find(&state->roads, key);
     if (!of)
@@ -86,8 +81,7 @@ static int32_t accident_ahead(lr_state *state, int64_t now, int32_t xway, int32_
             continue;
         }
         int32_t distance = dir ? seg - known->seg : known->seg - seg;
-        if (distance >= 0 && distance <= AHEAD && now >= known->start / 60 + 2 &&
-            (nearest < 0 || distance < nearest))
+        if (distance >= 0 && distance <= AHEAD && now >= known->start / 60 + 2 && (nearest < 0 || distance < nearest))
             nearest = distance;
         link = &known->next;
     }
@@ -95,8 +89,7 @@ static int32_t accident_ahead(lr_state *state, int64_t now, int32_t xway, int32_
 }
 
 /* Average speed of the last five minutes, rounded half up, and cars of the last one. */
-static void bring_up_to(segment *of, int64_t now)
-{
+static void bring_up_to(segment *of, int64_t now) {
     int64_t reports = 0, speed_sum = 0;
     of->now = now;
     of->cars = 0;
@@ -113,8 +106,7 @@ static void bring_up_to(segment *of, int64_t now)
 }
 
 int lr_tolls(lr_state *state, int64_t rows, const int64_t *time, const int32_t *xway, const int32_t *dir,
-             const int32_t *seg, const uint8_t *leaves)
-{
+             const int32_t *seg, const uint8_t *leaves) {
     begin(state);
     for (int64_t row = 0; row < rows; row++) {
         int64_t now = time[row] / 60 + 1, lav = 0, toll = 0;

@@ -59,8 +59,7 @@ int bb_load(bb_state *state, int64_t words, const int64_t *saved);
 
 #include "state.h"
 
-bb_state *bb_new(int32_t keys, int32_t values, const int64_t *parameters)
-{
+bb_state *bb_new(int32_t keys, int32_t values, const int64_t *parameters) {
     bb_state *state = calloc(1, sizeof(bb_state));
     if (state) {
         state->keys = keys;
@@ -70,8 +69,7 @@ bb_state *bb_new(int32_t keys, int32_t values, const int64_t *parameters)
     return state;
 }
 
-void bb_free(bb_state *state)
-{
+void bb_free(bb_state *state) {
     free(state->now.entries.data);
     free(state->now.slot);
     free(state->before.entries.data);
@@ -83,14 +81,17 @@ void bb_free(bb_state *state)
     free(state);
 }
 
-const uint32_t *bb_rows(const bb_state *state) { return state->rows; }
+const uint32_t *bb_rows(const bb_state *state) {
+    return state->rows;
+}
 
-const int64_t *bb_column(const bb_state *state, int32_t column) { return state->out[column].data; }
+const int64_t *bb_column(const bb_state *state, int32_t column) {
+    return state->out[column].data;
+}
 
 /* Values of a ticket: time of its first row, list of its items. */
 
-static int ticket_row(bb_state *state, int64_t row, int64_t time, int64_t ticket, int64_t item)
-{
+static int ticket_row(bb_state *state, int64_t row, int64_t time, int64_t ticket, int64_t item) {
     int64_t horizon = state->parameters[0];
     int fresh = 0;
     if (horizon >= 0 && time - state->begun > horizon) {
@@ -132,8 +133,7 @@ static int ticket_row(bb_state *state, int64_t row, int64_t time, int64_t ticket
     return 0;
 }
 
-int64_t bb_tickets(bb_state *state, int64_t rows, const int64_t *time, const int64_t *ticket, const int64_t *item)
-{
+int64_t bb_tickets(bb_state *state, int64_t rows, const int64_t *time, const int64_t *ticket, const int64_t *item) {
     begin(state);
     for (int64_t row = 0; row < rows; row++)
         if (ticket_row(state, row, time[row], ticket[row], item[row]))
@@ -141,14 +141,12 @@ int64_t bb_tickets(bb_state *state, int64_t rows, const int64_t *time, const int
     return state->out_rows;
 }
 
-static void key_of(const bb_state *state, int64_t row, const int64_t *const *key, int64_t *of_row)
-{
+static void key_of(const bb_state *state, int64_t row, const int64_t *const *key, int64_t *of_row) {
     for (int32_t i = 0; i < state->keys; i++)
         of_row[i] = key[i][row];
 }
 
-int64_t bb_counts(bb_state *state, int64_t rows, const int64_t *const *key)
-{
+int64_t bb_counts(bb_state *state, int64_t rows, const int64_t *const *key) {
     int64_t least = state->parameters[0], per = state->parameters[1], of_row[COLUMNS];
     int fresh;
     begin(state);
@@ -165,8 +163,7 @@ int64_t bb_counts(bb_state *state, int64_t rows, const int64_t *const *key)
     return state->out_rows;
 }
 
-int64_t bb_note(bb_state *state, int64_t rows, const int64_t *const *key, const int64_t *value)
-{
+int64_t bb_note(bb_state *state, int64_t rows, const int64_t *const *key, const int64_t *value) {
     int64_t of_row[COLUMNS];
     int fresh;
     begin(state);
@@ -180,8 +177,7 @@ int64_t bb_note(bb_state *state, int64_t rows, const int64_t *const *key, const 
     return 0;
 }
 
-int64_t bb_sums(bb_state *state, int64_t rows, const int64_t *const *key, const double *value)
-{
+int64_t bb_sums(bb_state *state, int64_t rows, const int64_t *const *key, const double *value) {
     int64_t of_row[COLUMNS];
     int fresh;
     begin(state);
@@ -198,8 +194,7 @@ int64_t bb_sums(bb_state *state, int64_t rows, const int64_t *const *key, const 
     return 0;
 }
 
-int64_t bb_read(bb_state *state)
-{
+int64_t bb_read(bb_state *state) {
     begin(state);
     for (int64_t number = 0; number < state->now.count; number++)
         if (answer(state, number, state->keys + 1, entry(state, &state->now, number)))
@@ -207,12 +202,13 @@ int64_t bb_read(bb_state *state)
     return state->out_rows;
 }
 
-void bb_clear(bb_state *state) { forget(&state->now); }
+void bb_clear(bb_state *state) {
+    forget(&state->now);
+}
 
 /* Values of a user: time of the last click, list of items, its last node. */
 
-static int session_over(bb_state *state, int64_t row, int64_t user, const int64_t *session)
-{
+static int session_over(bb_state *state, int64_t row, int64_t user, const int64_t *session) {
     for (int64_t list = session[1]; list; list = node(state, list)[2])
         if (append(&state->out[2], node(state, list)[0]))
             return -1;
@@ -220,8 +216,7 @@ static int session_over(bb_state *state, int64_t row, int64_t user, const int64_
     return answer(state, row, 2, values);
 }
 
-static int session_row(bb_state *state, int64_t row, int64_t time, int64_t user, int64_t item)
-{
+static int session_row(bb_state *state, int64_t row, int64_t time, int64_t user, int64_t item) {
     int fresh;
     int64_t *session = add(state, &state->now, &user, &fresh);
     if (!session)
@@ -247,8 +242,7 @@ static int session_row(bb_state *state, int64_t row, int64_t time, int64_t user,
     return 0;
 }
 
-int64_t bb_sessions(bb_state *state, int64_t rows, const int64_t *time, const int64_t *user, const int64_t *item)
-{
+int64_t bb_sessions(bb_state *state, int64_t rows, const int64_t *time, const int64_t *user, const int64_t *item) {
     begin(state);
     for (int64_t row = 0; row < rows; row++)
         if (session_row(state, row, time[row], user[row], item[row]))
@@ -256,15 +250,15 @@ int64_t bb_sessions(bb_state *state, int64_t rows, const int64_t *time, const in
     return state->out_rows;
 }
 
-static int session_at_end(bb_state *state, int64_t row, int64_t user, int64_t *session)
-{
+static int session_at_end(bb_state *state, int64_t row, int64_t user, int64_t *session) {
     return session_over(state, row, user, session);
 }
 
-int64_t bb_sessions_end(bb_state *state) { return at_end(state, session_at_end); }
+int64_t bb_sessions_end(bb_state *state) {
+    return at_end(state, session_at_end);
+}
 
-int64_t bb_session_pairs(bb_state *state, int64_t rows, const int32_t *offsets, const uint8_t *items)
-{
+int64_t bb_session_pairs(bb_state *state, int64_t rows, const int32_t *offsets, const uint8_t *items) {
     int64_t wanted = state->parameters[0];
     begin(state);
     for (int64_t row = 0; row < rows; row++) {
@@ -295,15 +289,13 @@ int64_t bb_session_pairs(bb_state *state, int64_t rows, const int32_t *offsets, 
 
 /* Values of a user: time of the last click, then what comes out. */
 
-static int visit_over(bb_state *state, int64_t row, int64_t user, int64_t *visit)
-{
+static int visit_over(bb_state *state, int64_t row, int64_t user, int64_t *visit) {
     int64_t values[4] = {user, visit[1], visit[2], visit[3]};
     return answer(state, row, 4, values);
 }
 
 int64_t bb_visits(bb_state *state, int64_t rows, const int64_t *time, const int64_t *user, const uint8_t *dynamic,
-                  const uint8_t *order)
-{
+                  const uint8_t *order) {
     int fresh;
     begin(state);
     for (int64_t row = 0; row < rows; row++) {
@@ -325,13 +317,14 @@ int64_t bb_visits(bb_state *state, int64_t rows, const int64_t *time, const int6
     return state->out_rows;
 }
 
-int64_t bb_visits_end(bb_state *state) { return at_end(state, visit_over); }
+int64_t bb_visits_end(bb_state *state) {
+    return at_end(state, visit_over);
+}
 
 /* Values of a user: list of (sale, item) of the second that is not over, in this order; its time; how many rows came
    before; (time, item) of the last ones, as a ring. */
 
-static int second_over(bb_state *state, int64_t row, int64_t user, int64_t *clicks)
-{
+static int second_over(bb_state *state, int64_t row, int64_t user, int64_t *clicks) {
     int64_t item = state->parameters[0], views = state->parameters[1], earliest = clicks[1] - state->parameters[2];
     (void)user;
     for (int64_t list = clicks[0]; list; list = node(state, list)[2]) {
@@ -352,8 +345,7 @@ static int second_over(bb_state *state, int64_t row, int64_t user, int64_t *clic
 }
 
 int64_t bb_last_viewed(bb_state *state, int64_t rows, const int64_t *time, const int64_t *user, const int64_t *item,
-                       const int64_t *sale)
-{
+                       const int64_t *sale) {
     int fresh;
     begin(state);
     for (int64_t row = 0; row < rows; row++) {
@@ -378,10 +370,11 @@ int64_t bb_last_viewed(bb_state *state, int64_t rows, const int64_t *time, const
     return state->out_rows;
 }
 
-int64_t bb_last_viewed_end(bb_state *state) { return at_end(state, second_over); }
+int64_t bb_last_viewed_end(bb_state *state) {
+    return at_end(state, second_over);
+}
 
-static int64_t called(const bb_work *work)
-{
+static int64_t called(const bb_work *work) {
     bb_state *state = work->state;
     const int64_t *const *key = (const int64_t *const *)work->columns;
     switch (work->call) {
@@ -395,8 +388,7 @@ static int64_t called(const bb_work *work)
     }
 }
 
-int32_t bb_job(void *context)
-{
+int32_t bb_job(void *context) {
     bb_work *work = context;
     work->came = called(work);
     return 0;

@@ -32,8 +32,7 @@ struct bb_state {
     words out[COLUMNS];
 };
 
-static int reserve(words *at, int64_t more)
-{
+static int reserve(words *at, int64_t more) {
     if (at->size + more <= at->room)
         return 0;
     int64_t room = at->room ? at->room : 64;
@@ -47,16 +46,14 @@ static int reserve(words *at, int64_t more)
     return 0;
 }
 
-static int append(words *at, int64_t value)
-{
+static int append(words *at, int64_t value) {
     if (reserve(at, 1))
         return -1;
     at->data[at->size++] = value;
     return 0;
 }
 
-static uint64_t hash_of(const int64_t *key, int32_t keys)
-{
+static uint64_t hash_of(const int64_t *key, int32_t keys) {
     uint64_t h = 0;
     for (int32_t i = 0; i < keys; i++) {
         h = (h ^ (uint64_t)key[i]) * 0x9e3779b97f4a7c15u;
@@ -65,23 +62,19 @@ static uint64_t hash_of(const int64_t *key, int32_t keys)
     return h * 0xd6e8feb86659fd93u >> 8;
 }
 
-static int64_t *entry(const bb_state *state, const table *in, int64_t number)
-{
+static int64_t *entry(const bb_state *state, const table *in, int64_t number) {
     return in->entries.data + number * (state->keys + state->values);
 }
 
 /* The slot of a key: where it is, or the free one where it would be. */
-static int64_t slot_of(const bb_state *state, const table *in, const int64_t *key)
-{
+static int64_t slot_of(const bb_state *state, const table *in, const int64_t *key) {
     int64_t at = (int64_t)(hash_of(key, state->keys) & (uint64_t)(in->slots - 1));
-    while (in->slot[at] &&
-           memcmp(entry(state, in, in->slot[at] - 1), key, (size_t)state->keys * sizeof(int64_t)) != 0)
+    while (in->slot[at] && memcmp(entry(state, in, in->slot[at] - 1), key, (size_t)state->keys * sizeof(int64_t)) != 0)
         at = (at + 1) & (in->slots - 1);
     return at;
 }
 
-static int grow(const bb_state *state, table *in)
-{
+static int grow(const bb_state *state, table *in) {
     int64_t slots = in->slots ? in->slots * 2 : 256;
     int32_t *made = calloc((size_t)slots, sizeof(int32_t));
     if (!made)
@@ -95,8 +88,7 @@ static int grow(const bb_state *state, table *in)
 }
 
 /* The values of a key, or NULL if it has not come. */
-static int64_t *find(const bb_state *state, const table *in, const int64_t *key)
-{
+static int64_t *find(const bb_state *state, const table *in, const int64_t *key) {
     if (!in->count)
         return NULL;
     int64_t at = slot_of(state, in, key);
@@ -104,8 +96,7 @@ static int64_t *find(const bb_state *state, const table *in, const int64_t *key)
 }
 
 /* The values of a key; of a new one all 0, *fresh is then 1. NULL: no memory. They move when another key is added. */
-static int64_t *add(const bb_state *state, table *in, const int64_t *key, int *fresh)
-{
+static int64_t *add(const bb_state *state, table *in, const int64_t *key, int *fresh) {
     if (in->count * 2 >= in->slots && grow(state, in))
         return NULL;
     int64_t at = slot_of(state, in, key);
@@ -123,8 +114,7 @@ static int64_t *add(const bb_state *state, table *in, const int64_t *key, int *f
     return entry(state, in, in->slot[at] - 1) + state->keys;
 }
 
-static void forget(table *in)
-{
+static void forget(table *in) {
     if (in->count)
         memset(in->slot, 0, (size_t)in->slots * sizeof(int32_t));
     in->count = in->entries.size = 0;
@@ -132,10 +122,11 @@ static void forget(table *in)
 
 /* Lists. A list is the number of its first node, plus 1; 0: empty. */
 
-static int64_t *node(const bb_state *state, int64_t list) { return state->nodes.data + (list - 1) * 3; }
+static int64_t *node(const bb_state *state, int64_t list) {
+    return state->nodes.data + (list - 1) * 3;
+}
 
-static int64_t new_node(bb_state *state, int64_t first, int64_t second, int64_t next)
-{
+static int64_t new_node(bb_state *state, int64_t first, int64_t second, int64_t next) {
     int64_t made = state->unused;
     if (made)
         state->unused = node(state, made)[2];
@@ -152,8 +143,7 @@ static int64_t new_node(bb_state *state, int64_t first, int64_t second, int64_t 
     return made;
 }
 
-static void free_list(bb_state *state, int64_t list)
-{
+static void free_list(bb_state *state, int64_t list) {
     while (list) {
         int64_t *values = node(state, list), next = values[2];
         values[2] = state->unused;
@@ -164,15 +154,13 @@ static void free_list(bb_state *state, int64_t list)
 
 /* What comes out. */
 
-static void begin(bb_state *state)
-{
+static void begin(bb_state *state) {
     state->out_rows = 0;
     for (int i = 0; i < COLUMNS; i++)
         state->out[i].size = 0;
 }
 
-static int answer(bb_state *state, int64_t row, int count, const int64_t *values)
-{
+static int answer(bb_state *state, int64_t row, int count, const int64_t *values) {
     if (state->out_rows == state->rows_room) {
         int64_t room = state->rows_room ? state->rows_room * 2 : 256;
         uint32_t *grown = realloc(state->rows, (size_t)room * sizeof(uint32_t));
@@ -188,15 +176,13 @@ static int answer(bb_state *state, int64_t row, int count, const int64_t *values
     return 0;
 }
 
-static int by_key(const void *one, const void *other)
-{
+static int by_key(const void *one, const void *other) {
     int64_t a = **(const int64_t *const *)one, b = **(const int64_t *const *)other;
     return (a > b) - (a < b);
 }
 
 /* Does `over` with each key, ascending. */
-static int64_t at_end(bb_state *state, int (*over)(bb_state *, int64_t, int64_t, int64_t *))
-{
+static int64_t at_end(bb_state *state, int (*over)(bb_state *, int64_t, int64_t, int64_t *)) {
     int64_t count = state->now.count, failed = 0;
     int64_t **entries = malloc((size_t)(count + 1) * sizeof(int64_t *));
     if (!entries)
@@ -213,8 +199,7 @@ static int64_t at_end(bb_state *state, int (*over)(bb_state *, int64_t, int64_t,
 
 /* What lasts: each array with its size before it, then the single values. */
 
-static int save_words(words *out, const words *from)
-{
+static int save_words(words *out, const words *from) {
     if (append(out, from->size) || reserve(out, from->size))
         return -1;
     if (from->size)
@@ -223,8 +208,7 @@ static int save_words(words *out, const words *from)
     return 0;
 }
 
-static const int64_t *load_words(words *to, const int64_t *saved)
-{
+static const int64_t *load_words(words *to, const int64_t *saved) {
     to->size = 0;
     if (reserve(to, *saved))
         return NULL;
@@ -234,8 +218,7 @@ static const int64_t *load_words(words *to, const int64_t *saved)
     return saved + 1 + *saved;
 }
 
-static const int64_t *load_table(bb_state *state, table *to, const int64_t *saved)
-{
+static const int64_t *load_table(bb_state *state, table *to, const int64_t *saved) {
     saved = load_words(&to->entries, saved);
     if (!saved)
         return NULL;
@@ -253,8 +236,7 @@ static const int64_t *load_table(bb_state *state, table *to, const int64_t *save
 
 /* Of the whole state; kernel.c declares them. */
 
-int64_t bb_save(bb_state *state)
-{
+int64_t bb_save(bb_state *state) {
     words *out = &state->out[0];
     begin(state);
     if (save_words(out, &state->now.entries) || save_words(out, &state->before.entries) ||
@@ -264,8 +246,7 @@ int64_t bb_save(bb_state *state)
     return out->size;
 }
 
-int bb_load(bb_state *state, int64_t words, const int64_t *saved)
-{
+int bb_load(bb_state *state, int64_t words, const int64_t *saved) {
     const int64_t *at = load_table(state, &state->now, saved);
     at = at ? load_table(state, &state->before, at) : NULL;
     at = at ? load_words(&state->nodes, at) : NULL;

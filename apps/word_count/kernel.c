@@ -8,8 +8,8 @@
 
 /* cdef */
 typedef struct wc_table wc_table;
-int64_t wc_split(int64_t lines, const int32_t *offsets, const uint8_t *data, int32_t *word_offsets,
-                 uint8_t *word_data, uint32_t *line_of);
+int64_t wc_split(int64_t lines, const int32_t *offsets, const uint8_t *data, int32_t *word_offsets, uint8_t *word_data,
+                 uint32_t *line_of);
 wc_table *wc_table_new(void);
 void wc_table_free(wc_table *table);
 int wc_count(wc_table *table, int64_t words, const int32_t *offsets, const uint8_t *data, int64_t *counts);
@@ -46,7 +46,8 @@ static void split_line(struct words *out, const uint8_t *at, int32_t left) {
         out->bytes += __builtin_popcountll(letters);
         open = letters >> 63;
     }
-    if (open) out->offsets[++out->number] = out->bytes;
+    if (open)
+        out->offsets[++out->number] = out->bytes;
 }
 #else
 /* Letter -> its lower case, anything else -> 0. */
@@ -74,14 +75,15 @@ static void split_line(struct words *out, const uint8_t *at, int32_t left) {
 /* Splits `lines` lines; answers the number of words. The caller owns the outputs: `word_data` 64 bytes more than the
    lines have, `word_offsets` and `line_of`, the line of each word, half as many entries plus one a line plus two (a word
    takes a letter and a gap, or the end of the line). */
-int64_t wc_split(int64_t lines, const int32_t *offsets, const uint8_t *data, int32_t *word_offsets,
-                 uint8_t *word_data, uint32_t *line_of) {
+int64_t wc_split(int64_t lines, const int32_t *offsets, const uint8_t *data, int32_t *word_offsets, uint8_t *word_data,
+                 uint32_t *line_of) {
     struct words out = {.offsets = word_offsets, .data = word_data};
     word_offsets[0] = 0;
     for (int64_t line = 0; line < lines; line++) {
         int64_t first = out.number;
         split_line(&out, data + offsets[line], offsets[line + 1] - offsets[line]);
-        for (int64_t word = first; word < out.number; word++) line_of[word] = (uint32_t)line;
+        for (int64_t word = first; word < out.number; word++)
+            line_of[word] = (uint32_t)line;
     }
     return out.number;
 }
@@ -107,16 +109,19 @@ struct wc_table {
 
 wc_table *wc_table_new(void) {
     wc_table *table = calloc(1, sizeof *table);
-    if (!table) return NULL;
+    if (!table)
+        return NULL;
     table->mask = FIRST_SLOTS - 1;
     table->slots = calloc(FIRST_SLOTS, sizeof *table->slots);
-    if (table->slots) return table;
+    if (table->slots)
+        return table;
     free(table);
     return NULL;
 }
 
 void wc_table_free(wc_table *table) {
-    if (!table) return;
+    if (!table)
+        return;
     free(table->slots);
     free(table->text);
     free(table);
@@ -129,7 +134,8 @@ static inline uint64_t place_of(uint64_t low, uint64_t high) {
 
 static uint64_t hash_long(const uint8_t *word, int32_t length) {
     uint64_t hash = 0xCBF29CE484222325ull;
-    for (int32_t i = 0; i < length; i++) hash = (hash ^ word[i]) * 0x100000001B3ull;
+    for (int32_t i = 0; i < length; i++)
+        hash = (hash ^ word[i]) * 0x100000001B3ull;
     return hash;
 }
 
@@ -148,7 +154,8 @@ static int keep_text(wc_table *table, const uint8_t *word, int32_t length) {
     if (table->text_used + length > table->text_size) {
         int64_t size = 2 * table->text_size + length + 4096;
         uint8_t *text = realloc(table->text, (size_t)size);
-        if (!text) return -1;
+        if (!text)
+            return -1;
         table->text = text;
         table->text_size = size;
     }
@@ -160,12 +167,15 @@ static int keep_text(wc_table *table, const uint8_t *word, int32_t length) {
 static int grow(wc_table *table) {
     uint64_t mask = 2 * table->mask + 1;
     struct slot *slots = calloc(mask + 1, sizeof *slots);
-    if (!slots) return -1;
+    if (!slots)
+        return -1;
     for (uint64_t i = 0; i <= table->mask; i++) {
         struct slot *slot = &table->slots[i];
-        if (!slot->size) continue;
+        if (!slot->size)
+            continue;
         uint64_t at = place_of(slot->low, slot->size > LONGEST_INSIDE + 1 ? 0 : slot->high) & mask;
-        while (slots[at].size) at = (at + 1) & mask;
+        while (slots[at].size)
+            at = (at + 1) & mask;
         slots[at] = *slot;
     }
     free(table->slots);
@@ -185,8 +195,10 @@ static struct slot *settle(wc_table *table, struct slot *slot, uint64_t low, uin
 static struct slot *find_short(wc_table *table, uint64_t low, uint64_t high, int32_t length) {
     for (uint64_t at = place_of(low, high) & table->mask;; at = (at + 1) & table->mask) {
         struct slot *slot = &table->slots[at];
-        if (slot->low == low && slot->high == high && slot->size == length + 1) return slot;
-        if (!slot->size) return settle(table, slot, low, high, length);
+        if (slot->low == low && slot->high == high && slot->size == length + 1)
+            return slot;
+        if (!slot->size)
+            return settle(table, slot, low, high, length);
     }
 }
 
@@ -194,8 +206,10 @@ static struct slot *find_long(wc_table *table, const uint8_t *word, int32_t leng
     uint64_t hash = hash_long(word, length);
     for (uint64_t at = place_of(hash, 0) & table->mask;; at = (at + 1) & table->mask) {
         struct slot *slot = &table->slots[at];
-        if (slot->size && is_long(table, slot, hash, word, length)) return slot;
-        if (slot->size) continue;
+        if (slot->size && is_long(table, slot, hash, word, length))
+            return slot;
+        if (slot->size)
+            continue;
         uint64_t place = (uint64_t)table->text_used;
         return keep_text(table, word, length) ? NULL : settle(table, slot, hash, place, length);
     }
@@ -203,11 +217,13 @@ static struct slot *find_long(wc_table *table, const uint8_t *word, int32_t leng
 
 /* Adds `count` (> 0) to the count of one word. 0, or -1: no memory. */
 int wc_table_add(wc_table *table, const uint8_t *word, int32_t length, int64_t count) {
-    if (2 * (uint64_t)table->used > table->mask && grow(table)) return -1;
+    if (2 * (uint64_t)table->used > table->mask && grow(table))
+        return -1;
     struct slot *slot;
     if (length > LONGEST_INSIDE) {
         slot = find_long(table, word, length);
-        if (!slot) return -1;
+        if (!slot)
+            return -1;
     } else {
         uint8_t padded[LONGEST_INSIDE] = {0};
         memcpy(padded, word, (size_t)length);
@@ -224,14 +240,16 @@ int wc_count(wc_table *table, int64_t words, const int32_t *offsets, const uint8
     for (int64_t i = 0; i < words; i++) {
         int32_t begin = offsets[i], length = offsets[i + 1] - begin;
         struct slot *slot;
-        if (2 * (uint64_t)table->used > table->mask && grow(table)) return -1;
+        if (2 * (uint64_t)table->used > table->mask && grow(table))
+            return -1;
         if (length <= LONGEST_INSIDE && begin + LONGEST_INSIDE <= end) {
             uint64_t high = length > 8 ? load(data + begin + 8, length - 8) : 0;
             slot = find_short(table, load(data + begin, length), high, length);
             counts[i] = ++slot->count;
         } else if (length > LONGEST_INSIDE) {
             slot = find_long(table, data + begin, length);
-            if (!slot) return -1;
+            if (!slot)
+                return -1;
             counts[i] = ++slot->count;
         } else { /* at the end of the data: not to be read past */
             uint8_t padded[LONGEST_INSIDE] = {0};
@@ -243,9 +261,13 @@ int wc_count(wc_table *table, int64_t words, const int32_t *offsets, const uint8
     return 0;
 }
 
-int64_t wc_table_words(const wc_table *table) { return table->used; }
+int64_t wc_table_words(const wc_table *table) {
+    return table->used;
+}
 
-int64_t wc_table_bytes(const wc_table *table) { return table->bytes; }
+int64_t wc_table_bytes(const wc_table *table) {
+    return table->bytes;
+}
 
 /* All words and their counts, in no particular order: wc_table_words + 1 offsets, wc_table_bytes bytes. */
 void wc_table_read(const wc_table *table, int32_t *offsets, uint8_t *data, int64_t *counts) {
@@ -253,7 +275,8 @@ void wc_table_read(const wc_table *table, int32_t *offsets, uint8_t *data, int64
     offsets[0] = 0;
     for (uint64_t i = 0, row = 0; i <= table->mask; i++) {
         const struct slot *slot = &table->slots[i];
-        if (!slot->size) continue;
+        if (!slot->size)
+            continue;
         int64_t length = slot->size - 1;
         const uint8_t *word = length > LONGEST_INSIDE ? table->text + slot->high : (const uint8_t *)&slot->low;
         memcpy(data + bytes, word, (size_t)length);

@@ -28,7 +28,8 @@ static void *answer(void *argument) {
     struct line *line = argument;
     pin(line->core);
     for (int i = 0; i < line->rounds; i++) {
-        while (atomic_load_explicit(&line->ball, memory_order_acquire) != 2u * (uint32_t)i + 1u) {}
+        while (atomic_load_explicit(&line->ball, memory_order_acquire) != 2u * (uint32_t)i + 1u) {
+        }
         atomic_store_explicit(&line->ball, 2u * (uint32_t)i + 2u, memory_order_release);
     }
     return 0;
@@ -43,11 +44,13 @@ double cache_line_round_trip(int core_a, int core_b, int rounds) {
     atomic_store_explicit(&line.ball, 0, memory_order_release);
     line.core = core_b;
     line.rounds = rounds;
-    if (pin(core_a) || pthread_create(&other, 0, answer, &line)) return -1.0;
+    if (pin(core_a) || pthread_create(&other, 0, answer, &line))
+        return -1.0;
     clock_gettime(CLOCK_MONOTONIC, &begun);
     for (int i = 0; i < rounds; i++) {
         atomic_store_explicit(&line.ball, 2u * (uint32_t)i + 1u, memory_order_release);
-        while (atomic_load_explicit(&line.ball, memory_order_acquire) != 2u * (uint32_t)i + 2u) {}
+        while (atomic_load_explicit(&line.ball, memory_order_acquire) != 2u * (uint32_t)i + 2u) {
+        }
     }
     clock_gettime(CLOCK_MONOTONIC, &ended);
     pthread_join(other, 0);

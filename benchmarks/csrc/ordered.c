@@ -47,7 +47,7 @@ enum {
     QUEUE = 64,
     MASTER = 1 << 13,
     PASSED = 1 << 12, /* more than LIST and the largest window that a pipeline may have */
-    SLICE_US = 2000   /* how long a thread of a pipeline stays with an operator before it looks for the last one again */
+    SLICE_US = 2000 /* how long a thread of a pipeline stays with an operator before it looks for the last one again */
 };
 
 typedef struct tuple {
@@ -66,7 +66,7 @@ typedef struct worker {
 
 typedef struct stage {
     uint64_t iterations; /* of its operator, for one input */
-    int slice;           /* inputs that a thread takes at most before it looks at the operators again */
+    int slice; /* inputs that a thread takes at most before it looks at the operators again */
     as_worklist *list;
     as_reorder *buffer;
     tuple *units; /* outputs by serial number, of as many as the buffer has slots */
@@ -79,9 +79,9 @@ typedef struct bench {
     run_settings settings;
     stage stages[2];
     int count;
-    double speed;        /* products of matrices in a microsecond */
-    uint16_t *draws;     /* partitions of the items, again and again */
-    uint64_t pushed;     /* to the first worklist; by one thread at a time, as is pushed_on to the second */
+    double speed; /* products of matrices in a microsecond */
+    uint16_t *draws; /* partitions of the items, again and again */
+    uint64_t pushed; /* to the first worklist; by one thread at a time, as is pushed_on to the second */
     uint64_t pushed_on;
     _Alignas(64) _Atomic uint32_t pushing;
     _Alignas(64) _Atomic int stop;
@@ -377,8 +377,9 @@ static void run(bench *bench, run_result *result) {
 }
 
 static bench *prepare(const run_settings *settings, int count, uint32_t partitions) {
-    if (settings->threads == 0 || settings->threads > MOST_THREADS || settings->selectivity > MOST_SELECTIVITY || partitions == 0 ||
-        partitions > UINT16_MAX || settings->window == 0 || (settings->window & (settings->window - 1)) != 0) {
+    if (settings->threads == 0 || settings->threads > MOST_THREADS || settings->selectivity > MOST_SELECTIVITY ||
+        partitions == 0 || partitions > UINT16_MAX || settings->window == 0 ||
+        (settings->window & (settings->window - 1)) != 0) {
         return NULL;
     }
     bench *made = zeroed(sizeof *made);

@@ -37,10 +37,13 @@ static inline void relax(uint32_t *spins) {
 #if defined(__x86_64__)
     __builtin_ia32_pause();
 #endif
-    if (++*spins % SPINS == 0) sched_yield();
+    if (++*spins % SPINS == 0)
+        sched_yield();
 }
 
-size_t ring_size(uint32_t slots, size_t slot_bytes) { return sizeof(struct ring) + slots * slot_bytes; }
+size_t ring_size(uint32_t slots, size_t slot_bytes) {
+    return sizeof(struct ring) + slots * slot_bytes;
+}
 
 void ring_init(void *memory, uint32_t slots, size_t slot_bytes) {
     struct ring *ring = memory;
@@ -61,7 +64,8 @@ uint32_t ring_claim(void *memory) {
     struct ring *ring = memory;
     uint64_t next = atomic_load_explicit(&ring->committed, memory_order_relaxed);
     uint32_t spins = 0;
-    while (next - atomic_load_explicit(&ring->consumed, memory_order_acquire) >= ring->slots) relax(&spins);
+    while (next - atomic_load_explicit(&ring->consumed, memory_order_acquire) >= ring->slots)
+        relax(&spins);
     return (uint32_t)(next % ring->slots);
 }
 
@@ -79,8 +83,10 @@ int64_t ring_take(void *memory) {
     uint32_t spins = 0;
     for (;;) {
         uint32_t ended = atomic_load_explicit(&ring->ended, memory_order_acquire);
-        if (atomic_load_explicit(&ring->committed, memory_order_acquire) != next) return (int64_t)(next % ring->slots);
-        if (ended) return -1;
+        if (atomic_load_explicit(&ring->committed, memory_order_acquire) != next)
+            return (int64_t)(next % ring->slots);
+        if (ended)
+            return -1;
         relax(&spins);
     }
 }

@@ -42,13 +42,15 @@ static void reader(player *self) {
     as_stretch stretches[256];
     int found;
     while ((found = as_scalegate_get_ready(self->gate, self->number, stretches, 256)) != AS_E_CLOSED) {
-        if (found == 0) sched_yield();
+        if (found == 0)
+            sched_yield();
         for (int n = 0; n < found; n++) {
             const int64_t *time = (const int64_t *)(uintptr_t)stretches[n].reference + stretches[n].first;
             const uint32_t rows = stretches[n].rows;
             self->wrong += time[0] < self->last;
             int64_t sum = 0;
-            for (uint32_t row = 0; row < rows; row++) sum += time[row];
+            for (uint32_t row = 0; row < rows; row++)
+                sum += time[row];
             self->sum += sum;
             self->last = time[rows - 1];
             self->got += rows;
@@ -59,8 +61,10 @@ static void reader(player *self) {
 static void *thread(void *argument) {
     player *self = argument;
     pthread_barrier_wait(self->start);
-    if (self->reads) reader(self);
-    else source(self);
+    if (self->reads)
+        reader(self);
+    else
+        source(self);
     return NULL;
 }
 
@@ -93,21 +97,29 @@ played play(uint32_t sources, uint32_t readers, uint32_t jumbo, uint64_t rows, i
     pthread_barrier_init(&start, NULL, threads + 1);
     for (uint32_t n = 0; n < threads; n++) {
         const int reads = n >= sources;
-        players[n] = (player){.gate = memory, .time = reads ? NULL : times[n], .number = reads ? n - sources : n,
-                              .jumbo = jumbo, .rows = rows, .last = INT64_MIN, .reads = reads, .start = &start};
+        players[n] = (player){.gate = memory,
+                              .time = reads ? NULL : times[n],
+                              .number = reads ? n - sources : n,
+                              .jumbo = jumbo,
+                              .rows = rows,
+                              .last = INT64_MIN,
+                              .reads = reads,
+                              .start = &start};
         pthread_create(&ids[n], NULL, thread, &players[n]);
     }
     const double cpu = seconds_of(CLOCK_PROCESS_CPUTIME_ID);
     pthread_barrier_wait(&start);
     const double begun = seconds_of(CLOCK_MONOTONIC);
-    for (uint32_t n = 0; n < threads; n++) pthread_join(ids[n], NULL);
+    for (uint32_t n = 0; n < threads; n++)
+        pthread_join(ids[n], NULL);
     result.seconds = seconds_of(CLOCK_MONOTONIC) - begun;
     result.cpu = seconds_of(CLOCK_PROCESS_CPUTIME_ID) - cpu;
     const int64_t total = (int64_t)(rows * sources), expected = total * (total - 1) / 2;
     for (uint32_t n = sources; n < threads; n++)
-        result.wrong += (double)(players[n].wrong + llabs((long long)players[n].got - total)) +
-                        (players[n].sum != expected);
-    for (uint32_t n = 0; n < sources; n++) free(times[n]);
+        result.wrong +=
+            (double)(players[n].wrong + llabs((long long)players[n].got - total)) + (players[n].sum != expected);
+    for (uint32_t n = 0; n < sources; n++)
+        free(times[n]);
     pthread_barrier_destroy(&start);
     free(memory);
     return result;

@@ -10,14 +10,21 @@
 
 /* cdef */
 enum { KEYS = 100, ADS = 1000, PANES = 10 };
-typedef struct numbering { uint64_t seed, first, stride, per_ms; int64_t start; } numbering;
+typedef struct numbering {
+    uint64_t seed, first, stride, per_ms;
+    int64_t start;
+} numbering;
 typedef struct columns {
     int32_t *user, *page, *ad;
     int8_t *ad_type, *event_type;
     int64_t *time;
     int32_t *address;
 } columns;
-typedef struct result { int32_t key, pad; int64_t window_start; uint64_t count, other; } result;
+typedef struct result {
+    int32_t key, pad;
+    int64_t window_start;
+    uint64_t count, other;
+} result;
 typedef struct window {
     int64_t begin, end, size;
     uint64_t counts[3][100];    /* by type of event; of swa: of the open pane, and of all panes */
@@ -114,8 +121,10 @@ void generate(const numbering *n, uint64_t made, int64_t rows, const columns *ou
     for (int64_t i = 0; i < rows;) {
         const uint64_t ms = passed / n->per_ms, left = (ms + 1) * n->per_ms - passed;
         uint64_t same = (left + n->stride - 1) / n->stride;
-        if (same > (uint64_t)(rows - i)) same = (uint64_t)(rows - i);
-        for (const int64_t end = i + (int64_t)same; i < end; i++) time[i] = n->start + (int64_t)ms;
+        if (same > (uint64_t)(rows - i))
+            same = (uint64_t)(rows - i);
+        for (const int64_t end = i + (int64_t)same; i < end; i++)
+            time[i] = n->start + (int64_t)ms;
         passed += same * n->stride;
     }
 }
@@ -132,12 +141,14 @@ int64_t filter(const int8_t *event_type, int64_t rows, int8_t wanted, uint32_t *
 
 void lookup(const int32_t *ad, const uint32_t *selected, int64_t rows, const int32_t *table,
             int32_t *restrict campaign) {
-    for (int64_t i = 0; i < rows; i++) campaign[i] = table[ad[selected[i]]];
+    for (int64_t i = 0; i < rows; i++)
+        campaign[i] = table[ad[selected[i]]];
 }
 
 /* 0, or -1 if the results have no room: the caller made too little. */
 static int emit(window *w, int32_t key, uint64_t value, uint64_t other) {
-    if (w->made == w->room) return -1;
+    if (w->made == w->room)
+        return -1;
     w->rows[w->made++] = (result){key, 0, w->begin, value, other};
     return 0;
 }
@@ -153,7 +164,8 @@ static void open_window(window *w, int64_t at) {
 int close_window(window *w, int64_t at) {
     int bad = 0;
     for (int key = 0; key < KEYS; key++)
-        if (w->counts[0][key]) bad |= emit(w, key, w->counts[0][key], 0);
+        if (w->counts[0][key])
+            bad |= emit(w, key, w->counts[0][key], 0);
     open_window(w, at);
     return bad;
 }
@@ -176,7 +188,8 @@ int close_pane(window *w, int64_t at) {
             w->counts[1][key] += w->counts[0][key] - w->panes[w->oldest][key];
             w->panes[w->oldest][key] = w->counts[0][key];
             w->counts[0][key] = 0;
-            if (w->counts[1][key]) bad |= emit(w, key, w->counts[1][key], 0);
+            if (w->counts[1][key])
+                bad |= emit(w, key, w->counts[1][key], 0);
         }
         w->oldest = (w->oldest + 1) % PANES;
     }
@@ -231,47 +244,57 @@ int join(window *views, window *clicks, window *out) {
 
 /* The fused loops: each tuple is made whole in memory, then goes through all steps: scalar, tuple by tuple. What is
    not wanted is counted as 0 or beside: a branch that every third row takes costs a quarter of the rate. */
-typedef struct event { int32_t user, page, ad; int8_t ad_type, event_type; int64_t time; int32_t address; } event;
+typedef struct event {
+    int32_t user, page, ad;
+    int8_t ad_type, event_type;
+    int64_t time;
+    int32_t address;
+} event;
 enum { LATEST = 64 };
 
-#define EACH_EVENT(step)                                                                                              \
-    event latest[LATEST];                                                                                             \
-    int bad = 0;                                                                                                      \
-    for (int64_t done = 0; done < rows;) {                                                                            \
-        const uint64_t first = n->first + (made + (uint64_t)done) * n->stride;                                        \
-        const uint64_t ms = first / n->per_ms, left = ((ms + 1) * n->per_ms - first + n->stride - 1) / n->stride;     \
-        const uint32_t key = key_of(n, first), low = (uint32_t)first, stride = (uint32_t)n->stride;                   \
-        const int64_t at = n->start + (int64_t)ms;                                                                    \
-        int64_t same = run_of(n, first, rows - done);                                                                 \
-        if ((uint64_t)same > left) same = (int64_t)left;                                                              \
-        for (int64_t i = 0; i < same; i++) {                                                                          \
-            const uint32_t word = word_of(low + (uint32_t)i * stride, key), second = second_word(word);               \
-            const event one = {USER(second), PAGE(second), AD(word), AD_TYPE(second), EVENT_TYPE(word), at, 0x01020304}; \
-            latest[i % LATEST] = one;                                                                                 \
-            __asm__ volatile("" : : "r"(latest) : "memory");                                                          \
-            step                                                                                                      \
-        }                                                                                                             \
-        done += same;                                                                                                 \
-    }                                                                                                                 \
+#define EACH_EVENT(step)                                                                                               \
+    event latest[LATEST];                                                                                              \
+    int bad = 0;                                                                                                       \
+    for (int64_t done = 0; done < rows;) {                                                                             \
+        const uint64_t first = n->first + (made + (uint64_t)done) * n->stride;                                         \
+        const uint64_t ms = first / n->per_ms, left = ((ms + 1) * n->per_ms - first + n->stride - 1) / n->stride;      \
+        const uint32_t key = key_of(n, first), low = (uint32_t)first, stride = (uint32_t)n->stride;                    \
+        const int64_t at = n->start + (int64_t)ms;                                                                     \
+        int64_t same = run_of(n, first, rows - done);                                                                  \
+        if ((uint64_t)same > left)                                                                                     \
+            same = (int64_t)left;                                                                                      \
+        for (int64_t i = 0; i < same; i++) {                                                                           \
+            const uint32_t word = word_of(low + (uint32_t)i * stride, key), second = second_word(word);                \
+            const event one = {                                                                                        \
+                USER(second), PAGE(second), AD(word), AD_TYPE(second), EVENT_TYPE(word), at, 0x01020304};              \
+            latest[i % LATEST] = one;                                                                                  \
+            __asm__ volatile("" : : "r"(latest) : "memory");                                                           \
+            step                                                                                                       \
+        }                                                                                                              \
+        done += same;                                                                                                  \
+    }                                                                                                                  \
     return bad;
 
 int loop_ysb(const numbering *n, uint64_t made, int64_t rows, const int32_t *table, window *w) {
     EACH_EVENT({
-        if (__builtin_expect(one.time >= w->end, 0)) bad |= close_window(w, one.time);
+        if (__builtin_expect(one.time >= w->end, 0))
+            bad |= close_window(w, one.time);
         w->counts[0][table[one.ad]] += one.event_type == VIEW;
     })
 }
 
 int loop_star(const numbering *n, uint64_t made, int64_t rows, const int32_t *table, window *w) {
     EACH_EVENT({
-        if (__builtin_expect(one.time >= w->end, 0)) bad |= close_star(w, one.time);
+        if (__builtin_expect(one.time >= w->end, 0))
+            bad |= close_star(w, one.time);
         w->counts[one.event_type][table[one.ad]]++;
     })
 }
 
 int loop_swa(const numbering *n, uint64_t made, int64_t rows, window *w) {
     EACH_EVENT({
-        if (__builtin_expect(one.time >= w->end, 0)) bad |= close_pane(w, one.time);
+        if (__builtin_expect(one.time >= w->end, 0))
+            bad |= close_pane(w, one.time);
         w->counts[0][one.user]++;
     })
 }
@@ -286,8 +309,10 @@ void wide_fill(const numbering *n, int64_t rows, void *memory) {
     for (int64_t i = 0; i < rows; i++) {
         const uint64_t number = n->first + (uint64_t)i * n->stride;
         const uint32_t word = word_of((uint32_t)number, key_of(n, number)), second = second_word(word);
-        out[i] = (wide_event){USER(second), PAGE(second), AD(word), AD_TYPE(second), EVENT_TYPE(word),
-                              n->start + (int64_t)(number / n->per_ms), 0x01020304, {word}};
+        out[i] = (wide_event){USER(second),     PAGE(second),
+                              AD(word),         AD_TYPE(second),
+                              EVENT_TYPE(word), n->start + (int64_t)(number / n->per_ms),
+                              0x01020304,       {word}};
     }
 }
 
@@ -295,7 +320,8 @@ int loop_wide(const void *memory, int64_t rows, const int32_t *table, window *w)
     const wide_event *in = memory;
     int bad = 0;
     for (int64_t i = 0; i < rows; i++) {
-        if (__builtin_expect(in[i].time >= w->end, 0)) bad |= close_window(w, in[i].time);
+        if (__builtin_expect(in[i].time >= w->end, 0))
+            bad |= close_window(w, in[i].time);
         w->counts[0][table[in[i].ad]] += in[i].event_type == VIEW;
     }
     return bad;

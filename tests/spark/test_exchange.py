@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import csv
+import json
 import random
+import re
 from collections import Counter
 from collections.abc import Callable
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from actorstream.cli.main import main
+from actorstream.dataframes import register
 from actorstream.errors import WorkerDiedError
 from actorstream.launch.launcher import Launcher
 from actorstream.launch.resume import restore_job
@@ -28,7 +33,6 @@ name = "bootstrap"
 [actors.flights]
 type = "history-then-live"
 cut = {CUT}
-rate = 4000
 live = {{ type = "csv-source", path = "live.csv" }}
 event_time = "ts"
 schema = {{ ts = "datetime", origin = "str", carrier = "str", flight = "int", delay = "float?" }}
@@ -60,7 +64,8 @@ path = "windows"
 def launch(folder: Path, control: Callable[[Launcher], Callable[[], None]] | None = None) -> Any:
     (folder / "topology.toml").write_text(BOOTSTRAP)
     (folder / "deploy.toml").write_text('batch_size = 64\n[checkpoint]\npath = "state"\nevery = "50ms"\n')
-    job = read_job(folder / "topology.toml", folder / "deploy.toml", [])
+    paced = [] if control is None else ["actors.flights.rate=800"]  # so that it lasts until it is killed
+    job = read_job(folder / "topology.toml", folder / "deploy.toml", paced)
     restore_job(job)
     return run_job(job, on_start=None if control is None else lambda launcher, _: control(launcher))
 
@@ -75,7 +80,7 @@ def kill_in(folder: Path) -> Callable[[Launcher], Callable[[], None]]:
             assert launcher.checkpoints is not None
             if not made and any((folder / "table").glob("origin=*/*/*.parquet")):
                 made.append(launcher.checkpoints.made)
-            if made and launcher.checkpoints.made > made[0] + 2:
+            if made and launcher.checkpoints.made > made[0] + 1:
                 random.Random(1).choice(launcher.workers).kill()
 
         return tick
@@ -102,3 +107,186 @@ def test_a_history_from_spark_and_live_rows_are_a_table_that_spark_reads_with_ea
     ]
     expected = "select window.start, origin, count(*), max(delay) from flights group by window(ts, '6 hours'), origin"
     assert sorted(windows) == sorted(of_spark(spark, expected))
+
+
+# -- the format actorstream -------------------------------------------------------------------------------------
+
+TOTALS = """
+name = "totals"
+[actors.rows]
+type = "csv-source"
+path = "rows.csv"
+schema = { ts = "int", key = "uint8", value = "int?" }
+event_time = "ts"
+[actors.sums]
+type = "aggregate"
+inputs = ["rows"]
+key = ["key"]
+window = { type = "tumbling", size = "10ms" }
+aggregates = { total = "sum(value)", rows = "count()" }
+[actors.out]
+type = "csv-sink"
+inputs = ["sums"]
+path = "out.csv"
+[actors.all]
+type = "jsonl-sink"
+inputs = ["rows"]
+path = "all.jsonl"
+"""
+
+
+@pytest.fixture
+def totals(spark: Any, tmp_path: Path) -> Path:
+    register(spark)
+    (tmp_path / "totals.toml").write_text(TOTALS)
+    rows = [(number, number % 3, "" if number % 7 == 0 else number) for number in range(1000)]
+    with (tmp_path / "rows.csv").open("w") as file:
+        csv.writer(file).writerows([("ts", "key", "value"), *rows])
+    return tmp_path / "totals.toml"
+
+
+def summed(modulus: int = 3, divisor: int = 1) -> list[tuple[int, int, int, int]]:
+    """(window's begin, key, total, rows)"""
+    found: dict[tuple[int, int], list[int]] = {}
+    for number in range(1000):
+        each = found.setdefault((number // 10 * 10, number % modulus), [0, 0])
+        each[0] += 0 if number % 7 == 0 else number * divisor
+        each[1] += 1
+    return sorted((*key, *value) for key, value in found.items())
+
+
+def test_a_topologys_output_is_a_dataframe(spark: Any, totals: Path) -> None:
+    read = spark.read.format("actorstream").option("output", "out")
+    found = read.load(str(totals))
+    assert [field.simpleString() for field in found.schema] == [
+        "window_start:bigint", "window_end:bigint", "key:smallint", "total:bigint", "rows:bigint",
+    ]  # fmt: skip
+    assert sorted(tuple(row) for row in found.drop("window_end").collect()) == summed()
+    assert not (totals.parent / "out.csv").exists()
+    assert len((totals.parent / "all.jsonl").read_text().splitlines()) == 1000
+    few = read.option("set", 'actors.rows.count=10\nactors.sums.window.size="1s"').load(str(totals))
+    assert sorted(few.select("key", "rows").collect()) == [(0, 4), (1, 3), (2, 3)]
+
+
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        ({"output": "uot"}, "output: there is no sink 'uot'; allowed: out, all (did you mean 'out'?)"),
+        ({}, "output: is missing, and there are 2 sinks; allowed: out, all"),
+        ({"output": "out", "sett": ""}, "sett: is not an option here"),
+        ({"output": "out", "set": "actors.rows.path=nowhere.csv"}, "actors.rows.path"),
+    ],
+)
+def test_a_wrong_option_is_one_message(spark: Any, totals: Path, options: dict[str, str], says: str) -> None:
+    with pytest.raises(Exception, match=re.escape(says)):
+        spark.read.format("actorstream").options(**options).load(str(totals)).collect()
+
+
+def test_a_run_that_fails_fails_the_query_with_its_message(spark: Any, totals: Path) -> None:
+    with (totals.parent / "rows.csv").open("a") as file:
+        file.write("1000,x,1\n")
+    with pytest.raises(Exception, match=r"rows\.csv, line 1002, column 'key': 'x' is not uint8"):
+        spark.read.format("actorstream").option("output", "out").load(str(totals)).collect()
+
+
+def test_a_dataframe_is_the_input_of_a_topology(spark: Any, totals: Path) -> None:
+    rows = spark.read.option("header", "true").csv(str(totals.parent / "rows.csv"))
+    rows = rows.selectExpr("bigint(ts) ts", "smallint(key) key", "bigint(value) * 2 value").sort("ts")
+    write = rows.coalesce(2).write.format("actorstream").mode("append").option("topology", str(totals))
+    write.save()
+    with (totals.parent / "out.csv").open() as file:
+        found = [tuple(map(int, (row[0], *row[2:]))) for row in list(csv.reader(file))[1:]]
+    assert sorted(found) == summed(divisor=2)
+    with pytest.raises(Exception, match="input: there is no source 'out'; allowed: rows"):
+        write.option("input", "out").save()
+
+
+def test_a_streaming_query_gets_each_row_once_also_when_it_starts_again(spark: Any, totals: Path) -> None:
+    folder = totals.parent
+    read = spark.readStream.format("actorstream").options(
+        output="out", folder=str(folder / "run"), every="20ms"
+    )
+    result = folder / "result"
+    options = {"path": str(result), "checkpointLocation": str(folder / "checkpoint")}
+    expected = summed()
+    for rate, least in ((500, 1), (100_000, len(expected))):  # the first is stopped midway
+        rows = read.option("set", f"actors.rows.rate={rate}").load(str(totals)).drop("window_end")
+        query = rows.writeStream.format("parquet").options(**options).start()
+        found: list[tuple[int, ...]] = []
+        while len(found) < least:
+            query.processAllAvailable()  # raises what the query failed with
+            if any(result.glob("*.parquet")):
+                found = sorted(tuple(row) for row in spark.read.parquet(str(result)).collect())
+        query.stop()
+    assert found == expected
+
+
+# -- verify --against spark -------------------------------------------------------------------------------------
+
+LOGIC = """
+name = "logic"
+[actors.rows]
+type = "csv-source"
+path = "rows.csv"
+schema = { ts = "int", key = "uint8", value = "int?" }
+event_time = "ts"
+[actors.more]
+type = "map"
+inputs = ["rows"]
+set = { rest = "(value - 500) % 7", part = "(value - 500) // 7", share = "value / (ts - 3)", name = "if(value > 10, 'a', 'b')" }
+[actors.some]
+type = "filter"
+inputs = ["more"]
+where = "value is not null and (key in (0, 1) or not value * 2 >= 900)"
+[actors.ways]
+type = "split"
+inputs = ["more"]
+cases = { low = "100 <= value < 400", even = "value % 2 == 0" }
+[actors.both]
+type = "union"
+inputs = ["some", "ways.low", "ways"]
+[actors.named]
+type = "static-join"
+inputs = ["both"]
+table = "names.csv"
+on = "key"
+how = "left"
+[actors.windows]
+type = "aggregate"
+inputs = ["both"]
+key = ["key", "name"]
+window = { type = "sliding", size = "30ms", slide = "20ms", offset = "3ms" }
+aggregates = { rows = "count()", values = "count(value)", total = "sum(value * 2)", most = "max(share)", kinds = "count_distinct(rest)" }
+[actors.named-out]
+type = "csv-sink"
+inputs = ["named"]
+path = "named.csv"
+[actors.even-out]
+type = "csv-sink"
+inputs = ["ways.even"]
+path = "even.csv"
+[actors.windows-out]
+type = "csv-sink"
+inputs = ["windows"]
+path = "windows.csv"
+"""  # noqa: E501
+
+
+def test_verify_compares_a_topology_with_the_same_logic_in_spark_sql(
+    spark: Any, totals: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("actorstream.spark.session.spark_session", lambda: nullcontext(spark))
+    topology = totals.with_name("logic.toml")
+    topology.write_text(LOGIC)
+    totals.with_name("names.csv").write_text("key,label,value\n0,zero,1\n1,one,2\n1,uno,3\n")
+    assert main(["verify", str(topology), "--against", "spark", "--json"]) == 0
+    sinks = {each["sink"]: each["rows"] for each in json.loads(capsys.readouterr().out)["sinks"]}
+    assert sinks.keys() == {"named-out", "even-out", "windows-out"}
+    assert all(rows > 50 for rows in sinks.values())
+    with totals.with_name("rows.csv").open("a") as file:
+        file.write("1,1,7\n")  # late: it is in no window here, and Spark knows nothing of that
+    assert main(["verify", str(topology), "--against", "spark"]) == 1
+    said = capsys.readouterr().out
+    assert "windows-out: DIFFERENT: " in said
+    assert "only in Spark's: window_start=" in said
+    assert "even-out: " in said

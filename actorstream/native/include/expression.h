@@ -16,7 +16,15 @@
 #include "column.h"
 /* cffi: begin */
 enum as_kind {
-    AS_I8 = 0, AS_I16 = 1, AS_I32 = 2, AS_I64 = 3, AS_U8 = 4, AS_U16 = 5, AS_U32 = 6, AS_U64 = 7, AS_F32 = 8,
+    AS_I8 = 0,
+    AS_I16 = 1,
+    AS_I32 = 2,
+    AS_I64 = 3,
+    AS_U8 = 4,
+    AS_U16 = 5,
+    AS_U32 = 6,
+    AS_U64 = 7,
+    AS_F32 = 8,
     AS_F64 = 9
 };
 enum { AS_X_NONE = 65535, AS_X_LANES = 512 };
@@ -89,9 +97,7 @@ enum as_operation {
     AS_X_STORE_ROWS,     /* outs[out] = row numbers of m[a], uint32, ascending; counts[out] += how many */
     AS_X_OPERATIONS
 };
-enum as_date_part {
-    AS_YEAR = 0, AS_MONTH = 1, AS_DAY = 2, AS_HOUR = 3, AS_MINUTE = 4, AS_SECOND = 5, AS_WEEKDAY = 6
-};
+enum as_date_part { AS_YEAR = 0, AS_MONTH = 1, AS_DAY = 2, AS_HOUR = 3, AS_MINUTE = 4, AS_SECOND = 5, AS_WEEKDAY = 6 };
 typedef struct as_instruction {
     uint16_t op;       /*  0 */
     uint16_t out;      /*  2 register that is written, or number of the output */

@@ -45,13 +45,11 @@ uint64_t as_groups_bytes(const as_groups *groups);
    AS_E_MEMORY. */
 int as_groups_order(as_groups *groups, const uint32_t **order);
 /* Key column `key` of `rows` groups as words of 64 bits (floats: of float64), for integers and floats. */
-void as_groups_words(const as_groups *groups, uint32_t key, const uint32_t *group, int64_t rows,
-                     uint64_t *word);
+void as_groups_words(const as_groups *groups, uint32_t key, const uint32_t *group, int64_t rows, uint64_t *word);
 /* One byte a group: 0 where the key column is null. */
-void as_groups_valid(const as_groups *groups, uint32_t key, const uint32_t *group, int64_t rows,
-                     uint8_t *valid);
+void as_groups_valid(const as_groups *groups, uint32_t key, const uint32_t *group, int64_t rows, uint8_t *valid);
 /* For bytes: offsets[rows + 1] from 0, and with `data` != NULL the bytes. Answers how many bytes. */
-int64_t as_groups_texts(const as_groups *groups, uint32_t key, const uint32_t *group, int64_t rows,
-                        int64_t *offsets, uint8_t *data);
+int64_t as_groups_texts(const as_groups *groups, uint32_t key, const uint32_t *group, int64_t rows, int64_t *offsets,
+                        uint8_t *data);
 /* cffi: end */
 #endif

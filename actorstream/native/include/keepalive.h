@@ -30,8 +30,8 @@ typedef struct as_keepalive as_keepalive;
 as_keepalive *as_keepalive_open(int fd, int event, uint32_t own, uint32_t peers, uint64_t every_ns, uint64_t limit_ns,
                                 uint64_t grace_ns);
 /* Adds a peer, or changes the address of one. `address`: a struct sockaddr; keys of 16 bytes each. */
-int as_keepalive_add(as_keepalive *alive, uint32_t peer, const uint8_t *address, uint32_t length, const uint8_t *key_out,
-                     const uint8_t *key_in);
+int as_keepalive_add(as_keepalive *alive, uint32_t peer, const uint8_t *address, uint32_t length,
+                     const uint8_t *key_out, const uint8_t *key_in);
 /* Starts the thread. AS_E_SYSTEM: errno says why not. */
 int as_keepalive_start(as_keepalive *alive);
 /* An AS_PEER_ value: it lives, was never heard, has fallen silent, has told this process to end, or is gone in order. */

@@ -24,7 +24,9 @@
 /* cffi: begin */
 enum { AS_LOOKUP_DENSE = 1, AS_LOOKUP_NUMBERS = 2, AS_LOOKUP_TEXT = 3, AS_LOOKUP_ROWS = 4 };
 enum { AS_LOOKUP_COLUMNS = 16 };     /* key columns at the most */
-enum { AS_LOOKUP_POSITIVE = 16 };    /* added to a table column's kind: keys with the top bit set equal nothing (int64
+enum {
+    AS_LOOKUP_POSITIVE = 16
+};    /* added to a table column's kind: keys with the top bit set equal nothing (int64
                                         keys that are compared with uint64 ones, or the other way round) */
 typedef struct as_lookup {
     uint32_t mode;
@@ -38,7 +40,7 @@ typedef struct as_lookup {
     uint64_t span;                   /* DENSE: keys are least .. least + span - 1 */
     uint64_t bytes;                  /* of memory that as_lookup_init needs */
     void *memory;
-    uint32_t *first;                 /* by table row: the first row with the same key; UINT32_MAX: it equals nothing */
+    uint32_t *first; /* by table row: the first row with the same key; UINT32_MAX: it equals nothing */
     uint32_t *begin, *count, *order; /* of duplicates: rows order[begin[r] ..] have the key of first row r */
     as_column key[AS_LOOKUP_COLUMNS];
     uint32_t how[AS_LOOKUP_COLUMNS];

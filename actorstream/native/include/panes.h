@@ -15,8 +15,7 @@ typedef struct as_panes as_panes;
 /* Takes over `groups` of `keys` key columns. Pane n is [origin + n * width, origin + (n + 1) * width), origin
    <= 0; width 0: all rows are in pane 0, whatever their time. NULL with errno ENOMEM or EINVAL (then groups
    stay the caller's). */
-as_panes *as_panes_create(as_groups *groups, uint32_t keys, const as_program *program, int64_t origin,
-                          int64_t width);
+as_panes *as_panes_create(as_groups *groups, uint32_t keys, const as_program *program, int64_t origin, int64_t width);
 void as_panes_destroy(as_panes *panes);
 /* Adds `rows` rows to their panes with `tag`: INT64_MIN, or the first window (as the caller numbers them)
    that takes them. No event time is below `known_least` or above `known_greatest`, unless that is the smaller
@@ -37,8 +36,7 @@ int64_t as_panes_open(as_panes *panes, int64_t first, int64_t count, int64_t win
 int64_t as_panes_take(as_panes *panes, int64_t most, uint32_t *group, uint64_t *cell);
 /* The values' quantile `q` (0 .. 1, linear between the two nearest) of a VALUES step, of groups that the last
    as_panes_take answered; NaN where there is no value. AS_OK | AS_E_MEMORY. */
-int as_panes_quantile(as_panes *panes, uint32_t step, double q, const uint32_t *group, int64_t rows,
-                      double *out);
+int as_panes_quantile(as_panes *panes, uint32_t step, double q, const uint32_t *group, int64_t rows, double *out);
 /* The sums of a FLOATS step, rounded, of groups that the last as_panes_take answered: of any, also those whose cells do
    not hold them (their second word is NaN). */
 void as_panes_sums(const as_panes *panes, uint32_t step, const uint32_t *group, int64_t rows, double *out);
@@ -54,8 +52,8 @@ uint32_t as_panes_words(const as_panes *panes);
 uint64_t as_panes_bytes(const as_panes *panes);
 as_groups *as_panes_groups(as_panes *panes);
 /* Texts of a value column of bytes, by number: as as_groups_texts. */
-int64_t as_panes_texts(const as_panes *panes, uint32_t value, const uint64_t *number, int64_t rows,
-                       int64_t *offsets, uint8_t *data);
+int64_t as_panes_texts(const as_panes *panes, uint32_t value, const uint64_t *number, int64_t rows, int64_t *offsets,
+                       uint8_t *data);
 /* -- for checkpoints: one pane after the other -- */
 /* Panes, those of the same number with different tags counted each. */
 int64_t as_panes_count(const as_panes *panes);
@@ -66,8 +64,8 @@ int64_t as_panes_select(as_panes *panes, int64_t at, int64_t *number, int64_t *t
 int64_t as_panes_pairs(const as_panes *panes, uint32_t step, uint32_t *group, uint64_t *value);
 /* The values of a VALUES step of some groups of the open pane: offsets[rows + 1] from 0, and with `value`
    != NULL the values. Answers how many. */
-int64_t as_panes_lists(const as_panes *panes, uint32_t step, const uint32_t *group, int64_t rows,
-                       int64_t *offsets, uint64_t *value);
+int64_t as_panes_lists(const as_panes *panes, uint32_t step, const uint32_t *group, int64_t rows, int64_t *offsets,
+                       uint64_t *value);
 /* What the cells of groups that the last as_panes_take answered do not hold of a FLOATS step: offsets[rows + 1] from 0,
    and with `part` != NULL pairs of words: v and bit, worth v * 2^(bit - 1074), v signed. Answers how many words; of
    sums that have some the cell's own words say nothing. */
@@ -81,18 +79,18 @@ int as_panes_put_texts(as_panes *panes, uint32_t value, const as_operand *text, 
    that groups with these keys have, without what lies beside them. Says the groups' numbers: of a block of
    AS_GROUPS_BLOCK rows, or of all where no rows were ever added. AS_OK | AS_E_ARGUMENT: a key cannot be read, or a sum
    lies beside its cell | AS_E_MEMORY. */
-int as_panes_put(as_panes *panes, int64_t number, int64_t tag, double bound, const as_operand *key,
-                 int64_t rows, const uint64_t *cell, uint32_t *group);
+int as_panes_put(as_panes *panes, int64_t number, int64_t tag, double bound, const as_operand *key, int64_t rows,
+                 const uint64_t *cell, uint32_t *group);
 /* Gives groups new numbers if that makes finding them faster: for who puts cells again and again. AS_OK |
    AS_E_MEMORY. */
 int as_panes_settle(as_panes *panes);
 int as_panes_put_pairs(as_panes *panes, int64_t number, int64_t tag, uint32_t step, const uint32_t *group,
                        const uint64_t *value, int64_t rows);
-int as_panes_put_lists(as_panes *panes, int64_t number, int64_t tag, uint32_t step, const uint32_t *group,
-                       int64_t rows, const int64_t *offsets, const uint64_t *value);
+int as_panes_put_lists(as_panes *panes, int64_t number, int64_t tag, uint32_t step, const uint32_t *group, int64_t rows,
+                       const int64_t *offsets, const uint64_t *value);
 /* Adds what as_panes_parts wrote to the sums of groups, numbered as as_panes_put said last. AS_OK | AS_E_ARGUMENT |
    AS_E_MEMORY. */
-int as_panes_put_parts(as_panes *panes, int64_t number, int64_t tag, uint32_t step, const uint32_t *group,
-                       int64_t rows, const int64_t *offsets, const uint64_t *part);
+int as_panes_put_parts(as_panes *panes, int64_t number, int64_t tag, uint32_t step, const uint32_t *group, int64_t rows,
+                       const int64_t *offsets, const uint64_t *part);
 /* cffi: end */
 #endif

@@ -48,22 +48,24 @@ int as_pool_init(void *memory, uint32_t lanes, uint32_t capacity, uint32_t worke
                  uint64_t spin_ns, int eventfd);
 
 /* The loop's; it never waits in these, but for as_pool_settle. */
-int as_pool_submit(as_pool *pool, uint32_t lane, as_pool_job *job);    /* AS_OK | AS_AGAIN: capacity - 1 are under way */
-void as_pool_rank(as_pool *pool, uint32_t rank, uint32_t lane);        /* changes places with the rank-th */
-void as_pool_allot(as_pool *pool, uint32_t lane, uint32_t jobs);       /* how many a worker takes at once; 1 unless set */
-uint64_t as_pool_ready(const as_pool *pool, uint32_t lane);            /* the serial number that leaves next */
-void as_pool_collected(as_pool *pool, uint32_t lane, uint64_t serial); /* all below it are the loop's again: they may go */
-uint64_t as_pool_waiting(const as_pool *pool);                         /* jobs that nobody has begun, about */
-int as_pool_help(as_pool *pool);                     /* runs one job. AS_OK | AS_AGAIN: there was none */
-int as_pool_run(as_pool_job *job);                   /* AS_OK: has run a job that was not submitted, here and now */
-int as_pool_settle(as_pool *pool, uint32_t lane);    /* AS_OK: has helped, and waited, until all jobs of a lane left */
+int as_pool_submit(as_pool *pool, uint32_t lane, as_pool_job *job); /* AS_OK | AS_AGAIN: capacity - 1 are under way */
+void as_pool_rank(as_pool *pool, uint32_t rank, uint32_t lane); /* changes places with the rank-th */
+void as_pool_allot(as_pool *pool, uint32_t lane, uint32_t jobs); /* how many a worker takes at once; 1 unless set */
+uint64_t as_pool_ready(const as_pool *pool, uint32_t lane); /* the serial number that leaves next */
+void as_pool_collected(as_pool *pool, uint32_t lane,
+                       uint64_t serial); /* all below it are the loop's again: they may go */
+uint64_t as_pool_waiting(const as_pool *pool); /* jobs that nobody has begun, about */
+int as_pool_help(as_pool *pool); /* runs one job. AS_OK | AS_AGAIN: there was none */
+int as_pool_run(as_pool_job *job); /* AS_OK: has run a job that was not submitted, here and now */
+int as_pool_settle(as_pool *pool, uint32_t lane); /* AS_OK: has helped, and waited, until all jobs of a lane left */
 /* From now on the eventfd tells of what becomes ready. AS_AGAIN: something is ready that was not collected. */
 int as_pool_park(as_pool *pool);
 void as_pool_unpark(as_pool *pool);
 
 /* A worker's: each number by one thread. Runs jobs, and sleeps while there are none, until it is recalled. */
 void as_pool_work(as_pool *pool, uint32_t worker);
-void as_pool_recall(as_pool *pool, uint32_t worker); /* any thread: as_pool_work returns soon, or at once when next called */
+void as_pool_recall(as_pool *pool,
+                    uint32_t worker); /* any thread: as_pool_work returns soon, or at once when next called */
 void as_pool_statistics_read(const as_pool *pool, as_pool_statistics *out);
 /* cffi: end */
 #endif

@@ -33,10 +33,10 @@ typedef struct as_stretch {
 typedef struct as_scalegate_view {
     uint64_t logged;  /* stretches so far */
     int64_t reached;  /* no row of a later stretch is below it */
-    int64_t waited;   /* the least time of rows that were added and are in no stretch yet; INT64_MAX: there are none */
+    int64_t waited; /* the least time of rows that were added and are in no stretch yet; INT64_MAX: there are none */
     uint32_t is_full; /* such a row may be ready: the slowest reader leaves no room for more stretches */
-    uint64_t *runs;   /* whose rows are all in stretches */
-    uint64_t *first;  /* rows of the run behind these that are */
+    uint64_t *runs; /* whose rows are all in stretches */
+    uint64_t *first; /* rows of the run behind these that are */
 } as_scalegate_view;
 /* sources, readers: 1 to 1024; runs: per source, stretches: in the log; both powers of two. 0: out of range. */
 uint64_t as_scalegate_size(uint32_t sources, uint32_t readers, uint32_t runs, uint32_t stretches);

@@ -25,8 +25,8 @@ void as_sessions_destroy(as_sessions *sessions);
    set to 1 for rows that were late, else 0. Answers how many were late | AS_E_ARGUMENT: an event time is
    negative or 2^62 or more, or a column cannot be read as the program says, nothing was changed |
    AS_E_MEMORY. */
-int64_t as_sessions_add(as_sessions *sessions, const as_operand *operand, int64_t rows,
-                        const int64_t *watermark, int64_t frontier, uint8_t *late);
+int64_t as_sessions_add(as_sessions *sessions, const as_operand *operand, int64_t rows, const int64_t *watermark,
+                        int64_t frontier, uint8_t *late);
 /* Takes out what is over: last + gap < bound (the watermark less the lateness), and all windows that are
    full. INT64_MAX: everything. Answers how many wait to be read; or AS_E_MEMORY. */
 int64_t as_sessions_due(as_sessions *sessions, int64_t bound);
@@ -37,8 +37,7 @@ void as_sessions_cells(const as_sessions *sessions, const uint32_t *which, int64
 /* As as_panes_quantile, and how many distinct values there are. */
 int as_sessions_quantile(as_sessions *sessions, uint32_t step, double q, const uint32_t *which, int64_t count,
                          double *out);
-int as_sessions_distinct(as_sessions *sessions, uint32_t step, const uint32_t *which, int64_t count,
-                         int64_t *out);
+int as_sessions_distinct(as_sessions *sessions, uint32_t step, const uint32_t *which, int64_t count, int64_t *out);
 /* As as_panes_sums. */
 void as_sessions_sums(const as_sessions *sessions, uint32_t step, const uint32_t *which, int64_t count, double *out);
 /* Forgets those that were read, and groups and texts that nobody has any more once they are many. AS_OK |

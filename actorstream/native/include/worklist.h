@@ -19,12 +19,7 @@
 #define ACTORSTREAM_WORKLIST_H
 #include "status.h"
 /* cffi: begin */
-enum {
-    AS_WORKLIST_STATELESS = 0,
-    AS_WORKLIST_HYBRID = 1,
-    AS_WORKLIST_SHARED = 2,
-    AS_WORKLIST_PARTITIONED = 3
-};
+enum { AS_WORKLIST_STATELESS = 0, AS_WORKLIST_HYBRID = 1, AS_WORKLIST_SHARED = 2, AS_WORKLIST_PARTITIONED = 3 };
 typedef struct as_worklist as_worklist;
 typedef struct as_work {
     uint64_t item;

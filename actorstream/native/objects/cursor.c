@@ -18,8 +18,7 @@ typedef struct {
 } field_values;
 
 typedef struct {
-    PyObject_HEAD
-    PyObject *make;
+    PyObject_HEAD PyObject *make;
     vectorcallfunc call; /* how `make` is called; NULL: as any callable */
     Py_ssize_t next, end, began;
     Py_ssize_t fields;
@@ -28,8 +27,7 @@ typedef struct {
     char making;
 } cursor;
 
-static void values_clear(field_values *values)
-{
+static void values_clear(field_values *values) {
     Py_CLEAR(values->keep);
     Py_CLEAR(values->categories);
     if (values->seen != NULL)
@@ -38,12 +36,11 @@ static void values_clear(field_values *values)
     values->seen = NULL;
 }
 
-static int values_of(field_values *values, PyObject *given, Py_ssize_t end)
-{
+static int values_of(field_values *values, PyObject *given, Py_ssize_t end) {
     if (PyList_CheckExact(given)) {
         if (PyList_GET_SIZE(given) < end) {
-            PyErr_Format(PyExc_ValueError, "Cursor: a list of %zd values for rows up to %zd",
-                         PyList_GET_SIZE(given), end);
+            PyErr_Format(PyExc_ValueError, "Cursor: a list of %zd values for rows up to %zd", PyList_GET_SIZE(given),
+                         end);
             return -1;
         }
         values->code = 'l';
@@ -81,8 +78,7 @@ static int values_of(field_values *values, PyObject *given, Py_ssize_t end)
     return 0;
 }
 
-static void cursor_free(cursor *own)
-{
+static void cursor_free(cursor *own) {
     for (Py_ssize_t at = 0; own->values != NULL && at < own->fields; at++)
         values_clear(&own->values[at]);
     PyMem_Free(own->values);
@@ -91,8 +87,7 @@ static void cursor_free(cursor *own)
     own->arguments = NULL;
 }
 
-static PyObject *cursor_new(PyTypeObject *type, PyObject *args, PyObject *keywords)
-{
+static PyObject *cursor_new(PyTypeObject *type, PyObject *args, PyObject *keywords) {
     PyObject *make, *columns;
     Py_ssize_t first, rows;
     if (keywords != NULL && PyDict_GET_SIZE(keywords)) {
@@ -138,8 +133,7 @@ failed:
     return NULL;
 }
 
-static int cursor_traverse(PyObject *self, visitproc visit, void *arg)
-{
+static int cursor_traverse(PyObject *self, visitproc visit, void *arg) {
     cursor *own = (cursor *)self;
     Py_VISIT(Py_TYPE(self));
     Py_VISIT(own->make);
@@ -150,8 +144,7 @@ static int cursor_traverse(PyObject *self, visitproc visit, void *arg)
     return 0;
 }
 
-static int cursor_clear(PyObject *self)
-{
+static int cursor_clear(PyObject *self) {
     cursor *own = (cursor *)self;
     own->next = own->end; /* what is cleared gives no more */
     Py_CLEAR(own->make);
@@ -160,8 +153,7 @@ static int cursor_clear(PyObject *self)
     return 0;
 }
 
-static void cursor_dealloc(PyObject *self)
-{
+static void cursor_dealloc(PyObject *self) {
     PyTypeObject *type = Py_TYPE(self);
     PyObject_GC_UnTrack(self);
     cursor_clear(self);
@@ -171,12 +163,11 @@ static void cursor_dealloc(PyObject *self)
 }
 
 /* A value of `type` at row `at`, which may lie anywhere. */
-#define READ(type, into)                                                \
-    type into;                                                          \
+#define READ(type, into)                                                                                               \
+    type into;                                                                                                         \
     memcpy(&into, values->data + at * (int64_t)sizeof(type), sizeof into)
 
-static PyObject *text_of(field_values *values, int64_t at)
-{
+static PyObject *text_of(field_values *values, int64_t at) {
     int64_t from, to;
     if (values->wide) {
         memcpy(&from, values->offsets + at * 8, 8);
@@ -202,8 +193,7 @@ static PyObject *text_of(field_values *values, int64_t at)
     return text;
 }
 
-static PyObject *category_of(field_values *values, int64_t at)
-{
+static PyObject *category_of(field_values *values, int64_t at) {
     int64_t code;
     if (values->width == 1) {
         READ(int8_t, own);
@@ -223,15 +213,14 @@ static PyObject *category_of(field_values *values, int64_t at)
     return Py_NewRef(PyTuple_GET_ITEM(values->categories, code));
 }
 
-#define NUMBER(letter, type, make) \
-    case letter: {                 \
-        READ(type, own);           \
-        return make(own);          \
+#define NUMBER(letter, type, make)                                                                                     \
+    case letter: {                                                                                                     \
+        READ(type, own);                                                                                               \
+        return make(own);                                                                                              \
     }
 
 /* The value of row `row`, a new reference; NULL: an error is set. */
-static inline PyObject *value_of(field_values *values, int64_t row)
-{
+static inline PyObject *value_of(field_values *values, int64_t row) {
     if (values->code == 'l') {
         if (row >= PyList_GET_SIZE(values->keep)) {
             PyErr_SetString(PyExc_RuntimeError, "Cursor: a list of values became shorter");
@@ -254,15 +243,12 @@ static inline PyObject *value_of(field_values *values, int64_t row)
         NUMBER('b', int8_t, PyLong_FromLong)
         NUMBER('B', uint8_t, PyLong_FromLong)
         NUMBER('?', uint8_t, PyBool_FromLong)
-    case 'k':
-        return category_of(values, at);
-    default:
-        return text_of(values, at);
+    case 'k': return category_of(values, at);
+    default: return text_of(values, at);
     }
 }
 
-static PyObject *cursor_next(PyObject *self)
-{
+static PyObject *cursor_next(PyObject *self) {
     cursor *own = (cursor *)self;
     if (own->next >= own->end)
         return NULL;
@@ -292,14 +278,12 @@ done:
     return made;
 }
 
-static PyObject *cursor_hint(PyObject *self, PyObject *nothing)
-{
+static PyObject *cursor_hint(PyObject *self, PyObject *nothing) {
     (void)nothing;
     return PyLong_FromSsize_t(((cursor *)self)->end - ((cursor *)self)->next);
 }
 
-static PyObject *cursor_taken(PyObject *self, PyObject *nothing)
-{
+static PyObject *cursor_taken(PyObject *self, PyObject *nothing) {
     (void)nothing;
     return PyLong_FromSsize_t(((cursor *)self)->next - ((cursor *)self)->began);
 }

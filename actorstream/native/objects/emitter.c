@@ -3,16 +3,14 @@
 #include "objects.h"
 
 typedef struct {
-    PyObject_HEAD
-    PyObject *events; /* dict: output -> list, or something else that `_emit` knows */
-    PyObject *kind;   /* the class of events */
+    PyObject_HEAD PyObject *events; /* dict: output -> list, or something else that `_emit` knows */
+    PyObject *kind; /* the class of events */
     char touched;
 } emitter;
 
 static PyObject *name_to, *name_default, *name_slow;
 
-static int emitter_init(PyObject *self, PyObject *args, PyObject *keywords)
-{
+static int emitter_init(PyObject *self, PyObject *args, PyObject *keywords) {
     emitter *own = (emitter *)self;
     PyObject *events, *kind;
     if (keywords != NULL && PyDict_GET_SIZE(keywords)) {
@@ -27,23 +25,20 @@ static int emitter_init(PyObject *self, PyObject *args, PyObject *keywords)
     return 0;
 }
 
-static int emitter_traverse(PyObject *self, visitproc visit, void *arg)
-{
+static int emitter_traverse(PyObject *self, visitproc visit, void *arg) {
     Py_VISIT(Py_TYPE(self));
     Py_VISIT(((emitter *)self)->events);
     Py_VISIT(((emitter *)self)->kind);
     return 0;
 }
 
-static int emitter_clear(PyObject *self)
-{
+static int emitter_clear(PyObject *self) {
     Py_CLEAR(((emitter *)self)->events);
     Py_CLEAR(((emitter *)self)->kind);
     return 0;
 }
 
-static void emitter_dealloc(PyObject *self)
-{
+static void emitter_dealloc(PyObject *self) {
     PyTypeObject *type = Py_TYPE(self);
     PyObject_GC_UnTrack(self);
     emitter_clear(self);
@@ -52,8 +47,7 @@ static void emitter_dealloc(PyObject *self)
 }
 
 /* The list that an output's events go to if all is as usual; NULL: `_emit` decides, or an error is set. */
-static PyObject *list_of(emitter *own, PyObject *const *args, Py_ssize_t given, PyObject *names)
-{
+static PyObject *list_of(emitter *own, PyObject *const *args, Py_ssize_t given, PyObject *names) {
     if (own->events == NULL || given < 1)
         return NULL;
     PyObject *to = name_default;
@@ -72,8 +66,7 @@ static PyObject *list_of(emitter *own, PyObject *const *args, Py_ssize_t given, 
     return list != NULL && PyList_CheckExact(list) ? list : NULL;
 }
 
-static PyObject *emitter_emit(PyObject *self, PyObject *const *args, Py_ssize_t given, PyObject *names)
-{
+static PyObject *emitter_emit(PyObject *self, PyObject *const *args, Py_ssize_t given, PyObject *names) {
     emitter *own = (emitter *)self;
     PyObject *list = list_of(own, args, given, names);
     if (list != NULL) {
@@ -104,8 +97,7 @@ static PyMemberDef members[] = {
     {NULL, 0, 0, 0, NULL},
 };
 
-static int emitter_ready(void)
-{
+static int emitter_ready(void) {
     if (name_to == NULL)
         name_to = PyUnicode_InternFromString("to");
     if (name_default == NULL)
@@ -115,8 +107,7 @@ static int emitter_ready(void)
     return name_to != NULL && name_default != NULL && name_slow != NULL;
 }
 
-static PyObject *emitter_new(PyTypeObject *type, PyObject *args, PyObject *keywords)
-{
+static PyObject *emitter_new(PyTypeObject *type, PyObject *args, PyObject *keywords) {
     (void)args;
     (void)keywords;
     return emitter_ready() ? type->tp_alloc(type, 0) : NULL;
@@ -130,7 +121,8 @@ static PyType_Slot slots[] = {
     {Py_tp_dealloc, emitter_dealloc},
     {Py_tp_methods, methods},
     {Py_tp_members, members},
-    {Py_tp_doc, "Emitter(events, kind): `emit` appends events, instances of `kind`, to the lists in the dict `events`."},
+    {Py_tp_doc,
+     "Emitter(events, kind): `emit` appends events, instances of `kind`, to the lists in the dict `events`."},
     {0, NULL},
 };
 

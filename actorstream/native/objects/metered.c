@@ -11,8 +11,7 @@ typedef struct {
 } growing;
 
 typedef struct {
-    PyObject_HEAD
-    PyObject *source;
+    PyObject_HEAD PyObject *source;
     PyObject *measure;
     Py_ssize_t each; /* bytes that an item of the source counts */
     Py_ssize_t room; /* bytes that are left */
@@ -21,8 +20,7 @@ typedef struct {
     char full;
 } metered;
 
-static int growing_of(growing *made, PyObject *given)
-{
+static int growing_of(growing *made, PyObject *given) {
     PyObject *list, *names;
     if (!PyTuple_Check(given) || !PyArg_ParseTuple(given, "O!On", &PyList_Type, &list, &names, &made->each)) {
         if (!PyErr_Occurred())
@@ -39,8 +37,7 @@ static int growing_of(growing *made, PyObject *given)
     return 0;
 }
 
-static PyObject *metered_new(PyTypeObject *type, PyObject *args, PyObject *keywords)
-{
+static PyObject *metered_new(PyTypeObject *type, PyObject *args, PyObject *keywords) {
     PyObject *source, *lists, *measure;
     Py_ssize_t room, each;
     if (keywords != NULL && PyDict_GET_SIZE(keywords)) {
@@ -73,8 +70,7 @@ static PyObject *metered_new(PyTypeObject *type, PyObject *args, PyObject *keywo
     return (PyObject *)own;
 }
 
-static int metered_traverse(PyObject *self, visitproc visit, void *arg)
-{
+static int metered_traverse(PyObject *self, visitproc visit, void *arg) {
     metered *own = (metered *)self;
     Py_VISIT(Py_TYPE(self));
     Py_VISIT(own->source);
@@ -86,8 +82,7 @@ static int metered_traverse(PyObject *self, visitproc visit, void *arg)
     return 0;
 }
 
-static int metered_clear(PyObject *self)
-{
+static int metered_clear(PyObject *self) {
     metered *own = (metered *)self;
     Py_CLEAR(own->source);
     Py_CLEAR(own->measure);
@@ -99,8 +94,7 @@ static int metered_clear(PyObject *self)
     return 0;
 }
 
-static void metered_dealloc(PyObject *self)
-{
+static void metered_dealloc(PyObject *self) {
     PyTypeObject *type = Py_TYPE(self);
     PyObject_GC_UnTrack(self);
     metered_clear(self);
@@ -110,13 +104,12 @@ static void metered_dealloc(PyObject *self)
 }
 
 /* Counts the items that a list has got. -1: an error is set. */
-static int count(metered *own, growing *list)
-{
+static int count(metered *own, growing *list) {
     while (list->seen < PyList_GET_SIZE(list->list)) {
         PyObject *item = Py_NewRef(PyList_GET_ITEM(list->list, list->seen));
         list->seen++;
-        const Py_ssize_t bytes = list->names == NULL ? as_bytes_of(item, own->measure)
-                                                     : as_bytes_of_fields(item, list->names, own->measure);
+        const Py_ssize_t bytes =
+            list->names == NULL ? as_bytes_of(item, own->measure) : as_bytes_of_fields(item, list->names, own->measure);
         Py_DECREF(item);
         if (bytes < 0)
             return -1;
@@ -126,8 +119,7 @@ static int count(metered *own, growing *list)
     return 0;
 }
 
-static PyObject *metered_next(PyObject *self)
-{
+static PyObject *metered_next(PyObject *self) {
     metered *own = (metered *)self;
     for (Py_ssize_t at = 0; at < own->lists; at++)
         if (own->growing[at].seen != PyList_GET_SIZE(own->growing[at].list) && count(own, &own->growing[at]) < 0)
@@ -156,7 +148,8 @@ static PyType_Slot slots[] = {
     {Py_tp_iter, PyObject_SelfIter},
     {Py_tp_iternext, metered_next},
     {Py_tp_members, members},
-    {Py_tp_doc, "Metered(source, room, each, lists, measure): items of an iterator until what is made of them fills `room`."},
+    {Py_tp_doc,
+     "Metered(source, room, each, lists, measure): items of an iterator until what is made of them fills `room`."},
     {0, NULL},
 };
 

@@ -1,8 +1,7 @@
 /* The module itself: see objects.h. */
 #include "objects.h"
 
-static int add_type(PyObject *module, PyType_Spec *spec)
-{
+static int add_type(PyObject *module, PyType_Spec *spec) {
     PyObject *type = PyType_FromSpec(spec);
     if (type == NULL)
         return -1;
@@ -14,12 +13,12 @@ static int add_type(PyObject *module, PyType_Spec *spec)
 static PyMethodDef functions[] = {
     {"take", as_take, METH_VARARGS,
      "take(iterator, most, room, each, names, measure, last, /)\n--\n\n"
-     "A list of at most `most` items, fewer where they pass `room` bytes: an item counts `each`, and its fields `names`."},
+     "A list of at most `most` items, fewer where they pass `room` bytes: an item counts `each`, and its fields "
+     "`names`."},
     {NULL, NULL, 0, NULL},
 };
 
-static int add_types(PyObject *module)
-{
+static int add_types(PyObject *module) {
     return add_type(module, &as_cursor_spec) < 0 || add_type(module, &as_emitter_spec) < 0 ||
                    add_type(module, &as_metered_spec) < 0
                ? -1
@@ -50,7 +49,6 @@ static struct PyModuleDef module = {
 
 PyMODINIT_FUNC PyInit__objects(void);
 
-PyMODINIT_FUNC PyInit__objects(void)
-{
+PyMODINIT_FUNC PyInit__objects(void) {
     return PyModuleDef_Init(&module);
 }

@@ -1,8 +1,7 @@
 /* take: so many items of an iterator as are wanted and fit into so many bytes, as a list. */
 #include "objects.h"
 
-Py_ssize_t as_bytes_of(PyObject *value, PyObject *measure)
-{
+Py_ssize_t as_bytes_of(PyObject *value, PyObject *measure) {
     if (PyUnicode_Check(value))
         return PyUnicode_GET_LENGTH(value) * (Py_ssize_t)PyUnicode_KIND(value);
     if (PyBytes_Check(value))
@@ -17,8 +16,7 @@ Py_ssize_t as_bytes_of(PyObject *value, PyObject *measure)
     return bytes;
 }
 
-Py_ssize_t as_bytes_of_fields(PyObject *item, PyObject *names, PyObject *measure)
-{
+Py_ssize_t as_bytes_of_fields(PyObject *item, PyObject *names, PyObject *measure) {
     Py_ssize_t bytes = 0;
     for (Py_ssize_t at = 0; at < PyTuple_GET_SIZE(names); at++) {
         PyObject *value = PyObject_GetAttr(item, PyTuple_GET_ITEM(names, at));
@@ -37,8 +35,7 @@ Py_ssize_t as_bytes_of_fields(PyObject *item, PyObject *names, PyObject *measure
     return bytes;
 }
 
-PyObject *as_take(PyObject *module, PyObject *args)
-{
+PyObject *as_take(PyObject *module, PyObject *args) {
     (void)module;
     PyObject *iterator, *names, *measure, *last;
     Py_ssize_t most, room, each;

@@ -20,8 +20,7 @@ typedef struct {
 } texts_seen;
 
 /* A str of UTF-8. */
-static inline PyObject *text_made(const char *bytes, Py_ssize_t length)
-{
+static inline PyObject *text_made(const char *bytes, Py_ssize_t length) {
     uint64_t high = 0, word = 0;
     Py_ssize_t at = 0;
     for (; at + 8 <= length; at += 8) {
@@ -38,8 +37,7 @@ static inline PyObject *text_made(const char *bytes, Py_ssize_t length)
     return text;
 }
 
-static inline uint32_t text_slot(const char *bytes, Py_ssize_t length)
-{
+static inline uint32_t text_slot(const char *bytes, Py_ssize_t length) {
     uint64_t first = 0, last = 0;
     if (length >= 8) {
         memcpy(&first, bytes, 8);
@@ -54,8 +52,7 @@ static inline uint32_t text_slot(const char *bytes, Py_ssize_t length)
 }
 
 /* The str of these bytes: one that was made before, or a new one; a new reference. NULL: they are no UTF-8. */
-static inline PyObject *text_seen(texts_seen *seen, const char *bytes, Py_ssize_t length)
-{
+static inline PyObject *text_seen(texts_seen *seen, const char *bytes, Py_ssize_t length) {
     seen_text *slot = &seen->slots[text_slot(bytes, length)];
     if (slot->text != NULL && slot->length == length && memcmp(slot->bytes, bytes, (size_t)length) == 0) {
         seen->found++;
@@ -72,13 +69,11 @@ static inline PyObject *text_seen(texts_seen *seen, const char *bytes, Py_ssize_
 }
 
 /* Whether so few texts came again that looking for them is not worth it. */
-static inline int texts_differ(const texts_seen *seen)
-{
+static inline int texts_differ(const texts_seen *seen) {
     return seen->made >= TEXTS_TRIED && seen->found < seen->made / 8;
 }
 
-static inline void texts_forget(texts_seen *seen)
-{
+static inline void texts_forget(texts_seen *seen) {
     for (int at = 0; at < TEXTS_SEEN; at++)
         Py_CLEAR(seen->slots[at].text);
 }

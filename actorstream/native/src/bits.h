@@ -24,14 +24,12 @@ typedef struct u128_any {
     u64_any low, high;
 } u128_any;
 
-AS_INLINE int bit_at(const uint8_t *bits, int64_t at)
-{
+AS_INLINE int bit_at(const uint8_t *bits, int64_t at) {
     return (bits[at >> 3] >> (at & 7)) & 1;
 }
 
 /* Bits at .. at + count - 1 (count 1 .. 64) in the low end of a word; the rest is zero. */
-AS_INLINE uint64_t bits_load(const uint8_t *bits, int64_t at, unsigned count)
-{
+AS_INLINE uint64_t bits_load(const uint8_t *bits, int64_t at, unsigned count) {
     const uint8_t *from = bits + (at >> 3);
     unsigned shift = (unsigned)(at & 7), bytes = (shift + count + 7) >> 3;
     uint64_t word = 0;
@@ -55,8 +53,7 @@ typedef struct bit_writer {
 } bit_writer;
 
 /* Invariant: bits of `word` at and above `held` are zero, and so are those of `bits` at and above `count`. */
-AS_INLINE void bits_append(bit_writer *writer, uint64_t bits, unsigned count)
-{
+AS_INLINE void bits_append(bit_writer *writer, uint64_t bits, unsigned count) {
     writer->word |= bits << writer->held;
     if (writer->held + count < 64) {
         writer->held += count;
@@ -69,8 +66,7 @@ AS_INLINE void bits_append(bit_writer *writer, uint64_t bits, unsigned count)
     writer->held = count - written;
 }
 
-AS_INLINE uint8_t *bits_finish(bit_writer *writer)
-{
+AS_INLINE uint8_t *bits_finish(bit_writer *writer) {
     unsigned bytes = (writer->held + 7) >> 3;
     memcpy(writer->out, &writer->word, bytes);
     return writer->out + bytes;

@@ -10,8 +10,7 @@
 #define AHEAD 8     /* rows whose lists are fetched ahead */
 #define DEDUPE 1024 /* values from which lists of distinct ones are cleaned whenever they have doubled */
 
-static bool valid_user(const as_program *program, const as_step *step)
-{
+static bool valid_user(const as_program *program, const as_step *step) {
     if (step->first > AS_PROGRAM_ARGUMENTS || step->count == 0 || step->count > AS_PROGRAM_ARGUMENTS - step->first)
         return false;
     for (uint32_t at = step->first; at < step->first + step->count; at++)
@@ -20,8 +19,7 @@ static bool valid_user(const as_program *program, const as_step *step)
     return step->what == AS_ROWS || (step->bytes && step->bytes <= AS_USER_BYTES && step->add && step->merge);
 }
 
-int as_program_init(as_program *program)
-{
+int as_program_init(as_program *program) {
     if (program->steps > AS_PROGRAM_STEPS || program->values > AS_PROGRAM_VALUES ||
         program->columns > AS_PROGRAM_ORDERS)
         return AS_E_ARGUMENT;
@@ -74,8 +72,7 @@ int as_program_init(as_program *program)
 }
 
 /* A value as a word that compares without sign, complemented by `flip`; NaN is greatest either way. */
-AS_INLINE uint64_t ordered(uint64_t word, uint32_t how, uint64_t flip)
-{
+AS_INLINE uint64_t ordered(uint64_t word, uint32_t how, uint64_t flip) {
     if (how == AS_HASH_UNSIGNED)
         return word ^ flip;
     if (how == AS_HASH_SIGNED)
@@ -88,8 +85,7 @@ AS_INLINE uint64_t ordered(uint64_t word, uint32_t how, uint64_t flip)
 
 /* -- how large sums can become -- */
 
-AS_INLINE void magnitude_body(const uint64_t *value, int64_t rows, uint64_t sign, uint64_t *most)
-{
+AS_INLINE void magnitude_body(const uint64_t *value, int64_t rows, uint64_t sign, uint64_t *most) {
     uint64_t found = 0;
     for (int64_t i = 0; i < rows; i++) {
         const uint64_t own = value[i] ^ (sign & (uint64_t)((int64_t)value[i] >> 63));
@@ -97,12 +93,10 @@ AS_INLINE void magnitude_body(const uint64_t *value, int64_t rows, uint64_t sign
     }
     *most = found;
 }
-AS_VERSIONS(magnitude, (const uint64_t *value, int64_t rows, uint64_t sign, uint64_t *most),
-            (value, rows, sign, most))
+AS_VERSIONS(magnitude, (const uint64_t *value, int64_t rows, uint64_t sign, uint64_t *most), (value, rows, sign, most))
 
 double as_cells_bound(const as_program *program, const as_operand *value, int64_t row, int64_t rows,
-                      uint64_t *scratch)
-{
+                      uint64_t *scratch) {
     double most = 0;
     uint64_t done = 0; /* columns, a bit each */
     for (uint32_t number = 0; number < program->steps; number++) {
@@ -134,15 +128,13 @@ typedef struct view { /* rows whose value is not null */
     int64_t rows;
 } view;
 
-static void add_wide(uint64_t *cell, uint32_t word, uint32_t high, uint64_t value, bool is_signed)
-{
+static void add_wide(uint64_t *cell, uint32_t word, uint32_t high, uint64_t value, bool is_signed) {
     const uint64_t before = cell[word];
     cell[word] = before + value;
     cell[high] += (is_signed ? (uint64_t)((int64_t)value >> 63) : 0) + (cell[word] < before);
 }
 
-AS_INLINE void total_body(const uint64_t *value, int64_t rows, uint64_t *out)
-{
+AS_INLINE void total_body(const uint64_t *value, int64_t rows, uint64_t *out) {
     uint64_t sum = 0;
     for (int64_t i = 0; i < rows; i++)
         sum += value[i];
@@ -150,8 +142,7 @@ AS_INLINE void total_body(const uint64_t *value, int64_t rows, uint64_t *out)
 }
 AS_VERSIONS(total, (const uint64_t *value, int64_t rows, uint64_t *out), (value, rows, out))
 
-static void add_integers(const as_program *program, const as_step *step, bool wide, bool uniform, view rows)
-{
+static void add_integers(const as_program *program, const as_step *step, bool wide, bool uniform, view rows) {
     const uint32_t word = step->word, high = program->words + step->number;
     const bool is_signed = program->how[step->value] == AS_HASH_SIGNED;
     if (wide) {
@@ -167,8 +158,7 @@ static void add_integers(const as_program *program, const as_step *step, bool wi
     }
 }
 
-AS_INLINE void most_of_body(const uint64_t *value, int64_t rows, uint32_t how, uint64_t flip, uint64_t *out)
-{
+AS_INLINE void most_of_body(const uint64_t *value, int64_t rows, uint32_t how, uint64_t flip, uint64_t *out) {
     uint64_t most = 0;
     for (int64_t i = 0; i < rows; i++) {
         const uint64_t own = ordered(value[i], how, flip);
@@ -179,8 +169,7 @@ AS_INLINE void most_of_body(const uint64_t *value, int64_t rows, uint32_t how, u
 AS_VERSIONS(most_of, (const uint64_t *value, int64_t rows, uint32_t how, uint64_t flip, uint64_t *out),
             (value, rows, how, flip, out))
 
-static void add_extreme(const as_step *step, uint32_t how, bool uniform, view rows)
-{
+static void add_extreme(const as_step *step, uint32_t how, bool uniform, view rows) {
     const uint64_t flip = step->what == AS_LEAST ? ~UINT64_C(0) : 0;
     if (uniform && rows.rows) {
         uint64_t most;
@@ -198,8 +187,7 @@ static void add_extreme(const as_step *step, uint32_t how, bool uniform, view ro
 }
 
 /* FIRST takes a row only if it comes before, LAST also if it does not come after: ties go by arrival. */
-static void add_position(const as_program *program, const as_step *step, const as_chunk *chunk, view rows)
-{
+static void add_position(const as_program *program, const as_step *step, const as_chunk *chunk, view rows) {
     const uint64_t flip = step->what == AS_FIRST ? ~UINT64_C(0) : 0;
     const uint32_t orders = program->orders;
     for (int64_t i = 0; i < rows.rows; i++) {
@@ -227,8 +215,7 @@ static void add_position(const as_program *program, const as_step *step, const a
     }
 }
 
-static int dedupe(as_chunk *chunk, as_lists *lists, uint64_t *list)
-{
+static int dedupe(as_chunk *chunk, as_lists *lists, uint64_t *list) {
     if (chunk->spare_room < list[1]) {
         uint64_t *spare = realloc(chunk->spare, list[1] * 2 * sizeof *spare);
         if (spare == NULL)
@@ -240,8 +227,7 @@ static int dedupe(as_chunk *chunk, as_lists *lists, uint64_t *list)
     return AS_OK;
 }
 
-static int add_distinct(const as_step *step, as_chunk *chunk, view rows)
-{
+static int add_distinct(const as_step *step, as_chunk *chunk, view rows) {
     if (rows.rows == 0)
         return AS_OK;
     if (rows.single != NULL && rows.single->pairs != NULL) {
@@ -269,27 +255,25 @@ static int add_distinct(const as_step *step, as_chunk *chunk, view rows)
     return AS_OK;
 }
 
-static int add_values(const as_step *step, view rows)
-{
+static int add_values(const as_step *step, view rows) {
     int status = AS_OK;
     for (int64_t i = 0; i < rows.rows && status == AS_OK; i++) {
         as_beside *beside = rows.single ? rows.single : rows.beside[i];
         if (i + AHEAD < rows.rows)
-            as_lists_expect(&(rows.single ? rows.single : rows.beside[i + AHEAD])->lists, rows.cell[i + AHEAD] + step->word);
+            as_lists_expect(&(rows.single ? rows.single : rows.beside[i + AHEAD])->lists,
+                            rows.cell[i + AHEAD] + step->word);
         status = as_lists_append(&beside->lists, rows.cell[i] + step->word, rows.value[i]);
     }
     return status;
 }
 
 /* A word of a value column as a float. */
-AS_INLINE double float_of(uint64_t word, uint32_t how)
-{
+AS_INLINE double float_of(uint64_t word, uint32_t how) {
     return how == AS_HASH_FLOAT ? as_float(word) : how == AS_HASH_SIGNED ? (double)(int64_t)word : (double)word;
 }
 
 /* `counted`: counts the rows of the cells, too: 1.6 instead of 1.9 ns a row. */
-AS_INLINE int add_floats(const as_step *step, uint32_t how, bool counted, view rows)
-{
+AS_INLINE int add_floats(const as_step *step, uint32_t how, bool counted, view rows) {
     int status = AS_OK;
     for (int64_t i = 0; i < rows.rows && status == AS_OK; i++) {
         uint64_t *own = rows.cell[i] + step->word;
@@ -301,8 +285,7 @@ AS_INLINE int add_floats(const as_step *step, uint32_t how, bool counted, view r
     return status;
 }
 
-static int add_step(const as_program *program, const as_step *step, bool wide, as_chunk *chunk, view rows)
-{
+static int add_step(const as_program *program, const as_step *step, bool wide, as_chunk *chunk, view rows) {
     const uint32_t how = program->how[step->value];
     switch (step->what) {
     case AS_INTEGERS: add_integers(program, step, wide, chunk->uniform, rows); return AS_OK;
@@ -324,8 +307,7 @@ static int add_step(const as_program *program, const as_step *step, bool wide, a
 }
 
 /* The rows of which value column `column` is not null, packed. */
-static view packed(as_chunk *chunk, const as_operand *column, int64_t row, int64_t rows)
-{
+static view packed(as_chunk *chunk, const as_operand *column, int64_t row, int64_t rows) {
     int64_t kept = 0;
     for (int64_t i = 0; i < rows; i++) {
         chunk->row[kept] = (uint32_t)i;
@@ -348,8 +330,7 @@ static view packed(as_chunk *chunk, const as_operand *column, int64_t row, int64
 }
 
 int as_cells_add(const as_program *program, bool wide, const as_operand *order, const as_operand *value,
-                 as_texts *texts, int64_t row, int64_t rows, as_chunk *chunk)
-{
+                 as_texts *texts, int64_t row, int64_t rows, as_chunk *chunk) {
     const as_step *front = &program->step[0];
     const view all = {chunk->cell, chunk->value, chunk->group, NULL, chunk->beside, chunk->single, rows};
     const bool floats = front->what == AS_FLOATS && program->how[front->value] == AS_HASH_FLOAT;
@@ -385,8 +366,8 @@ int as_cells_add(const as_program *program, bool wide, const as_operand *order, 
             continue;
         }
         if (step->what == AS_USER || step->what == AS_ROWS) {
-            status = (step->what == AS_USER ? as_cells_add_user : as_cells_add_rows)(program, step, value, row, rows,
-                                                                                      chunk);
+            status =
+                (step->what == AS_USER ? as_cells_add_user : as_cells_add_rows)(program, step, value, row, rows, chunk);
             continue;
         }
         if (step->value != loaded) {

@@ -37,13 +37,11 @@ typedef struct as_chunk {
 } as_chunk;
 
 /* Words of a cell. */
-static inline uint64_t cell_words(const as_program *program, bool wide)
-{
+static inline uint64_t cell_words(const as_program *program, bool wide) {
     return program->words + (wide ? program->sums : 0);
 }
 /* The most that `rows` rows from `row` on can add to the magnitude of any integer sum. */
-double as_cells_bound(const as_program *program, const as_operand *value, int64_t row, int64_t rows,
-                      uint64_t *scratch);
+double as_cells_bound(const as_program *program, const as_operand *value, int64_t row, int64_t rows, uint64_t *scratch);
 /* Adds rows row .. row + rows - 1 (at most CHUNK) to chunk->cell. `texts`: one a value column, for bytes.
    AS_OK | AS_E_MEMORY | AS_E_USER. */
 int as_cells_add(const as_program *program, bool wide, const as_operand *order, const as_operand *value,
@@ -53,8 +51,7 @@ int as_cells_add(const as_program *program, bool wide, const as_operand *order, 
 int as_cells_merge(const as_program *program, bool wide, as_beside *beside, uint64_t *to, const as_beside *other,
                    const uint64_t *from, uint64_t cells);
 /* Whether a step keeps a list beside its cells: two words of lists.h. */
-static inline bool step_lists(uint32_t what)
-{
+static inline bool step_lists(uint32_t what) {
     return what == AS_VALUES || what == AS_DISTINCT || what == AS_ROWS;
 }
 /* The arguments of a USER or ROWS step for rows row .. row + rows - 1 of chunk->cell. AS_OK | AS_E_MEMORY | AS_E_USER. */

@@ -6,8 +6,7 @@
 #define BLOCK 128 /* cells */
 
 /* Takes the value of `from` if it comes before (FIRST) or not before (LAST) that of `to`. */
-static void merge_position(uint32_t what, uint32_t orders, uint64_t *to, const uint64_t *from)
-{
+static void merge_position(uint32_t what, uint32_t orders, uint64_t *to, const uint64_t *from) {
     bool take = what == AS_LAST && from[1] != 0;
     for (uint32_t order = 0; order < (orders ? orders : 1); order++) {
         if (from[1 + order] != to[1 + order]) {
@@ -19,16 +18,14 @@ static void merge_position(uint32_t what, uint32_t orders, uint64_t *to, const u
         memcpy(to, from, (1 + (orders ? orders : 1)) * sizeof *to);
 }
 
-AS_INLINE void add_all_body(uint64_t *to, const uint64_t *from, uint64_t words)
-{
+AS_INLINE void add_all_body(uint64_t *to, const uint64_t *from, uint64_t words) {
     for (uint64_t i = 0; i < words; i++)
         to[i] += from[i];
 }
 AS_VERSIONS(add_all, (uint64_t *to, const uint64_t *from, uint64_t words), (to, from, words))
 
 /* Whether merging is adding all words. */
-static bool only_adds(const as_program *program, bool wide)
-{
+static bool only_adds(const as_program *program, bool wide) {
     for (uint32_t number = 0; number < program->steps; number++)
         if (program->step[number].what != AS_COUNT && (wide || program->step[number].what != AS_INTEGERS))
             return false;
@@ -44,8 +41,7 @@ typedef struct merged {
     const as_beside *other;
 } merged;
 
-static int merge_floats(merged all, uint32_t word)
-{
+static int merge_floats(merged all, uint32_t word) {
     const as_exacts *other = all.other ? &all.other->exacts : NULL;
     int status = AS_OK;
     for (uint64_t cell = 0; cell < all.cells && status == AS_OK; cell++, all.to += all.words, all.from += all.words)
@@ -54,8 +50,7 @@ static int merge_floats(merged all, uint32_t word)
     return status;
 }
 
-static int merge_step(const as_program *program, const as_step *step, bool wide, merged all)
-{
+static int merge_step(const as_program *program, const as_step *step, bool wide, merged all) {
     const uint32_t word = step->word, high = program->words + step->number;
     int status = AS_OK;
     if (step->what == AS_FLOATS)
@@ -84,8 +79,7 @@ static int merge_step(const as_program *program, const as_step *step, bool wide,
 }
 
 int as_cells_merge(const as_program *program, bool wide, as_beside *beside, uint64_t *to, const as_beside *other,
-                   const uint64_t *from, uint64_t cells)
-{
+                   const uint64_t *from, uint64_t cells) {
     int status = AS_OK;
     const uint64_t words = cell_words(program, wide);
     if (only_adds(program, wide)) {
@@ -106,8 +100,7 @@ int as_cells_merge(const as_program *program, bool wide, as_beside *beside, uint
     return status;
 }
 
-void as_cells_widen(const as_program *program, uint64_t *to, const uint64_t *from, uint64_t cells)
-{
+void as_cells_widen(const as_program *program, uint64_t *to, const uint64_t *from, uint64_t cells) {
     const uint64_t words = cell_words(program, true);
     for (uint64_t cell = 0; cell < cells; cell++, to += words, from += program->words) {
         memcpy(to, from, program->words * sizeof *to);

@@ -4,13 +4,13 @@
 #include "cells.h"
 
 int as_cells_single(const as_program *program, const as_operand *order, const as_operand *value, int64_t rows,
-                    uint64_t *cell)
-{
+                    uint64_t *cell) {
     if (rows < 0 || program->sets)
         return AS_E_ARGUMENT;
     for (uint32_t number = 0; number < program->steps; number++) {
         const as_step *step = &program->step[number];
-        if (step->what == AS_VALUES || step->what == AS_ROWS || (step->what != AS_COUNT && program->how[step->value] == AS_HASH_BYTES))
+        if (step->what == AS_VALUES || step->what == AS_ROWS ||
+            (step->what != AS_COUNT && program->how[step->value] == AS_HASH_BYTES))
             return AS_E_ARGUMENT;
     }
     for (uint32_t number = 0; number < program->columns; number++)

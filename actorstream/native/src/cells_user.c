@@ -9,21 +9,18 @@
 
 static _Thread_local int32_t answer;
 
-int32_t as_user_answer(void)
-{
+int32_t as_user_answer(void) {
     return answer;
 }
 
-static int called(uintptr_t function, const void *const *columns, int64_t rows, void *state)
-{
+static int called(uintptr_t function, const void *const *columns, int64_t rows, void *state) {
     answer = ((as_user_function)function)(columns, rows, state);
     return answer == 0 ? AS_OK : AS_E_USER;
 }
 
 /* Rows, counted from `row` on, that are null in none of the step's arguments; answers how many. */
-static uint32_t rows_with_values(const as_program *program, const as_step *step, const as_operand *value,
-                                 int64_t row, int64_t rows, uint32_t *kept)
-{
+static uint32_t rows_with_values(const as_program *program, const as_step *step, const as_operand *value, int64_t row,
+                                 int64_t rows, uint32_t *kept) {
     const uint32_t *argument = program->argument + step->first;
     uint32_t found = 0;
     for (int64_t i = 0; i < rows; i++) {
@@ -44,8 +41,7 @@ typedef struct runs { /* rows of a chunk by cell, in the order in which they cam
     uint32_t kept[CHUNK], run_of[CHUNK], slot[SLOTS];
 } runs;
 
-static uint32_t run_of(runs *found, uint64_t *cell)
-{
+static uint32_t run_of(runs *found, uint64_t *cell) {
     uint32_t at = (uint32_t)(((uintptr_t)cell >> 3) * UINT64_C(0x9e3779b97f4a7c15) >> 32) & (SLOTS - 1);
     while (found->slot[at] && found->cell[found->slot[at] - 1] != cell)
         at = (at + 1) & (SLOTS - 1);
@@ -57,8 +53,7 @@ static uint32_t run_of(runs *found, uint64_t *cell)
     return found->slot[at] - 1;
 }
 
-static void find_runs(runs *found, uint32_t rows, const as_chunk *chunk)
-{
+static void find_runs(runs *found, uint32_t rows, const as_chunk *chunk) {
     found->count = 0;
     memset(found->slot, 0, sizeof found->slot);
     for (uint32_t i = 0; i < rows; i++) {
@@ -76,9 +71,7 @@ static void find_runs(runs *found, uint32_t rows, const as_chunk *chunk)
 }
 
 /* Words back to values of the column's own type, those of `index`, one behind the other. */
-static void narrowed(const uint64_t *word, const uint32_t *index, uint32_t rows, const as_operand *column,
-                     char *out)
-{
+static void narrowed(const uint64_t *word, const uint32_t *index, uint32_t rows, const as_operand *column, char *out) {
     const uint32_t width = column->column.width;
     for (uint32_t i = 0; i < rows; i++, out += width) {
         if (column->how == AS_HASH_FLOAT && width == 4) {
@@ -91,8 +84,7 @@ static void narrowed(const uint64_t *word, const uint32_t *index, uint32_t rows,
 }
 
 int as_cells_add_user(const as_program *program, const as_step *step, const as_operand *value, int64_t row,
-                      int64_t rows, const as_chunk *chunk)
-{
+                      int64_t rows, const as_chunk *chunk) {
     const uint32_t *argument = program->argument + step->first;
     const uint64_t room = CHUNK * sizeof(uint64_t);
     runs *found = malloc(sizeof *found);
@@ -129,8 +121,7 @@ int as_cells_add_user(const as_program *program, const as_step *step, const as_o
 }
 
 int as_cells_add_rows(const as_program *program, const as_step *step, const as_operand *value, int64_t row,
-                      int64_t rows, const as_chunk *chunk)
-{
+                      int64_t rows, const as_chunk *chunk) {
     const uint32_t *argument = program->argument + step->first;
     uint32_t kept[CHUNK];
     uint64_t *word = malloc(step->count * CHUNK * sizeof *word);
@@ -150,8 +141,7 @@ int as_cells_add_rows(const as_program *program, const as_step *step, const as_o
     return status;
 }
 
-int as_cells_merge_user(const as_step *step, uint64_t *to, const uint64_t *from)
-{
+int as_cells_merge_user(const as_step *step, uint64_t *to, const uint64_t *from) {
     uint64_t *own = to + step->word;
     const uint64_t *other = from + step->word;
     if (other[0] == 0)

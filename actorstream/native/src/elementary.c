@@ -8,15 +8,13 @@
 #define LOG2_E 0x1.71547652b82fep+0
 #define EIGHTH_TURN 0x1.921fb54442d18p-1
 
-AS_INLINE double double_of(uint64_t bits)
-{
+AS_INLINE double double_of(uint64_t bits) {
     double value;
     memcpy(&value, &bits, sizeof value);
     return value;
 }
 
-AS_INLINE double log_of(double x)
-{
+AS_INLINE double log_of(double x) {
     uint64_t bits;
     memcpy(&bits, &x, sizeof bits);
     /* as many steps above sqrt(1/2) as bits say: the exponent of the quotient x / sqrt(1/2) */
@@ -31,8 +29,7 @@ AS_INLINE double log_of(double x)
     return e * LN2_HIGH + (2 * s + (2 * s * (z * sum) + e * LN2_LOW));
 }
 
-AS_INLINE double exp_of(double x)
-{
+AS_INLINE double exp_of(double x) {
     const double within = x < -708 ? -708 : x > 709 ? 709 : x;
     const int32_t k = (int32_t)(within * LOG2_E + (within < 0 ? -0.5 : 0.5));
     const double r = (within - k * LN2_HIGH) - k * LN2_LOW;
@@ -45,8 +42,7 @@ AS_INLINE double exp_of(double x)
     return x < -708 ? 0 : x > 709 ? double_of(UINT64_C(0x7ff) << 52) : value;
 }
 
-AS_INLINE double cosine_of(double x)
-{
+AS_INLINE double cosine_of(double x) {
     const int32_t eighth = (int32_t)(x * 8);
     const double r = x * 8 - eighth, y = (eighth & 1 ? 1 - r : r) * EIGHTH_TURN, z = y * y;
     double sine = 1.0 / 355687428096000.0, cosine = 1.0 / 20922789888000.0;
@@ -60,16 +56,14 @@ AS_INLINE double cosine_of(double x)
     return (eighth + 2) & 4 ? -value : value;
 }
 
-#define COLUMN(name)                                                                                         \
-    AS_INLINE void name##_column_body(const double *x, int64_t rows, double *out)                            \
-    {                                                                                                        \
-        for (int64_t row = 0; row < rows; row++)                                                             \
-            out[row] = name##_of(x[row]);                                                                    \
-    }                                                                                                        \
-    AS_VERSIONS(name##_column, (const double *x, int64_t rows, double *out), (x, rows, out))                 \
-    void as_##name(const double *x, int64_t rows, double *out)                                               \
-    {                                                                                                        \
-        name##_column(x, rows, out);                                                                         \
+#define COLUMN(name)                                                                                                   \
+    AS_INLINE void name##_column_body(const double *x, int64_t rows, double *out) {                                    \
+        for (int64_t row = 0; row < rows; row++)                                                                       \
+            out[row] = name##_of(x[row]);                                                                              \
+    }                                                                                                                  \
+    AS_VERSIONS(name##_column, (const double *x, int64_t rows, double *out), (x, rows, out))                           \
+    void as_##name(const double *x, int64_t rows, double *out) {                                                       \
+        name##_column(x, rows, out);                                                                                   \
     }
 COLUMN(log)
 COLUMN(exp)

@@ -8,22 +8,19 @@
 #define LANES 16
 #define BLOCK 1024 /* rows that lanes add up at once */
 
-static bool is_finite(double value)
-{
+static bool is_finite(double value) {
     return (as_bits(value) & ENDLESS) != ENDLESS;
 }
 
 /* What is infinite or NaN is so for ever: adding floats says what it becomes. */
-static void put_endless(as_exacts *pool, uint64_t *sum, double value)
-{
+static void put_endless(as_exacts *pool, uint64_t *sum, double value) {
     const double before = as_exact_placed(sum) ? 0.0 : as_float(sum[0]), total = before + value;
     as_exact_free(pool, sum);
     sum[0] = total != total ? NOT_A_NUMBER : as_bits(total);
 }
 
 /* Adds to two floats, once those have as little in common as can be. */
-static bool fits_apart(uint64_t *pair, double value)
-{
+static bool fits_apart(uint64_t *pair, double value) {
     uint64_t apart[2] = {pair[0], 0};
     if (!as_exact_fits(apart, as_float(pair[1])) || !as_exact_fits(apart, value))
         return false;
@@ -31,8 +28,7 @@ static bool fits_apart(uint64_t *pair, double value)
     return true;
 }
 
-int as_exact_add_slowly(as_exacts *pool, uint64_t *sum, double value)
-{
+int as_exact_add_slowly(as_exacts *pool, uint64_t *sum, double value) {
     if (!is_finite(value) || (!as_exact_placed(sum) && !is_finite(as_float(sum[0])))) {
         put_endless(pool, sum, value);
         return AS_OK;
@@ -56,8 +52,7 @@ int as_exact_add_slowly(as_exacts *pool, uint64_t *sum, double value)
 /* -- many values -- */
 
 /* Adds `rows` values, a multiple of LANES, to LANES sums of two floats. *held: whether these hold them all. */
-AS_INLINE void add_lanes_body(const double *value, int64_t rows, double *sum, double *rest, bool *held)
-{
+AS_INLINE void add_lanes_body(const double *value, int64_t rows, double *sum, double *rest, bool *held) {
     double own[LANES], own_rest[LANES];
     uint64_t wrong[LANES];
     for (int lane = 0; lane < LANES; lane++) {
@@ -85,8 +80,7 @@ AS_INLINE void add_lanes_body(const double *value, int64_t rows, double *sum, do
 AS_VERSIONS(add_lanes, (const double *value, int64_t rows, double *sum, double *rest, bool *held),
             (value, rows, sum, rest, held))
 
-int as_exact_add_all(as_exacts *pool, uint64_t *sum, const double *value, int64_t rows)
-{
+int as_exact_add_all(as_exacts *pool, uint64_t *sum, const double *value, int64_t rows) {
     int status = AS_OK;
     while (rows > 0 && status == AS_OK) {
         int64_t block = rows < BLOCK ? rows : BLOCK;
@@ -115,8 +109,7 @@ int as_exact_add_all(as_exacts *pool, uint64_t *sum, const double *value, int64_
 /* -- reading -- */
 
 /* The float nearest to a whole number of units of 2^-1074, in two's complement. */
-static double rounded(uint64_t *limb)
-{
+static double rounded(uint64_t *limb) {
     const uint64_t sign = limb[EXACT_LIMBS - 1] >> 63 << 63;
     uint64_t carry = sign != 0;
     int top = -1;
@@ -150,8 +143,7 @@ static double rounded(uint64_t *limb)
     return as_float((((uint64_t)shift << 52) + own) | sign); /* a carry goes on into the exponent */
 }
 
-double as_exact_value(const as_exacts *pool, const uint64_t *sum)
-{
+double as_exact_value(const as_exacts *pool, const uint64_t *sum) {
     if (!as_exact_placed(sum))
         return as_float(sum[0]) + as_float(sum[1]);
     uint64_t limb[EXACT_LIMBS];
@@ -159,14 +151,14 @@ double as_exact_value(const as_exacts *pool, const uint64_t *sum)
     return rounded(limb);
 }
 
-uint32_t as_exact_parts(const as_exacts *pool, const uint64_t *sum, uint64_t *out)
-{
+uint32_t as_exact_parts(const as_exacts *pool, const uint64_t *sum, uint64_t *out) {
     if (!as_exact_placed(sum))
         return 0;
     uint64_t limb[EXACT_LIMBS], carry = 0;
     exact_whole(pool, sum, limb);
     uint32_t words = 0;
-    for (uint32_t at = 0; at < EXACT_LIMBS; at++) { /* a limb of 2^63 or more counts as negative, and the next one more */
+    for (uint32_t at = 0; at < EXACT_LIMBS;
+         at++) { /* a limb of 2^63 or more counts as negative, and the next one more */
         const uint64_t own = limb[at] + carry;
         carry = own < carry || own >> 63;
         if (own == 0)
@@ -180,8 +172,7 @@ uint32_t as_exact_parts(const as_exacts *pool, const uint64_t *sum, uint64_t *ou
     return words; /* what is carried out of the last limb is the sign */
 }
 
-int as_exact_put_parts(as_exacts *pool, uint64_t *sum, const uint64_t *part, uint64_t words)
-{
+int as_exact_put_parts(as_exacts *pool, uint64_t *sum, const uint64_t *part, uint64_t words) {
     if (words % 2)
         return AS_E_ARGUMENT;
     int status = AS_OK;
@@ -199,8 +190,7 @@ int as_exact_put_parts(as_exacts *pool, uint64_t *sum, const uint64_t *part, uin
     return status;
 }
 
-int as_exact_merge_slowly(as_exacts *pool, uint64_t *sum, const as_exacts *other, const uint64_t *from)
-{
+int as_exact_merge_slowly(as_exacts *pool, uint64_t *sum, const as_exacts *other, const uint64_t *from) {
     if (!as_exact_placed(from)) {
         const double rest = as_float(from[1]);
         const int status = as_exact_add(pool, sum, as_float(from[0]));

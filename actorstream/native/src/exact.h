@@ -37,15 +37,13 @@ typedef struct as_exacts {
     uint64_t free[EXACT_SIZES]; /* by size: a place that is free, whose word 1 is the next one; 0: none */
 } as_exacts;
 
-AS_INLINE double as_float(uint64_t bits)
-{
+AS_INLINE double as_float(uint64_t bits) {
     double value;
     memcpy(&value, &bits, sizeof value);
     return value;
 }
 
-AS_INLINE uint64_t as_bits(double value)
-{
+AS_INLINE uint64_t as_bits(double value) {
     uint64_t bits;
     memcpy(&bits, &value, sizeof bits);
     return bits;
@@ -53,21 +51,18 @@ AS_INLINE uint64_t as_bits(double value)
 
 /* Whether total = one + other, without rounding: the difference that takes away the larger number is exact, so that one of
    both shows any error. False of NaN, and where the total overflows. */
-AS_INLINE bool as_exact_total(double one, double other, double total)
-{
+AS_INLINE bool as_exact_total(double one, double other, double total) {
     return total - one == other && total - other == one;
 }
 
 /* What rounding has lost of total = one + other, unless that overflows. */
-AS_INLINE double as_exact_lost(double one, double other, double total)
-{
+AS_INLINE double as_exact_lost(double one, double other, double total) {
     const double part = total - one;
     return (one - (total - part)) + (other - part);
 }
 
 /* Adds `value` to a sum if two floats hold what that is; else false, and nothing was changed. */
-AS_INLINE bool as_exact_fits(uint64_t *sum, double value)
-{
+AS_INLINE bool as_exact_fits(uint64_t *sum, double value) {
     const double first = as_float(sum[0]), rest = as_float(sum[1]), total = first + value;
     const double lost = as_exact_lost(first, value, total), left = rest + lost;
     if (!as_exact_total(rest, lost, left))
@@ -78,10 +73,10 @@ AS_INLINE bool as_exact_fits(uint64_t *sum, double value)
 }
 
 /* Adds a sum to another one in the same way. */
-AS_INLINE bool as_exact_fits_sum(uint64_t *sum, const uint64_t *from)
-{
+AS_INLINE bool as_exact_fits_sum(uint64_t *sum, const uint64_t *from) {
     const double first = as_float(sum[0]), rest = as_float(sum[1]), value = as_float(from[0]), more = as_float(from[1]);
-    const double total = first + value, lost = as_exact_lost(first, value, total), left = rest + lost, all = left + more;
+    const double total = first + value, lost = as_exact_lost(first, value, total), left = rest + lost,
+                 all = left + more;
     if (!as_exact_total(rest, lost, left) || !as_exact_total(left, more, all))
         return false;
     sum[0] = as_bits(total);
@@ -91,8 +86,7 @@ AS_INLINE bool as_exact_fits_sum(uint64_t *sum, const uint64_t *from)
 
 /* Adds one value. AS_OK | AS_E_MEMORY. */
 int as_exact_add_slowly(as_exacts *pool, uint64_t *sum, double value);
-static inline int as_exact_add(as_exacts *pool, uint64_t *sum, double value)
-{
+static inline int as_exact_add(as_exacts *pool, uint64_t *sum, double value) {
     return as_exact_fits(sum, value) ? AS_OK : as_exact_add_slowly(pool, sum, value);
 }
 /* Adds `rows` values. AS_OK | AS_E_MEMORY. */
@@ -100,13 +94,11 @@ int as_exact_add_all(as_exacts *pool, uint64_t *sum, const double *value, int64_
 /* Adds a sum of another pool, or of the same one. `other` NULL: it must have no place. AS_OK | AS_E_ARGUMENT |
    AS_E_MEMORY. */
 int as_exact_merge_slowly(as_exacts *pool, uint64_t *sum, const as_exacts *other, const uint64_t *from);
-static inline int as_exact_merge(as_exacts *pool, uint64_t *sum, const as_exacts *other, const uint64_t *from)
-{
+static inline int as_exact_merge(as_exacts *pool, uint64_t *sum, const as_exacts *other, const uint64_t *from) {
     return as_exact_fits_sum(sum, from) ? AS_OK : as_exact_merge_slowly(pool, sum, other, from);
 }
 /* Whether the sum has a place. */
-AS_INLINE bool as_exact_placed(const uint64_t *sum)
-{
+AS_INLINE bool as_exact_placed(const uint64_t *sum) {
     return sum[1] >> 50 == 0x1fff;
 }
 /* The exact sum, rounded to the nearest float, ties to even. */

@@ -9,23 +9,19 @@
 
 static const uint32_t limbs_of_size[EXACT_SIZES] = {4, 8, 16, EXACT_LIMBS};
 
-static uint64_t *place_of(const as_exacts *pool, const uint64_t *sum)
-{
+static uint64_t *place_of(const as_exacts *pool, const uint64_t *sum) {
     return exact_pair(pool, sum) - 1;
 }
 
-static uint32_t first_of(const uint64_t *place)
-{
+static uint32_t first_of(const uint64_t *place) {
     return (uint32_t)(place[0] & 0xffff);
 }
 
-static uint32_t limbs_of(const uint64_t *place)
-{
+static uint32_t limbs_of(const uint64_t *place) {
     return (uint32_t)(place[0] >> 16);
 }
 
-static int size_for(uint32_t limbs)
-{
+static int size_for(uint32_t limbs) {
     int size = 0;
     while (limbs_of_size[size] < limbs)
         size++;
@@ -33,8 +29,7 @@ static int size_for(uint32_t limbs)
 }
 
 /* A zeroed place of a size; 0: no memory. */
-static uint64_t take_place(as_exacts *pool, int size)
-{
+static uint64_t take_place(as_exacts *pool, int size) {
     const uint64_t words = LIMBS + limbs_of_size[size];
     uint64_t at = pool->free[size];
     if (at) {
@@ -57,15 +52,13 @@ static uint64_t take_place(as_exacts *pool, int size)
     return at;
 }
 
-static void give_place(as_exacts *pool, uint64_t *place)
-{
+static void give_place(as_exacts *pool, uint64_t *place) {
     const int size = size_for(limbs_of(place));
     place[1] = pool->free[size];
     pool->free[size] = (uint64_t)(place - pool->word);
 }
 
-int exact_place(as_exacts *pool, uint64_t *sum)
-{
+int exact_place(as_exacts *pool, uint64_t *sum) {
     const uint64_t at = take_place(pool, 0);
     if (at == 0)
         return AS_E_MEMORY;
@@ -77,40 +70,34 @@ int exact_place(as_exacts *pool, uint64_t *sum)
     return AS_OK;
 }
 
-void as_exact_free(as_exacts *pool, uint64_t *sum)
-{
+void as_exact_free(as_exacts *pool, uint64_t *sum) {
     if (as_exact_placed(sum))
         give_place(pool, place_of(pool, sum));
     sum[0] = sum[1] = 0;
 }
 
-void as_exacts_clear(as_exacts *pool)
-{
+void as_exacts_clear(as_exacts *pool) {
     as_zeroed_free(pool->word, pool->room * sizeof *pool->word);
     memset(pool, 0, sizeof *pool);
 }
 
-uint64_t as_exacts_bytes(const as_exacts *pool)
-{
+uint64_t as_exacts_bytes(const as_exacts *pool) {
     return pool->count * sizeof *pool->word;
 }
 
 /* All ones if the limbs are negative, else 0. */
-static uint64_t sign_of(const uint64_t *limb, uint32_t limbs)
-{
+static uint64_t sign_of(const uint64_t *limb, uint32_t limbs) {
     return 0 - (limb[limbs - 1] >> 63);
 }
 
 /* The first of `room` limbs in whose middle limbs `from` to `to` - 1 lie. */
-static uint32_t begin_of(uint32_t from, uint32_t to, uint32_t room)
-{
+static uint32_t begin_of(uint32_t from, uint32_t to, uint32_t room) {
     const uint32_t spare = (room - (to - from)) / 2, begin = from > spare ? from - spare : 0;
     return begin + room > EXACT_LIMBS ? EXACT_LIMBS - room : begin;
 }
 
 /* Makes the limbs of a place reach from `low` to `end` - 1. */
-static int reach(as_exacts *pool, uint64_t *sum, uint32_t low, uint32_t end)
-{
+static int reach(as_exacts *pool, uint64_t *sum, uint32_t low, uint32_t end) {
     uint64_t *place = place_of(pool, sum);
     const uint32_t first = first_of(place), limbs = limbs_of(place);
     if (first == NOWHERE) {
@@ -140,8 +127,7 @@ static int reach(as_exacts *pool, uint64_t *sum, uint32_t low, uint32_t end)
 }
 
 /* Adds value * 2^bit to limbs of which the lowest one of the value, the next, and all above are there. */
-static void add_limbs(uint64_t *limb, uint32_t limbs, int64_t value, uint32_t bit)
-{
+static void add_limbs(uint64_t *limb, uint32_t limbs, int64_t value, uint32_t bit) {
     const unsigned __int128 wide = (unsigned __int128)(__int128)value << (bit % 64);
     uint32_t at = bit / 64;
     unsigned __int128 total = (unsigned __int128)limb[at] + (uint64_t)wide;
@@ -157,8 +143,7 @@ static void add_limbs(uint64_t *limb, uint32_t limbs, int64_t value, uint32_t bi
     }
 }
 
-int exact_put(as_exacts *pool, uint64_t *sum, int64_t value, uint32_t bit)
-{
+int exact_put(as_exacts *pool, uint64_t *sum, int64_t value, uint32_t bit) {
     if (value == 0)
         return AS_OK;
     int status = reach(pool, sum, bit / 64, bit / 64 + 2);
@@ -174,8 +159,7 @@ int exact_put(as_exacts *pool, uint64_t *sum, int64_t value, uint32_t bit)
 }
 
 /* A finite float as a whole number of units of 2^(*bit - 1074). */
-static int64_t whole_of(double value, uint32_t *bit)
-{
+static int64_t whole_of(double value, uint32_t *bit) {
     const uint64_t bits = as_bits(value), exponent = bits >> 52 & 0x7ff;
     uint64_t own = bits & (((uint64_t)1 << 52) - 1);
     if (exponent)
@@ -184,15 +168,13 @@ static int64_t whole_of(double value, uint32_t *bit)
     return bits >> 63 ? -(int64_t)own : (int64_t)own;
 }
 
-int exact_put_float(as_exacts *pool, uint64_t *sum, double value)
-{
+int exact_put_float(as_exacts *pool, uint64_t *sum, double value) {
     uint32_t bit;
     const int64_t own = whole_of(value, &bit);
     return exact_put(pool, sum, own, bit);
 }
 
-void exact_whole(const as_exacts *pool, const uint64_t *sum, uint64_t *limb)
-{
+void exact_whole(const as_exacts *pool, const uint64_t *sum, uint64_t *limb) {
     const uint64_t *place = place_of(pool, sum), *pair = place + 1;
     const uint32_t first = first_of(place), limbs = limbs_of(place);
     memset(limb, 0, EXACT_LIMBS * sizeof *limb);

@@ -6,8 +6,7 @@
 /* Gives a sum of two floats a place. AS_OK | AS_E_MEMORY. */
 int exact_place(as_exacts *pool, uint64_t *sum);
 /* The two floats of a place. */
-static inline uint64_t *exact_pair(const as_exacts *pool, const uint64_t *sum)
-{
+static inline uint64_t *exact_pair(const as_exacts *pool, const uint64_t *sum) {
     return pool->word + (sum[1] & (((uint64_t)1 << 50) - 1)) + 1;
 }
 /* Adds value * 2^(bit - 1074), bit at most 64 * (EXACT_LIMBS - 2), to the limbs of a place. AS_OK | AS_E_MEMORY. */

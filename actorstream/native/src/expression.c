@@ -37,8 +37,7 @@
 #undef VM_LEVEL
 #endif
 
-static void run(as_block *block, const as_expression *program, int64_t rows)
-{
+static void run(as_block *block, const as_expression *program, int64_t rows) {
 #ifdef AS_AVX512
     if (cpu_has_avx512()) {
         run_avx512(block, program, rows);
@@ -53,8 +52,7 @@ static void run(as_block *block, const as_expression *program, int64_t rows)
 }
 
 int as_expression_run(const as_expression *program, const as_column *columns, int64_t rows, void *const *outs,
-                      int64_t *counts, uint32_t *failures)
-{
+                      int64_t *counts, uint32_t *failures) {
     _Alignas(64) int64_t stack[STACK_VECTORS * LANES];
     const uint64_t vectors = program->vectors + 1, masks = program->masks + 1; /* register 0 always exists */
     if (rows < 0 || rows > UINT32_MAX)
@@ -81,8 +79,7 @@ int as_expression_run(const as_expression *program, const as_column *columns, in
     return block.failed && failures == NULL ? AS_AGAIN : AS_OK;
 }
 
-int32_t as_expression_job(void *work)
-{
+int32_t as_expression_job(void *work) {
     const as_expression_work *own = work;
     return as_expression_run(own->program, own->columns, own->rows, own->outs, own->counts, NULL) != AS_OK;
 }

@@ -2,13 +2,12 @@
  * Loops of expressions that make masks, and that store them. Included by expression.c once for each instruction set,
  * with VM_LEVEL (0 baseline, 1 AVX2, 2 AVX-512), VM(name) and VM_TARGET.
  */
-#define LOOP(...)                                                                                            \
-    for (int64_t i = 0; i < rows; i++)                                                                       \
+#define LOOP(...)                                                                                                      \
+    for (int64_t i = 0; i < rows; i++)                                                                                 \
         __VA_ARGS__;
 
 /* 64 bytes of 0 and 1 as bits. */
-VM_TARGET AS_INLINE uint64_t VM(pack)(const uint8_t *bytes)
-{
+VM_TARGET AS_INLINE uint64_t VM(pack)(const uint8_t *bytes) {
 #if VM_LEVEL == 2
     return _mm512_test_epi8_mask(_mm512_loadu_si512(bytes), _mm512_loadu_si512(bytes));
 #elif VM_LEVEL == 1
@@ -25,46 +24,43 @@ VM_TARGET AS_INLINE uint64_t VM(pack)(const uint8_t *bytes)
 }
 
 /* m[out] of a test of lane i. With AVX-512, `parts` vectors of the same make their bits directly. */
-#define MASK_LOOP(test)                                                                                      \
-    for (int64_t word = 0; 64 * word < rows; word++) {                                                       \
-        uint8_t hits[64] = {0};                                                                              \
-        const int64_t count = rows - 64 * word < 64 ? rows - 64 * word : 64, base = 64 * word;               \
-        for (int64_t k = 0; k < count; k++) {                                                                \
-            const int64_t i = base + k;                                                                      \
-            hits[k] = (uint8_t)(test);                                                                       \
-        }                                                                                                    \
-        out[word] = VM(pack)(hits);                                                                          \
+#define MASK_LOOP(test)                                                                                                \
+    for (int64_t word = 0; 64 * word < rows; word++) {                                                                 \
+        uint8_t hits[64] = {0};                                                                                        \
+        const int64_t count = rows - 64 * word < 64 ? rows - 64 * word : 64, base = 64 * word;                         \
+        for (int64_t k = 0; k < count; k++) {                                                                          \
+            const int64_t i = base + k;                                                                                \
+            hits[k] = (uint8_t)(test);                                                                                 \
+        }                                                                                                              \
+        out[word] = VM(pack)(hits);                                                                                    \
     }
 
 #if VM_LEVEL == 2
 /* `per` lanes a vector; `rest` has the bits of the lanes in use, so that none past them is read. */
-#define MASK_VECTORS(per, test)                                                                              \
-    for (int64_t word = 0; 64 * word < rows; word++) {                                                       \
-        const int64_t count = rows - 64 * word;                                                              \
-        const uint64_t in_use = count >= 64 ? ~UINT64_C(0) : (UINT64_C(1) << count) - 1;                     \
-        uint64_t bits = 0;                                                                                   \
-        for (int part = 0; part < 64 / (per); part++) {                                                      \
-            const uint64_t rest = in_use >> (part * (per)) & (~UINT64_C(0) >> (64 - (per)));                 \
-            const int64_t i = 64 * word + part * (per);                                                      \
-            bits |= (uint64_t)(test) << (part * (per));                                                      \
-        }                                                                                                    \
-        out[word] = bits;                                                                                    \
+#define MASK_VECTORS(per, test)                                                                                        \
+    for (int64_t word = 0; 64 * word < rows; word++) {                                                                 \
+        const int64_t count = rows - 64 * word;                                                                        \
+        const uint64_t in_use = count >= 64 ? ~UINT64_C(0) : (UINT64_C(1) << count) - 1;                               \
+        uint64_t bits = 0;                                                                                             \
+        for (int part = 0; part < 64 / (per); part++) {                                                                \
+            const uint64_t rest = in_use >> (part * (per)) & (~UINT64_C(0) >> (64 - (per)));                           \
+            const int64_t i = 64 * word + part * (per);                                                                \
+            bits |= (uint64_t)(test) << (part * (per));                                                                \
+        }                                                                                                              \
+        out[word] = bits;                                                                                              \
     }
 #endif
 
 /* a < b and the like of two vectors. */
 #if VM_LEVEL == 2
-#define COMPARE(name, type, relation, make, load, number)                                                    \
-    VM_TARGET static void VM(name)(const type *a, const type *b, uint64_t *restrict out, int64_t rows)       \
-    {                                                                                                        \
-        MASK_VECTORS(8, make((__mmask8)rest, load((__mmask8)rest, a + i), load((__mmask8)rest, b + i),       \
-                             number))                                                                        \
+#define COMPARE(name, type, relation, make, load, number)                                                              \
+    VM_TARGET static void VM(name)(const type *a, const type *b, uint64_t *restrict out, int64_t rows) {               \
+        MASK_VECTORS(8, make((__mmask8)rest, load((__mmask8)rest, a + i), load((__mmask8)rest, b + i), number))        \
     }
 #else
-#define COMPARE(name, type, relation, make, load, number)                                                    \
-    VM_TARGET static void VM(name)(const type *a, const type *b, uint64_t *restrict out, int64_t rows)       \
-    {                                                                                                        \
-        MASK_LOOP(a[i] relation b[i])                                                                        \
+#define COMPARE(name, type, relation, make, load, number)                                                              \
+    VM_TARGET static void VM(name)(const type *a, const type *b, uint64_t *restrict out, int64_t rows) {               \
+        MASK_LOOP(a[i] relation b[i])                                                                                  \
     }
 #endif
 COMPARE(equal_i, i64_any, ==, _mm512_mask_cmp_epi64_mask, _mm512_maskz_loadu_epi64, _MM_CMPINT_EQ)
@@ -76,26 +72,21 @@ COMPARE(less_equal_f, f64_any, <=, _mm512_mask_cmp_pd_mask, _mm512_maskz_loadu_p
 
 /* least <= value <= most of integers of one width, as the one unsigned comparison value - least <= most - least. */
 #if VM_LEVEL == 2
-#define TEST_INTEGERS(name, type, per, bits_, lanes)                                                         \
-    VM_TARGET static void VM(name)(const type *a, int64_t least, int64_t most, uint64_t *restrict out,       \
-                                   int64_t rows)                                                             \
-    {                                                                                                        \
-        const __m512i low = _mm512_set1_epi##bits_(lanes least),                                             \
-                      span = _mm512_set1_epi##bits_(lanes((uint64_t)most - (uint64_t)least));                \
-        MASK_VECTORS(per, _mm512_mask_cmple_epu##bits_##_mask(                                               \
-                              (__mmask##per)rest,                                                            \
-                              _mm512_sub_epi##bits_(                                                         \
-                                  _mm512_maskz_loadu_epi##bits_((__mmask##per)rest, a + i), low),            \
-                              span))                                                                         \
+#define TEST_INTEGERS(name, type, per, bits_, lanes)                                                                   \
+    VM_TARGET static void VM(name)(const type *a, int64_t least, int64_t most, uint64_t *restrict out, int64_t rows) { \
+        const __m512i low = _mm512_set1_epi##bits_(lanes least),                                                       \
+                      span = _mm512_set1_epi##bits_(lanes((uint64_t)most - (uint64_t)least));                          \
+        MASK_VECTORS(per,                                                                                              \
+                     _mm512_mask_cmple_epu##bits_##_mask(                                                              \
+                         (__mmask##per)rest,                                                                           \
+                         _mm512_sub_epi##bits_(_mm512_maskz_loadu_epi##bits_((__mmask##per)rest, a + i), low), span))  \
     }
 #else
-#define TEST_INTEGERS(name, type, per, bits_, lanes)                                                         \
-    VM_TARGET static void VM(name)(const type *a, int64_t least, int64_t most, uint64_t *restrict out,       \
-                                   int64_t rows)                                                             \
-    {                                                                                                        \
-        const uint##bits_##_t low = (uint##bits_##_t)least,                                                  \
-                              span = (uint##bits_##_t)((uint64_t)most - (uint64_t)least);                    \
-        MASK_LOOP((uint##bits_##_t)((uint##bits_##_t)a[i] - low) <= span)                                    \
+#define TEST_INTEGERS(name, type, per, bits_, lanes)                                                                   \
+    VM_TARGET static void VM(name)(const type *a, int64_t least, int64_t most, uint64_t *restrict out, int64_t rows) { \
+        const uint##bits_##_t low = (uint##bits_##_t)least,                                                            \
+                              span = (uint##bits_##_t)((uint64_t)most - (uint64_t)least);                              \
+        MASK_LOOP((uint##bits_##_t)((uint##bits_##_t)a[i] - low) <= span)                                              \
     }
 #endif
 TEST_INTEGERS(test_8, uint8_t, 64, 8, (char))
@@ -104,27 +95,21 @@ TEST_INTEGERS(test_32, u32_any, 16, 32, (int))
 TEST_INTEGERS(test_64, u64_any, 8, 64, (long long))
 
 #if VM_LEVEL == 2
-#define TEST_FLOATS(name, type, value, per, set, load, make)                                                 \
-    VM_TARGET static void VM(name)(const type *a, value least, value most, uint64_t *restrict out,           \
-                                   int64_t rows)                                                             \
-    {                                                                                                        \
-        MASK_VECTORS(per, make(make((__mmask##per)rest, load((__mmask##per)rest, a + i), set(least),         \
-                                    _CMP_GE_OQ),                                                             \
-                               load((__mmask##per)rest, a + i), set(most), _CMP_LE_OQ))                      \
+#define TEST_FLOATS(name, type, value, per, set, load, make)                                                           \
+    VM_TARGET static void VM(name)(const type *a, value least, value most, uint64_t *restrict out, int64_t rows) {     \
+        MASK_VECTORS(per, make(make((__mmask##per)rest, load((__mmask##per)rest, a + i), set(least), _CMP_GE_OQ),      \
+                               load((__mmask##per)rest, a + i), set(most), _CMP_LE_OQ))                                \
     }
 #else
-#define TEST_FLOATS(name, type, value, per, set, load, make)                                                 \
-    VM_TARGET static void VM(name)(const type *a, value least, value most, uint64_t *restrict out,           \
-                                   int64_t rows)                                                             \
-    {                                                                                                        \
-        MASK_LOOP((a[i] >= least) & (a[i] <= most))                                                          \
+#define TEST_FLOATS(name, type, value, per, set, load, make)                                                           \
+    VM_TARGET static void VM(name)(const type *a, value least, value most, uint64_t *restrict out, int64_t rows) {     \
+        MASK_LOOP((a[i] >= least) & (a[i] <= most))                                                                    \
     }
 #endif
 TEST_FLOATS(test_f32, f32_any, float, 16, _mm512_set1_ps, _mm512_maskz_loadu_ps, _mm512_mask_cmp_ps_mask)
 TEST_FLOATS(test_f64, f64_any, double, 8, _mm512_set1_pd, _mm512_maskz_loadu_pd, _mm512_mask_cmp_pd_mask)
 
-VM_TARGET static void VM(test)(const as_block *block, const as_instruction *step, uint64_t *restrict out)
-{
+VM_TARGET static void VM(test)(const as_block *block, const as_instruction *step, uint64_t *restrict out) {
     const int64_t rows = block->rows;
     switch (step->kind) {
     case AS_I8:
@@ -136,37 +121,31 @@ VM_TARGET static void VM(test)(const as_block *block, const as_instruction *step
     case AS_F32:
         VM(test_f32)(values(block, step, 4), (float)double_of(step->x), (float)double_of(step->y), out, rows);
         break;
-    case AS_F64:
-        VM(test_f64)(values(block, step, 8), double_of(step->x), double_of(step->y), out, rows);
-        break;
+    case AS_F64: VM(test_f64)(values(block, step, 8), double_of(step->x), double_of(step->y), out, rows); break;
     default: VM(test_64)(values(block, step, 8), step->x, step->y, out, rows);
     }
 }
 
 /* Which texts have `size` bytes, by their offsets. */
-VM_TARGET static void VM(have_size)(const i32_any *offsets, int32_t size, uint64_t *restrict out, int64_t rows)
-{
+VM_TARGET static void VM(have_size)(const i32_any *offsets, int32_t size, uint64_t *restrict out, int64_t rows) {
 #if VM_LEVEL == 2
     const __m512i wanted = _mm512_set1_epi32(size);
-    MASK_VECTORS(16, _mm512_mask_cmpeq_epi32_mask(
-                         (__mmask16)rest,
-                         _mm512_sub_epi32(_mm512_maskz_loadu_epi32((__mmask16)rest, offsets + i + 1),
-                                          _mm512_maskz_loadu_epi32((__mmask16)rest, offsets + i)),
-                         wanted))
+    MASK_VECTORS(
+        16, _mm512_mask_cmpeq_epi32_mask((__mmask16)rest,
+                                         _mm512_sub_epi32(_mm512_maskz_loadu_epi32((__mmask16)rest, offsets + i + 1),
+                                                          _mm512_maskz_loadu_epi32((__mmask16)rest, offsets + i)),
+                                         wanted))
 #else
     MASK_LOOP(offsets[i + 1] - offsets[i] == size)
 #endif
 }
 
-VM_TARGET static void VM(have_size_wide)(const i64_any *offsets, int64_t size, uint64_t *restrict out, int64_t rows)
-{
-    MASK_LOOP(offsets[i + 1] - offsets[i] == size)
-}
+VM_TARGET static void VM(have_size_wide)(const i64_any *offsets, int64_t size, uint64_t *restrict out,
+                                         int64_t rows){MASK_LOOP(offsets[i + 1] - offsets[i] == size)}
 
 /* m[out] of texts that equal a constant or another column's: of a constant those of its length first, then their bytes;
    so 0.7 ns a row where a third has it, and 1.3 where all have. */
-VM_TARGET static void VM(texts_equal)(const as_block *block, const as_instruction *step, uint64_t *out)
-{
+VM_TARGET static void VM(texts_equal)(const as_block *block, const as_instruction *step, uint64_t *out) {
     const as_column *column = block->columns + step->a;
     if (step->b != AS_X_NONE || step->size == 0 || step->size > INT32_MAX) {
         texts_same(block, step, out);
@@ -183,13 +162,13 @@ VM_TARGET static void VM(texts_equal)(const as_block *block, const as_instructio
         if (column->wide)
             out[word] = equal_texts(column->data, wide + 64 * word, true, out[word], wide[rows], step->table, size);
         else
-            out[word] = equal_texts(column->data, narrow + 64 * word, false, out[word], narrow[rows], step->table, size);
+            out[word] =
+                equal_texts(column->data, narrow + 64 * word, false, out[word], narrow[rows], step->table, size);
     }
 }
 
 /* The code of a dictionary column in row i of the block. */
-VM_TARGET AS_INLINE uint64_t VM(code)(const void *from, unsigned kind, int64_t i)
-{
+VM_TARGET AS_INLINE uint64_t VM(code)(const void *from, unsigned kind, int64_t i) {
     switch (kind) {
     case AS_I8: return (uint64_t)((const int8_t *)from)[i];
     case AS_I16: return (uint64_t)((const i16_any *)from)[i];
@@ -197,9 +176,7 @@ VM_TARGET AS_INLINE uint64_t VM(code)(const void *from, unsigned kind, int64_t i
     }
 }
 
-VM_TARGET static void VM(test_codes)(const as_block *block, const as_instruction *step,
-                                     uint64_t *restrict out)
-{
+VM_TARGET static void VM(test_codes)(const as_block *block, const as_instruction *step, uint64_t *restrict out) {
     const void *from = values(block, step, step->kind == AS_I8 ? 1 : step->kind == AS_I16 ? 2 : 4);
     const int64_t rows = block->rows;
     const uint64_t *bitmap = step->table, size = step->size;
@@ -215,8 +192,7 @@ VM_TARGET static void VM(test_codes)(const as_block *block, const as_instruction
 }
 
 VM_TARGET static void VM(is_in)(const i64_any *a, const int64_t *table, uint64_t size, uint64_t *restrict out,
-                                int64_t rows)
-{
+                                int64_t rows) {
     for (int64_t word = 0; 64 * word < rows; word++) {
         const int64_t count = rows - 64 * word < 64 ? rows - 64 * word : 64;
         uint64_t bits = 0;
@@ -233,8 +209,7 @@ VM_TARGET static void VM(is_in)(const i64_any *a, const int64_t *table, uint64_t
     }
 }
 
-VM_TARGET static void VM(store_bools)(const uint64_t *bits, uint8_t *restrict out, int64_t rows)
-{
+VM_TARGET static void VM(store_bools)(const uint64_t *bits, uint8_t *restrict out, int64_t rows) {
 #if VM_LEVEL == 2
     for (int64_t word = 0; 64 * word < rows; word++) {
         const int64_t count = rows - 64 * word;
@@ -247,8 +222,7 @@ VM_TARGET static void VM(store_bools)(const uint64_t *bits, uint8_t *restrict ou
 }
 
 /* Numbers of the rows whose bits are set, from `first` on; answers how many. Writes nothing past them. */
-VM_TARGET static int64_t VM(store_rows)(const as_block *block, const uint64_t *bits, uint32_t *restrict out)
-{
+VM_TARGET static int64_t VM(store_rows)(const as_block *block, const uint64_t *bits, uint32_t *restrict out) {
     uint32_t *to = out;
     for (int64_t word = 0; 64 * word < block->rows; word++) {
         const uint32_t first = (uint32_t)(block->first + 64 * word);
@@ -259,8 +233,7 @@ VM_TARGET static int64_t VM(store_rows)(const as_block *block, const uint64_t *b
             const __mmask16 these = (__mmask16)left;
             const unsigned kept = (unsigned)__builtin_popcount(these);
             const __m512i numbers = _mm512_add_epi32(step, _mm512_set1_epi32((int)(first + part)));
-            _mm512_mask_storeu_epi32(to, (__mmask16)((1u << kept) - 1),
-                                     _mm512_maskz_compress_epi32(these, numbers));
+            _mm512_mask_storeu_epi32(to, (__mmask16)((1u << kept) - 1), _mm512_maskz_compress_epi32(these, numbers));
             to += kept;
         }
 #else

@@ -10,14 +10,12 @@
 #include "expression.h"
 
 /* The quotient towards minus infinity; the divisor is not 0, and a // b fits. */
-AS_INLINE int64_t floor_divide(int64_t a, int64_t b)
-{
+AS_INLINE int64_t floor_divide(int64_t a, int64_t b) {
     const int64_t quotient = a / b;
     return quotient - ((a % b != 0) & ((a ^ b) < 0));
 }
 
-AS_INLINE int64_t floor_remainder(int64_t a, int64_t b)
-{
+AS_INLINE int64_t floor_remainder(int64_t a, int64_t b) {
     if (b == -1) /* INT64_MIN % -1 traps */
         return 0;
     const int64_t rest = a % b;
@@ -25,16 +23,14 @@ AS_INLINE int64_t floor_remainder(int64_t a, int64_t b)
 }
 
 /* As CPython's float_divmod; by zero as IEEE. */
-AS_INLINE double float_remainder(double a, double b)
-{
+AS_INLINE double float_remainder(double a, double b) {
     double rest = fmod(a, b);
     if (rest == 0.0)
         return copysign(0.0, b);
     return (b < 0) != (rest < 0) ? rest + b : rest;
 }
 
-AS_INLINE double float_floor_divide(double a, double b)
-{
+AS_INLINE double float_floor_divide(double a, double b) {
     if (b == 0.0)
         return a / b;
     const double rest = fmod(a, b);
@@ -50,8 +46,7 @@ AS_INLINE double float_floor_divide(double a, double b)
 /* The double nearest to what `value` is at 1 / power, half to even; power is a power of ten up to 1e15, so it is exact.
    The product is rounded, which shows only where it is a half: then what rounding took away decides. From 2^53 on the
    next double is farther away than the next decimal, so the value stays as it is. */
-AS_INLINE double round_at(double value, double power)
-{
+AS_INLINE double round_at(double value, double power) {
     const double product = value * power, below = floor(product), lost = fma(value, power, -product);
     double whole = rint(product);
     if (product != below && product == below + 0.5 && lost != 0.0)
@@ -60,8 +55,7 @@ AS_INLINE double round_at(double value, double power)
 }
 
 /* Part of a day number since 1970 in the proleptic Gregorian calendar (H. Hinnant, days_from_civil and back). */
-AS_INLINE int64_t part_of_day_number(int64_t day, int64_t part)
-{
+AS_INLINE int64_t part_of_day_number(int64_t day, int64_t part) {
     if (part == AS_WEEKDAY) /* 1970 began on a Thursday; Monday is 0 */
         return floor_remainder(day + 3, 7);
     const int64_t z = day + 719468;
@@ -82,8 +76,7 @@ typedef struct text {
     int64_t bytes;
 } text;
 
-AS_INLINE text text_at(const as_column *column, int64_t row)
-{
+AS_INLINE text text_at(const as_column *column, int64_t row) {
     const int64_t at = column->first + row;
     int64_t begin, end;
     if (column->wide) {
@@ -97,8 +90,7 @@ AS_INLINE text text_at(const as_column *column, int64_t row)
 }
 
 /* Whether `bytes` > 0 bytes are the same: two overlapping words where one is not enough, as memcmp is a call. */
-AS_INLINE bool same_bytes(const char *a, const char *b, int64_t bytes)
-{
+AS_INLINE bool same_bytes(const char *a, const char *b, int64_t bytes) {
     if (bytes > 16)
         return memcmp(a, b, (size_t)bytes) == 0;
     if (bytes >= 8)
@@ -110,30 +102,25 @@ AS_INLINE bool same_bytes(const char *a, const char *b, int64_t bytes)
     return a[0] == b[0] && a[bytes >> 1] == b[bytes >> 1] && a[bytes - 1] == b[bytes - 1];
 }
 
-AS_INLINE bool text_equal(text a, text b)
-{
+AS_INLINE bool text_equal(text a, text b) {
     return a.bytes == b.bytes && (a.bytes == 0 || same_bytes(a.data, b.data, a.bytes));
 }
 
-AS_INLINE int text_order(text a, text b)
-{
+AS_INLINE int text_order(text a, text b) {
     const int64_t both = a.bytes < b.bytes ? a.bytes : b.bytes;
     const int order = both > 0 ? memcmp(a.data, b.data, (size_t)both) : 0;
     return order != 0 ? order : (a.bytes > b.bytes) - (a.bytes < b.bytes);
 }
 
-AS_INLINE bool text_starts(text a, text b)
-{
+AS_INLINE bool text_starts(text a, text b) {
     return a.bytes >= b.bytes && (b.bytes == 0 || same_bytes(a.data, b.data, b.bytes));
 }
 
-AS_INLINE bool text_ends(text a, text b)
-{
+AS_INLINE bool text_ends(text a, text b) {
     return a.bytes >= b.bytes && (b.bytes == 0 || same_bytes(a.data + a.bytes - b.bytes, b.data, b.bytes));
 }
 
-AS_INLINE bool text_contains(text a, text b)
-{
+AS_INLINE bool text_contains(text a, text b) {
     if (b.bytes == 0)
         return true;
     const char *at = a.data, *last = a.data + a.bytes - b.bytes;
@@ -148,21 +135,18 @@ AS_INLINE bool text_contains(text a, text b)
     return false;
 }
 
-AS_INLINE int64_t code_points(text a)
-{
+AS_INLINE int64_t code_points(text a) {
     int64_t count = 0;
     for (int64_t i = 0; i < a.bytes; i++)
         count += ((uint8_t)a.data[i] & 0xC0) != 0x80;
     return count;
 }
 
-AS_INLINE bool is_blank(char each)
-{
+AS_INLINE bool is_blank(char each) {
     return each == ' ' || (each >= '\t' && each <= '\r');
 }
 
-AS_INLINE text trimmed(text a)
-{
+AS_INLINE text trimmed(text a) {
     while (a.bytes > 0 && is_blank(a.data[0]))
         a.data++, a.bytes--;
     while (a.bytes > 0 && is_blank(a.data[a.bytes - 1]))
@@ -170,8 +154,7 @@ AS_INLINE text trimmed(text a)
     return a;
 }
 
-static bool text_to_int(text a, int64_t *out)
-{
+static bool text_to_int(text a, int64_t *out) {
     a = trimmed(a);
     const bool negative = a.bytes > 0 && a.data[0] == '-';
     if (a.bytes > 0 && (negative || a.data[0] == '+'))
@@ -191,16 +174,14 @@ static bool text_to_int(text a, int64_t *out)
     return true;
 }
 
-static bool is_word(text a, const char *word)
-{
+static bool is_word(text a, const char *word) {
     for (int64_t i = 0; i < a.bytes; i++)
         if ((a.data[i] | 0x20) != word[i]) /* stops at the word's end: a letter is never 0 */
             return false;
     return word[a.bytes] == 0;
 }
 
-static bool text_to_float(text a, locale_t plain, double *out)
-{
+static bool text_to_float(text a, locale_t plain, double *out) {
     char copy[512];
     a = trimmed(a);
     if (a.bytes == 0 || a.bytes >= (int64_t)sizeof copy)
@@ -226,8 +207,7 @@ static bool text_to_float(text a, locale_t plain, double *out)
     return end == copy + a.bytes;
 }
 
-static bool text_to_bool(text a, int64_t *out)
-{
+static bool text_to_bool(text a, int64_t *out) {
     const text yes = {"true", 4}, no = {"false", 5};
     *out = text_equal(a, yes);
     return *out || text_equal(a, no);

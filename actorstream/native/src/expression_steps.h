@@ -7,42 +7,41 @@
 #define F(number) ((const f64_any *)vector(block, step->number))
 #define M(number) mask(block, step->number)
 
-#define MASKS(expression)                                                                                    \
-    {                                                                                                        \
-        const uint64_t *a = M(a), *b = M(b);                                                                 \
-        uint64_t *out = M(out);                                                                              \
-        (void)b;                                                                                             \
-        for (int word = 0; word < WORDS; word++)                                                             \
-            out[word] = expression;                                                                          \
-        break;                                                                                               \
+#define MASKS(expression)                                                                                              \
+    {                                                                                                                  \
+        const uint64_t *a = M(a), *b = M(b);                                                                           \
+        uint64_t *out = M(out);                                                                                        \
+        (void)b;                                                                                                       \
+        for (int word = 0; word < WORDS; word++)                                                                       \
+            out[word] = expression;                                                                                    \
+        break;                                                                                                         \
     }
-#define FLOATS(expression)                                                                                   \
-    {                                                                                                        \
-        const f64_any *a = F(a), *b = F(b);                                                                  \
-        double *restrict out = target(block, step);                                                          \
-        (void)a, (void)b;                                                                                    \
-        LOOP(out[i] = expression)                                                                            \
-        break;                                                                                               \
+#define FLOATS(expression)                                                                                             \
+    {                                                                                                                  \
+        const f64_any *a = F(a), *b = F(b);                                                                            \
+        double *restrict out = target(block, step);                                                                    \
+        (void)a, (void)b;                                                                                              \
+        LOOP(out[i] = expression)                                                                                      \
+        break;                                                                                                         \
     }
-#define INTEGERS(expression)                                                                                 \
-    {                                                                                                        \
-        const i64_any *a = V(a), *b = V(b);                                                                  \
-        int64_t *restrict out = target(block, step);                                                         \
-        LOOP(out[i] = expression)                                                                            \
-        break;                                                                                               \
+#define INTEGERS(expression)                                                                                           \
+    {                                                                                                                  \
+        const i64_any *a = V(a), *b = V(b);                                                                            \
+        int64_t *restrict out = target(block, step);                                                                   \
+        LOOP(out[i] = expression)                                                                                      \
+        break;                                                                                                         \
     }
-#define CHECKED(fast, type, careful)                                                                         \
-    {                                                                                                        \
-        const type *a = (const type *)V(a);                                                                  \
-        const i64_any *b = V(b);                                                                             \
-        int64_t *out = target(block, step);                                                                  \
-        if (VM(fast)(a, b, step, out, rows))                                                                 \
-            careful(block, step, a, b, out);                                                                 \
-        break;                                                                                               \
+#define CHECKED(fast, type, careful)                                                                                   \
+    {                                                                                                                  \
+        const type *a = (const type *)V(a);                                                                            \
+        const i64_any *b = V(b);                                                                                       \
+        int64_t *out = target(block, step);                                                                            \
+        if (VM(fast)(a, b, step, out, rows))                                                                           \
+            careful(block, step, a, b, out);                                                                           \
+        break;                                                                                                         \
     }
 
-VM_TARGET static void VM(do_mask)(as_block *block, const as_instruction *step)
-{
+VM_TARGET static void VM(do_mask)(as_block *block, const as_instruction *step) {
     const int64_t rows = block->rows;
     uint64_t *const out_mask = M(out);
     switch (step->op) {
@@ -73,8 +72,7 @@ VM_TARGET static void VM(do_mask)(as_block *block, const as_instruction *step)
     }
 }
 
-VM_TARGET static void VM(do_integers)(as_block *block, const as_instruction *step)
-{
+VM_TARGET static void VM(do_integers)(as_block *block, const as_instruction *step) {
     const int64_t rows = block->rows;
     switch (step->op) {
     case AS_X_LOAD: VM(load)(block, step); break;
@@ -118,8 +116,7 @@ VM_TARGET static void VM(do_integers)(as_block *block, const as_instruction *ste
     }
 }
 
-VM_TARGET static void VM(do_floats)(as_block *block, const as_instruction *step)
-{
+VM_TARGET static void VM(do_floats)(as_block *block, const as_instruction *step) {
     const int64_t rows = block->rows;
     switch (step->op) {
     case AS_X_ADD_F: FLOATS(a[i] + b[i])
@@ -153,8 +150,7 @@ VM_TARGET static void VM(do_floats)(as_block *block, const as_instruction *step)
     }
 }
 
-VM_TARGET static void VM(do_output)(as_block *block, const as_instruction *step)
-{
+VM_TARGET static void VM(do_output)(as_block *block, const as_instruction *step) {
     void *const out = block->outs[step->out];
     switch (step->op) {
     case AS_X_STORE: VM(store)(block, step); break;
@@ -167,8 +163,7 @@ VM_TARGET static void VM(do_output)(as_block *block, const as_instruction *step)
     }
 }
 
-VM_TARGET static void VM(steps)(as_block *block, const as_instruction *step, const as_instruction *end)
-{
+VM_TARGET static void VM(steps)(as_block *block, const as_instruction *step, const as_instruction *end) {
     for (; step < end; step++) {
         if (step->op >= AS_X_STORE)
             VM(do_output)(block, step);
@@ -181,8 +176,7 @@ VM_TARGET static void VM(steps)(as_block *block, const as_instruction *step, con
     }
 }
 
-VM_TARGET static void VM(run)(as_block *block, const as_expression *program, int64_t rows)
-{
+VM_TARGET static void VM(run)(as_block *block, const as_expression *program, int64_t rows) {
     const as_instruction *first = program->instructions, *end = first + program->count;
     block->rows = LANES;
     VM(steps)(block, first, first + program->setup);

@@ -12,8 +12,7 @@ static const uint8_t EVENT_TYPE_BYTES[3] = {4, 5, 8};
 static const char ADDRESS[8] = "1.2.3.4";
 enum { ADDRESS_BYTES = 7 };
 
-uint64_t as_ysb_text_bytes(uint32_t column, int64_t rows)
-{
+uint64_t as_ysb_text_bytes(uint32_t column, int64_t rows) {
     static const uint8_t most[6] = {AS_UUID_BYTES, AS_UUID_BYTES, AS_UUID_BYTES, WORD, 8, ADDRESS_BYTES};
     if (column > 5 || rows < 0 || rows > MOST_ROWS)
         return 0;
@@ -22,8 +21,8 @@ uint64_t as_ysb_text_bytes(uint32_t column, int64_t rows)
 
 /* -- ids: 36 bytes a row -- */
 
-static void put_ids_plain(const uint16_t *restrict code, int64_t count, const uint8_t *restrict ids, uint8_t *restrict out)
-{
+static void put_ids_plain(const uint16_t *restrict code, int64_t count, const uint8_t *restrict ids,
+                          uint8_t *restrict out) {
     for (int64_t i = 0; i < count; i++)
         memcpy(out + i * AS_UUID_BYTES, ids + (uint32_t)code[i] * AS_UUID_SLOT, AS_UUID_BYTES);
 }
@@ -31,17 +30,15 @@ static void put_ids_plain(const uint16_t *restrict code, int64_t count, const ui
 #ifdef AS_AVX512
 /* Eight ids are nine vectors: vector n begins with the last n words of 32 bits of id n - 1, and goes on with the first
    8 - n of id n. So nothing is stored twice, and no store crosses a cache line. */
-#define PART(n)                                                                                              \
-    _mm256_storeu_si256(                                                                                     \
-        (__m256i *)(out + 32 * (n)),                                                                         \
-        _mm256_blend_epi32(_mm256_permutevar8x32_epi32(ID((n) & 7, 0),                                       \
-                                                       _mm256_sub_epi32(lane, _mm256_set1_epi32(n))),        \
+#define PART(n)                                                                                                        \
+    _mm256_storeu_si256(                                                                                               \
+        (__m256i *)(out + 32 * (n)),                                                                                   \
+        _mm256_blend_epi32(_mm256_permutevar8x32_epi32(ID((n) & 7, 0), _mm256_sub_epi32(lane, _mm256_set1_epi32(n))),  \
                            ID((n) - 1, 36 - 4 * (n)), (1 << (n)) - 1))
 #define ID(n, at) _mm256_loadu_si256((const __m256i *)(ids + (uint32_t)code[n] * AS_UUID_SLOT + (at)))
 
 AS_TARGET_AVX2 static void put_ids_avx2(const uint16_t *restrict code, int64_t count, const uint8_t *restrict ids,
-                                        uint8_t *restrict out)
-{
+                                        uint8_t *restrict out) {
     const __m256i lane = _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7); /* of an index its lowest three bits count */
     for (; count >= 8; count -= 8, code += 8, out += 8 * AS_UUID_BYTES) {
         _mm256_storeu_si256((__m256i *)out, ID(0, 0));
@@ -60,8 +57,7 @@ AS_TARGET_AVX2 static void put_ids_avx2(const uint16_t *restrict code, int64_t c
 #undef ID
 #endif
 
-static void put_ids(const uint16_t *code, int64_t count, const uint8_t *ids, uint8_t *out)
-{
+static void put_ids(const uint16_t *code, int64_t count, const uint8_t *ids, uint8_t *out) {
 #ifdef AS_AVX512
     if (cpu_has_avx2()) {
         put_ids_avx2(code, count, ids, out);
@@ -82,8 +78,8 @@ typedef struct words {
     const uint8_t *bytes; /* of each word */
 } words;
 
-static void groups_of(words *made, const char (*word)[WORD + 1], const uint8_t *bytes, uint32_t kinds, uint32_t at_once)
-{
+static void groups_of(words *made, const char (*word)[WORD + 1], const uint8_t *bytes, uint32_t kinds,
+                      uint32_t at_once) {
     uint32_t groups = 1;
     made->word = word;
     made->bytes = bytes;
@@ -102,8 +98,7 @@ static void groups_of(words *made, const char (*word)[WORD + 1], const uint8_t *
 
 /* Copies a word a row and notes where it ends; answers where the last one does. */
 AS_INLINE int32_t put_words(const uint16_t *restrict code, int64_t count, const words *of, uint32_t kinds,
-                            uint32_t at_once, int32_t at, int32_t *restrict offsets, uint8_t *restrict out)
-{
+                            uint32_t at_once, int32_t at, int32_t *restrict offsets, uint8_t *restrict out) {
     int64_t i = 0;
     for (; i + at_once <= count; i += at_once) {
         uint32_t group = 0;
@@ -122,8 +117,7 @@ AS_INLINE int32_t put_words(const uint16_t *restrict code, int64_t count, const 
     return at;
 }
 
-AS_INLINE void put_offsets(int64_t count, int32_t first, int32_t bytes, int32_t *restrict offsets)
-{
+AS_INLINE void put_offsets(int64_t count, int32_t first, int32_t bytes, int32_t *restrict offsets) {
     for (int64_t i = 0; i < count; i++)
         offsets[i] = first + (int32_t)i * bytes;
 }
@@ -135,8 +129,7 @@ typedef struct tables {
     int32_t ad_type, event_type; /* where the last words end */
 } tables;
 
-static void make_tables(tables *made)
-{
+static void make_tables(tables *made) {
     groups_of(&made->ad_types, AD_TYPES, AD_TYPE_BYTES, 5, AD_TYPES_AT_ONCE);
     groups_of(&made->event_types, EVENT_TYPES, EVENT_TYPE_BYTES, 3, EVENT_TYPES_AT_ONCE);
     for (int row = 0; row < CHUNK; row++)
@@ -149,8 +142,7 @@ typedef struct codes {
     uint16_t user[CHUNK], page[CHUNK], ad[CHUNK], ad_type[CHUNK], event_type[CHUNK];
 } codes;
 
-AS_INLINE void text_rows_body(run r, int64_t first, int64_t count, const as_ysb_text *out, tables *of, codes *code)
-{
+AS_INLINE void text_rows_body(run r, int64_t first, int64_t count, const as_ysb_text *out, tables *of, codes *code) {
     for (int64_t i = 0; i < count; i++) {
         const uint32_t word = word_of(r, i), second = second_word(word);
         code->user[i] = (uint16_t)user_of(second);
@@ -168,13 +160,11 @@ AS_INLINE void text_rows_body(run r, int64_t first, int64_t count, const as_ysb_
     memcpy(out->data[5] + first * ADDRESS_BYTES, of->addresses, (size_t)count * ADDRESS_BYTES);
     put_offsets(count, (int32_t)first * ADDRESS_BYTES, ADDRESS_BYTES, out->offsets[5] + first);
 }
-AS_VERSIONS(text_rows,
-            (run r, int64_t first, int64_t count, const as_ysb_text *out, tables *of, codes *code),
+AS_VERSIONS(text_rows, (run r, int64_t first, int64_t count, const as_ysb_text *out, tables *of, codes *code),
             (r, first, count, out, of, code))
 
 int as_ysb_texts(const as_numbering *numbering, uint64_t made, int64_t rows, const uint8_t *ids,
-                 const as_ysb_text *out)
-{
+                 const as_ysb_text *out) {
     if (rows > MOST_ROWS || !numbered(numbering, made, rows))
         return AS_E_ARGUMENT;
     tables of;

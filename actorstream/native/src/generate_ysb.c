@@ -5,9 +5,7 @@
 #define PAYLOAD 11         /* uint64 columns of a wide event; then one of uint32, one of uint16 */
 
 AS_INLINE void integer_rows_body(run r, int32_t *restrict user, int32_t *restrict page, int32_t *restrict ad,
-                                 int8_t *restrict ad_type, int8_t *restrict event_type,
-                                 int32_t *restrict address)
-{
+                                 int8_t *restrict ad_type, int8_t *restrict event_type, int32_t *restrict address) {
     for (int64_t row = 0; row < r.rows; row++) {
         const uint32_t word = word_of(r, row), second = second_word(word);
         user[row] = (int32_t)user_of(second);
@@ -19,27 +17,23 @@ AS_INLINE void integer_rows_body(run r, int32_t *restrict user, int32_t *restric
     }
 }
 AS_VERSIONS(integer_rows,
-            (run r, int32_t *restrict user, int32_t *restrict page, int32_t *restrict ad,
-             int8_t *restrict ad_type, int8_t *restrict event_type, int32_t *restrict address),
+            (run r, int32_t *restrict user, int32_t *restrict page, int32_t *restrict ad, int8_t *restrict ad_type,
+             int8_t *restrict event_type, int32_t *restrict address),
             (r, user, page, ad, ad_type, event_type, address))
 
-AS_INLINE void times_body(const as_numbering *n, uint64_t made, int64_t rows, int64_t *restrict out)
-{
+AS_INLINE void times_body(const as_numbering *n, uint64_t made, int64_t rows, int64_t *restrict out) {
     fill_times(n, made, rows, out);
 }
-AS_VERSIONS(times, (const as_numbering *n, uint64_t made, int64_t rows, int64_t *restrict out),
-            (n, made, rows, out))
+AS_VERSIONS(times, (const as_numbering *n, uint64_t made, int64_t rows, int64_t *restrict out), (n, made, rows, out))
 
-int as_event_times(const as_numbering *numbering, uint64_t made, int64_t rows, int64_t *out)
-{
+int as_event_times(const as_numbering *numbering, uint64_t made, int64_t rows, int64_t *out) {
     if (!numbered(numbering, made, rows))
         return AS_E_ARGUMENT;
     times(numbering, made, rows, out);
     return AS_OK;
 }
 
-int as_ysb_integers(const as_numbering *numbering, uint64_t made, int64_t rows, void *columns)
-{
+int as_ysb_integers(const as_numbering *numbering, uint64_t made, int64_t rows, void *columns) {
     if (!numbered(numbering, made, rows))
         return AS_E_ARGUMENT;
     uint8_t *at = columns;
@@ -61,8 +55,7 @@ int as_ysb_integers(const as_numbering *numbering, uint64_t made, int64_t rows, 
    writes go to few places at once. */
 AS_INLINE void wide_rows_body(run r, int64_t first, int64_t rows, int64_t *const *restrict columns,
                               int8_t *restrict ad_type, int8_t *restrict event_type, uint64_t *const *restrict payload,
-                              uint32_t *restrict last, uint16_t *restrict end)
-{
+                              uint32_t *restrict last, uint16_t *restrict end) {
     uint64_t kept[CHUNK];
     int64_t *restrict user = columns[0], *restrict page = columns[1], *restrict ad = columns[2],
                       *restrict address = columns[3];
@@ -93,8 +86,7 @@ AS_VERSIONS(wide_rows,
              uint16_t *restrict end),
             (r, first, rows, columns, ad_type, event_type, payload, last, end))
 
-int as_ysb_wide(const as_numbering *numbering, uint64_t made, int64_t rows, void *columns)
-{
+int as_ysb_wide(const as_numbering *numbering, uint64_t made, int64_t rows, void *columns) {
     if (!numbered(numbering, made, rows))
         return AS_E_ARGUMENT;
     uint8_t *at = columns;

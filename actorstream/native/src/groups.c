@@ -12,8 +12,7 @@
 #define FETCH 128 /* rows whose slots are fetched ahead: more than a core has misses in flight */
 #define MOST (UINT32_MAX - 1)
 
-as_groups *as_groups_create(uint32_t keys, const uint32_t *how, const uint32_t *nullable)
-{
+as_groups *as_groups_create(uint32_t keys, const uint32_t *how, const uint32_t *nullable) {
     if (keys > AS_GROUPS_KEYS) {
         errno = EINVAL;
         return NULL;
@@ -43,8 +42,7 @@ as_groups *as_groups_create(uint32_t keys, const uint32_t *how, const uint32_t *
     return groups;
 }
 
-void as_groups_destroy(as_groups *groups)
-{
+void as_groups_destroy(as_groups *groups) {
     if (groups == NULL)
         return;
     as_zeroed_free(groups->slots, groups->mask ? (groups->mask + 1) * 8 : 0);
@@ -56,20 +54,16 @@ void as_groups_destroy(as_groups *groups)
     free(groups);
 }
 
-uint64_t as_groups_count(const as_groups *groups)
-{
+uint64_t as_groups_count(const as_groups *groups) {
     return groups->kind == AS_GROUPS_TEXT ? groups->texts[0].count : groups->count;
 }
 
-uint32_t as_groups_kind(const as_groups *groups)
-{
+uint32_t as_groups_kind(const as_groups *groups) {
     return groups->kind;
 }
 
-uint64_t as_groups_bytes(const as_groups *groups)
-{
-    uint64_t bytes =
-        sizeof *groups + (groups->mask ? (groups->mask + 1) * 8 : 0) + groups->count * groups->words * 8;
+uint64_t as_groups_bytes(const as_groups *groups) {
+    uint64_t bytes = sizeof *groups + (groups->mask ? (groups->mask + 1) * 8 : 0) + groups->count * groups->words * 8;
     if (groups->kind == AS_GROUPS_DIRECT || groups->kind == AS_GROUPS_ALL)
         bytes = sizeof *groups;
     for (uint32_t key = 0; key < groups->keys; key++)
@@ -77,8 +71,7 @@ uint64_t as_groups_bytes(const as_groups *groups)
     return bytes + (groups->order ? groups->ordered * 4 : 0);
 }
 
-uint64_t as_groups_hash(const as_groups *groups, const uint64_t *words)
-{
+uint64_t as_groups_hash(const as_groups *groups, const uint64_t *words) {
     const uint64_t start = as_hash_secret.word;
     uint64_t hash = mix(words[0] ^ start);
     for (uint32_t word = 1; word < groups->words; word++)
@@ -87,8 +80,7 @@ uint64_t as_groups_hash(const as_groups *groups, const uint64_t *words)
 }
 
 /* A table of `slots` slots (a power of two) with all groups. */
-int as_groups_slots(as_groups *groups, uint64_t slots)
-{
+int as_groups_slots(as_groups *groups, uint64_t slots) {
     uint64_t *made = as_zeroed_grow(NULL, 0, slots * 8);
     if (made == NULL)
         return AS_E_MEMORY;
@@ -116,8 +108,7 @@ int as_groups_slots(as_groups *groups, uint64_t slots)
 }
 
 /* Room for `more` further groups. */
-static int as_groups_reserve(as_groups *groups, uint64_t more)
-{
+static int as_groups_reserve(as_groups *groups, uint64_t more) {
     const uint64_t count = groups->count + more;
     if (count > MOST)
         return AS_E_MEMORY;
@@ -134,8 +125,7 @@ static int as_groups_reserve(as_groups *groups, uint64_t more)
     uint64_t room = groups->room ? groups->room : FIRST_SLOTS;
     while (room < count)
         room += room / 2;
-    uint64_t *values =
-        as_zeroed_grow(groups->values, groups->room * groups->words * 8, room * groups->words * 8);
+    uint64_t *values = as_zeroed_grow(groups->values, groups->room * groups->words * 8, room * groups->words * 8);
     if (values == NULL)
         return AS_E_MEMORY;
     groups->values = values;
@@ -145,8 +135,7 @@ static int as_groups_reserve(as_groups *groups, uint64_t more)
 
 /* -- finding, on every instruction set -- */
 
-AS_INLINE uint32_t empty_of(const uint64_t *slot)
-{
+AS_INLINE uint32_t empty_of(const uint64_t *slot) {
     uint32_t empty = 0;
     for (int i = 0; i < 8; i++)
         empty |= (uint32_t)(slot[i] == 0) << i;
@@ -167,8 +156,7 @@ AS_INLINE uint32_t empty_of(const uint64_t *slot)
 #include "groups_find.h"
 #endif
 
-static int find_keys(as_groups *groups, const uint64_t *key, int64_t rows, uint32_t *group)
-{
+static int find_keys(as_groups *groups, const uint64_t *key, int64_t rows, uint32_t *group) {
 #ifdef AS_AVX512
     if (cpu_has_avx512())
         return find_keys_avx512(groups, key, rows, group);
@@ -176,18 +164,15 @@ static int find_keys(as_groups *groups, const uint64_t *key, int64_t rows, uint3
     return find_keys_plain(groups, key, rows, group);
 }
 
-AS_INLINE void spread_body(const uint64_t *key, int64_t rows, uint64_t base, uint64_t *high)
-{
+AS_INLINE void spread_body(const uint64_t *key, int64_t rows, uint64_t base, uint64_t *high) {
     uint64_t found = 0;
     for (int64_t i = 0; i < rows; i++)
         found |= (key[i] - base) >> 32;
     *high = found;
 }
-AS_VERSIONS(spread, (const uint64_t *key, int64_t rows, uint64_t base, uint64_t *high),
-            (key, rows, base, high))
+AS_VERSIONS(spread, (const uint64_t *key, int64_t rows, uint64_t base, uint64_t *high), (key, rows, base, high))
 
-static int find_number(as_groups *groups, const uint64_t *key, int64_t rows, uint32_t *group)
-{
+static int find_number(as_groups *groups, const uint64_t *key, int64_t rows, uint32_t *group) {
     if (groups->narrow) {
         uint64_t high;
         if (groups->count == 0)
@@ -203,8 +188,7 @@ static int find_number(as_groups *groups, const uint64_t *key, int64_t rows, uin
     return find_keys(groups, key, rows, group);
 }
 
-static int find_direct(as_groups *groups, const as_operand *key, int64_t row, int64_t rows, uint32_t *group)
-{
+static int find_direct(as_groups *groups, const as_operand *key, int64_t row, int64_t rows, uint32_t *group) {
     const uint64_t greatest = as_operand_numbers(key, row, rows, groups->base, group);
     if (greatest < groups->span) {
         groups->count = greatest >= groups->count ? greatest + 1 : groups->count;
@@ -225,8 +209,7 @@ static int find_direct(as_groups *groups, const as_operand *key, int64_t row, in
 }
 
 /* -0.0 as 0.0 and one NaN, so that equal keys have equal words. */
-static void canonical(uint64_t *words, int64_t rows)
-{
+static void canonical(uint64_t *words, int64_t rows) {
     for (int64_t i = 0; i < rows; i++) {
         double value;
         memcpy(&value, &words[i], sizeof value);
@@ -234,8 +217,7 @@ static void canonical(uint64_t *words, int64_t rows)
     }
 }
 
-static int find_rows(as_groups *groups, const as_operand *key, int64_t row, int64_t rows, uint32_t *group)
-{
+static int find_rows(as_groups *groups, const as_operand *key, int64_t row, int64_t rows, uint32_t *group) {
     const uint32_t words = groups->words;
     uint64_t *block = groups->block, *column = groups->column;
     if (groups->any_nullable)
@@ -265,8 +247,7 @@ static int find_rows(as_groups *groups, const as_operand *key, int64_t row, int6
     return find_keys(groups, block, rows, group);
 }
 
-int as_groups_find(as_groups *groups, const as_operand *key, int64_t row, int64_t rows, uint32_t *group)
-{
+int as_groups_find(as_groups *groups, const as_operand *key, int64_t row, int64_t rows, uint32_t *group) {
     uint64_t *column = groups->column;
     if (rows == 0)
         return AS_OK;

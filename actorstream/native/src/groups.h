@@ -6,8 +6,7 @@
 
 struct as_groups {
     uint32_t kind, keys;
-    uint32_t
-        words; /* of a key in `values`: one a column, then one with a bit a null column if any may be null */
+    uint32_t words; /* of a key in `values`: one a column, then one with a bit a null column if any may be null */
     uint32_t how[AS_GROUPS_KEYS];
     bool nullable[AS_GROUPS_KEYS], any_nullable;
     uint64_t count;
@@ -31,8 +30,7 @@ struct as_groups {
 };
 
 /* What makes words of a key column compare as unsigned ones. */
-static inline uint64_t flip_of(uint32_t how)
-{
+static inline uint64_t flip_of(uint32_t how) {
     return how == AS_HASH_SIGNED ? (uint64_t)1 << 63 : 0;
 }
 int as_groups_slots(as_groups *groups, uint64_t slots);

@@ -9,8 +9,7 @@
 #define DIRECT_SHARE 2   /* and for each group: less than the slots and keys of NUMBER take */
 
 /* The most numbers that DIRECT may have for `alive` groups. */
-static uint64_t direct_most(uint64_t alive)
-{
+static uint64_t direct_most(uint64_t alive) {
     return alive * DIRECT_SHARE > DIRECT_ROOM ? alive * DIRECT_SHARE : DIRECT_ROOM;
 }
 
@@ -19,19 +18,16 @@ typedef struct range {
     uint64_t keys;
 } range;
 
-static void widen(range *range, uint64_t word)
-{
+static void widen(range *range, uint64_t word) {
     range->least = word < range->least ? word : range->least;
     range->greatest = word > range->greatest ? word : range->greatest;
 }
 
-static uint64_t key_at(const as_groups *groups, uint64_t group)
-{
+static uint64_t key_at(const as_groups *groups, uint64_t group) {
     return groups->kind == AS_GROUPS_DIRECT ? groups->base + group : groups->values[group];
 }
 
-static range range_of(const as_groups *groups, const uint8_t *alive)
-{
+static range range_of(const as_groups *groups, const uint8_t *alive) {
     const uint64_t flip = flip_of(groups->how[0]);
     range found = {UINT64_MAX, 0, 0};
     for (uint64_t group = 0; group < groups->count; group++) {
@@ -43,8 +39,7 @@ static range range_of(const as_groups *groups, const uint8_t *alive)
     return found;
 }
 
-int as_groups_crowded(as_groups *groups)
-{
+int as_groups_crowded(as_groups *groups) {
     if (groups->kind != AS_GROUPS_NUMBER || groups->how[0] == AS_HASH_FLOAT || groups->count == 0 ||
         groups->count < 2 * groups->settled)
         return 0;
@@ -53,15 +48,13 @@ int as_groups_crowded(as_groups *groups)
     return found.greatest - found.least < direct_most(groups->count);
 }
 
-static void no_order(as_groups *groups)
-{
+static void no_order(as_groups *groups) {
     free(groups->order);
     groups->order = NULL;
     groups->ordered = 0;
 }
 
-static void drop_slots(as_groups *groups)
-{
+static void drop_slots(as_groups *groups) {
     as_zeroed_free(groups->slots, groups->mask ? (groups->mask + 1) * 8 : 0);
     as_zeroed_free(groups->values, groups->room * groups->words * 8);
     groups->slots = groups->values = NULL;
@@ -69,8 +62,7 @@ static void drop_slots(as_groups *groups)
 }
 
 /* Integer keys that lie close enough together get DIRECT numbers; whether they do. */
-static bool make_direct(as_groups *groups, const uint8_t *alive, uint32_t *map)
-{
+static bool make_direct(as_groups *groups, const uint8_t *alive, uint32_t *map) {
     const uint64_t flip = flip_of(groups->how[0]);
     range found = range_of(groups, alive);
     if (groups->pending) {
@@ -83,8 +75,8 @@ static bool make_direct(as_groups *groups, const uint8_t *alive, uint32_t *map)
     if (needed >= most)
         return false;
     /* room on the side where keys were missing */
-    const bool below = groups->pending && groups->kind == AS_GROUPS_DIRECT &&
-                       (groups->pending_low ^ flip) < (groups->base ^ flip);
+    const bool below =
+        groups->pending && groups->kind == AS_GROUPS_DIRECT && (groups->pending_low ^ flip) < (groups->base ^ flip);
     const uint64_t base = (found.least ^ flip) - (below ? (most - needed) / 2 : 0);
     uint64_t count = 0;
     for (uint64_t group = 0; group < groups->count; group++) {
@@ -107,8 +99,7 @@ static bool make_direct(as_groups *groups, const uint8_t *alive, uint32_t *map)
 
 /* Bytes of ROW: only texts that an alive group has are kept; their new numbers replace the old ones in
    `values`. */
-static int keep_texts(as_groups *groups, uint64_t *values, uint64_t count)
-{
+static int keep_texts(as_groups *groups, uint64_t *values, uint64_t count) {
     for (uint32_t k = 0; k < groups->keys; k++) {
         if (groups->how[k] != AS_HASH_BYTES)
             continue;
@@ -131,8 +122,7 @@ static int keep_texts(as_groups *groups, uint64_t *values, uint64_t count)
     return AS_OK;
 }
 
-static int keep_values(as_groups *groups, const uint8_t *alive, uint32_t *map)
-{
+static int keep_values(as_groups *groups, const uint8_t *alive, uint32_t *map) {
     const uint32_t words = groups->words;
     uint64_t kept = 0, room = 64;
     for (uint64_t group = 0; group < groups->count; group++)
@@ -178,8 +168,7 @@ static int keep_values(as_groups *groups, const uint8_t *alive, uint32_t *map)
     return as_groups_slots(groups, slots);
 }
 
-int as_groups_renumber(as_groups *groups, const uint8_t *alive, uint32_t *map)
-{
+int as_groups_renumber(as_groups *groups, const uint8_t *alive, uint32_t *map) {
     int status = AS_OK;
     no_order(groups);
     switch (groups->kind) {
@@ -201,15 +190,13 @@ int as_groups_renumber(as_groups *groups, const uint8_t *alive, uint32_t *map)
 /* -- order -- */
 
 /* Words of float64 that compare as unsigned ones: NaN last. */
-static uint64_t ordered_float(uint64_t bits)
-{
+static uint64_t ordered_float(uint64_t bits) {
     return bits >> 63 ? ~bits : bits | (uint64_t)1 << 63;
 }
 
 /* Sorts `order` by one key column; `column` has room for a word a group, `place` for the places of its texts.
  */
-static int order_column(as_groups *groups, uint32_t k, uint32_t *order, uint64_t *column)
-{
+static int order_column(as_groups *groups, uint32_t k, uint32_t *order, uint64_t *column) {
     const uint64_t count = groups->count;
     const uint32_t words = groups->words;
     uint32_t *place = NULL;
@@ -225,9 +212,7 @@ static int order_column(as_groups *groups, uint32_t k, uint32_t *order, uint64_t
     const uint64_t flip = flip_of(groups->how[k]);
     for (uint64_t group = 0; group < count; group++) {
         const uint64_t word = groups->values[group * words + k];
-        column[group] = place                             ? place[word]
-                        : groups->how[k] == AS_HASH_FLOAT ? ordered_float(word)
-                                                          : word ^ flip;
+        column[group] = place ? place[word] : groups->how[k] == AS_HASH_FLOAT ? ordered_float(word) : word ^ flip;
     }
     free(place);
     int status = as_order_by(order, count, column, 1, 0);
@@ -238,8 +223,7 @@ static int order_column(as_groups *groups, uint32_t k, uint32_t *order, uint64_t
     return as_order_by(order, count, column, 1, 0);
 }
 
-int as_groups_order(as_groups *groups, const uint32_t **order)
-{
+int as_groups_order(as_groups *groups, const uint32_t **order) {
     *order = NULL;
     const uint64_t count = as_groups_count(groups);
     if (groups->kind == AS_GROUPS_ALL || groups->kind == AS_GROUPS_DIRECT || count == 0)
@@ -284,9 +268,7 @@ int as_groups_order(as_groups *groups, const uint32_t **order)
 
 /* -- keys as columns -- */
 
-void as_groups_words(const as_groups *groups, uint32_t key, const uint32_t *group, int64_t rows,
-                     uint64_t *word)
-{
+void as_groups_words(const as_groups *groups, uint32_t key, const uint32_t *group, int64_t rows, uint64_t *word) {
     const uint64_t *values = groups->values;
     const uint32_t words = groups->words;
     if (groups->kind == AS_GROUPS_DIRECT)
@@ -297,9 +279,7 @@ void as_groups_words(const as_groups *groups, uint32_t key, const uint32_t *grou
             word[i] = values[group[i] * (uint64_t)words + key];
 }
 
-void as_groups_valid(const as_groups *groups, uint32_t key, const uint32_t *group, int64_t rows,
-                     uint8_t *valid)
-{
+void as_groups_valid(const as_groups *groups, uint32_t key, const uint32_t *group, int64_t rows, uint8_t *valid) {
     if (!groups->any_nullable) {
         memset(valid, 1, (size_t)rows);
         return;
@@ -309,9 +289,8 @@ void as_groups_valid(const as_groups *groups, uint32_t key, const uint32_t *grou
         valid[i] = !(groups->values[group[i] * (uint64_t)words + words - 1] >> key & 1);
 }
 
-int64_t as_groups_texts(const as_groups *groups, uint32_t key, const uint32_t *group, int64_t rows,
-                        int64_t *offsets, uint8_t *data)
-{
+int64_t as_groups_texts(const as_groups *groups, uint32_t key, const uint32_t *group, int64_t rows, int64_t *offsets,
+                        uint8_t *data) {
     const uint32_t words = groups->words;
     int64_t at = 0;
     offsets[0] = 0;

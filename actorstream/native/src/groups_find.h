@@ -10,17 +10,17 @@
  * Slots and buckets are as in buckets.h.
  */
 /* The slot of a key, or the empty one where it belongs. */
-FIND_TARGET static inline __attribute__((always_inline)) uint64_t
-FIND_NAME(probe)(const as_groups *groups, uint64_t hash, uint64_t tag, const uint64_t *key,
-                 const uint32_t words, const bool narrow)
-{
+FIND_TARGET static inline __attribute__((always_inline)) uint64_t FIND_NAME(probe)(const as_groups *groups,
+                                                                                   uint64_t hash, uint64_t tag,
+                                                                                   const uint64_t *key,
+                                                                                   const uint32_t words,
+                                                                                   const bool narrow) {
     const uint64_t buckets = groups->mask / SLOTS; /* mask: slots - 1 */
     for (uint64_t bucket = hash & buckets;; bucket = (bucket + 1) & buckets) {
         const uint64_t *slot = groups->slots + bucket * SLOTS;
         for (uint32_t match = FIND_TAGS(slot, tag); match; match &= match - 1) {
             const uint64_t at = (uint64_t)__builtin_ctz(match);
-            if (narrow ||
-                memcmp(groups->values + ((uint32_t)slot[at] - 1) * (uint64_t)words, key, words * 8) == 0)
+            if (narrow || memcmp(groups->values + ((uint32_t)slot[at] - 1) * (uint64_t)words, key, words * 8) == 0)
                 return bucket * SLOTS + at;
         }
         const uint32_t empty = FIND_EMPTY(slot);
@@ -33,9 +33,8 @@ FIND_NAME(probe)(const as_groups *groups, uint64_t hash, uint64_t tag, const uin
    In passes, so that many rows wait for memory at once: for their buckets, then for the keys that those refer
    to. */
 FIND_TARGET static inline __attribute__((always_inline)) int
-FIND_NAME(find_words)(as_groups *groups, const uint64_t *key, int64_t rows, uint32_t *group,
-                      const uint32_t words, const bool narrow)
-{
+FIND_NAME(find_words)(as_groups *groups, const uint64_t *key, int64_t rows, uint32_t *group, const uint32_t words,
+                      const bool narrow) {
     const uint64_t start = as_hash_secret.word;
     uint64_t hash[FETCH], tag[FETCH];
     int status = as_groups_reserve(groups, 0);
@@ -75,9 +74,7 @@ FIND_NAME(find_words)(as_groups *groups, const uint64_t *key, int64_t rows, uint
 }
 
 /* `words` and `narrow` as constants. */
-FIND_TARGET static int FIND_NAME(find_keys)(as_groups *groups, const uint64_t *key, int64_t rows,
-                                            uint32_t *group)
-{
+FIND_TARGET static int FIND_NAME(find_keys)(as_groups *groups, const uint64_t *key, int64_t rows, uint32_t *group) {
     if (groups->words == 1 && groups->narrow)
         return FIND_NAME(find_words)(groups, key, rows, group, 1, true);
     switch (groups->words) {

@@ -27,8 +27,7 @@ static const hash_start STABLE = {R2, R3, R11};
    each search would go through all of them. Never used for routing. */
 extern hash_start as_hash_secret;
 
-AS_INLINE uint64_t mix(uint64_t x)
-{
+AS_INLINE uint64_t mix(uint64_t x) {
     x ^= x >> 32;
     x *= R5;
     x ^= x >> 29;
@@ -36,14 +35,12 @@ AS_INLINE uint64_t mix(uint64_t x)
     return x ^ (x >> 32);
 }
 
-AS_INLINE uint64_t combine_two(uint64_t hash, uint64_t next)
-{
+AS_INLINE uint64_t combine_two(uint64_t hash, uint64_t next) {
     uint64_t c = ((hash << 31) | (hash >> 33)) * R17 + next;
     return c ^ (c >> 32);
 }
 
-AS_INLINE uint64_t float_bits(double value)
-{
+AS_INLINE uint64_t float_bits(double value) {
     uint64_t bits;
     memcpy(&bits, &value, sizeof bits);
     if (value == 0.0)
@@ -52,8 +49,7 @@ AS_INLINE uint64_t float_bits(double value)
 }
 
 /* `bytes` (0 .. 8) bytes as a little-endian word, zero-padded, reading nothing else. */
-AS_INLINE uint64_t word_exact(const uint8_t *data, uint64_t bytes)
-{
+AS_INLINE uint64_t word_exact(const uint8_t *data, uint64_t bytes) {
     if (bytes >= 4) {
         uint64_t low = *(const u32_any *)data, high = *(const u32_any *)(data + bytes - 4);
         return low | high << (8 * (bytes - 4));
@@ -65,25 +61,23 @@ AS_INLINE uint64_t word_exact(const uint8_t *data, uint64_t bytes)
 }
 
 /* Whether two runs of `bytes` bytes are the same. Reads nothing else. */
-AS_INLINE bool same_bytes(const uint8_t *a, const uint8_t *b, uint64_t bytes)
-{
+AS_INLINE bool same_bytes(const uint8_t *a, const uint8_t *b, uint64_t bytes) {
     if (bytes < 8)
         return word_exact(a, bytes) == word_exact(b, bytes);
     for (uint64_t at = 0; at + 8 < bytes; at += 8)
-        if (*(const u64_any *)(a + at) != *(const u64_any *)(b + at)) /* a vector loop takes longer for texts of 20 bytes */
+        if (*(const u64_any *)(a + at) !=
+            *(const u64_any *)(b + at)) /* a vector loop takes longer for texts of 20 bytes */
             return false;
     return *(const u64_any *)(a + bytes - 8) == *(const u64_any *)(b + bytes - 8);
 }
 
-AS_INLINE uint64_t fold(uint64_t x)
-{
+AS_INLINE uint64_t fold(uint64_t x) {
     unsigned __int128 product = (unsigned __int128)x * R13;
     return (uint64_t)product ^ (uint64_t)(product >> 64);
 }
 
 /* All of the hash of bytes but the last mix, which is done for many rows at once. */
-AS_INLINE uint64_t bytes_before_mix(const uint8_t *data, uint64_t bytes, const hash_start *start)
-{
+AS_INLINE uint64_t bytes_before_mix(const uint8_t *data, uint64_t bytes, const hash_start *start) {
     uint64_t hash = start->text ^ (bytes * start->length);
     while (bytes > 8) {
         hash = fold(hash ^ *(const u64_any *)data);
@@ -93,16 +87,15 @@ AS_INLINE uint64_t bytes_before_mix(const uint8_t *data, uint64_t bytes, const h
     return hash ^ word_exact(data, bytes);
 }
 
-#define EACH_ROW(type, expression)                                                                           \
-    do {                                                                                                     \
-        const type *from = (const type *)data;                                                               \
-        for (int64_t i = 0; i < rows; i++)                                                                   \
-            hash[i] = mix((uint64_t)(expression) ^ start);                                                   \
+#define EACH_ROW(type, expression)                                                                                     \
+    do {                                                                                                               \
+        const type *from = (const type *)data;                                                                         \
+        for (int64_t i = 0; i < rows; i++)                                                                             \
+            hash[i] = mix((uint64_t)(expression) ^ start);                                                             \
     } while (0)
 
-AS_INLINE void hash_integers_body(const void *data, uint32_t width, bool is_signed, int64_t rows,
-                                  uint64_t start, uint64_t *hash)
-{
+AS_INLINE void hash_integers_body(const void *data, uint32_t width, bool is_signed, int64_t rows, uint64_t start,
+                                  uint64_t *hash) {
     switch (width) {
     case 1:
         if (is_signed)
@@ -126,8 +119,7 @@ AS_INLINE void hash_integers_body(const void *data, uint32_t width, bool is_sign
     }
 }
 
-AS_INLINE void hash_floats_body(const void *data, uint32_t width, int64_t rows, uint64_t start, uint64_t *hash)
-{
+AS_INLINE void hash_floats_body(const void *data, uint32_t width, int64_t rows, uint64_t start, uint64_t *hash) {
     if (width == 4)
         EACH_ROW(f32_any, float_bits((double)from[i]));
     else
@@ -135,14 +127,12 @@ AS_INLINE void hash_floats_body(const void *data, uint32_t width, int64_t rows, 
 }
 #undef EACH_ROW
 
-AS_INLINE void mix_all_body(uint64_t *hash, int64_t rows)
-{
+AS_INLINE void mix_all_body(uint64_t *hash, int64_t rows) {
     for (int64_t i = 0; i < rows; i++)
         hash[i] = mix(hash[i]);
 }
 
-AS_INLINE void combine_all_body(uint64_t *hash, const uint64_t *next, int64_t rows)
-{
+AS_INLINE void combine_all_body(uint64_t *hash, const uint64_t *next, int64_t rows) {
     for (int64_t i = 0; i < rows; i++)
         hash[i] = combine_two(hash[i], next[i]);
 }
@@ -155,16 +145,14 @@ AS_VERSIONS(hash_floats, (const void *data, uint32_t width, int64_t rows, uint64
 AS_VERSIONS(mix_all, (uint64_t *hash, int64_t rows), (hash, rows))
 AS_VERSIONS(combine_all, (uint64_t *hash, const uint64_t *next, int64_t rows), (hash, next, rows))
 
-AS_INLINE int64_t start_at(const void *offsets, bool wide, int64_t at)
-{
+AS_INLINE int64_t start_at(const void *offsets, bool wide, int64_t at) {
     return wide ? ((const i64_any *)offsets)[at] : (int64_t)((const i32_any *)offsets)[at];
 }
 
 /* Values of 1 .. 16 bytes take no branch on their length where 16 bytes are readable: short words are the
    usual key, and their lengths are what a branch predictor cannot guess. */
-AS_INLINE void premix_strings(const uint8_t *data, const void *offsets, bool wide, int64_t first,
-                              int64_t rows, const hash_start *start, uint64_t *hash)
-{
+AS_INLINE void premix_strings(const uint8_t *data, const void *offsets, bool wide, int64_t first, int64_t rows,
+                              const hash_start *start, uint64_t *hash) {
     const int64_t readable = start_at(offsets, wide, first + rows);
     for (int64_t i = 0; i < rows; i++) {
         const int64_t from = start_at(offsets, wide, first + i);
@@ -172,8 +160,7 @@ AS_INLINE void premix_strings(const uint8_t *data, const void *offsets, bool wid
         if (__builtin_expect(bytes - 1 < 16 && from + 16 <= readable, 1)) {
             const uint64_t low = *(const u64_any *)(data + from), high = *(const u64_any *)(data + from + 8);
             const uint64_t begun = start->text ^ (bytes * start->length), two = bytes > 8 ? ~UINT64_C(0) : 0;
-            const uint64_t last = (two & high) | (~two & low),
-                           state = (two & fold(begun ^ low)) | (~two & begun);
+            const uint64_t last = (two & high) | (~two & low), state = (two & fold(begun ^ low)) | (~two & begun);
             hash[i] = state ^ (last & (~UINT64_C(0) >> (-8 * bytes & 63))); /* the last word's 1 .. 8 bytes */
         } else {
             hash[i] = bytes_before_mix(data + from, bytes, start);
@@ -181,8 +168,8 @@ AS_INLINE void premix_strings(const uint8_t *data, const void *offsets, bool wid
     }
 }
 
-AS_INLINE void hash_strings(const as_column *column, int64_t row, int64_t rows, const hash_start *start, uint64_t *hash)
-{
+AS_INLINE void hash_strings(const as_column *column, int64_t row, int64_t rows, const hash_start *start,
+                            uint64_t *hash) {
     const int64_t first = column->first + row;
     if (column->width) {
         const uint8_t *data = (const uint8_t *)column->data + (size_t)first * column->width;
@@ -198,8 +185,7 @@ AS_INLINE void hash_strings(const as_column *column, int64_t row, int64_t rows, 
 
 /* Hashes of rows row .. row + rows - 1 of one column, nulls included; the column has been checked. */
 AS_INLINE void hash_rows(const as_column *column, uint32_t how, int64_t row, int64_t rows, const hash_start *start,
-                         uint64_t *hash)
-{
+                         uint64_t *hash) {
     const int64_t first = column->first + row;
     if (how == AS_HASH_BYTES)
         hash_strings(column, row, rows, start, hash);

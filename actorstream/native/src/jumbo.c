@@ -25,25 +25,21 @@ typedef struct slot { /* of the column table */
 } slot;
 _Static_assert(sizeof(slot) == 32, "the layout of jumbo.h");
 
-static uint64_t failed(int error)
-{
+static uint64_t failed(int error) {
     errno = error;
     return 0;
 }
 
-AS_INLINE uint64_t align_up(uint64_t bytes)
-{
+AS_INLINE uint64_t align_up(uint64_t bytes) {
     return (bytes + ALIGNMENT - 1) & ~(ALIGNMENT - 1);
 }
 
-AS_INLINE uint64_t first_buffer(uint32_t columns)
-{
+AS_INLINE uint64_t first_buffer(uint32_t columns) {
     return align_up(sizeof(header) + (uint64_t)columns * sizeof(slot));
 }
 
 /* Reserves `rows` x `width` bytes at *end, a multiple of 64, and tells where; false past 2^62. */
-static bool reserve(uint64_t *end, uint64_t rows, uint64_t width, uint64_t *at)
-{
+static bool reserve(uint64_t *end, uint64_t rows, uint64_t width, uint64_t *at) {
     uint64_t bytes;
     *at = *end;
     if (__builtin_mul_overflow(rows, width, &bytes) || bytes > (UINT64_C(1) << 62) - *end)
@@ -53,8 +49,7 @@ static bool reserve(uint64_t *end, uint64_t rows, uint64_t width, uint64_t *at)
 }
 
 /* Rows of all pieces; -1 and errno on bad arguments. */
-static int64_t total_rows(const as_piece *pieces, uint32_t count)
-{
+static int64_t total_rows(const as_piece *pieces, uint32_t count) {
     int64_t rows = 0;
     for (uint32_t p = 0; p < count; p++) {
         if (pieces[p].rows < 0 || pieces[p].first < 0) {
@@ -71,8 +66,7 @@ static int64_t total_rows(const as_piece *pieces, uint32_t count)
 
 /* Fills one slot and moves *end past its buffers; 0 or an errno. */
 static int measure_column(const as_piece *pieces, uint32_t count, uint32_t column, int64_t rows, slot *out,
-                          uint64_t *end)
-{
+                          uint64_t *end) {
     const uint32_t width = pieces[0].columns[column].width;
     bool nullable = false;
     int64_t data = 0;
@@ -101,8 +95,7 @@ static int measure_column(const as_piece *pieces, uint32_t count, uint32_t colum
     return reserve(end, (uint64_t)data, 1, &out->data) ? 0 : EOVERFLOW;
 }
 
-uint64_t as_jumbo_measure(const as_piece *pieces, uint32_t count, uint32_t columns, void *table)
-{
+uint64_t as_jumbo_measure(const as_piece *pieces, uint32_t count, uint32_t columns, void *table) {
     slot *slots = table;
     if (pieces == NULL || count == 0 || columns > UINT16_MAX || (columns && table == NULL))
         return failed(EINVAL);
@@ -119,8 +112,7 @@ uint64_t as_jumbo_measure(const as_piece *pieces, uint32_t count, uint32_t colum
 }
 
 static void write_header(uint8_t *out, uint64_t bytes, const slot *slots, uint32_t columns, int64_t rows,
-                         uint64_t schema, uint64_t plan)
-{
+                         uint64_t schema, uint64_t plan) {
     const header head = {.magic = AS_JUMBO_MAGIC,
                          .version = AS_JUMBO_VERSION,
                          .columns = (uint16_t)columns,
@@ -136,27 +128,23 @@ static void write_header(uint8_t *out, uint64_t bytes, const slot *slots, uint32
     memset(out + used, 0, first_buffer(columns) - used);
 }
 
-AS_INLINE uint64_t slot_start(const slot *slot)
-{
+AS_INLINE uint64_t slot_start(const slot *slot) {
     return slot->validity ? slot->validity : slot->offsets ? slot->offsets : slot->data;
 }
 
 /* Is room of `size` bytes at `at` inside at .. end? */
-AS_INLINE bool fits(uint64_t at, uint64_t size, uint64_t end)
-{
+AS_INLINE bool fits(uint64_t at, uint64_t size, uint64_t end) {
     return at <= end && size <= end - at;
 }
 
-static void zero_between(uint8_t *from, const uint8_t *end)
-{
+static void zero_between(uint8_t *from, const uint8_t *end) {
     if (from < end)
         memset(from, 0, (size_t)(end - from));
 }
 
 /* Writes the buffers of one column, which end at `end` of the block, a multiple of 64. */
 static bool write_column(uint8_t *out, const slot *slot, uint64_t end, const as_piece *pieces, uint32_t count,
-                         uint32_t column, int64_t rows)
-{
+                         uint32_t column, int64_t rows) {
     const uint64_t offset_bytes = slot->wide ? 8 : 4, bitmap = ((uint64_t)rows + 7) / 8;
     uint64_t values;
     if (__builtin_mul_overflow((uint64_t)rows, slot->width, &values) || !fits(slot->data, values, end) ||
@@ -198,8 +186,7 @@ static bool write_column(uint8_t *out, const slot *slot, uint64_t end, const as_
 }
 
 int as_jumbo_write(uint8_t *out, uint64_t bytes, const void *table, const as_piece *pieces, uint32_t count,
-                   uint32_t columns, uint64_t schema, uint64_t plan)
-{
+                   uint32_t columns, uint64_t schema, uint64_t plan) {
     const slot *slots = table;
     if (out == NULL || pieces == NULL || count == 0 || columns > UINT16_MAX || (columns && table == NULL) ||
         (uintptr_t)out % 8 || bytes % ALIGNMENT || bytes < first_buffer(columns))
@@ -219,9 +206,8 @@ int as_jumbo_write(uint8_t *out, uint64_t bytes, const void *table, const as_pie
     return AS_OK;
 }
 
-uint64_t as_jumbo_prepare(uint8_t *out, uint64_t bytes, const uint32_t *widths, uint32_t columns,
-                          int64_t rows, uint64_t schema, uint64_t plan)
-{
+uint64_t as_jumbo_prepare(uint8_t *out, uint64_t bytes, const uint32_t *widths, uint32_t columns, int64_t rows,
+                          uint64_t schema, uint64_t plan) {
     if (rows < 0 || columns > UINT16_MAX || (columns && widths == NULL) || (uintptr_t)out % 8)
         return failed(EINVAL);
     uint64_t end = first_buffer(columns), at;
@@ -251,8 +237,7 @@ uint64_t as_jumbo_prepare(uint8_t *out, uint64_t bytes, const uint32_t *widths, 
 /* Checks one slot against the block and fills its descriptor. Sizes are compared by division: `rows` is
  * hostile. */
 static bool open_column(const uint8_t *block, uint64_t bytes, uint64_t start, const slot *slot, uint64_t rows,
-                        as_column *out)
-{
+                        as_column *out) {
     if ((slot->validity | slot->offsets | slot->data) % ALIGNMENT || slot->data < start || slot->data > bytes)
         return false;
     *out = (as_column){.width = slot->width, .wide = slot->wide, .data = block + slot->data};
@@ -264,8 +249,7 @@ static bool open_column(const uint8_t *block, uint64_t bytes, uint64_t start, co
     if (slot->width)
         return slot->offsets == 0 && slot->wide == 0 && rows <= (bytes - slot->data) / slot->width;
     const uint64_t width = slot->wide ? 8 : 4;
-    if (slot->wide > 1 || slot->offsets < start || slot->offsets > bytes ||
-        rows >= (bytes - slot->offsets) / width)
+    if (slot->wide > 1 || slot->offsets < start || slot->offsets > bytes || rows >= (bytes - slot->offsets) / width)
         return false;
     out->offsets = block + slot->offsets;
     int64_t last = offset_at(out->offsets, slot->wide, (int64_t)rows);
@@ -273,16 +257,15 @@ static bool open_column(const uint8_t *block, uint64_t bytes, uint64_t start, co
 }
 
 int as_jumbo_open(const uint8_t *block, uint64_t bytes, uint64_t schema, uint32_t columns, as_column *out,
-                  int64_t *rows)
-{
+                  int64_t *rows) {
     header head;
     if (block == NULL || rows == NULL || (columns && out == NULL) || (uintptr_t)block % 8)
         return AS_E_ARGUMENT;
     if (bytes < sizeof head)
         return AS_E_CORRUPT;
     memcpy(&head, block, sizeof head);
-    if (head.magic != AS_JUMBO_MAGIC || head.version != AS_JUMBO_VERSION || head.bytes > bytes ||
-        head.rows < 0 || head.flags != 0 || head.table != sizeof head || head.bytes % ALIGNMENT ||
+    if (head.magic != AS_JUMBO_MAGIC || head.version != AS_JUMBO_VERSION || head.bytes > bytes || head.rows < 0 ||
+        head.flags != 0 || head.table != sizeof head || head.bytes % ALIGNMENT ||
         head.bytes < first_buffer(head.columns))
         return AS_E_CORRUPT;
     if (head.schema != schema)
@@ -300,16 +283,14 @@ int as_jumbo_open(const uint8_t *block, uint64_t bytes, uint64_t schema, uint32_
 }
 
 /* Without an early exit, so that the compiler vectorises it. */
-AS_INLINE bool ascending(const void *offsets, bool wide, int64_t rows)
-{
+AS_INLINE bool ascending(const void *offsets, bool wide, int64_t rows) {
     int64_t wrong = 0;
     for (int64_t row = 0; row < rows; row++)
         wrong |= offset_at(offsets, wide, row) > offset_at(offsets, wide, row + 1);
     return !wrong;
 }
 
-int as_jumbo_verify(const as_column *columns, uint32_t count, int64_t rows, const uint32_t *widths)
-{
+int as_jumbo_verify(const as_column *columns, uint32_t count, int64_t rows, const uint32_t *widths) {
     for (uint32_t c = 0; c < count; c++) {
         const as_column *column = &columns[c];
         if (widths != NULL && column->width != widths[c])

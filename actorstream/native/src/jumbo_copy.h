@@ -9,14 +9,12 @@
 #include "jumbo.h"
 
 /* Value number of the piece's row 0 in the column's buffers. */
-AS_INLINE int64_t piece_start(const as_piece *piece, const as_column *column)
-{
+AS_INLINE int64_t piece_start(const as_piece *piece, const as_column *column) {
     return column->first + piece->first;
 }
 
 /* Appends the piece's validity; a column without bitmap has no nulls. */
-static void copy_validity(bit_writer *writer, const as_piece *piece, const as_column *column)
-{
+static void copy_validity(bit_writer *writer, const as_piece *piece, const as_column *column) {
     const uint8_t *bits = column->validity;
     int64_t start = piece_start(piece, column);
     for (int64_t row = 0; row < piece->rows; row += 64) {
@@ -34,18 +32,17 @@ static void copy_validity(bit_writer *writer, const as_piece *piece, const as_co
     }
 }
 
-#define GATHER(type)                                                                                         \
-    do {                                                                                                     \
-        const type *from = (const type *)source;                                                             \
-        type *to = (type *)out;                                                                              \
-        for (int64_t row = 0; row < rows; row++)                                                             \
-            to[row] = from[index[row]];                                                                      \
+#define GATHER(type)                                                                                                   \
+    do {                                                                                                               \
+        const type *from = (const type *)source;                                                                       \
+        type *to = (type *)out;                                                                                        \
+        for (int64_t row = 0; row < rows; row++)                                                                       \
+            to[row] = from[index[row]];                                                                                \
     } while (0)
 
 /* Scalar loads: vector gathers reach 1.5 G values/s where these reach 2.1 (Zen 4, int64, half of the rows).
  */
-static void copy_fixed(uint8_t *restrict out, const as_piece *piece, const as_column *column)
-{
+static void copy_fixed(uint8_t *restrict out, const as_piece *piece, const as_column *column) {
     const size_t width = column->width;
     const uint8_t *source = (const uint8_t *)column->data + (size_t)piece_start(piece, column) * width;
     const uint32_t *restrict index = piece->index;
@@ -69,14 +66,12 @@ static void copy_fixed(uint8_t *restrict out, const as_piece *piece, const as_co
 }
 #undef GATHER
 
-AS_INLINE int64_t offset_at(const void *offsets, bool wide, int64_t at)
-{
+AS_INLINE int64_t offset_at(const void *offsets, bool wide, int64_t at) {
     return wide ? ((const i64_any *)offsets)[at] : (int64_t)((const i32_any *)offsets)[at];
 }
 
 /* Bytes of the piece's values in a variable column; negative if an offset runs backwards. */
-AS_INLINE int64_t gathered_bytes(const as_piece *piece, const void *offsets, bool wide, int64_t start)
-{
+AS_INLINE int64_t gathered_bytes(const as_piece *piece, const void *offsets, bool wide, int64_t start) {
     int64_t total = 0, wrong = 0;
     for (int64_t row = 0; row < piece->rows; row++) {
         int64_t at = start + piece->index[row];
@@ -87,8 +82,7 @@ AS_INLINE int64_t gathered_bytes(const as_piece *piece, const void *offsets, boo
     return wrong < 0 ? -1 : total;
 }
 
-static int64_t variable_bytes(const as_piece *piece, const as_column *column)
-{
+static int64_t variable_bytes(const as_piece *piece, const as_column *column) {
     int64_t start = piece_start(piece, column);
     if (piece->rows == 0)
         return 0;
@@ -109,8 +103,7 @@ typedef struct variable_writer {
     bool wide;
 } variable_writer;
 
-AS_INLINE void put_offset(void *offsets, bool wide, int64_t row, int64_t value)
-{
+AS_INLINE void put_offset(void *offsets, bool wide, int64_t row, int64_t value) {
     if (wide)
         ((i64_any *)offsets)[row] = value;
     else
@@ -118,9 +111,8 @@ AS_INLINE void put_offset(void *offsets, bool wide, int64_t row, int64_t value)
 }
 
 /* A run: the offsets move by a constant, the data is one copy. False if it does not fit. */
-AS_INLINE bool run_variable(variable_writer *writer, const as_piece *piece, const as_column *column,
-                            bool wide_in, bool wide_out)
-{
+AS_INLINE bool run_variable(variable_writer *writer, const as_piece *piece, const as_column *column, bool wide_in,
+                            bool wide_out) {
     const int64_t start = piece_start(piece, column), rows = piece->rows, row0 = writer->rows;
     const void *offsets = column->offsets;
     void *out = writer->offsets;
@@ -144,9 +136,8 @@ AS_INLINE bool run_variable(variable_writer *writer, const as_piece *piece, cons
  * of the source bytes that are known to exist, the end of a value seen so far; it starts at the last row's,
  * the greatest of an ascending index.
  */
-AS_INLINE bool gather_variable(variable_writer *writer, const as_piece *piece, const as_column *column,
-                               bool wide_in, bool wide_out)
-{
+AS_INLINE bool gather_variable(variable_writer *writer, const as_piece *piece, const as_column *column, bool wide_in,
+                               bool wide_out) {
     const int64_t rows = piece->rows, start = piece_start(piece, column), row0 = writer->rows + 1;
     const uint32_t *index = piece->index;
     const uint8_t *data = column->data;
@@ -174,8 +165,7 @@ AS_INLINE bool gather_variable(variable_writer *writer, const as_piece *piece, c
 }
 
 /* False: the column does not hold what was measured (its offsets changed, or run backwards). */
-static bool copy_variable(variable_writer *writer, const as_piece *piece, const as_column *column)
-{
+static bool copy_variable(variable_writer *writer, const as_piece *piece, const as_column *column) {
     const bool in = column->wide != 0, out = writer->wide;
     if (piece->rows == 0)
         return true;

@@ -132,8 +132,14 @@ int as_keepalive_add(as_keepalive *alive, uint32_t number, const uint8_t *addres
 }
 
 static void send_to(const as_keepalive *alive, const peer *to, uint16_t kind) {
-    datagram out = {.magic = MAGIC, .version = VERSION, .kind = kind, .sender = alive->own, .receiver = to->number,
-                    .sent = (int64_t)as_now_ns(), .echoed = to->newest, .at = to->newest ? to->heard : 0};
+    datagram out = {.magic = MAGIC,
+                    .version = VERSION,
+                    .kind = kind,
+                    .sender = alive->own,
+                    .receiver = to->number,
+                    .sent = (int64_t)as_now_ns(),
+                    .echoed = to->newest,
+                    .at = to->newest ? to->heard : 0};
     out.tag = as_siphash(to->key_out, (const uint8_t *)&out, TAGGED);
     /* a datagram that cannot be sent is one that was lost */
     (void)!sendto(alive->fd, &out, sizeof out, MSG_DONTWAIT | MSG_NOSIGNAL, (const struct sockaddr *)&to->address,
@@ -226,10 +232,11 @@ static void beat(as_keepalive *alive, int64_t now, int64_t awake) {
 
 static void end_process(const as_keepalive *alive) {
     char line[160];
-    int length = snprintf(line, sizeof line,
-                          "actorstream: worker %u: the run has ended elsewhere, and this process (%ld) did not let go in time; "
-                          "it ends\n",
-                          alive->own, (long)getpid());
+    int length =
+        snprintf(line, sizeof line,
+                 "actorstream: worker %u: the run has ended elsewhere, and this process (%ld) did not let go in time; "
+                 "it ends\n",
+                 alive->own, (long)getpid());
     (void)!write(2, line, (size_t)length);
     _exit(1);
 }

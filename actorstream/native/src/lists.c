@@ -14,35 +14,29 @@ typedef struct link { /* unpacked */
     uint64_t chunk, left, class;
 } link;
 
-static inline link link_of(uint64_t word)
-{
+static inline link link_of(uint64_t word) {
     return (link){word & (MOST_WORDS - 1), word >> 44 & 0xffff, word >> 60};
 }
 
-static inline uint64_t link_word(link own)
-{
+static inline uint64_t link_word(link own) {
     return own.chunk | own.left << 44 | own.class << 60;
 }
 
 /* Words of a chunk with its link. */
-static inline uint64_t words_of(uint64_t class)
-{
+static inline uint64_t words_of(uint64_t class) {
     return (uint64_t)2 << class;
 }
 
-void as_lists_clear(as_lists *lists)
-{
+void as_lists_clear(as_lists *lists) {
     as_zeroed_free(lists->word, lists->room * sizeof *lists->word);
     memset(lists, 0, sizeof *lists);
 }
 
-uint64_t as_lists_bytes(const as_lists *lists)
-{
+uint64_t as_lists_bytes(const as_lists *lists) {
     return lists->used * sizeof *lists->word;
 }
 
-static int grow(as_lists *lists)
-{
+static int grow(as_lists *lists) {
     const uint64_t room = lists->room ? lists->room + lists->room / 2 : FIRST_ROOM;
     if (room > MOST_WORDS)
         return AS_E_MEMORY;
@@ -55,8 +49,7 @@ static int grow(as_lists *lists)
 }
 
 /* A chunk of a class, or NONE: no memory. */
-static uint64_t chunk_of(as_lists *lists, uint64_t class)
-{
+static uint64_t chunk_of(as_lists *lists, uint64_t class) {
     const uint64_t again = lists->free[class];
     if (again != NONE) {
         lists->free[class] = link_of(lists->word[again]).chunk;
@@ -71,16 +64,14 @@ static uint64_t chunk_of(as_lists *lists, uint64_t class)
     return lists->used - words_of(class);
 }
 
-static void give_back(as_lists *lists, uint64_t chunk)
-{
+static void give_back(as_lists *lists, uint64_t chunk) {
     const uint64_t class = link_of(lists->word[chunk]).class;
     lists->word[chunk] = link_word((link){lists->free[class], 0, class});
     lists->free[class] = chunk;
 }
 
 /* Appends a chunk, which has room for about as many values as the list has: less than half of its memory is unused. */
-static int extend(as_lists *lists, uint64_t *list)
-{
+static int extend(as_lists *lists, uint64_t *list) {
     uint64_t class = 63 - (uint64_t)__builtin_clzll(list[1] + 1);
     class = class < LIST_CLASSES ? class : LIST_CLASSES - 1;
     const uint64_t made = chunk_of(lists, class);
@@ -99,8 +90,7 @@ static int extend(as_lists *lists, uint64_t *list)
     return AS_OK;
 }
 
-int as_lists_append(as_lists *lists, uint64_t *list, uint64_t value)
-{
+int as_lists_append(as_lists *lists, uint64_t *list, uint64_t value) {
     if (list[1] == 0) {
         list[0] = value;
         list[1] = 1;
@@ -119,15 +109,13 @@ int as_lists_append(as_lists *lists, uint64_t *list, uint64_t value)
     return AS_OK;
 }
 
-void as_lists_expect(const as_lists *lists, const uint64_t *list)
-{
+void as_lists_expect(const as_lists *lists, const uint64_t *list) {
     const link last = link_of(list[0]);
     if (list[1] > 1)
         __builtin_prefetch(lists->word + last.chunk + words_of(last.class) - last.left, 1);
 }
 
-int as_lists_join(as_lists *lists, uint64_t *list, uint64_t *other)
-{
+int as_lists_join(as_lists *lists, uint64_t *list, uint64_t *other) {
     int status = AS_OK;
     if (list[1] == 0) {
         memcpy(list, other, 2 * sizeof *list);
@@ -151,8 +139,7 @@ int as_lists_join(as_lists *lists, uint64_t *list, uint64_t *other)
     return status;
 }
 
-uint64_t *as_lists_next(const as_lists *lists, const uint64_t *list, uint64_t *chunk, uint64_t *count)
-{
+uint64_t *as_lists_next(const as_lists *lists, const uint64_t *list, uint64_t *chunk, uint64_t *count) {
     if (list[1] < 2) {
         const bool found = list[1] == 1 && *chunk == NONE;
         *chunk = *count = 1;
@@ -167,8 +154,7 @@ uint64_t *as_lists_next(const as_lists *lists, const uint64_t *list, uint64_t *c
     return lists->word + *chunk + 1;
 }
 
-uint64_t as_lists_read(const as_lists *lists, const uint64_t *list, uint64_t *out)
-{
+uint64_t as_lists_read(const as_lists *lists, const uint64_t *list, uint64_t *out) {
     uint64_t chunk = NONE, count;
     for (const uint64_t *value; (value = as_lists_next(lists, list, &chunk, &count)) != NULL; out += count)
         memcpy(out, value, count * sizeof *out);
@@ -176,16 +162,14 @@ uint64_t as_lists_read(const as_lists *lists, const uint64_t *list, uint64_t *ou
 }
 
 /* Gives back a chunk and those behind it, up to `end`. */
-static void give_back_until(as_lists *lists, uint64_t chunk, uint64_t end)
-{
+static void give_back_until(as_lists *lists, uint64_t chunk, uint64_t end) {
     for (uint64_t next; chunk != end; chunk = next) {
         next = link_of(lists->word[chunk]).chunk;
         give_back(lists, chunk);
     }
 }
 
-void as_lists_free(as_lists *lists, uint64_t *list)
-{
+void as_lists_free(as_lists *lists, uint64_t *list) {
     if (list[1] > 1) {
         const uint64_t last = link_of(list[0]).chunk;
         give_back_until(lists, link_of(lists->word[last]).chunk, last);
@@ -195,8 +179,7 @@ void as_lists_free(as_lists *lists, uint64_t *list)
 }
 
 /* Writes `count` values over those of a list, which has at least as many, and gives back the chunks that this leaves. */
-static void overwrite(as_lists *lists, uint64_t *list, const uint64_t *value, uint64_t count)
-{
+static void overwrite(as_lists *lists, uint64_t *list, const uint64_t *value, uint64_t count) {
     const uint64_t first = link_of(lists->word[link_of(list[0]).chunk]).chunk;
     uint64_t chunk = first, left = count;
     for (;;) {
@@ -216,14 +199,12 @@ static void overwrite(as_lists *lists, uint64_t *list, const uint64_t *value, ui
     }
 }
 
-static int ascending(const void *a, const void *b)
-{
+static int ascending(const void *a, const void *b) {
     const uint64_t first = *(const uint64_t *)a, second = *(const uint64_t *)b;
     return (first > second) - (first < second);
 }
 
-void as_lists_distinct(as_lists *lists, uint64_t *list, uint64_t *spare)
-{
+void as_lists_distinct(as_lists *lists, uint64_t *list, uint64_t *spare) {
     const uint64_t count = as_lists_read(lists, list, spare);
     if (count < 2)
         return;

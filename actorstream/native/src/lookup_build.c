@@ -9,14 +9,12 @@
 #define TRIES 16
 
 /* `rows` numbers of the table's only column in a block; nulls hold anything. */
-static void table_numbers(const as_lookup *lookup, int64_t row, int64_t rows, uint64_t *out)
-{
+static void table_numbers(const as_lookup *lookup, int64_t row, int64_t rows, uint64_t *out) {
     const as_column *key = &lookup->key[0];
     numbers((const uint8_t *)key->data + (key->first + row) * key->width, key->width, lookup->how[0] & 15, rows, out);
 }
 
-static bool skipped(const as_lookup *lookup, int64_t row)
-{
+static bool skipped(const as_lookup *lookup, int64_t row) {
     for (uint32_t column = 0; column < lookup->columns; column++) {
         const as_column *key = &lookup->key[column];
         if (is_null(key, row))
@@ -28,8 +26,7 @@ static bool skipped(const as_lookup *lookup, int64_t row)
 }
 
 /* Least and greatest key as int64 (uint64 for unsigned ones); false if there is none. */
-static bool range(const as_lookup *lookup, uint64_t *least, uint64_t *greatest)
-{
+static bool range(const as_lookup *lookup, uint64_t *least, uint64_t *greatest) {
     const uint64_t flip = (lookup->how[0] & 15) == AS_HASH_SIGNED ? UINT64_C(1) << 63 : 0;
     uint64_t low = ~UINT64_C(0), high = 0;
     bool some = false;
@@ -46,14 +43,12 @@ static bool range(const as_lookup *lookup, uint64_t *least, uint64_t *greatest)
     return some;
 }
 
-static uint64_t aligned(uint64_t bytes)
-{
+static uint64_t aligned(uint64_t bytes) {
     return (bytes + 63) & ~UINT64_C(63);
 }
 
 /* Where 8 bytes tell the keys of a sample apart as well as all their bytes do; NONE: nowhere. */
-static uint32_t telling_word(const as_lookup *lookup)
-{
+static uint32_t telling_word(const as_lookup *lookup) {
     uint64_t shortest = ~UINT64_C(0);
     for (int64_t row = 0; row < lookup->rows; row++) {
         if (skipped(lookup, row))
@@ -96,8 +91,7 @@ static uint32_t telling_word(const as_lookup *lookup)
     return most == distinct ? best : NONE;
 }
 
-int as_lookup_measure(as_lookup *lookup, const as_column *key, const uint32_t *how, uint32_t columns, int64_t rows)
-{
+int as_lookup_measure(as_lookup *lookup, const as_column *key, const uint32_t *how, uint32_t columns, int64_t rows) {
     memset(lookup, 0, sizeof *lookup);
     if (columns == 0 || columns > AS_LOOKUP_COLUMNS || rows < 0 || rows >= NONE)
         return AS_E_ARGUMENT;
@@ -116,9 +110,7 @@ int as_lookup_measure(as_lookup *lookup, const as_column *key, const uint32_t *h
     lookup->buckets = (uint32_t)((uint64_t)rows * 2 / SLOTS) + 1; /* half full */
     uint64_t bytes = (uint64_t)lookup->buckets * sizeof(bucket), least = 0, greatest = 0;
     const uint32_t kind = how[0] & 15;
-    lookup->mode = columns > 1               ? AS_LOOKUP_ROWS
-                   : kind == AS_HASH_BYTES ? AS_LOOKUP_TEXT
-                                           : AS_LOOKUP_NUMBERS;
+    lookup->mode = columns > 1 ? AS_LOOKUP_ROWS : kind == AS_HASH_BYTES ? AS_LOOKUP_TEXT : AS_LOOKUP_NUMBERS;
     if (lookup->mode == AS_LOOKUP_TEXT)
         lookup->word_at = telling_word(lookup);
     if (lookup->mode == AS_LOOKUP_NUMBERS && kind != AS_HASH_FLOAT) {
@@ -135,8 +127,7 @@ int as_lookup_measure(as_lookup *lookup, const as_column *key, const uint32_t *h
 }
 
 /* The first row with the key of `row`, which is `row` itself if it is new. `word`: what the key is found by. */
-static uint32_t insert(as_lookup *lookup, uint64_t word, uint32_t row, uint64_t *misled)
-{
+static uint32_t insert(as_lookup *lookup, uint64_t word, uint32_t row, uint64_t *misled) {
     bucket *buckets = lookup->memory;
     uint32_t how[AS_LOOKUP_COLUMNS];
     for (uint32_t column = 0; column < lookup->columns; column++)
@@ -160,8 +151,7 @@ static uint32_t insert(as_lookup *lookup, uint64_t word, uint32_t row, uint64_t 
 }
 
 /* The words of `rows` rows from `row` on; those of nulls may be anything. */
-static void table_words(const as_lookup *lookup, int64_t row, int64_t rows, uint64_t *word)
-{
+static void table_words(const as_lookup *lookup, int64_t row, int64_t rows, uint64_t *word) {
     uint64_t next[BLOCK];
     if (lookup->mode == AS_LOOKUP_NUMBERS) {
         table_numbers(lookup, row, rows, word);
@@ -181,8 +171,7 @@ static void table_words(const as_lookup *lookup, int64_t row, int64_t rows, uint
 
 /* Fills the buckets, and first[] with the first row of each row's key (NONE: it equals nothing). False if keys of
    bytes do not differ at word_at after all. */
-static bool insert_all(as_lookup *lookup, uint32_t *first)
-{
+static bool insert_all(as_lookup *lookup, uint32_t *first) {
     uint64_t word[BLOCK], misled = 0;
     memset(lookup->memory, 0xff, (size_t)lookup->buckets * sizeof(bucket)); /* rows and next are NONE */
     lookup->keys = lookup->duplicates = 0;
@@ -201,8 +190,7 @@ static bool insert_all(as_lookup *lookup, uint32_t *first)
     return true;
 }
 
-static void insert_dense(as_lookup *lookup, uint32_t *first)
-{
+static void insert_dense(as_lookup *lookup, uint32_t *first) {
     uint32_t *direct = lookup->memory;
     memset(direct, 0xff, 4 * (size_t)(lookup->span + 1));
     lookup->keys = lookup->duplicates = 0;
@@ -219,8 +207,7 @@ static void insert_dense(as_lookup *lookup, uint32_t *first)
     }
 }
 
-void as_lookup_init(as_lookup *lookup, void *memory)
-{
+void as_lookup_init(as_lookup *lookup, void *memory) {
     const uint64_t part = aligned(4 * (uint64_t)lookup->rows);
     uint8_t *rest = (uint8_t *)memory + lookup->bytes - 4 * part;
     lookup->memory = memory;

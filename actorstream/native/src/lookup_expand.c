@@ -3,8 +3,7 @@
 
 #define NONE UINT32_MAX /* as in lookup_slots.h */
 
-int64_t as_lookup_pairs(const as_lookup *lookup, const uint32_t *found, int64_t rows, int outer)
-{
+int64_t as_lookup_pairs(const as_lookup *lookup, const uint32_t *found, int64_t rows, int outer) {
     int64_t pairs = 0;
     for (int64_t i = 0; i < rows; i++)
         pairs += found[i] == NONE ? outer != 0 : lookup->duplicates ? lookup->count[found[i]] : 1;
@@ -12,8 +11,7 @@ int64_t as_lookup_pairs(const as_lookup *lookup, const uint32_t *found, int64_t 
 }
 
 int64_t as_lookup_expand(const as_lookup *lookup, const uint32_t *found, int64_t rows, int outer, int64_t cursor[2],
-                         int64_t capacity, uint32_t *left, uint32_t *right)
-{
+                         int64_t capacity, uint32_t *left, uint32_t *right) {
     int64_t written = 0, row = cursor[0], within = cursor[1];
     for (; row < rows; row++, within = 0) {
         const uint32_t first = found[row];

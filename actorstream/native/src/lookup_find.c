@@ -8,8 +8,7 @@
 #define CACHED 4096 /* rows of a table that need no prefetching */
 
 /* Keys as places in a direct table; those outside as its last one. */
-AS_INLINE void places_body(const uint64_t *keys, uint64_t least, uint64_t span, int64_t rows, uint32_t *place)
-{
+AS_INLINE void places_body(const uint64_t *keys, uint64_t least, uint64_t span, int64_t rows, uint32_t *place) {
     for (int64_t i = 0; i < rows; i++) {
         const uint64_t at = keys[i] - least;
         place[i] = (uint32_t)(at < span ? at : span);
@@ -18,8 +17,7 @@ AS_INLINE void places_body(const uint64_t *keys, uint64_t least, uint64_t span, 
 AS_VERSIONS(places, (const uint64_t *keys, uint64_t least, uint64_t span, int64_t rows, uint32_t *place),
             (keys, least, span, rows, place))
 
-AS_INLINE void hits_of_body(const uint32_t *found, int64_t rows, int64_t *hits)
-{
+AS_INLINE void hits_of_body(const uint32_t *found, int64_t rows, int64_t *hits) {
     uint32_t none = 0;
     for (int64_t i = 0; i < rows; i++)
         none += found[i] == NONE;
@@ -36,8 +34,7 @@ typedef struct asked {
     int64_t rows;
 } asked;
 
-static void asked_numbers(const asked *ask, uint64_t *out)
-{
+static void asked_numbers(const asked *ask, uint64_t *out) {
     const as_column *key = ask->key;
     const uint8_t *data = (const uint8_t *)key->data + key->first * key->width;
     if (ask->index != NULL)
@@ -46,8 +43,7 @@ static void asked_numbers(const asked *ask, uint64_t *out)
         numbers(data + ask->row * key->width, key->width, ask->how[0], ask->rows, out);
 }
 
-static void find_dense(const as_lookup *lookup, const asked *ask, uint32_t *found)
-{
+static void find_dense(const as_lookup *lookup, const asked *ask, uint32_t *found) {
     uint64_t keys[BLOCK];
     const uint32_t *direct = lookup->memory;
     asked_numbers(ask, keys);
@@ -56,8 +52,7 @@ static void find_dense(const as_lookup *lookup, const asked *ask, uint32_t *foun
         found[i] = direct[found[i]];
 }
 
-AS_INLINE void homes_body(const uint64_t *word, uint64_t start, uint32_t buckets, int64_t rows, uint32_t *place)
-{
+AS_INLINE void homes_body(const uint64_t *word, uint64_t start, uint32_t buckets, int64_t rows, uint32_t *place) {
     for (int64_t i = 0; i < rows; i++)
         place[i] = home(word[i], start, buckets);
 }
@@ -65,8 +60,7 @@ AS_VERSIONS(homes, (const uint64_t *word, uint64_t start, uint32_t buckets, int6
             (word, start, buckets, rows, place))
 
 /* The row of the lowest slot with the word, else what stands in `next`. */
-AS_INLINE uint32_t in_bucket(const bucket *here, uint64_t word)
-{
+AS_INLINE uint32_t in_bucket(const bucket *here, uint64_t word) {
     uint32_t slots = 1u << SLOTS;
     for (int slot = 0; slot < SLOTS; slot++)
         slots |= (uint32_t)(here->word[slot] == word) << slot;
@@ -74,8 +68,7 @@ AS_INLINE uint32_t in_bucket(const bucket *here, uint64_t word)
 }
 
 static bool in_buckets(const bucket *buckets, const uint32_t *place, const uint64_t *word, int64_t rows,
-                       uint32_t *found)
-{
+                       uint32_t *found) {
     bool more = false;
     for (int64_t i = 0; i < rows; i++) {
         found[i] = in_bucket(&buckets[place[i]], word[i]);
@@ -86,8 +79,7 @@ static bool in_buckets(const bucket *buckets, const uint32_t *place, const uint6
 
 #ifdef AS_AVX512
 AS_TARGET_AVX512 static bool in_buckets_avx512(const bucket *buckets, const uint32_t *place, const uint64_t *word,
-                                               int64_t rows, uint32_t *found)
-{
+                                               int64_t rows, uint32_t *found) {
     bool more = false;
     for (int64_t i = 0; i < rows; i++) {
         const bucket *here = &buckets[place[i]];
@@ -104,8 +96,7 @@ AS_TARGET_AVX512 static bool in_buckets_avx512(const bucket *buckets, const uint
 /* The rest of a search: slots behind `after` (a row, or MORE: the first bucket had no slot with the word). For modes
    whose words may be equal while keys are not, `ask` says which row's key it must be; else NULL. */
 static uint32_t search(const as_lookup *lookup, uint32_t place, uint64_t word, uint32_t after, const asked *ask,
-                       int64_t row)
-{
+                       int64_t row) {
     const bucket *buckets = lookup->memory;
     bool passed = after == MORE;
     for (bool first = true;; first = false) {
@@ -125,8 +116,7 @@ static uint32_t search(const as_lookup *lookup, uint32_t place, uint64_t word, u
 }
 
 /* The row whose word is that of each row, the first if several have it. `place` is left as the homes. */
-static void find_words(const as_lookup *lookup, const uint64_t *word, int64_t rows, uint32_t *place, uint32_t *found)
-{
+static void find_words(const as_lookup *lookup, const uint64_t *word, int64_t rows, uint32_t *place, uint32_t *found) {
     const bucket *buckets = lookup->memory;
     bool more;
     homes(word, as_hash_secret.word, lookup->buckets, rows, place);
@@ -143,8 +133,7 @@ static void find_words(const as_lookup *lookup, const uint64_t *word, int64_t ro
             found[i] = search(lookup, place[i], word[i], MORE, NULL, 0);
 }
 
-static void find_numbers(const as_lookup *lookup, const asked *ask, uint32_t *found)
-{
+static void find_numbers(const as_lookup *lookup, const asked *ask, uint32_t *found) {
     uint64_t keys[BLOCK];
     uint32_t place[BLOCK];
     asked_numbers(ask, keys);
@@ -152,8 +141,7 @@ static void find_numbers(const as_lookup *lookup, const asked *ask, uint32_t *fo
 }
 
 /* Numbers of the rows whose two texts differ, in order; answers how many. */
-static int64_t unlike(const text *a, const text *b, int64_t rows, uint32_t *which)
-{
+static int64_t unlike(const text *a, const text *b, int64_t rows, uint32_t *which) {
     int64_t count = 0;
     for (int64_t i = 0; i < rows; i++) {
         which[count] = (uint32_t)i;
@@ -163,15 +151,15 @@ static int64_t unlike(const text *a, const text *b, int64_t rows, uint32_t *whic
 }
 
 #ifdef AS_AVX512
-AS_TARGET_AVX512 static int64_t unlike_avx512(const text *a, const text *b, int64_t rows, uint32_t *which)
-{
+AS_TARGET_AVX512 static int64_t unlike_avx512(const text *a, const text *b, int64_t rows, uint32_t *which) {
     int64_t count = 0;
     for (int64_t i = 0; i < rows; i++) {
         const uint64_t length = a[i].length;
         which[count] = (uint32_t)i;
         if (length <= 64 && length == b[i].length) { /* masked loads touch nothing beyond */
             const __mmask64 some = _bzhi_u64(~UINT64_C(0), (unsigned)length);
-            const __m512i mine = _mm512_maskz_loadu_epi8(some, a[i].data), own = _mm512_maskz_loadu_epi8(some, b[i].data);
+            const __m512i mine = _mm512_maskz_loadu_epi8(some, a[i].data),
+                          own = _mm512_maskz_loadu_epi8(some, b[i].data);
             count += _mm512_cmpneq_epi8_mask(mine, own) != 0;
         } else {
             count += length != b[i].length || !same_bytes(a[i].data, b[i].data, length);
@@ -181,8 +169,7 @@ AS_TARGET_AVX512 static int64_t unlike_avx512(const text *a, const text *b, int6
 }
 #endif
 
-static void words_of(const as_lookup *lookup, const text *keys, int64_t rows, uint64_t *word)
-{
+static void words_of(const as_lookup *lookup, const text *keys, int64_t rows, uint64_t *word) {
     const uint64_t least = (uint64_t)lookup->word_at + 8; /* no key of the table is shorter */
     if (lookup->word_at == NONE)
         for (int64_t i = 0; i < rows; i++)
@@ -192,8 +179,7 @@ static void words_of(const as_lookup *lookup, const text *keys, int64_t rows, ui
             word[i] = keys[i].length < least ? 0 : *(const u64_any *)(keys[i].data + least - 8);
 }
 
-static void find_text(const as_lookup *lookup, const asked *ask, uint32_t *found)
-{
+static void find_text(const as_lookup *lookup, const asked *ask, uint32_t *found) {
     text keys[BLOCK], own[BLOCK];
     uint64_t words[BLOCK];
     uint32_t place[BLOCK], which[BLOCK];
@@ -222,8 +208,7 @@ static void find_text(const as_lookup *lookup, const asked *ask, uint32_t *found
     }
 }
 
-static void find_rows(const as_lookup *lookup, const asked *ask, uint32_t *found)
-{
+static void find_rows(const as_lookup *lookup, const asked *ask, uint32_t *found) {
     uint64_t hash[BLOCK], next[BLOCK];
     uint32_t place[BLOCK];
     for (uint32_t column = 0; column < lookup->columns; column++) {
@@ -238,8 +223,7 @@ static void find_rows(const as_lookup *lookup, const asked *ask, uint32_t *found
 }
 
 /* The first table row of each of at most BLOCK rows; answers how many have one. */
-static int64_t find_block(const as_lookup *lookup, const asked *ask, uint32_t *found)
-{
+static int64_t find_block(const as_lookup *lookup, const asked *ask, uint32_t *found) {
     switch (lookup->mode) {
     case AS_LOOKUP_DENSE: find_dense(lookup, ask, found); break;
     case AS_LOOKUP_NUMBERS: find_numbers(lookup, ask, found); break;
@@ -259,8 +243,7 @@ static int64_t find_block(const as_lookup *lookup, const asked *ask, uint32_t *f
 }
 
 static bool answerable(const as_lookup *lookup, const as_column *key, const uint32_t *how, const uint32_t *index,
-                       int64_t rows)
-{
+                       int64_t rows) {
     if (rows < 0 || (index != NULL && lookup->columns > 1))
         return false;
     for (uint32_t column = 0; column < lookup->columns; column++) {
@@ -273,8 +256,7 @@ static bool answerable(const as_lookup *lookup, const as_column *key, const uint
 }
 
 int64_t as_lookup_find(const as_lookup *lookup, const as_column *key, const uint32_t *how, const uint32_t *index,
-                       int64_t rows, uint32_t *found)
-{
+                       int64_t rows, uint32_t *found) {
     if (!answerable(lookup, key, how, index, rows))
         return AS_E_ARGUMENT;
     int64_t hits = 0;
@@ -288,8 +270,7 @@ int64_t as_lookup_find(const as_lookup *lookup, const as_column *key, const uint
 #ifdef AS_AVX512
 /* Packs the rows that found something to the front, 16 at a time; both outputs have room for all rows. */
 AS_TARGET_AVX512 static void pack_avx512(const uint32_t *found, const uint32_t *index, uint32_t row, int64_t rows,
-                                         uint32_t *left, uint32_t *right)
-{
+                                         uint32_t *left, uint32_t *right) {
     const __m512i step = _mm512_set1_epi32(16), none = _mm512_set1_epi32(-1);
     __m512i numbers_of = _mm512_add_epi32(_mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15),
                                           _mm512_set1_epi32((int)row));
@@ -311,8 +292,7 @@ AS_TARGET_AVX512 static void pack_avx512(const uint32_t *found, const uint32_t *
 
 /* `found` and `right` may be the same memory: what is written lies behind what is read. */
 static void pack(const uint32_t *found, const uint32_t *index, uint32_t row, int64_t rows, uint32_t *left,
-                 uint32_t *right)
-{
+                 uint32_t *right) {
 #ifdef AS_AVX512
     if (cpu_has_avx512()) {
         pack_avx512(found, index, row, rows, left, right);
@@ -328,15 +308,13 @@ static void pack(const uint32_t *found, const uint32_t *index, uint32_t row, int
     }
 }
 
-AS_INLINE void count_up_body(uint32_t *out, uint32_t first, int64_t rows)
-{
+AS_INLINE void count_up_body(uint32_t *out, uint32_t first, int64_t rows) {
     for (int64_t i = 0; i < rows; i++)
         out[i] = first + (uint32_t)i;
 }
 AS_VERSIONS(count_up, (uint32_t *out, uint32_t first, int64_t rows), (out, first, rows))
 
-static void row_numbers(const uint32_t *index, uint32_t first, int64_t rows, uint32_t *out)
-{
+static void row_numbers(const uint32_t *index, uint32_t first, int64_t rows, uint32_t *out) {
     if (index != NULL)
         memcpy(out, index + first, 4 * (size_t)rows);
     else
@@ -344,8 +322,7 @@ static void row_numbers(const uint32_t *index, uint32_t first, int64_t rows, uin
 }
 
 int64_t as_lookup_match(const as_lookup *lookup, const as_column *key, const uint32_t *how, const uint32_t *index,
-                        int64_t rows, uint32_t *left, uint32_t *right)
-{
+                        int64_t rows, uint32_t *left, uint32_t *right) {
     if (!answerable(lookup, key, how, index, rows) || rows > NONE)
         return AS_E_ARGUMENT;
     int64_t total = 0;

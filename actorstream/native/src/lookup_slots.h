@@ -27,21 +27,19 @@ typedef struct bucket {
 _Static_assert(sizeof(bucket) == 64, "a bucket is a cache line");
 
 /* The bucket in which a word is looked for first. `start`: as_hash_secret.word. */
-AS_INLINE uint32_t home(uint64_t word, uint64_t start, uint32_t buckets)
-{
+AS_INLINE uint32_t home(uint64_t word, uint64_t start, uint32_t buckets) {
     return (uint32_t)(((mix(word ^ start) >> 32) * buckets) >> 32);
 }
 
-#define NUMBER_LOOP(type, expression)                                                                        \
-    do {                                                                                                     \
-        const type *from = (const type *)data;                                                               \
-        for (int64_t i = 0; i < rows; i++)                                                                   \
-            out[i] = (uint64_t)(expression);                                                                 \
+#define NUMBER_LOOP(type, expression)                                                                                  \
+    do {                                                                                                               \
+        const type *from = (const type *)data;                                                                         \
+        for (int64_t i = 0; i < rows; i++)                                                                             \
+            out[i] = (uint64_t)(expression);                                                                           \
     } while (0)
 
 /* Integers as 64 bits, by sign or zero extension; floats as the bits of their float64. */
-AS_INLINE void numbers_body(const void *data, uint32_t width, uint32_t how, int64_t rows, uint64_t *out)
-{
+AS_INLINE void numbers_body(const void *data, uint32_t width, uint32_t how, int64_t rows, uint64_t *out) {
     if (how == AS_HASH_FLOAT) {
         if (width == 4)
             NUMBER_LOOP(f32_any, float_bits((double)from[i]));
@@ -76,19 +74,18 @@ AS_VERSIONS(numbers, (const void *data, uint32_t width, uint32_t how, int64_t ro
             (data, width, how, rows, out))
 #undef NUMBER_LOOP
 
-#define NUMBER_LOOP(type, expression)                                                                        \
-    do {                                                                                                     \
-        const type *from = (const type *)data;                                                               \
-        for (int64_t i = 0; i < rows; i++) {                                                                 \
-            const uint32_t at = index[i];                                                                    \
-            out[i] = (uint64_t)(expression);                                                                 \
-        }                                                                                                    \
+#define NUMBER_LOOP(type, expression)                                                                                  \
+    do {                                                                                                               \
+        const type *from = (const type *)data;                                                                         \
+        for (int64_t i = 0; i < rows; i++) {                                                                           \
+            const uint32_t at = index[i];                                                                              \
+            out[i] = (uint64_t)(expression);                                                                           \
+        }                                                                                                              \
     } while (0)
 
 /* The same for rows at `index`. Not compiled for AVX: vector gathers are slower than loads here (kernels.c). */
 static inline void numbers_at(const void *data, uint32_t width, uint32_t how, const uint32_t *index, int64_t rows,
-                              uint64_t *out)
-{
+                              uint64_t *out) {
     if (how == AS_HASH_FLOAT) {
         if (width == 4)
             NUMBER_LOOP(f32_any, float_bits((double)from[at]));
@@ -121,13 +118,11 @@ static inline void numbers_at(const void *data, uint32_t width, uint32_t how, co
 }
 #undef NUMBER_LOOP
 
-AS_INLINE bool is_null(const as_column *column, int64_t row)
-{
+AS_INLINE bool is_null(const as_column *column, int64_t row) {
     return column->validity != NULL && !bit_at(column->validity, column->first + row);
 }
 
-AS_INLINE uint64_t number_at(const as_column *column, uint32_t how, int64_t row)
-{
+AS_INLINE uint64_t number_at(const as_column *column, uint32_t how, int64_t row) {
     uint64_t value;
     numbers_body((const uint8_t *)column->data + (column->first + row) * column->width, column->width, how, 1, &value);
     return value;
@@ -138,8 +133,7 @@ typedef struct text {
     uint64_t length;
 } text;
 
-AS_INLINE text text_at(const as_column *column, int64_t row)
-{
+AS_INLINE text text_at(const as_column *column, int64_t row) {
     const int64_t at = column->first + row, from = start_at(column->offsets, column->wide, at);
     return (text){(const uint8_t *)column->data + from,
                   (uint64_t)(start_at(column->offsets, column->wide, at + 1) - from)};
@@ -147,8 +141,7 @@ AS_INLINE text text_at(const as_column *column, int64_t row)
 
 /* Whether the key of table row `row` is that of row `other` of `key`; neither has a null. */
 AS_INLINE bool same_key(const as_lookup *lookup, uint32_t row, const as_column *key, const uint32_t *how,
-                        int64_t other)
-{
+                        int64_t other) {
     for (uint32_t column = 0; column < lookup->columns; column++) {
         if (how[column] == AS_HASH_BYTES) {
             const text a = text_at(&lookup->key[column], row), b = text_at(&key[column], other);
@@ -164,13 +157,12 @@ AS_INLINE bool same_key(const as_lookup *lookup, uint32_t row, const as_column *
 
 /* What a key of bytes is found by: 8 bytes of it, or its hash. `at`: as_lookup.word_at; keys shorter than at + 8 are
    not in the table, and are not asked for. */
-AS_INLINE uint64_t text_word(text key, uint32_t at)
-{
-    return at == NONE ? mix(bytes_before_mix(key.data, key.length, &as_hash_secret)) : *(const u64_any *)(key.data + at);
+AS_INLINE uint64_t text_word(text key, uint32_t at) {
+    return at == NONE ? mix(bytes_before_mix(key.data, key.length, &as_hash_secret))
+                      : *(const u64_any *)(key.data + at);
 }
 
-AS_INLINE bool readable_as(uint32_t how, const as_column *column, int64_t rows)
-{
+AS_INLINE bool readable_as(uint32_t how, const as_column *column, int64_t rows) {
     const uint32_t width = column->width;
     if (column->first < 0 || (column->data == NULL && rows && how != AS_HASH_BYTES))
         return false;

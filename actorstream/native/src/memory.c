@@ -129,8 +129,9 @@ static void read_level(const char *folder, int version, as_memory *out) {
         limit = UINT64_MAX; /* v1 writes "no limit" as a huge number */
     }
     uint64_t left = limit == UINT64_MAX ? UINT64_MAX : limit > usage ? limit - usage : 0;
-    uint64_t tightest = out->cgroup_limit == UINT64_MAX ? UINT64_MAX
-                        : out->cgroup_limit > out->cgroup_usage ? out->cgroup_limit - out->cgroup_usage : 0;
+    uint64_t tightest = out->cgroup_limit == UINT64_MAX         ? UINT64_MAX
+                        : out->cgroup_limit > out->cgroup_usage ? out->cgroup_limit - out->cgroup_usage
+                                                                : 0;
     if (out->cgroup_levels == 1 || left < tightest) {
         out->cgroup_limit = limit;
         out->cgroup_usage = usage;

@@ -9,14 +9,12 @@
 
 enum { SHORT = 4 }; /* rows of a run below which it looks for more than the next run */
 
-uint64_t as_merge_run(const as_merge_lane *lanes, uint32_t count, uint32_t ties, uint64_t limit, uint32_t *lane)
-{
+uint64_t as_merge_run(const as_merge_lane *lanes, uint32_t count, uint32_t ties, uint64_t limit, uint32_t *lane) {
     return merge_run(lanes, count, ties, limit, lane);
 }
 
 uint64_t as_merge_ready(as_merge_lane *lanes, uint32_t count, uint32_t ties, uint64_t limit, uint64_t shortest,
-                        uint16_t *tags, uint32_t *lane)
-{
+                        uint16_t *tags, uint32_t *lane) {
     uint64_t done = 0;
     bool tied = false;
     uint32_t from;
@@ -50,8 +48,7 @@ uint64_t as_merge_ready(as_merge_lane *lanes, uint32_t count, uint32_t ties, uin
     return done;
 }
 
-int as_merge_is_sorted(const as_merge_lane *lane, uint32_t ties)
-{
+int as_merge_is_sorted(const as_merge_lane *lane, uint32_t ties) {
     for (uint64_t row = lane->first + 1; row < lane->rows; row++) {
         if (lane->time[row] > lane->time[row - 1])
             continue;
@@ -69,8 +66,7 @@ int as_merge_is_sorted(const as_merge_lane *lane, uint32_t ties)
 }
 
 /* Rows that come in runs of one part are copied run by run. */
-static void gather_runs(const uint16_t *tags, uint64_t rows, uint64_t *from, uint32_t width, uint8_t *to)
-{
+static void gather_runs(const uint16_t *tags, uint64_t rows, uint64_t *from, uint32_t width, uint8_t *to) {
     for (uint64_t n = 0, length; n < rows; n += length) {
         const uint16_t part = tags[n];
         for (length = 1; n + length < rows && tags[n + length] == part;)
@@ -80,18 +76,17 @@ static void gather_runs(const uint16_t *tags, uint64_t rows, uint64_t *from, uin
     }
 }
 
-#define GATHER(type)                                                                                         \
-    {                                                                                                        \
-        type *out = (type *)to;                                                                              \
-        for (uint64_t n = 0; n < rows; n++) {                                                                \
-            out[n] = *(const type *)(uintptr_t)from[tags[n]];                                                \
-            from[tags[n]] += sizeof(type);                                                                   \
-        }                                                                                                    \
-        break;                                                                                               \
+#define GATHER(type)                                                                                                   \
+    {                                                                                                                  \
+        type *out = (type *)to;                                                                                        \
+        for (uint64_t n = 0; n < rows; n++) {                                                                          \
+            out[n] = *(const type *)(uintptr_t)from[tags[n]];                                                          \
+            from[tags[n]] += sizeof(type);                                                                             \
+        }                                                                                                              \
+        break;                                                                                                         \
     }
 
-static void gather_rows(const uint16_t *tags, uint64_t rows, uint64_t *from, uint32_t width, void *to)
-{
+static void gather_rows(const uint16_t *tags, uint64_t rows, uint64_t *from, uint32_t width, void *to) {
     switch (width) {
     case 1: GATHER(uint8_t)
     case 2: GATHER(uint16_t)
@@ -103,8 +98,7 @@ static void gather_rows(const uint16_t *tags, uint64_t rows, uint64_t *from, uin
 enum { RUN = 8 }; /* rows of a part in a row, on the average, from which on runs are copied */
 
 int as_merge_gather(const uint16_t *tags, const uint64_t *ends, uint64_t stretches, uint32_t parts, uint64_t *from,
-                    uint32_t width, void *to)
-{
+                    uint32_t width, void *to) {
     if (width != 1 && width != 2 && width != 4 && width != 8)
         return AS_E_ARGUMENT;
     uint64_t first = 0;

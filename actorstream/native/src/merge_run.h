@@ -7,8 +7,7 @@
 #include "merge.h"
 
 /* Whether row i of lane a comes before the next row of lane b. */
-static inline bool merge_before(const as_merge_lane *a, uint64_t i, const as_merge_lane *b, uint32_t ties)
-{
+static inline bool merge_before(const as_merge_lane *a, uint64_t i, const as_merge_lane *b, uint32_t ties) {
     const int64_t x = a->time[i], y = b->time[b->first];
     if (x != y)
         return x < y;
@@ -25,32 +24,30 @@ static inline bool merge_before(const as_merge_lane *a, uint64_t i, const as_mer
 /* How many rows from `first` on are below `end`, or before the next row of `other` if there is one: one at least is
    known to be. Doubles its step until it has gone too far, then halves it: a long run costs the logarithm of its
    length, a short one a look. */
-#define MERGE_GALLOP(first, rows, is_before)                                                                 \
-    uint64_t low = first, step = 1;                                                                          \
-    while (low + step < rows && is_before(low + step)) {                                                     \
-        low += step;                                                                                         \
-        step *= 2;                                                                                           \
-    }                                                                                                        \
-    uint64_t high = low + step < rows ? low + step : rows;                                                   \
-    while (low + 1 < high) {                                                                                 \
-        const uint64_t middle = low + (high - low) / 2;                                                      \
-        if (is_before(middle))                                                                               \
-            low = middle;                                                                                    \
-        else                                                                                                 \
-            high = middle;                                                                                   \
-    }                                                                                                        \
+#define MERGE_GALLOP(first, rows, is_before)                                                                           \
+    uint64_t low = first, step = 1;                                                                                    \
+    while (low + step < rows && is_before(low + step)) {                                                               \
+        low += step;                                                                                                   \
+        step *= 2;                                                                                                     \
+    }                                                                                                                  \
+    uint64_t high = low + step < rows ? low + step : rows;                                                             \
+    while (low + 1 < high) {                                                                                           \
+        const uint64_t middle = low + (high - low) / 2;                                                                \
+        if (is_before(middle))                                                                                         \
+            low = middle;                                                                                              \
+        else                                                                                                           \
+            high = middle;                                                                                             \
+    }                                                                                                                  \
     return high - first;
 
-static inline uint64_t merge_gallop(const int64_t *time, uint64_t first, uint64_t rows, int64_t end)
-{
+static inline uint64_t merge_gallop(const int64_t *time, uint64_t first, uint64_t rows, int64_t end) {
 #define IS_BELOW(row) (time[row] < end)
     MERGE_GALLOP(first, rows, IS_BELOW)
 #undef IS_BELOW
 }
 
 static inline uint64_t merge_gallop_to(const as_merge_lane *lane, uint64_t rows, const as_merge_lane *other,
-                                       uint32_t ties)
-{
+                                       uint32_t ties) {
 #define IS_BEFORE(row) merge_before(lane, row, other, ties)
     MERGE_GALLOP(lane->first, rows, IS_BEFORE)
 #undef IS_BEFORE
@@ -60,8 +57,7 @@ enum { PAIR_RUN = 16 }; /* rows of one lane in a row, from which on they are a r
 
 /* If two lanes have rows: tags the next ones row by row while both have some, no run is long, and no other lane could
    bring one before; at most `limit`. Moves `first` past them. */
-static inline uint64_t merge_pair(as_merge_lane *lanes, uint32_t count, uint32_t ties, uint64_t limit, uint16_t *tags)
-{
+static inline uint64_t merge_pair(as_merge_lane *lanes, uint32_t count, uint32_t ties, uint64_t limit, uint16_t *tags) {
     as_merge_lane *a = NULL, *b = NULL;
     int64_t end = INT64_MAX;
     for (uint32_t n = 0; n < count; n++) {
@@ -96,8 +92,8 @@ static inline uint64_t merge_pair(as_merge_lane *lanes, uint32_t count, uint32_t
     return done;
 }
 
-static inline uint64_t merge_run(const as_merge_lane *lanes, uint32_t count, uint32_t ties, uint64_t limit, uint32_t *lane)
-{
+static inline uint64_t merge_run(const as_merge_lane *lanes, uint32_t count, uint32_t ties, uint64_t limit,
+                                 uint32_t *lane) {
     const as_merge_lane *least = NULL, *second = NULL;
     for (uint32_t n = 0; n < count; n++) {
         const as_merge_lane *each = &lanes[n];

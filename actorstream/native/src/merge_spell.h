@@ -15,8 +15,7 @@ typedef struct spell_part {
 } spell_part;
 
 /* Merges two parts, at equal times the first goes first. Answers whether there were any. */
-static inline uint64_t spell_pair(const spell_part *a, const spell_part *b, int64_t *time, uint16_t *tags)
-{
+static inline uint64_t spell_pair(const spell_part *a, const spell_part *b, int64_t *time, uint16_t *tags) {
     uint64_t i = 0, j = 0, done = 0, tied = 0;
     const int64_t *left = a->time, *right = b->time;
     if (a->tag == NULL && b->tag == NULL) {
@@ -57,8 +56,7 @@ static inline uint64_t spell_pair(const spell_part *a, const spell_part *b, int6
 /* The lanes with rows as parts, by rank: those rows of each, `most` at the most, whose time is below what any lane could
    still bring. Answers how many lanes; the sum of rows in `rows`, whether two share a rank in `shared`. */
 static inline uint32_t spell_parts(const as_merge_lane *lanes, uint32_t count, uint64_t limit, spell_part *parts,
-                                   uint64_t *rows, bool *shared)
-{
+                                   uint64_t *rows, bool *shared) {
     uint32_t found = 0;
     for (uint32_t n = 0; n < count; n++) {
         if (lanes[n].first >= lanes[n].rows)
@@ -95,8 +93,7 @@ static inline uint32_t spell_parts(const as_merge_lane *lanes, uint32_t count, u
 
 /* Tags as many of the next rows as it can see in order, at most `limit`, and moves `first` past them. 0: too few, or
    rows tie (`ties`) that only their tie columns can order. */
-static inline uint64_t merge_spell(as_merge_lane *lanes, uint32_t count, uint64_t limit, uint16_t *tags, bool *ties)
-{
+static inline uint64_t merge_spell(as_merge_lane *lanes, uint32_t count, uint64_t limit, uint16_t *tags, bool *ties) {
     int64_t times[2][SPELL_ROWS];
     uint16_t marks[2][SPELL_ROWS];
     spell_part parts[SPELL_LANES];

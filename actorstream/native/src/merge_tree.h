@@ -7,20 +7,21 @@
 #define ACTORSTREAM_MERGE_TREE_H
 #include "merge_run.h"
 
-enum { TREE_RUN = 16, TREE_AHEAD = 32 }; /* rows of one lane in a row, from which on they are a run to find by galloping;
+enum {
+    TREE_RUN = 16,
+    TREE_AHEAD = 32
+}; /* rows of one lane in a row, from which on they are a run to find by galloping;
                                             rows whose times are fetched ahead */
 #define TREE_NOBODY UINT32_MAX
 
 /* Compares as an unsigned number as the value does as a signed one. */
-static inline uint64_t tree_word(int64_t value)
-{
+static inline uint64_t tree_word(int64_t value) {
     return (uint64_t)value ^ (uint64_t)1 << 63;
 }
 
 /* The time and rank of a lane's next row. Those of the least row that could still come if it has run out: nothing behind
    it is ready. A lane that has ended goes behind every row. */
-static inline as_merge_node tree_leaf(const as_merge_lane *lanes, uint32_t lane)
-{
+static inline as_merge_node tree_leaf(const as_merge_lane *lanes, uint32_t lane) {
     const as_merge_lane *each = &lanes[lane];
     if (each->first < each->rows)
         return (as_merge_node){tree_word(each->time[each->first]), tree_word(each->rank), lane, 1};
@@ -30,8 +31,8 @@ static inline as_merge_node tree_leaf(const as_merge_lane *lanes, uint32_t lane)
 }
 
 /* Whether `a` goes before `b`, which has the same time and rank. */
-static inline bool tree_tied(const as_merge_lane *lanes, const as_merge_node *a, const as_merge_node *b, uint32_t ties)
-{
+static inline bool tree_tied(const as_merge_lane *lanes, const as_merge_node *a, const as_merge_node *b,
+                             uint32_t ties) {
     const as_merge_lane *left = &lanes[a->lane], *right = &lanes[b->lane];
     if (a->has_rows && b->has_rows)
         return merge_before(left, left->first, right, ties);
@@ -41,8 +42,7 @@ static inline bool tree_tied(const as_merge_lane *lanes, const as_merge_node *a,
 }
 
 /* Leaves the loser in `node` and the winner in `best`, without a branch that depends on which is which. */
-static inline void tree_play(const as_merge_lane *lanes, as_merge_node *node, as_merge_node *best, uint32_t ties)
-{
+static inline void tree_play(const as_merge_lane *lanes, as_merge_node *node, as_merge_node *best, uint32_t ties) {
     const as_merge_node a = *node, b = *best;
     uint64_t takes = (a.time < b.time) | ((a.time == b.time) & (a.rank < b.rank));
     if (__builtin_expect(a.time == b.time && a.rank == b.rank, 0))
@@ -56,8 +56,7 @@ static inline void tree_play(const as_merge_lane *lanes, as_merge_node *node, as
 }
 
 /* Plays all matches; returns the winner. Whoever comes to a node first waits there for the winner of its other child. */
-static inline as_merge_node tree_build(as_merge_lane *lanes, uint32_t count, uint32_t ties)
-{
+static inline as_merge_node tree_build(as_merge_lane *lanes, uint32_t count, uint32_t ties) {
     as_merge_node best = {0};
     for (uint32_t n = 0; n < count; n++)
         lanes[n].node.lane = TREE_NOBODY;
@@ -75,8 +74,7 @@ static inline as_merge_node tree_build(as_merge_lane *lanes, uint32_t count, uin
 
 /* Tags the next rows, at most `limit`, until none is ready or many of one lane follow each other. Moves `first` past
    them. */
-static inline uint64_t merge_tree(as_merge_lane *lanes, uint32_t count, uint32_t ties, uint64_t limit, uint16_t *tags)
-{
+static inline uint64_t merge_tree(as_merge_lane *lanes, uint32_t count, uint32_t ties, uint64_t limit, uint16_t *tags) {
     as_merge_node best = tree_build(lanes, count, ties);
     uint64_t done = 0, run = 0;
     uint32_t before = TREE_NOBODY;

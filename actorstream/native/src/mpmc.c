@@ -50,8 +50,8 @@ int as_mpmc_push(as_mpmc *ring, uint64_t item) {
         }
         if (ahead > 0) {
             position = atomic_load_explicit(&ring->pushed, memory_order_relaxed);
-        } else if (atomic_compare_exchange_weak_explicit(&ring->pushed, &position, position + 1,
-                                                         memory_order_relaxed, memory_order_relaxed)) {
+        } else if (atomic_compare_exchange_weak_explicit(&ring->pushed, &position, position + 1, memory_order_relaxed,
+                                                         memory_order_relaxed)) {
             place->item = item;
             /* release; partner: the acquire in as_mpmc_pop */
             atomic_store_explicit(&place->sequence, position + 1, memory_order_release);
@@ -72,8 +72,8 @@ int as_mpmc_pop(as_mpmc *ring, uint64_t *item) {
         }
         if (ahead > 0) {
             position = atomic_load_explicit(&ring->popped, memory_order_relaxed);
-        } else if (atomic_compare_exchange_weak_explicit(&ring->popped, &position, position + 1,
-                                                         memory_order_relaxed, memory_order_relaxed)) {
+        } else if (atomic_compare_exchange_weak_explicit(&ring->popped, &position, position + 1, memory_order_relaxed,
+                                                         memory_order_relaxed)) {
             *item = place->item;
             /* release; partner: the acquire in as_mpmc_push */
             atomic_store_explicit(&place->sequence, position + ring->mask + 1, memory_order_release);

@@ -11,8 +11,7 @@
 #define RUN_AT_LEAST 8   /* rows that share an event time from which on filling runs is cheaper than counting */
 #define GOLDEN UINT64_C(0x9e3779b97f4a7c15)
 
-AS_INLINE uint64_t splitmix64(uint64_t x)
-{
+AS_INLINE uint64_t splitmix64(uint64_t x) {
     x ^= x >> 30;
     x *= UINT64_C(0xbf58476d1ce4e5b9);
     x ^= x >> 27;
@@ -21,13 +20,11 @@ AS_INLINE uint64_t splitmix64(uint64_t x)
 }
 
 /* The key of the 2^32 rows that `number` is among. */
-AS_INLINE uint32_t key_of(uint64_t seed, uint64_t number)
-{
+AS_INLINE uint32_t key_of(uint64_t seed, uint64_t number) {
     return (uint32_t)(splitmix64(seed + (number >> 32) * GOLDEN) >> 32);
 }
 
-AS_INLINE uint32_t mix32(uint32_t x)
-{
+AS_INLINE uint32_t mix32(uint32_t x) {
     x ^= x >> 16;
     x *= UINT32_C(0x7feb352d);
     x ^= x >> 15;
@@ -35,22 +32,30 @@ AS_INLINE uint32_t mix32(uint32_t x)
     return x ^ (x >> 16);
 }
 
-AS_INLINE uint32_t second_word(uint32_t word)
-{
+AS_INLINE uint32_t second_word(uint32_t word) {
     uint32_t g = word * UINT32_C(0x9e3779b9);
     return g ^ (g >> 16);
 }
 
 /* The fields of YSB from the two words of a row. */
-AS_INLINE uint32_t ad_of(uint32_t word) { return ((word >> 12) * AS_YSB_ADS) >> 20; }
-AS_INLINE uint32_t event_type_of(uint32_t word) { return ((word & 0xfff) * 3) >> 12; }
-AS_INLINE uint32_t user_of(uint32_t second) { return ((second >> 16) * AS_YSB_USERS) >> 16; }
-AS_INLINE uint32_t page_of(uint32_t second) { return ((second & 0xffff) * AS_YSB_PAGES) >> 16; }
-AS_INLINE uint32_t ad_type_of(uint32_t second) { return (((second * UINT32_C(0x85ebca6b)) >> 20) * 5) >> 12; }
+AS_INLINE uint32_t ad_of(uint32_t word) {
+    return ((word >> 12) * AS_YSB_ADS) >> 20;
+}
+AS_INLINE uint32_t event_type_of(uint32_t word) {
+    return ((word & 0xfff) * 3) >> 12;
+}
+AS_INLINE uint32_t user_of(uint32_t second) {
+    return ((second >> 16) * AS_YSB_USERS) >> 16;
+}
+AS_INLINE uint32_t page_of(uint32_t second) {
+    return ((second & 0xffff) * AS_YSB_PAGES) >> 16;
+}
+AS_INLINE uint32_t ad_type_of(uint32_t second) {
+    return (((second * UINT32_C(0x85ebca6b)) >> 20) * 5) >> 12;
+}
 
 /* Whether rows made .. made + rows - 1 have numbers below 2^63 and times that can be computed. */
-static inline bool numbered(const as_numbering *n, uint64_t made, int64_t rows)
-{
+static inline bool numbered(const as_numbering *n, uint64_t made, int64_t rows) {
     if (n == NULL || rows < 0 || n->stride == 0 || n->stride > UINT64_C(1) << 20 || n->rows == 0 ||
         n->rows > UINT64_C(1) << 62 || n->units > UINT64_C(1) << 40)
         return false;
@@ -67,8 +72,7 @@ typedef struct run {
     int64_t rows;
 } run;
 
-AS_INLINE run run_from(const as_numbering *n, uint64_t made, int64_t rows)
-{
+AS_INLINE run run_from(const as_numbering *n, uint64_t made, int64_t rows) {
     uint64_t number = n->first + made * n->stride;
     uint64_t left = ((UINT64_C(1) << 32) - (uint32_t)number + n->stride - 1) / n->stride;
     run found = {(uint32_t)number, (uint32_t)n->stride, key_of(n->seed, number),
@@ -76,14 +80,12 @@ AS_INLINE run run_from(const as_numbering *n, uint64_t made, int64_t rows)
     return found;
 }
 
-AS_INLINE uint32_t word_of(run r, int64_t row)
-{
+AS_INLINE uint32_t word_of(run r, int64_t row) {
     return mix32((r.low + (uint32_t)row * r.stride) ^ r.key);
 }
 
 /* Event times of `rows` rows from number n on: a quotient that is carried along, never divided again. */
-AS_INLINE void fill_times(const as_numbering *n, uint64_t made, int64_t rows, int64_t *restrict out)
-{
+AS_INLINE void fill_times(const as_numbering *n, uint64_t made, int64_t rows, int64_t *restrict out) {
     unsigned __int128 passed = (unsigned __int128)(n->first + made * n->stride) * n->units;
     const uint64_t per = n->rows, step = n->stride * n->units / per, part = n->stride * n->units % per;
     int64_t now = n->start + (int64_t)(uint64_t)(passed / per);
@@ -114,8 +116,7 @@ AS_INLINE void fill_times(const as_numbering *n, uint64_t made, int64_t rows, in
 }
 
 /* The address of the column of `width` bytes a value that follows what ends at `at`. */
-AS_INLINE uint8_t *column_at(uint8_t **at, uint32_t width, int64_t rows)
-{
+AS_INLINE uint8_t *column_at(uint8_t **at, uint32_t width, int64_t rows) {
     uint8_t *found = *at;
     *at += ((uint64_t)rows * width + 63) & ~UINT64_C(63);
     return found;

@@ -12,19 +12,16 @@ typedef struct bytes_view {
     uint64_t length;
 } bytes_view;
 
-AS_INLINE int64_t operand_row(const as_operand *operand, int64_t row)
-{
+AS_INLINE int64_t operand_row(const as_operand *operand, int64_t row) {
     return operand->index ? (int64_t)operand->index[row] : row;
 }
 
-AS_INLINE bool operand_null(const as_operand *operand, int64_t row)
-{
+AS_INLINE bool operand_null(const as_operand *operand, int64_t row) {
     return operand->column.validity != NULL &&
            !bit_at(operand->column.validity, operand->column.first + operand_row(operand, row));
 }
 
-AS_INLINE bytes_view operand_bytes(const as_operand *operand, int64_t row)
-{
+AS_INLINE bytes_view operand_bytes(const as_operand *operand, int64_t row) {
     const as_column *column = &operand->column;
     const int64_t at = column->first + operand_row(operand, row);
     int64_t from, to;
@@ -44,10 +41,8 @@ bool as_operand_readable(const as_operand *operand, int64_t rows);
    float64 with -0.0 as it is. Values under nulls are read as they are. */
 void as_operand_words(const as_operand *operand, int64_t row, int64_t rows, uint64_t *out);
 /* The same minus `base`, as 32 bits; answers the greatest difference (of 64 bits). */
-uint64_t as_operand_numbers(const as_operand *operand, int64_t row, int64_t rows, uint64_t base,
-                            uint32_t *out);
+uint64_t as_operand_numbers(const as_operand *operand, int64_t row, int64_t rows, uint64_t base, uint32_t *out);
 /* Widens least .. greatest to the values of an integer operand; where there is a selection, perhaps to those
    of rows between its first and last one too, which is quicker. */
-void as_operand_bounds(const as_operand *operand, int64_t rows, bool exactly, int64_t *least,
-                       int64_t *greatest);
+void as_operand_bounds(const as_operand *operand, int64_t rows, bool exactly, int64_t *least, int64_t *greatest);
 #endif

@@ -10,8 +10,7 @@
 #define FEW 64 /* rows that insertion sorts */
 #define AHEAD 16
 
-static void insert_all(uint32_t *order, uint64_t count, const uint64_t *key, uint64_t stride, uint64_t flip)
-{
+static void insert_all(uint32_t *order, uint64_t count, const uint64_t *key, uint64_t stride, uint64_t flip) {
     for (uint64_t i = 1; i < count; i++) {
         const uint32_t row = order[i];
         const uint64_t word = key[row * stride] ^ flip;
@@ -22,8 +21,7 @@ static void insert_all(uint32_t *order, uint64_t count, const uint64_t *key, uin
     }
 }
 
-int as_order_by(uint32_t *order, uint64_t count, const uint64_t *key, uint64_t stride, uint64_t flip)
-{
+int as_order_by(uint32_t *order, uint64_t count, const uint64_t *key, uint64_t stride, uint64_t flip) {
     if (count <= FEW) {
         insert_all(order, count, key, stride, flip);
         return AS_OK;

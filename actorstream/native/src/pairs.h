@@ -20,8 +20,7 @@ typedef struct as_pairs {
 
 void as_pairs_clear(as_pairs *pairs);
 /* For each of `rows` pairs: adds one to *cell[i] if it is new. AS_OK | AS_E_MEMORY. */
-int as_pairs_add(as_pairs *pairs, const uint32_t *group, const uint64_t *value, int64_t rows,
-                 uint64_t **cell);
+int as_pairs_add(as_pairs *pairs, const uint32_t *group, const uint64_t *value, int64_t rows, uint64_t **cell);
 /* Adds one pair; 1 if it is new, 0 if not, or AS_E_MEMORY. */
 int as_pairs_put(as_pairs *pairs, uint32_t group, uint64_t value);
 /* New numbers of groups (UINT32_MAX: dropped) and of values; NULL: they stay. AS_OK | AS_E_MEMORY. */

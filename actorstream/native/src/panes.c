@@ -11,9 +11,7 @@
 #define MOST_SUM 4611686018427387904.0 /* 2^62 */
 #define FETCH_FROM ((uint64_t)1 << 18) /* bytes of cells from which they are fetched ahead */
 
-as_panes *as_panes_create(as_groups *groups, uint32_t keys, const as_program *program, int64_t origin,
-                          int64_t width)
-{
+as_panes *as_panes_create(as_groups *groups, uint32_t keys, const as_program *program, int64_t origin, int64_t width) {
     as_panes *panes = width < 0 || origin > 0 ? NULL : calloc(1, sizeof *panes);
     if (panes == NULL) {
         errno = width < 0 || origin > 0 ? EINVAL : ENOMEM;
@@ -37,8 +35,7 @@ as_panes *as_panes_create(as_groups *groups, uint32_t keys, const as_program *pr
 }
 
 /* Number of panes before (number, tag). */
-static uint64_t place_of(const as_panes *panes, int64_t number, int64_t tag)
-{
+static uint64_t place_of(const as_panes *panes, int64_t number, int64_t tag) {
     uint64_t low = 0, high = panes->count;
     while (low < high) {
         const uint64_t middle = (low + high) / 2;
@@ -51,8 +48,7 @@ static uint64_t place_of(const as_panes *panes, int64_t number, int64_t tag)
     return low;
 }
 
-as_pane *as_pane_find(as_panes *panes, int64_t number, int64_t tag)
-{
+as_pane *as_pane_find(as_panes *panes, int64_t number, int64_t tag) {
     if (panes->last != NULL && panes->last->number == number && panes->last->tag == tag)
         return panes->last;
     const uint64_t at = place_of(panes, number, tag);
@@ -84,8 +80,7 @@ as_pane *as_pane_find(as_panes *panes, int64_t number, int64_t tag)
     return panes->last = pane;
 }
 
-int as_pane_reserve(as_panes *panes, as_pane *pane)
-{
+int as_pane_reserve(as_panes *panes, as_pane *pane) {
     const uint64_t count = as_groups_count(panes->groups), words = pane_words(panes);
     if (count <= pane->room && (pane->marked != NULL || !panes->marking))
         return AS_OK;
@@ -111,8 +106,7 @@ int as_pane_reserve(as_panes *panes, as_pane *pane)
 
 /* -- rows to cells -- */
 
-int as_panes_groups_of(as_panes *panes, const as_operand *key, int64_t row, int64_t rows)
-{
+int as_panes_groups_of(as_panes *panes, const as_operand *key, int64_t row, int64_t rows) {
     int status = as_groups_find(panes->groups, key, row, rows, panes->chunk->group);
     if (status != AS_AGAIN)
         return status;
@@ -122,8 +116,7 @@ int as_panes_groups_of(as_panes *panes, const as_operand *key, int64_t row, int6
 }
 
 AS_INLINE void panes_of_body(const uint64_t *time, int64_t rows, uint64_t start, uint64_t width, double share,
-                             uint64_t *pane)
-{
+                             uint64_t *pane) {
     for (int64_t i = 0; i < rows; i++) { /* a quotient in floats is off by one at the most */
         const uint64_t past = time[i] - start;
         uint64_t quotient = (uint64_t)(int64_t)((double)(int64_t)past * share);
@@ -133,14 +126,12 @@ AS_INLINE void panes_of_body(const uint64_t *time, int64_t rows, uint64_t start,
     }
 }
 AS_VERSIONS(panes_of,
-            (const uint64_t *time, int64_t rows, uint64_t start, uint64_t width, double share,
-             uint64_t *pane),
+            (const uint64_t *time, int64_t rows, uint64_t start, uint64_t width, double share, uint64_t *pane),
             (time, rows, start, width, share, pane))
 
 /* The pane of each row, into of_row. `first`: of the batch; `span`: how many panes it spans. */
-static int find_panes(as_panes *panes, const as_operand *time, int64_t row, int64_t rows, int64_t first,
-                      uint64_t span, int64_t tag)
-{
+static int find_panes(as_panes *panes, const as_operand *time, int64_t row, int64_t rows, int64_t first, uint64_t span,
+                      int64_t tag) {
     uint64_t *number = panes->chunk->value; /* not in use yet */
     const uint64_t start = (uint64_t)panes->origin + (uint64_t)first * panes->width;
     as_operand_words(time, row, rows, panes->time);
@@ -165,8 +156,7 @@ static int find_panes(as_panes *panes, const as_operand *time, int64_t row, int6
 }
 
 /* The cells of the chunk's rows: of `single`, or of of_row. */
-static void find_cells(as_panes *panes, as_pane *single, int64_t rows)
-{
+static void find_cells(as_panes *panes, as_pane *single, int64_t rows) {
     as_chunk *chunk = panes->chunk;
     const uint64_t words = pane_words(panes);
     chunk->single = single ? &single->beside : NULL;
@@ -192,8 +182,7 @@ static void find_cells(as_panes *panes, as_pane *single, int64_t rows)
     }
 }
 
-static void mark_groups(as_panes *panes, as_pane *single, int64_t rows)
-{
+static void mark_groups(as_panes *panes, as_pane *single, int64_t rows) {
     for (int64_t i = 0; i < rows; i++) {
         as_pane *pane = single ? single : panes->of_row[i];
         pane->marked[panes->chunk->group[i]] = 1;
@@ -202,8 +191,7 @@ static void mark_groups(as_panes *panes, as_pane *single, int64_t rows)
 }
 
 /* Whether a sum could pass 63 bits by these rows; then all cells must be wide first. */
-static bool outgrows(as_panes *panes, const as_operand *value, int64_t row, int64_t rows, as_pane *single)
-{
+static bool outgrows(as_panes *panes, const as_operand *value, int64_t row, int64_t rows, as_pane *single) {
     if (panes->program.sums == 0 || panes->wide)
         return false;
     const double more = as_cells_bound(&panes->program, value, row, rows, panes->chunk->value);
@@ -221,9 +209,8 @@ typedef struct rows_of { /* where a batch's operands lie */
 } rows_of;
 
 /* Adds one chunk. `first`, `span`: panes of the batch. */
-static int add_chunk(as_panes *panes, rows_of operand, int64_t row, int64_t rows, int64_t first,
-                     uint64_t span, int64_t tag)
-{
+static int add_chunk(as_panes *panes, rows_of operand, int64_t row, int64_t rows, int64_t first, uint64_t span,
+                     int64_t tag) {
     int status = as_panes_groups_of(panes, operand.key, row, rows);
     if (status != AS_OK)
         return status;
@@ -252,8 +239,8 @@ static int add_chunk(as_panes *panes, rows_of operand, int64_t row, int64_t rows
         return status;
     if (panes->marking)
         mark_groups(panes, single, rows);
-    if (panes->program.steps == 0 && panes->keys && single != NULL &&
-        as_groups_count(panes->groups) <= TABLE && (panes->counted == single || panes->counted == NULL)) {
+    if (panes->program.steps == 0 && panes->keys && single != NULL && as_groups_count(panes->groups) <= TABLE &&
+        (panes->counted == single || panes->counted == NULL)) {
         panes->counted = single;
         as_panes_count_groups(panes, panes->chunk->group, rows);
         return AS_OK;
@@ -269,8 +256,7 @@ static int add_chunk(as_panes *panes, rows_of operand, int64_t row, int64_t rows
 }
 
 int as_panes_add(as_panes *panes, const as_operand *operand, int64_t rows, int64_t low, int64_t tag,
-                 int64_t known_least, int64_t known_greatest)
-{
+                 int64_t known_least, int64_t known_greatest) {
     const rows_of parts = {operand, operand + 1, operand + 1 + panes->program.columns,
                            operand + 1 + panes->program.columns + panes->keys};
     for (const as_operand *own = operand; own < parts.value + panes->program.values; own++)
@@ -300,8 +286,7 @@ int as_panes_add(as_panes *panes, const as_operand *operand, int64_t rows, int64
     if (status == AS_OK && first == last && as_panes_counts_places(panes, parts.key, rows))
         return as_panes_count_places(panes, parts.key, rows, first, tag);
     const bool large = as_groups_count(panes->groups) * pane_words(panes) * 8 > FETCH_FROM;
-    const int64_t most =
-        large ? CHUNK / 4 : CHUNK; /* cells that are fetched ahead must not push each other out */
+    const int64_t most = large ? CHUNK / 4 : CHUNK; /* cells that are fetched ahead must not push each other out */
     for (int64_t row = 0; row < rows && status == AS_OK; row += most) {
         const int64_t block = rows - row < most ? rows - row : most;
         status = add_chunk(panes, parts, row, block, first, (uint64_t)(last - first) + 1, tag);

@@ -61,8 +61,7 @@ struct as_panes {
     uint64_t found; /* groups that the last window had */
 };
 
-static inline uint64_t pane_words(const as_panes *panes)
-{
+static inline uint64_t pane_words(const as_panes *panes) {
     return cell_words(&panes->program, panes->wide);
 }
 /* The pane, made if it is not there; NULL: no memory. */

@@ -7,8 +7,7 @@
 
 #define FEW 1024 /* groups or texts that are never worth looking through */
 
-void as_pane_free(as_panes *panes, as_pane *pane)
-{
+void as_pane_free(as_panes *panes, as_pane *pane) {
     as_zeroed_free(pane->cells, pane->room * pane_words(panes) * 8);
     as_zeroed_free(pane->marked, pane->marked ? pane->room : 0);
     for (uint32_t set = 0; set < panes->program.sets && pane->beside.pairs != NULL; set++)
@@ -19,8 +18,7 @@ void as_pane_free(as_panes *panes, as_pane *pane)
     free(pane);
 }
 
-void as_panes_destroy(as_panes *panes)
-{
+void as_panes_destroy(as_panes *panes) {
     if (panes == NULL)
         return;
     for (uint64_t at = 0; at < panes->count; at++)
@@ -42,8 +40,7 @@ void as_panes_destroy(as_panes *panes)
 }
 
 /* alive[group] for every group with rows in some pane; answers how many. */
-static uint64_t find_alive(const as_panes *panes, uint8_t *alive, uint64_t count)
-{
+static uint64_t find_alive(const as_panes *panes, uint8_t *alive, uint64_t count) {
     const uint64_t words = pane_words(panes);
     uint64_t found = 0;
     for (uint64_t at = 0; at < panes->count; at++) {
@@ -58,8 +55,7 @@ static uint64_t find_alive(const as_panes *panes, uint8_t *alive, uint64_t count
     return found;
 }
 
-static int renumber_pane(as_panes *panes, as_pane *pane, const uint32_t *map, uint64_t before)
-{
+static int renumber_pane(as_panes *panes, as_pane *pane, const uint32_t *map, uint64_t before) {
     const uint64_t words = pane_words(panes), count = as_groups_count(panes->groups);
     uint64_t room = 16;
     while (room < count)
@@ -89,8 +85,7 @@ static int renumber_pane(as_panes *panes, as_pane *pane, const uint32_t *map, ui
     return status;
 }
 
-static int renumber(as_panes *panes, const uint8_t *alive)
-{
+static int renumber(as_panes *panes, const uint8_t *alive) {
     const uint64_t before = as_groups_count(panes->groups);
     uint32_t *map = malloc((before + 1) * sizeof *map);
     int status = map == NULL ? AS_E_MEMORY : as_groups_renumber(panes->groups, alive, map);
@@ -101,8 +96,7 @@ static int renumber(as_panes *panes, const uint8_t *alive)
     return status;
 }
 
-int as_panes_renumber(as_panes *panes)
-{
+int as_panes_renumber(as_panes *panes) {
     const uint64_t count = as_groups_count(panes->groups);
     uint8_t *alive = calloc(count + 1, 1);
     if (alive == NULL)
@@ -113,8 +107,7 @@ int as_panes_renumber(as_panes *panes)
     return status;
 }
 
-int as_panes_widen(as_panes *panes)
-{
+int as_panes_widen(as_panes *panes) {
     const uint64_t narrow = panes->program.words, words = cell_words(&panes->program, true);
     uint64_t **made = calloc(panes->count + 1, sizeof *made);
     int status = made == NULL ? AS_E_MEMORY : AS_OK;
@@ -147,8 +140,7 @@ int as_panes_widen(as_panes *panes)
 /* -- dropping -- */
 
 /* Texts of a value column that no pane refers to any more are dropped once they are the larger part. */
-static int drop_texts(as_panes *panes, uint32_t value)
-{
+static int drop_texts(as_panes *panes, uint32_t value) {
     as_texts *texts = &panes->texts[value];
     if (texts->count < FEW || texts->count < 2 * texts->settled)
         return AS_OK;
@@ -191,8 +183,7 @@ static int drop_texts(as_panes *panes, uint32_t value)
     return status;
 }
 
-int as_panes_drop(as_panes *panes, int64_t number)
-{
+int as_panes_drop(as_panes *panes, int64_t number) {
     uint64_t kept = 0;
     for (uint64_t at = 0; at < panes->count; at++) {
         if (panes->pane[at]->number < number)
@@ -222,13 +213,11 @@ int as_panes_drop(as_panes *panes, int64_t number)
 
 /* -- marks, numbers, sizes -- */
 
-void as_panes_mark(as_panes *panes)
-{
+void as_panes_mark(as_panes *panes) {
     panes->marking = true;
 }
 
-void as_panes_unmark(as_panes *panes)
-{
+void as_panes_unmark(as_panes *panes) {
     for (uint64_t at = 0; at < panes->count; at++) {
         as_pane *pane = panes->pane[at];
         if (pane->some_marked)
@@ -237,8 +226,7 @@ void as_panes_unmark(as_panes *panes)
     }
 }
 
-int64_t as_panes_numbers(const as_panes *panes, int64_t *number)
-{
+int64_t as_panes_numbers(const as_panes *panes, int64_t *number) {
     int64_t count = 0;
     for (uint64_t at = 0; at < panes->count; at++) {
         if (at > 0 && panes->pane[at]->number == panes->pane[at - 1]->number)
@@ -250,13 +238,11 @@ int64_t as_panes_numbers(const as_panes *panes, int64_t *number)
     return count;
 }
 
-uint32_t as_panes_words(const as_panes *panes)
-{
+uint32_t as_panes_words(const as_panes *panes) {
     return (uint32_t)cell_words(&panes->program, true);
 }
 
-uint64_t as_panes_bytes(const as_panes *panes)
-{
+uint64_t as_panes_bytes(const as_panes *panes) {
     const uint64_t words = pane_words(panes), count = as_groups_count(panes->groups);
     uint64_t bytes = as_groups_bytes(panes->groups);
     for (uint64_t at = 0; at < panes->count; at++) {
@@ -271,13 +257,11 @@ uint64_t as_panes_bytes(const as_panes *panes)
     return bytes;
 }
 
-as_groups *as_panes_groups(as_panes *panes)
-{
+as_groups *as_panes_groups(as_panes *panes) {
     return panes->groups;
 }
 
-int64_t as_panes_texts(const as_panes *panes, uint32_t value, const uint64_t *number, int64_t rows,
-                       int64_t *offsets, uint8_t *data)
-{
+int64_t as_panes_texts(const as_panes *panes, uint32_t value, const uint64_t *number, int64_t rows, int64_t *offsets,
+                       uint8_t *data) {
     return as_texts_read(&panes->texts[value], number, rows, offsets, data);
 }

@@ -7,8 +7,7 @@
 #define REPEAT 2 /* rows a place from which it pays to count places */
 
 /* 100 groups at 1.9 instead of 0.9 G rows/s: rows of one group in a row do not wait for each other. */
-AS_INLINE void count(uint32_t (*table)[TABLE], const uint32_t *number, int64_t rows)
-{
+AS_INLINE void count(uint32_t (*table)[TABLE], const uint32_t *number, int64_t rows) {
     int64_t i = 0;
     for (; i + TABLES <= rows; i += TABLES) {
         table[0][number[i]]++;
@@ -21,8 +20,7 @@ AS_INLINE void count(uint32_t (*table)[TABLE], const uint32_t *number, int64_t r
 }
 
 /* What the tables have of a number; it is 0 then. */
-AS_INLINE uint64_t taken(uint32_t (*table)[TABLE], uint64_t number)
-{
+AS_INLINE uint64_t taken(uint32_t (*table)[TABLE], uint64_t number) {
     uint64_t rows = 0;
     for (int each = 0; each < TABLES; each++) {
         rows += table[each][number];
@@ -31,13 +29,11 @@ AS_INLINE uint64_t taken(uint32_t (*table)[TABLE], uint64_t number)
     return rows;
 }
 
-void as_panes_count_groups(as_panes *panes, const uint32_t *group, int64_t rows)
-{
+void as_panes_count_groups(as_panes *panes, const uint32_t *group, int64_t rows) {
     count(panes->table, group, rows);
 }
 
-void as_panes_counted(as_panes *panes)
-{
+void as_panes_counted(as_panes *panes) {
     as_pane *pane = panes->counted;
     if (pane == NULL)
         return;
@@ -52,23 +48,20 @@ void as_panes_counted(as_panes *panes)
 /* -- by where the key lies: of rows that a join found in a small table, say. The groups of its rows are looked up once
    and stay known for as long as the column's bytes are the same. -- */
 
-bool as_panes_counts_places(const as_panes *panes, const as_operand *key, int64_t rows)
-{
+bool as_panes_counts_places(const as_panes *panes, const as_operand *key, int64_t rows) {
     return panes->program.steps == 0 && panes->keys == 1 && !panes->marking && key->index != NULL && key->few != 0 &&
            key->few <= TABLE && rows >= (int64_t)key->few * REPEAT && rows <= INT32_MAX && key->column.validity == NULL;
 }
 
 /* A piece of the column: `*size` bytes from where this answers. */
-static const uint8_t *offsets_of(const as_operand *key, uint64_t *size)
-{
+static const uint8_t *offsets_of(const as_operand *key, uint64_t *size) {
     const as_column *column = &key->column;
     const uint64_t width = column->wide ? 8 : 4;
     *size = key->how == AS_HASH_BYTES ? width * ((uint64_t)key->few + 1) : 0;
     return key->how == AS_HASH_BYTES ? (const uint8_t *)column->offsets + (uint64_t)column->first * width : NULL;
 }
 
-static const uint8_t *values_of(const as_operand *key, uint64_t *size)
-{
+static const uint8_t *values_of(const as_operand *key, uint64_t *size) {
     const as_column *column = &key->column;
     if (key->how != AS_HASH_BYTES) {
         *size = (uint64_t)column->width * key->few;
@@ -83,17 +76,15 @@ static const uint8_t *values_of(const as_operand *key, uint64_t *size)
 }
 
 static bool same_places(const as_places *known, const as_operand *key, const uint8_t *offsets, uint64_t offset_bytes,
-                        const uint8_t *values, uint64_t value_bytes)
-{
-    return known->few == key->few && known->column.width == key->column.width && known->column.wide == key->column.wide &&
-           known->size == offset_bytes + value_bytes &&
+                        const uint8_t *values, uint64_t value_bytes) {
+    return known->few == key->few && known->column.width == key->column.width &&
+           known->column.wide == key->column.wide && known->size == offset_bytes + value_bytes &&
            (offset_bytes == 0 || memcmp(known->bytes, offsets, offset_bytes) == 0) &&
            (value_bytes == 0 || memcmp(known->bytes + offset_bytes, values, value_bytes) == 0);
 }
 
 /* Sees to it that what is known is known of this column. */
-static int know_places(as_panes *panes, const as_operand *key)
-{
+static int know_places(as_panes *panes, const as_operand *key) {
     as_places *known = &panes->places;
     uint64_t offset_bytes, value_bytes;
     const uint8_t *offsets = offsets_of(key, &offset_bytes), *values = values_of(key, &value_bytes);
@@ -121,9 +112,8 @@ static int know_places(as_panes *panes, const as_operand *key)
 }
 
 /* Looks up the groups of places, new ones are added, and adds what was counted there to their cells. */
-static int count_new(as_panes *panes, const as_operand *key, as_pane *pane, const uint32_t *place,
-                     const uint32_t *rows, int64_t places)
-{
+static int count_new(as_panes *panes, const as_operand *key, as_pane *pane, const uint32_t *place, const uint32_t *rows,
+                     int64_t places) {
     as_operand here = *key;
     here.index = place;
     here.few = 0;
@@ -141,8 +131,7 @@ static int count_new(as_panes *panes, const as_operand *key, as_pane *pane, cons
     return status;
 }
 
-int as_panes_count_places(as_panes *panes, const as_operand *key, int64_t rows, int64_t number, int64_t tag)
-{
+int as_panes_count_places(as_panes *panes, const as_operand *key, int64_t rows, int64_t number, int64_t tag) {
     _Static_assert(TABLE <= CHUNK, "all places are looked up at once");
     uint32_t place[TABLE], found[TABLE];
     int64_t places = 0;

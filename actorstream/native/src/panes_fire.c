@@ -5,8 +5,7 @@
 #include "quantile.h"
 #include "zeroed.h"
 
-static bool add_open(as_panes *panes, as_pane *pane)
-{
+static bool add_open(as_panes *panes, as_pane *pane) {
     if (panes->opened == panes->open_room) {
         const uint64_t room = panes->open_room ? panes->open_room * 2 : 16;
         as_pane **list = realloc(panes->open, room * sizeof *list);
@@ -20,8 +19,7 @@ static bool add_open(as_panes *panes, as_pane *pane)
 }
 
 /* Panes from `first` on, `count` of them, that the window takes. */
-static bool find_open(as_panes *panes, int64_t first, int64_t count, int64_t window)
-{
+static bool find_open(as_panes *panes, int64_t first, int64_t count, int64_t window) {
     uint64_t low = 0, high = panes->count;
     while (low < high) {
         const uint64_t middle = (low + high) / 2;
@@ -38,8 +36,7 @@ static bool find_open(as_panes *panes, int64_t first, int64_t count, int64_t win
 }
 
 /* Counts of distinct values over several panes. */
-static int merge_pairs(as_panes *panes, uint32_t set, uint32_t word)
-{
+static int merge_pairs(as_panes *panes, uint32_t set, uint32_t word) {
     const uint64_t words = pane_words(panes);
     as_pairs all = {0};
     int status = AS_OK;
@@ -58,8 +55,7 @@ static int merge_pairs(as_panes *panes, uint32_t set, uint32_t word)
     return status < 0 ? status : AS_OK;
 }
 
-static int merge_open(as_panes *panes)
-{
+static int merge_open(as_panes *panes) {
     const uint64_t words = pane_words(panes), count = panes->groups_open, bytes = count * words * 8;
     if (bytes > panes->merged_bytes) {
         as_zeroed_free(panes->merged, panes->merged_bytes);
@@ -87,22 +83,19 @@ static int merge_open(as_panes *panes)
 }
 
 /* Groups that a row was added to since they were unmarked. */
-static int choose(as_panes *panes)
-{
+static int choose(as_panes *panes) {
     panes->chosen = calloc(panes->groups_open + 1, 1);
     if (panes->chosen == NULL)
         return AS_E_MEMORY;
     for (uint64_t at = 0; at < panes->opened; at++) {
         const as_pane *pane = panes->open[at];
-        for (uint64_t group = 0; pane->some_marked && group < panes->groups_open && group < pane->room;
-             group++)
+        for (uint64_t group = 0; pane->some_marked && group < panes->groups_open && group < pane->room; group++)
             panes->chosen[group] |= pane->marked[group];
     }
     return AS_OK;
 }
 
-int64_t as_panes_open(as_panes *panes, int64_t first, int64_t count, int64_t window, int marked)
-{
+int64_t as_panes_open(as_panes *panes, int64_t first, int64_t count, int64_t window, int marked) {
     panes->at = panes->groups_open = panes->found = 0;
     free(panes->chosen);
     panes->chosen = NULL;
@@ -138,8 +131,7 @@ int64_t as_panes_open(as_panes *panes, int64_t first, int64_t count, int64_t win
     return status == AS_OK ? (int64_t)panes->groups_open : status;
 }
 
-int64_t as_panes_take(as_panes *panes, int64_t most, uint32_t *group, uint64_t *cell)
-{
+int64_t as_panes_take(as_panes *panes, int64_t most, uint32_t *group, uint64_t *cell) {
     const uint64_t words = pane_words(panes), out = cell_words(&panes->program, true);
     const uint64_t cells = panes->opened == 1 ? panes->open[0]->room : panes->groups_open;
     const uint32_t *order = panes->order;
@@ -165,12 +157,9 @@ int64_t as_panes_take(as_panes *panes, int64_t most, uint32_t *group, uint64_t *
 
 /* -- quantiles -- */
 
-int as_panes_quantile(as_panes *panes, uint32_t step, double q, const uint32_t *group, int64_t rows,
-                      double *out)
-{
+int as_panes_quantile(as_panes *panes, uint32_t step, double q, const uint32_t *group, int64_t rows, double *out) {
     const uint64_t words = pane_words(panes);
-    const uint32_t word = panes->program.step[step].word,
-                   how = panes->program.how[panes->program.step[step].value];
+    const uint32_t word = panes->program.step[step].word, how = panes->program.how[panes->program.step[step].value];
     for (int64_t i = 0; i < rows; i++) {
         uint64_t count = 0, have = 0;
         for (uint64_t at = 0; at < panes->opened; at++)
@@ -187,8 +176,7 @@ int as_panes_quantile(as_panes *panes, uint32_t step, double q, const uint32_t *
         for (uint64_t at = 0; at < panes->opened; at++) {
             const as_pane *pane = panes->open[at];
             if (group[i] < pane->room)
-                have += as_lists_read(&pane->beside.lists, pane->cells + group[i] * words + word,
-                                      panes->values + have);
+                have += as_lists_read(&pane->beside.lists, pane->cells + group[i] * words + word, panes->values + have);
         }
         as_words_to_floats(panes->values, have, how);
         out[i] = as_quantile((double *)panes->values, have, q);
@@ -197,8 +185,7 @@ int as_panes_quantile(as_panes *panes, uint32_t step, double q, const uint32_t *
 }
 
 int64_t as_panes_rows(const as_panes *panes, uint32_t step, const uint32_t *group, int64_t rows, int64_t *offsets,
-                      uint64_t *value)
-{
+                      uint64_t *value) {
     const uint64_t words = pane_words(panes);
     const uint32_t word = panes->program.step[step].word;
     uint64_t have = 0;

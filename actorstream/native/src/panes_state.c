@@ -5,13 +5,11 @@
 
 #define MOST_SUM 4611686018427387904.0 /* 2^62 */
 
-int64_t as_panes_count(const as_panes *panes)
-{
+int64_t as_panes_count(const as_panes *panes) {
     return (int64_t)panes->count;
 }
 
-int64_t as_panes_select(as_panes *panes, int64_t at, int64_t *number, int64_t *tag, double *bound)
-{
+int64_t as_panes_select(as_panes *panes, int64_t at, int64_t *number, int64_t *tag, double *bound) {
     as_pane *pane = panes->pane[at];
     *number = pane->number;
     *tag = pane->tag;
@@ -26,8 +24,7 @@ int64_t as_panes_select(as_panes *panes, int64_t at, int64_t *number, int64_t *t
     return groups;
 }
 
-int64_t as_panes_pairs(const as_panes *panes, uint32_t step, uint32_t *group, uint64_t *value)
-{
+int64_t as_panes_pairs(const as_panes *panes, uint32_t step, uint32_t *group, uint64_t *value) {
     const as_pairs *pairs = &panes->open[0]->beside.pairs[panes->program.step[step].number];
     uint64_t count = 0;
     for (uint64_t slot = 0; group != NULL && pairs->mask && slot <= pairs->mask; slot++) {
@@ -39,9 +36,8 @@ int64_t as_panes_pairs(const as_panes *panes, uint32_t step, uint32_t *group, ui
     return (int64_t)pairs->count;
 }
 
-int64_t as_panes_lists(const as_panes *panes, uint32_t step, const uint32_t *group, int64_t rows,
-                       int64_t *offsets, uint64_t *value)
-{
+int64_t as_panes_lists(const as_panes *panes, uint32_t step, const uint32_t *group, int64_t rows, int64_t *offsets,
+                       uint64_t *value) {
     const as_pane *pane = panes->open[0];
     const uint64_t words = pane_words(panes);
     int64_t at = 0;
@@ -56,19 +52,16 @@ int64_t as_panes_lists(const as_panes *panes, uint32_t step, const uint32_t *gro
     return at;
 }
 
-int64_t as_panes_text_count(const as_panes *panes, uint32_t value)
-{
+int64_t as_panes_text_count(const as_panes *panes, uint32_t value) {
     return (int64_t)panes->texts[value].count;
 }
 
-int as_panes_put_texts(as_panes *panes, uint32_t value, const as_operand *text, int64_t rows)
-{
+int as_panes_put_texts(as_panes *panes, uint32_t value, const as_operand *text, int64_t rows) {
     return as_texts_put(&panes->texts[value], text, rows);
 }
 
 /* The groups of a block of keys, once it has room for their cells. */
-static int find_groups(as_panes *panes, const as_operand *key, int64_t row, int64_t rows, uint32_t *group)
-{
+static int find_groups(as_panes *panes, const as_operand *key, int64_t row, int64_t rows, uint32_t *group) {
     int status = as_groups_find(panes->groups, key, row, rows, group);
     if (status == AS_AGAIN) {
         status = as_panes_renumber(panes);
@@ -78,9 +71,8 @@ static int find_groups(as_panes *panes, const as_operand *key, int64_t row, int6
     return status;
 }
 
-int as_panes_put(as_panes *panes, int64_t number, int64_t tag, double bound, const as_operand *key,
-                 int64_t rows, const uint64_t *cell, uint32_t *group)
-{
+int as_panes_put(as_panes *panes, int64_t number, int64_t tag, double bound, const as_operand *key, int64_t rows,
+                 const uint64_t *cell, uint32_t *group) {
     const uint64_t given = cell_words(&panes->program, true);
     for (uint32_t k = 0; k < panes->keys; k++)
         if (!as_operand_readable(&key[k], rows))
@@ -108,14 +100,12 @@ int as_panes_put(as_panes *panes, int64_t number, int64_t tag, double bound, con
     return status;
 }
 
-int as_panes_settle(as_panes *panes)
-{
+int as_panes_settle(as_panes *panes) {
     return as_groups_crowded(panes->groups) ? as_panes_renumber(panes) : AS_OK;
 }
 
 int as_panes_put_pairs(as_panes *panes, int64_t number, int64_t tag, uint32_t step, const uint32_t *group,
-                       const uint64_t *value, int64_t rows)
-{
+                       const uint64_t *value, int64_t rows) {
     as_pane *pane = as_pane_find(panes, number, tag);
     const uint64_t words = pane_words(panes);
     int status = pane == NULL ? AS_E_MEMORY : as_pane_reserve(panes, pane);
@@ -126,16 +116,14 @@ int as_panes_put_pairs(as_panes *panes, int64_t number, int64_t tag, uint32_t st
     return status < 0 ? status : AS_OK;
 }
 
-int as_panes_put_lists(as_panes *panes, int64_t number, int64_t tag, uint32_t step, const uint32_t *group,
-                       int64_t rows, const int64_t *offsets, const uint64_t *value)
-{
+int as_panes_put_lists(as_panes *panes, int64_t number, int64_t tag, uint32_t step, const uint32_t *group, int64_t rows,
+                       const int64_t *offsets, const uint64_t *value) {
     as_pane *pane = as_pane_find(panes, number, tag);
     const uint64_t words = pane_words(panes);
     int status = pane == NULL ? AS_E_MEMORY : as_pane_reserve(panes, pane);
     for (int64_t i = 0; i < rows; i++)
         for (int64_t at = offsets[i]; at < offsets[i + 1] && status == AS_OK; at++)
-            status =
-                as_lists_append(&pane->beside.lists,
-                                pane->cells + group[i] * words + panes->program.step[step].word, value[at]);
+            status = as_lists_append(&pane->beside.lists,
+                                     pane->cells + group[i] * words + panes->program.step[step].word, value[at]);
     return status;
 }

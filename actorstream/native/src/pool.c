@@ -156,8 +156,7 @@ static uint32_t take_turn(as_pool *pool, uint32_t number, uint32_t most) {
         lane *at = &pool->all[atomic_load_explicit(&pool->order[rank], memory_order_relaxed)];
         uint32_t allotted = atomic_load_explicit(&at->allotted, memory_order_relaxed), done = 0;
         allotted = most < allotted ? most : allotted;
-        while (done < allotted &&
-               as_worklist_pop(at->list, number, as_reorder_limit(at->buffer), &work) == AS_OK) {
+        while (done < allotted && as_worklist_pop(at->list, number, as_reorder_limit(at->buffer), &work) == AS_OK) {
             as_pool_job *job = (as_pool_job *)(uintptr_t)work.item;
             delay(job->delay_ns);
             as_pool_run(job);
@@ -203,7 +202,8 @@ void as_pool_work(as_pool *pool, uint32_t number) {
     for (uint32_t looks = 1;; looks++) {
         /* acquire; partner: the store in as_pool_recall */
         if (atomic_load_explicit(&self->recalled, memory_order_acquire) != 0) {
-            atomic_store_explicit(&self->recalled, 0, memory_order_relaxed); /* a recall meanwhile was for this return */
+            atomic_store_explicit(&self->recalled, 0,
+                                  memory_order_relaxed); /* a recall meanwhile was for this return */
             return;
         }
         uint32_t done = take_turn(pool, number, UINT32_MAX);

@@ -21,7 +21,7 @@ typedef struct {
     int is_stream;
     int is_vital;
     uint64_t heard_ns;
-    _Atomic int state;   /* WATCHED, FORGOTTEN or an AS_PULSE_ value: the thread stores (release), as_pulse_state loads
+    _Atomic int state; /* WATCHED, FORGOTTEN or an AS_PULSE_ value: the thread stores (release), as_pulse_state loads
                             (acquire); as_pulse_forget exchanges WATCHED for FORGOTTEN */
     _Atomic int is_told; /* as_pulse_end stores (release), the thread exchanges (acquire) */
 } peer;
@@ -36,44 +36,39 @@ struct as_pulse {
     peer peers[];
 };
 
-static uint64_t now_ns(void)
-{
+static uint64_t now_ns(void) {
     struct timespec now;
     clock_gettime(CLOCK_MONOTONIC, &now);
     return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
-static void write_event(int fd)
-{
+static void write_event(int fd) {
     uint64_t one = 1;
     ssize_t written = write(fd, &one, sizeof one); /* a full counter is news enough */
     (void)written;
 }
 
-static int is_expected(peer *each)
-{
+static int is_expected(peer *each) {
     return atomic_load_explicit(&each->state, memory_order_acquire) == WATCHED;
 }
 
 /* Returns whether the peer was watched until now. */
-static int settle(as_pulse *pulse, peer *each, int state)
-{
+static int settle(as_pulse *pulse, peer *each, int state) {
     int watched = WATCHED;
-    if (!atomic_compare_exchange_strong_explicit(&each->state, &watched, state, memory_order_acq_rel, memory_order_acquire))
+    if (!atomic_compare_exchange_strong_explicit(&each->state, &watched, state, memory_order_acq_rel,
+                                                 memory_order_acquire))
         return 0;
     if (state != FORGOTTEN)
         write_event(pulse->news);
     return 1;
 }
 
-static int is_passing(int code)
-{
+static int is_passing(int code) {
     return code == EAGAIN || code == EWOULDBLOCK || code == EINTR || code == ENOBUFS;
 }
 
 /* Returns what is to become of the peer: WATCHED, FORGOTTEN, AS_PULSE_CLOSED or AS_PULSE_END. */
-static int take_in(peer *each, uint64_t now)
-{
+static int take_in(peer *each, uint64_t now) {
     char bytes[256];
     for (;;) {
         ssize_t count = recv(each->socket, bytes, sizeof bytes, MSG_DONTWAIT);
@@ -91,15 +86,13 @@ static int take_in(peer *each, uint64_t now)
     }
 }
 
-static int put(peer *each, char byte)
-{
+static int put(peer *each, char byte) {
     ssize_t sent = send(each->socket, &byte, 1, MSG_DONTWAIT | MSG_NOSIGNAL);
     return sent < 0 && !is_passing(errno) ? AS_PULSE_CLOSED : WATCHED;
 }
 
 /* Returns whether this process has to end because of the peer. */
-static int look_at(as_pulse *pulse, uint32_t number, uint64_t now, int is_due)
-{
+static int look_at(as_pulse *pulse, uint32_t number, uint64_t now, int is_due) {
     peer *each = &pulse->peers[number];
     int ends = 0;
     if (atomic_exchange_explicit(&each->is_told, 0, memory_order_acq_rel))
@@ -117,8 +110,7 @@ static int look_at(as_pulse *pulse, uint32_t number, uint64_t now, int is_due)
     return ends;
 }
 
-static void *beat(void *argument)
-{
+static void *beat(void *argument) {
     as_pulse *pulse = argument;
     uint64_t due = 0, deadline = 0, last = now_ns();
     while (!atomic_load_explicit(&pulse->is_over, memory_order_acquire)) {
@@ -146,8 +138,7 @@ static void *beat(void *argument)
     return NULL;
 }
 
-static int is_stream(int fd, int *found)
-{
+static int is_stream(int fd, int *found) {
     int type = 0;
     socklen_t size = sizeof type;
     if (getsockopt(fd, SOL_SOCKET, SO_TYPE, &type, &size) != 0)
@@ -156,8 +147,7 @@ static int is_stream(int fd, int *found)
     return 0;
 }
 
-static int started(as_pulse *pulse)
-{
+static int started(as_pulse *pulse) {
     sigset_t all, before;
     sigfillset(&all); /* signals are for Python's main thread */
     pthread_sigmask(SIG_SETMASK, &all, &before);
@@ -167,8 +157,7 @@ static int started(as_pulse *pulse)
 }
 
 as_pulse *as_pulse_open(const int *sockets, const uint8_t *vital, uint32_t peers, int eventfd_, uint64_t every_ns,
-                        uint64_t limit_ns, uint64_t grace_ns)
-{
+                        uint64_t limit_ns, uint64_t grace_ns) {
     if (every_ns == 0 || limit_ns <= every_ns) {
         errno = EINVAL;
         return NULL;
@@ -208,25 +197,21 @@ failed:
     return NULL;
 }
 
-int as_pulse_state(const as_pulse *pulse, uint32_t peer_)
-{
+int as_pulse_state(const as_pulse *pulse, uint32_t peer_) {
     int state = atomic_load_explicit(&pulse->peers[peer_].state, memory_order_acquire);
     return state == FORGOTTEN ? 0 : state;
 }
 
-void as_pulse_end(as_pulse *pulse, uint32_t peer_)
-{
+void as_pulse_end(as_pulse *pulse, uint32_t peer_) {
     atomic_store_explicit(&pulse->peers[peer_].is_told, 1, memory_order_release);
     write_event(pulse->wake);
 }
 
-void as_pulse_forget(as_pulse *pulse, uint32_t peer_)
-{
+void as_pulse_forget(as_pulse *pulse, uint32_t peer_) {
     settle(pulse, &pulse->peers[peer_], FORGOTTEN);
 }
 
-void as_pulse_close(as_pulse *pulse)
-{
+void as_pulse_close(as_pulse *pulse) {
     atomic_store_explicit(&pulse->is_over, 1, memory_order_release);
     write_event(pulse->wake);
     pthread_join(pulse->thread, NULL);

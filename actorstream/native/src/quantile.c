@@ -5,8 +5,7 @@
 #include "kernels.h"
 
 /* Value number `nth` in order, with all before it no greater and all behind it no less (quickselect). */
-static double select_nth(double *value, uint64_t count, uint64_t nth)
-{
+static double select_nth(double *value, uint64_t count, uint64_t nth) {
     uint64_t low = 0, high = count - 1;
     while (low < high) {
         const double pivot = value[low + (high - low) / 2];
@@ -35,8 +34,7 @@ static double select_nth(double *value, uint64_t count, uint64_t nth)
     return value[nth];
 }
 
-double as_quantile(double *value, uint64_t count, double q)
-{
+double as_quantile(double *value, uint64_t count, double q) {
     uint64_t numbers = 0; /* NaN behind all numbers */
     for (uint64_t i = 0; i < count; i++) {
         if (value[i] == value[i]) {
@@ -66,8 +64,7 @@ double as_quantile(double *value, uint64_t count, double q)
     return share < 0.5 ? below + apart * share : above - apart * (1 - share);
 }
 
-void as_words_to_floats(uint64_t *value, uint64_t count, uint32_t how)
-{
+void as_words_to_floats(uint64_t *value, uint64_t count, uint32_t how) {
     for (uint64_t i = 0; i < count; i++) {
         double own;
         memcpy(&own, &value[i], sizeof own);

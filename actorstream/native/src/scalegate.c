@@ -199,8 +199,8 @@ int as_scalegate_drive(as_scalegate *gate, as_scalegate_view *view) {
             view->is_full = is_full;
         }
         held = HELD;
-    } while (!atomic_compare_exchange_strong_explicit(&gate->turn, &held, FREE, memory_order_acq_rel,
-                                                      memory_order_acquire));
+    } while (
+        !atomic_compare_exchange_strong_explicit(&gate->turn, &held, FREE, memory_order_acq_rel, memory_order_acquire));
     return 1;
 }
 
@@ -216,8 +216,7 @@ int as_scalegate_add(as_scalegate *gate, uint32_t number, const int64_t *time, c
         return AS_E_ARGUMENT;
     }
     const uint64_t added = atomic_load_explicit(&into->added, memory_order_relaxed);
-    if (added - into->acknowledged >= gate->runs &&
-        added - as_scalegate_acknowledged(gate, number) >= gate->runs) {
+    if (added - into->acknowledged >= gate->runs && added - as_scalegate_acknowledged(gate, number) >= gate->runs) {
         as_scalegate_drive(gate, NULL);
         return AS_AGAIN;
     }
@@ -258,8 +257,8 @@ void as_scalegate_promise(as_scalegate *gate, uint32_t number, int64_t bound) {
 int64_t as_scalegate_join(as_scalegate *gate, uint32_t number, int64_t bound) {
     /* rare, so it may wait: the gate must not merge past `bound` between the look at the floor and the promise */
     uint32_t free = FREE;
-    while (!atomic_compare_exchange_weak_explicit(&gate->turn, &free, HELD, memory_order_acq_rel,
-                                                  memory_order_relaxed)) {
+    while (
+        !atomic_compare_exchange_weak_explicit(&gate->turn, &free, HELD, memory_order_acq_rel, memory_order_relaxed)) {
         free = FREE;
     }
     source *from = &gate->source[number];
@@ -280,4 +279,3 @@ int64_t as_scalegate_join(as_scalegate *gate, uint32_t number, int64_t bound) {
     }
     return bound;
 }
-

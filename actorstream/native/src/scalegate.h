@@ -17,31 +17,31 @@ typedef struct run {
 
 typedef struct source {
     _Alignas(64) _Atomic uint64_t added; /* runs; written by the source */
-    _Atomic int64_t bound;               /* its promise; written after `added` that it covers */
-    int64_t least;                       /* the source's own: what its next row must not be below */
-    int64_t last;                        /* the source's own: the time of its last row */
-    uint64_t acknowledged;               /* the source's own: as it last saw it */
-    _Alignas(64) uint64_t taken;         /* the merge's: runs that have been in the lane */
+    _Atomic int64_t bound; /* its promise; written after `added` that it covers */
+    int64_t least; /* the source's own: what its next row must not be below */
+    int64_t last; /* the source's own: the time of its last row */
+    uint64_t acknowledged; /* the source's own: as it last saw it */
+    _Alignas(64) uint64_t taken; /* the merge's: runs that have been in the lane */
 } source;
 
 typedef struct reader {
     _Alignas(64) _Atomic uint64_t passed; /* stretches; written by the reader */
-    uint64_t given;                       /* the reader's own: ends among the stretches that it has been given last */
+    uint64_t given; /* the reader's own: ends among the stretches that it has been given last */
 } reader;
 
 struct as_scalegate {
     uint32_t sources, readers, runs, stretches, ties;
     uint64_t run_mask, log_mask;
     source *source;
-    run *run;                  /* [source][slot] */
+    run *run; /* [source][slot] */
     reader *reader;
-    _Atomic uint64_t *passed;  /* [reader][source]: runs that the reader has passed */
-    uint64_t *reading;         /* [reader][source], the reader's own: runs that it passes when it comes back */
-    as_merge_lane *lane;       /* from here on the merge's own: touched by who holds `turn` */
+    _Atomic uint64_t *passed; /* [reader][source]: runs that the reader has passed */
+    uint64_t *reading; /* [reader][source], the reader's own: runs that it passes when it comes back */
+    as_merge_lane *lane; /* from here on the merge's own: touched by who holds `turn` */
     uint64_t *before;
     as_stretch *log;
-    uint64_t room_until;       /* stretches up to here have room, as last seen */
-    int64_t floor;             /* the greatest time in the log */
+    uint64_t room_until; /* stretches up to here have room, as last seen */
+    int64_t floor; /* the greatest time in the log */
     _Alignas(64) _Atomic uint32_t turn;
     _Alignas(64) _Atomic uint64_t logged; /* stretches; written by the merge */
     _Atomic uint32_t ended;

@@ -7,8 +7,7 @@
 
 hash_start as_hash_secret = {R2, R3, R11};
 
-__attribute__((constructor)) static void draw(void)
-{
+__attribute__((constructor)) static void draw(void) {
     uint64_t drawn[3];
     if (getrandom(drawn, sizeof drawn, GRND_NONBLOCK) != (ssize_t)sizeof drawn) {
         /* a kernel without it, or one that has only just started: the clock and where memory lies must do */

@@ -10,8 +10,7 @@
 #define LATE 0                         /* the session that takes late rows, and forgets them */
 
 as_sessions *as_sessions_create(as_groups *groups, uint32_t keys, const as_program *program, int64_t gap,
-                                int64_t lateness, uint32_t size, int timed)
-{
+                                int64_t lateness, uint32_t size, int timed) {
     as_sessions *sessions = calloc(1, sizeof *sessions);
     if (sessions == NULL)
         return NULL;
@@ -35,8 +34,7 @@ as_sessions *as_sessions_create(as_groups *groups, uint32_t keys, const as_progr
     return sessions;
 }
 
-int as_list_room(void **list, uint64_t count, uint64_t *room, uint64_t size)
-{
+int as_list_room(void **list, uint64_t count, uint64_t *room, uint64_t size) {
     if (count < *room)
         return AS_OK;
     const uint64_t more = *room ? *room * 2 : 64;
@@ -50,18 +48,15 @@ int as_list_room(void **list, uint64_t count, uint64_t *room, uint64_t size)
 
 /* -- sessions and their room -- */
 
-static int grow(as_sessions *sessions)
-{
+static int grow(as_sessions *sessions) {
     const uint64_t words = session_words(sessions);
-    int status = as_list_room((void **)&sessions->session, sessions->count, &sessions->room,
-                              sizeof *sessions->session);
+    int status = as_list_room((void **)&sessions->session, sessions->count, &sessions->room, sizeof *sessions->session);
     if (status == AS_OK)
         status = as_list_room((void **)&sessions->cells, sessions->count, &sessions->cell_room, words * 8);
     return sessions->count < UINT32_MAX / 2 ? status : AS_E_MEMORY;
 }
 
-int as_sessions_ready(as_sessions *sessions)
-{
+int as_sessions_ready(as_sessions *sessions) {
     if (sessions->count)
         return AS_OK;
     const int status = grow(sessions);
@@ -70,8 +65,7 @@ int as_sessions_ready(as_sessions *sessions)
 }
 
 /* A new session of `group`, its number; LATE: no memory. */
-static uint32_t begin_alone(as_sessions *sessions, uint32_t group, int64_t start)
-{
+static uint32_t begin_alone(as_sessions *sessions, uint32_t group, int64_t start) {
     uint32_t number = sessions->free;
     if (number) {
         sessions->free = sessions->session[--number].next;
@@ -86,8 +80,7 @@ static uint32_t begin_alone(as_sessions *sessions, uint32_t group, int64_t start
     return number;
 }
 
-uint32_t as_session_begin(as_sessions *sessions, uint32_t group, int64_t start)
-{
+uint32_t as_session_begin(as_sessions *sessions, uint32_t group, int64_t start) {
     const uint32_t own = begin_alone(sessions, group, start);
     uint32_t *link = &sessions->head[group];
     while (own != LATE && *link && sessions->session[*link - 1].start > start)
@@ -99,8 +92,7 @@ uint32_t as_session_begin(as_sessions *sessions, uint32_t group, int64_t start)
     return own;
 }
 
-static void clear_cell(as_sessions *sessions, uint32_t number)
-{
+static void clear_cell(as_sessions *sessions, uint32_t number) {
     const uint64_t words = session_words(sessions);
     uint64_t *cell = sessions->cells + number * words;
     for (uint32_t step = 0; step < sessions->program.steps; step++) {
@@ -113,22 +105,19 @@ static void clear_cell(as_sessions *sessions, uint32_t number)
     memset(cell, 0, words * 8);
 }
 
-void as_session_free(as_sessions *sessions, uint32_t number)
-{
+void as_session_free(as_sessions *sessions, uint32_t number) {
     clear_cell(sessions, number);
     sessions->session[number].state = SESSION_FREE;
     sessions->session[number].next = sessions->free;
     sessions->free = number + 1;
 }
 
-int as_sessions_alarm(as_sessions *sessions, uint32_t number)
-{
+int as_sessions_alarm(as_sessions *sessions, uint32_t number) {
     const int status =
         as_list_room((void **)&sessions->alarm, sessions->alarms, &sessions->alarm_room, sizeof(as_alarm));
     if (status != AS_OK)
         return status;
-    const as_alarm own = {sessions->session[number].last + sessions->gap, number,
-                          sessions->session[number].generation};
+    const as_alarm own = {sessions->session[number].last + sessions->gap, number, sessions->session[number].generation};
     uint64_t at = sessions->alarms++;
     for (; at && sessions->alarm[(at - 1) / 2].when > own.when; at = (at - 1) / 2)
         sessions->alarm[at] = sessions->alarm[(at - 1) / 2];
@@ -137,16 +126,15 @@ int as_sessions_alarm(as_sessions *sessions, uint32_t number)
 }
 
 /* Makes session `from` a part of `to`. Rows of this chunk that were given `from` are sent on. */
-static int join(as_sessions *sessions, uint32_t to, uint32_t from)
-{
+static int join(as_sessions *sessions, uint32_t to, uint32_t from) {
     const int status =
         as_list_room((void **)&sessions->left, sessions->lefts, &sessions->left_room, sizeof *sessions->left);
     if (status != AS_OK)
         return status;
     const uint64_t words = session_words(sessions);
     uint64_t *kept = sessions->cells + to * words, *gone = sessions->cells + from * words;
-    const int merged = as_cells_merge(&sessions->program, sessions->wide, &sessions->beside, kept, &sessions->beside,
-                                      gone, 1);
+    const int merged =
+        as_cells_merge(&sessions->program, sessions->wide, &sessions->beside, kept, &sessions->beside, gone, 1);
     if (merged != AS_OK)
         return merged;
     for (uint32_t step = 0; step < sessions->program.steps; step++) {
@@ -165,8 +153,7 @@ static int join(as_sessions *sessions, uint32_t to, uint32_t from)
 }
 
 /* The session that a row of `group` at `time` belongs to, given its watermark, into *found; LATE: none. */
-static int place(as_sessions *sessions, uint32_t group, int64_t time, int64_t watermark, uint32_t *found)
-{
+static int place(as_sessions *sessions, uint32_t group, int64_t time, int64_t watermark, uint32_t *found) {
     const int64_t gap = sessions->gap,
                   over = watermark > INT64_MIN + MOST_TIME ? watermark - sessions->lateness : INT64_MIN;
     uint32_t own = UINT32_MAX, *link = &sessions->head[group];
@@ -206,8 +193,7 @@ static int place(as_sessions *sessions, uint32_t group, int64_t time, int64_t wa
 }
 
 /* Puts the window of so many rows that `group` has now aside, to be read. */
-static int close_window(as_sessions *sessions, uint32_t group)
-{
+static int close_window(as_sessions *sessions, uint32_t group) {
     const int status =
         as_list_room((void **)&sessions->due, sessions->dues, &sessions->due_room, sizeof *sessions->due);
     if (status != AS_OK)
@@ -222,8 +208,7 @@ static int close_window(as_sessions *sessions, uint32_t group)
 
 /* The window of so many rows that the next row of `group` belongs to; it is over once that makes it full, or if it has
    waited too long. */
-static int count_row(as_sessions *sessions, uint32_t group, int64_t time, uint32_t *found)
-{
+static int count_row(as_sessions *sessions, uint32_t group, int64_t time, uint32_t *found) {
     if (sessions->head[group] && sessions->gap >= 0 &&
         time > sessions->session[sessions->head[group] - 1].last + sessions->gap) {
         const int status = close_window(sessions, group);
@@ -246,8 +231,7 @@ static int count_row(as_sessions *sessions, uint32_t group, int64_t time, uint32
 
 /* -- rows -- */
 
-int as_sessions_groups_of(as_sessions *sessions, const as_operand *key, int64_t row, int64_t rows)
-{
+int as_sessions_groups_of(as_sessions *sessions, const as_operand *key, int64_t row, int64_t rows) {
     int status = as_groups_find(sessions->groups, key, row, rows, sessions->chunk->group);
     if (status == AS_AGAIN) {
         status = as_sessions_renumber(sessions);
@@ -274,8 +258,7 @@ int as_sessions_groups_of(as_sessions *sessions, const as_operand *key, int64_t 
     return AS_OK;
 }
 
-int as_sessions_widen(as_sessions *sessions)
-{
+int as_sessions_widen(as_sessions *sessions) {
     const uint64_t words = cell_words(&sessions->program, true);
     uint64_t *cells = as_zeroed_grow(NULL, 0, (sessions->cell_room ? sessions->cell_room : 1) * words * 8);
     if (cells == NULL)
@@ -292,9 +275,8 @@ typedef struct rows_of { /* where a batch's operands lie */
     const as_operand *time, *order, *key, *value;
 } rows_of;
 
-static int add_chunk(as_sessions *sessions, rows_of operand, int64_t row, int64_t rows,
-                     const int64_t *watermark, int64_t frontier, uint8_t *late)
-{
+static int add_chunk(as_sessions *sessions, rows_of operand, int64_t row, int64_t rows, const int64_t *watermark,
+                     int64_t frontier, uint8_t *late) {
     as_chunk *chunk = sessions->chunk;
     if (sessions->program.sums && !sessions->wide) {
         sessions->bound += as_cells_bound(&sessions->program, operand.value, row, rows, chunk->value);
@@ -309,8 +291,8 @@ static int add_chunk(as_sessions *sessions, rows_of operand, int64_t row, int64_
         if (sessions->size)
             status = count_row(sessions, chunk->group[i], time, &sessions->of_row[i]);
         else
-            status = place(sessions, chunk->group[i], time, watermark ? watermark[row + i] : frontier,
-                           &sessions->of_row[i]);
+            status =
+                place(sessions, chunk->group[i], time, watermark ? watermark[row + i] : frontier, &sessions->of_row[i]);
         late[row + i] = sessions->of_row[i] == LATE;
     }
     if (status != AS_OK)
@@ -323,8 +305,8 @@ static int add_chunk(as_sessions *sessions, rows_of operand, int64_t row, int64_
             own = sessions->session[own].joined;
         chunk->cell[i] = sessions->cells + own * words;
     }
-    status = as_cells_add(&sessions->program, sessions->wide, operand.order, operand.value, sessions->texts,
-                          row, rows, chunk);
+    status = as_cells_add(&sessions->program, sessions->wide, operand.order, operand.value, sessions->texts, row, rows,
+                          chunk);
     for (uint64_t at = 0; at < sessions->lefts; at++)
         as_session_free(sessions, sessions->left[at]);
     sessions->lefts = 0;
@@ -333,9 +315,8 @@ static int add_chunk(as_sessions *sessions, rows_of operand, int64_t row, int64_
     return status;
 }
 
-int64_t as_sessions_add(as_sessions *sessions, const as_operand *operand, int64_t rows,
-                        const int64_t *watermark, int64_t frontier, uint8_t *late)
-{
+int64_t as_sessions_add(as_sessions *sessions, const as_operand *operand, int64_t rows, const int64_t *watermark,
+                        int64_t frontier, uint8_t *late) {
     const rows_of parts = {operand, operand + 1, operand + 1 + sessions->program.columns,
                            operand + 1 + sessions->program.columns + sessions->keys};
     for (const as_operand *own = operand; own < parts.value + sessions->program.values; own++)

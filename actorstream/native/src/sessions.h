@@ -48,8 +48,7 @@ struct as_sessions {
     uint64_t values_room;
 };
 
-static inline uint64_t session_words(const as_sessions *sessions)
-{
+static inline uint64_t session_words(const as_sessions *sessions) {
     return cell_words(&sessions->program, sessions->wide);
 }
 /* Room for one more in a growing list of `size`-byte things. AS_OK | AS_E_MEMORY. */

@@ -7,8 +7,7 @@
 
 #define FEW 1024 /* groups or texts that are never worth looking through */
 
-void as_sessions_destroy(as_sessions *sessions)
-{
+void as_sessions_destroy(as_sessions *sessions) {
     if (sessions == NULL)
         return;
     as_groups_destroy(sessions->groups);
@@ -31,16 +30,14 @@ void as_sessions_destroy(as_sessions *sessions)
 
 /* -- what is over -- */
 
-static as_alarm earliest(as_sessions *sessions)
-{
+static as_alarm earliest(as_sessions *sessions) {
     const as_alarm first = sessions->alarm[0], last = sessions->alarm[--sessions->alarms];
     uint64_t at = 0;
     for (;;) {
         uint64_t below = 2 * at + 1;
         if (below >= sessions->alarms)
             break;
-        below +=
-            below + 1 < sessions->alarms && sessions->alarm[below + 1].when < sessions->alarm[below].when;
+        below += below + 1 < sessions->alarms && sessions->alarm[below + 1].when < sessions->alarm[below].when;
         if (sessions->alarm[below].when >= last.when)
             break;
         sessions->alarm[at] = sessions->alarm[below];
@@ -50,8 +47,7 @@ static as_alarm earliest(as_sessions *sessions)
     return first;
 }
 
-static void unlink_session(as_sessions *sessions, uint32_t number)
-{
+static void unlink_session(as_sessions *sessions, uint32_t number) {
     const as_session *session = &sessions->session[number];
     uint32_t *link = &sessions->head[session->group];
     while (*link && *link - 1 != number)
@@ -60,8 +56,7 @@ static void unlink_session(as_sessions *sessions, uint32_t number)
         *link = session->next;
 }
 
-static int make_due(as_sessions *sessions, uint32_t number)
-{
+static int make_due(as_sessions *sessions, uint32_t number) {
     const int status =
         as_list_room((void **)&sessions->due, sessions->dues, &sessions->due_room, sizeof *sessions->due);
     if (status != AS_OK)
@@ -73,8 +68,7 @@ static int make_due(as_sessions *sessions, uint32_t number)
     return AS_OK;
 }
 
-int64_t as_sessions_due(as_sessions *sessions, int64_t bound)
-{
+int64_t as_sessions_due(as_sessions *sessions, int64_t bound) {
     int status = AS_OK;
     while (status == AS_OK && sessions->alarms && sessions->alarm[0].when < bound) {
         const as_alarm alarm = earliest(sessions);
@@ -92,8 +86,7 @@ int64_t as_sessions_due(as_sessions *sessions, int64_t bound)
     return status == AS_OK ? (int64_t)sessions->dues : status;
 }
 
-void as_sessions_bounds(const as_sessions *sessions, uint32_t *group, int64_t *start, int64_t *last)
-{
+void as_sessions_bounds(const as_sessions *sessions, uint32_t *group, int64_t *start, int64_t *last) {
     for (uint64_t at = 0; at < sessions->dues; at++) {
         const as_session *session = &sessions->session[sessions->due[at]];
         group[at] = session->group;
@@ -102,8 +95,7 @@ void as_sessions_bounds(const as_sessions *sessions, uint32_t *group, int64_t *s
     }
 }
 
-void as_sessions_cells(const as_sessions *sessions, const uint32_t *which, int64_t count, uint64_t *cell)
-{
+void as_sessions_cells(const as_sessions *sessions, const uint32_t *which, int64_t count, uint64_t *cell) {
     const uint64_t words = session_words(sessions), out = cell_words(&sessions->program, true);
     for (int64_t i = 0; i < count; i++, cell += out) {
         const uint64_t *own = sessions->cells + sessions->due[which[i]] * words;
@@ -115,8 +107,7 @@ void as_sessions_cells(const as_sessions *sessions, const uint32_t *which, int64
 }
 
 /* Reads the list of a session into `values`; answers how many, or UINT64_MAX: no memory. */
-static uint64_t read_list(as_sessions *sessions, uint32_t step, uint32_t which)
-{
+static uint64_t read_list(as_sessions *sessions, uint32_t step, uint32_t which) {
     const uint64_t *list =
         sessions->cells + sessions->due[which] * session_words(sessions) + sessions->program.step[step].word;
     if (list[1] > sessions->values_room) {
@@ -131,8 +122,7 @@ static uint64_t read_list(as_sessions *sessions, uint32_t step, uint32_t which)
 }
 
 int as_sessions_quantile(as_sessions *sessions, uint32_t step, double q, const uint32_t *which, int64_t count,
-                         double *out)
-{
+                         double *out) {
     const uint32_t how = sessions->program.how[sessions->program.step[step].value];
     for (int64_t i = 0; i < count; i++) {
         const uint64_t values = read_list(sessions, step, which[i]);
@@ -144,15 +134,12 @@ int as_sessions_quantile(as_sessions *sessions, uint32_t step, double q, const u
     return AS_OK;
 }
 
-static int ascending(const void *a, const void *b)
-{
+static int ascending(const void *a, const void *b) {
     const uint64_t first = *(const uint64_t *)a, second = *(const uint64_t *)b;
     return (first > second) - (first < second);
 }
 
-int as_sessions_distinct(as_sessions *sessions, uint32_t step, const uint32_t *which, int64_t count,
-                         int64_t *out)
-{
+int as_sessions_distinct(as_sessions *sessions, uint32_t step, const uint32_t *which, int64_t count, int64_t *out) {
     for (int64_t i = 0; i < count; i++) {
         const uint64_t values = read_list(sessions, step, which[i]);
         if (values == UINT64_MAX)
@@ -168,8 +155,7 @@ int as_sessions_distinct(as_sessions *sessions, uint32_t step, const uint32_t *w
 
 /* -- forgetting -- */
 
-int as_sessions_renumber(as_sessions *sessions)
-{
+int as_sessions_renumber(as_sessions *sessions) {
     const uint64_t before = as_groups_count(sessions->groups);
     uint8_t *alive = calloc(before + 1, 1);
     uint32_t *map = malloc((before + 1) * sizeof *map);
@@ -214,8 +200,7 @@ int as_sessions_renumber(as_sessions *sessions)
 }
 
 /* Texts of a value column that no session refers to any more are dropped once they are the larger part. */
-static int drop_texts(as_sessions *sessions, uint32_t value)
-{
+static int drop_texts(as_sessions *sessions, uint32_t value) {
     as_texts *texts = &sessions->texts[value];
     const uint64_t words = session_words(sessions);
     if (texts->count < FEW || texts->count < 2 * texts->settled)
@@ -251,8 +236,7 @@ static int drop_texts(as_sessions *sessions, uint32_t value)
     return status;
 }
 
-int as_sessions_release(as_sessions *sessions)
-{
+int as_sessions_release(as_sessions *sessions) {
     const bool some = sessions->dues > 0;
     for (uint64_t at = 0; at < sessions->dues; at++)
         as_session_free(sessions, sessions->due[at]);
@@ -266,15 +250,12 @@ int as_sessions_release(as_sessions *sessions)
     return status;
 }
 
-uint32_t as_sessions_words(const as_sessions *sessions)
-{
+uint32_t as_sessions_words(const as_sessions *sessions) {
     return (uint32_t)cell_words(&sessions->program, true);
 }
 
-uint64_t as_sessions_bytes(const as_sessions *sessions)
-{
-    uint64_t bytes = as_groups_bytes(sessions->groups) + sessions->heads * 4 +
-                     sessions->alarms * sizeof(as_alarm) +
+uint64_t as_sessions_bytes(const as_sessions *sessions) {
+    uint64_t bytes = as_groups_bytes(sessions->groups) + sessions->heads * 4 + sessions->alarms * sizeof(as_alarm) +
                      sessions->open * (sizeof(as_session) + session_words(sessions) * 8) +
                      as_lists_bytes(&sessions->beside.lists) + as_exacts_bytes(&sessions->beside.exacts);
     for (uint32_t value = 0; value < sessions->program.values; value++)
@@ -282,18 +263,15 @@ uint64_t as_sessions_bytes(const as_sessions *sessions)
     return bytes;
 }
 
-uint64_t as_sessions_open(const as_sessions *sessions)
-{
+uint64_t as_sessions_open(const as_sessions *sessions) {
     return sessions->open;
 }
 
-as_groups *as_sessions_groups(as_sessions *sessions)
-{
+as_groups *as_sessions_groups(as_sessions *sessions) {
     return sessions->groups;
 }
 
 int64_t as_sessions_texts(const as_sessions *sessions, uint32_t value, const uint64_t *number, int64_t rows,
-                          int64_t *offsets, uint8_t *data)
-{
+                          int64_t *offsets, uint8_t *data) {
     return as_texts_read(&sessions->texts[value], number, rows, offsets, data);
 }

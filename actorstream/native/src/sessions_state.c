@@ -5,8 +5,7 @@
 
 #define MOST_SUM 4611686018427387904.0 /* 2^62 */
 
-int64_t as_sessions_peek(as_sessions *sessions)
-{
+int64_t as_sessions_peek(as_sessions *sessions) {
     sessions->dues = 0;
     for (uint64_t number = 1; number < sessions->count; number++) {
         if (sessions->session[number].state != SESSION_OPEN)
@@ -18,20 +17,17 @@ int64_t as_sessions_peek(as_sessions *sessions)
     return (int64_t)sessions->dues;
 }
 
-void as_sessions_forget(as_sessions *sessions)
-{
+void as_sessions_forget(as_sessions *sessions) {
     sessions->dues = 0;
 }
 
 int64_t as_sessions_lists(const as_sessions *sessions, uint32_t step, const uint32_t *which, int64_t count,
-                          int64_t *offsets, uint64_t *value)
-{
+                          int64_t *offsets, uint64_t *value) {
     const uint64_t words = session_words(sessions);
     int64_t at = 0;
     offsets[0] = 0;
     for (int64_t i = 0; i < count; i++) {
-        const uint64_t *list =
-            sessions->cells + sessions->due[which[i]] * words + sessions->program.step[step].word;
+        const uint64_t *list = sessions->cells + sessions->due[which[i]] * words + sessions->program.step[step].word;
         if (value != NULL)
             as_lists_read(&sessions->beside.lists, list, value + at);
         at += (int64_t)list[1];
@@ -40,8 +36,7 @@ int64_t as_sessions_lists(const as_sessions *sessions, uint32_t step, const uint
     return at;
 }
 
-int64_t as_sessions_seen(const as_sessions *sessions, uint64_t *seen)
-{
+int64_t as_sessions_seen(const as_sessions *sessions, uint64_t *seen) {
     const uint64_t count = as_groups_count(sessions->groups),
                    groups = count < sessions->heads ? count : sessions->heads;
     if (sessions->seen == NULL)
@@ -51,19 +46,16 @@ int64_t as_sessions_seen(const as_sessions *sessions, uint64_t *seen)
     return (int64_t)groups;
 }
 
-int64_t as_sessions_text_count(const as_sessions *sessions, uint32_t value)
-{
+int64_t as_sessions_text_count(const as_sessions *sessions, uint32_t value) {
     return (int64_t)sessions->texts[value].count;
 }
 
-int as_sessions_put_texts(as_sessions *sessions, uint32_t value, const as_operand *text, int64_t rows)
-{
+int as_sessions_put_texts(as_sessions *sessions, uint32_t value, const as_operand *text, int64_t rows) {
     return as_texts_put(&sessions->texts[value], text, rows);
 }
 
 int as_sessions_put(as_sessions *sessions, const as_operand *key, int64_t rows, const int64_t *start,
-                    const int64_t *last, const uint64_t *cell, uint32_t *number)
-{
+                    const int64_t *last, const uint64_t *cell, uint32_t *number) {
     const uint64_t given = cell_words(&sessions->program, true);
     for (uint32_t k = 0; k < sessions->keys; k++)
         if (!as_operand_readable(&key[k], rows))
@@ -99,20 +91,18 @@ int as_sessions_put(as_sessions *sessions, const as_operand *key, int64_t rows, 
 }
 
 int as_sessions_put_lists(as_sessions *sessions, uint32_t step, const uint32_t *number, int64_t rows,
-                          const int64_t *offsets, const uint64_t *value)
-{
+                          const int64_t *offsets, const uint64_t *value) {
     const uint64_t words = session_words(sessions);
     int status = AS_OK;
     for (int64_t i = 0; i < rows; i++)
         for (int64_t at = offsets[i]; at < offsets[i + 1] && status == AS_OK; at++)
-            status = as_lists_append(&sessions->beside.lists,
-                                     sessions->cells + number[i] * words + sessions->program.step[step].word,
-                                     value[at]);
+            status =
+                as_lists_append(&sessions->beside.lists,
+                                sessions->cells + number[i] * words + sessions->program.step[step].word, value[at]);
     return status;
 }
 
-int as_sessions_put_seen(as_sessions *sessions, const as_operand *key, int64_t rows, const uint64_t *seen)
-{
+int as_sessions_put_seen(as_sessions *sessions, const as_operand *key, int64_t rows, const uint64_t *seen) {
     int status = AS_OK;
     for (int64_t row = 0; row < rows && status == AS_OK; row += CHUNK) {
         const int64_t block = rows - row < CHUNK ? rows - row : CHUNK;

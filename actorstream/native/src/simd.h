@@ -18,49 +18,42 @@
 #else
 #define AS_WIDEST ",prefer-vector-width=512"
 #endif
-#define AS_TARGET_AVX512                                                                                     \
-    __attribute__((target("avx512f,avx512bw,avx512dq,avx512vl,avx2,bmi2,popcnt" AS_WIDEST)))
+#define AS_TARGET_AVX512 __attribute__((target("avx512f,avx512bw,avx512dq,avx512vl,avx2,bmi2,popcnt" AS_WIDEST)))
 
-static inline int cpu_has_avx2(void)
-{
+static inline int cpu_has_avx2(void) {
     return AS_MOST_LEVEL >= 1 && __builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi2") &&
            __builtin_cpu_supports("popcnt");
 }
 
-static inline int cpu_has_avx512(void)
-{
-    return AS_MOST_LEVEL >= 2 && cpu_has_avx2() && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
-           __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl");
+static inline int cpu_has_avx512(void) {
+    return AS_MOST_LEVEL >= 2 && cpu_has_avx2() && __builtin_cpu_supports("avx512f") &&
+           __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq") &&
+           __builtin_cpu_supports("avx512vl");
 }
 
 /* Defines `name` as a call of `name_body`, an always-inlined loop, in each compilation. */
-#define AS_VERSIONS(name, parameters, arguments)                                                             \
-    AS_TARGET_AVX512 static void name##_avx512 parameters                                                    \
-    {                                                                                                        \
-        name##_body arguments;                                                                               \
-    }                                                                                                        \
-    AS_TARGET_AVX2 static void name##_avx2 parameters                                                        \
-    {                                                                                                        \
-        name##_body arguments;                                                                               \
-    }                                                                                                        \
-    static void name##_baseline parameters                                                                   \
-    {                                                                                                        \
-        name##_body arguments;                                                                               \
-    }                                                                                                        \
-    static inline void name parameters                                                                       \
-    {                                                                                                        \
-        if (cpu_has_avx512())                                                                                \
-            name##_avx512 arguments;                                                                         \
-        else if (cpu_has_avx2())                                                                             \
-            name##_avx2 arguments;                                                                           \
-        else                                                                                                 \
-            name##_baseline arguments;                                                                       \
+#define AS_VERSIONS(name, parameters, arguments)                                                                       \
+    AS_TARGET_AVX512 static void name##_avx512 parameters {                                                            \
+        name##_body arguments;                                                                                         \
+    }                                                                                                                  \
+    AS_TARGET_AVX2 static void name##_avx2 parameters {                                                                \
+        name##_body arguments;                                                                                         \
+    }                                                                                                                  \
+    static void name##_baseline parameters {                                                                           \
+        name##_body arguments;                                                                                         \
+    }                                                                                                                  \
+    static inline void name parameters {                                                                               \
+        if (cpu_has_avx512())                                                                                          \
+            name##_avx512 arguments;                                                                                   \
+        else if (cpu_has_avx2())                                                                                       \
+            name##_avx2 arguments;                                                                                     \
+        else                                                                                                           \
+            name##_baseline arguments;                                                                                 \
     }
 #else
-#define AS_VERSIONS(name, parameters, arguments)                                                             \
-    static inline void name parameters                                                                       \
-    {                                                                                                        \
-        name##_body arguments;                                                                               \
+#define AS_VERSIONS(name, parameters, arguments)                                                                       \
+    static inline void name parameters {                                                                               \
+        name##_body arguments;                                                                                         \
     }
 #endif
 #endif

@@ -9,8 +9,8 @@ uint32_t as_stretches_cut(const as_stretch *stretches, uint32_t count, const uin
     *rows = 0;
     for (; taken < count; taken++) {
         const uint32_t own = stretches[taken].rows;
-        if (taken > 0 && (own >= longest || *rows + own > most ||
-                          inputs[stretches[taken].source] != inputs[stretches->source])) {
+        if (taken > 0 &&
+            (own >= longest || *rows + own > most || inputs[stretches[taken].source] != inputs[stretches->source])) {
             break;
         }
         *rows += own;

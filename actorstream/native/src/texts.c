@@ -19,8 +19,7 @@ typedef struct record {
     uint8_t bytes[];
 } record;
 
-void as_texts_clear(as_texts *texts)
-{
+void as_texts_clear(as_texts *texts) {
     as_zeroed_free(texts->slots, texts->mask ? (texts->mask + 1) * 8 : 0);
     as_zeroed_free(texts->place, texts->room * sizeof *texts->place);
     as_zeroed_free(texts->data, texts->data_room * UNIT);
@@ -28,20 +27,16 @@ void as_texts_clear(as_texts *texts)
     memset(texts, 0, sizeof *texts);
 }
 
-bytes_view as_texts_at(const as_texts *texts, uint64_t number)
-{
+bytes_view as_texts_at(const as_texts *texts, uint64_t number) {
     const record *own = (const record *)(texts->data + texts->place[number]);
     return (bytes_view){own->bytes, own->length};
 }
 
-int64_t as_texts_read(const as_texts *texts, const uint64_t *number, int64_t rows, int64_t *offsets,
-                      uint8_t *data)
-{
+int64_t as_texts_read(const as_texts *texts, const uint64_t *number, int64_t rows, int64_t *offsets, uint8_t *data) {
     int64_t at = 0;
     offsets[0] = 0;
     for (int64_t i = 0; i < rows; i++) {
-        const bytes_view text =
-            number[i] < texts->count ? as_texts_at(texts, number[i]) : (bytes_view){NULL, 0};
+        const bytes_view text = number[i] < texts->count ? as_texts_at(texts, number[i]) : (bytes_view){NULL, 0};
         if (data != NULL && text.length)
             memcpy(data + at, text.data, text.length);
         at += (int64_t)text.length;
@@ -50,19 +45,16 @@ int64_t as_texts_read(const as_texts *texts, const uint64_t *number, int64_t row
     return at;
 }
 
-uint64_t as_texts_bytes(const as_texts *texts)
-{
+uint64_t as_texts_bytes(const as_texts *texts) {
     return (texts->mask ? (texts->mask + 1) * 8 : 0) + texts->count * sizeof *texts->place + texts->used * UNIT;
 }
 
-AS_INLINE uint64_t hash_of(bytes_view text)
-{
+AS_INLINE uint64_t hash_of(bytes_view text) {
     return mix(bytes_before_mix(text.data, text.length, &as_hash_secret));
 }
 
 /* Puts a reference into the first empty slot for its hash. */
-AS_INLINE void put(uint64_t *slots, uint64_t mask, uint64_t hash, uint64_t reference)
-{
+AS_INLINE void put(uint64_t *slots, uint64_t mask, uint64_t hash, uint64_t reference) {
     uint64_t at = hash * SLOTS & mask;
     while (slots[at])
         at = (at + 1) & mask;
@@ -70,8 +62,7 @@ AS_INLINE void put(uint64_t *slots, uint64_t mask, uint64_t hash, uint64_t refer
 }
 
 /* Slots for `slots` (a power of two) texts, filled again. */
-static int rehash(as_texts *texts, uint64_t slots)
-{
+static int rehash(as_texts *texts, uint64_t slots) {
     uint64_t hash[BLOCK], *made = as_zeroed_grow(NULL, 0, slots * 8);
     if (made == NULL)
         return AS_E_MEMORY;
@@ -91,8 +82,7 @@ static int rehash(as_texts *texts, uint64_t slots)
 }
 
 /* Room for one more text whose record takes `units`. */
-static int reserve(as_texts *texts, uint64_t units)
-{
+static int reserve(as_texts *texts, uint64_t units) {
     if ((texts->count + 1) * 4 > (texts->mask ? texts->mask + 1 : 0) * 3) {
         const int status = rehash(texts, texts->mask ? (texts->mask + 1) * 2 : FIRST_SLOTS);
         if (status != AS_OK)
@@ -119,8 +109,7 @@ static int reserve(as_texts *texts, uint64_t units)
     return AS_OK;
 }
 
-static uint64_t add(as_texts *texts, bytes_view text, uint64_t hash)
-{
+static uint64_t add(as_texts *texts, bytes_view text, uint64_t hash) {
     const uint64_t units = (sizeof(record) + text.length + UNIT - 1) / UNIT, at = texts->used;
     if (texts->count >= UINT32_MAX - 1 || text.length > UINT32_MAX || at + units > MOST_UNITS ||
         reserve(texts, units) != AS_OK)
@@ -136,15 +125,13 @@ static uint64_t add(as_texts *texts, bytes_view text, uint64_t hash)
 }
 
 /* Whether a reference, which is not 0, is that of a text. */
-AS_INLINE bool refers(const as_texts *texts, uint64_t reference, bytes_view text, uint32_t *number)
-{
+AS_INLINE bool refers(const as_texts *texts, uint64_t reference, bytes_view text, uint32_t *number) {
     const record *own = (const record *)(texts->data + (reference - 1));
     *number = own->number;
     return own->length == text.length && same_bytes(own->bytes, text.data, text.length);
 }
 
-static uint64_t find(as_texts *texts, bytes_view text, uint64_t hash)
-{
+static uint64_t find(as_texts *texts, bytes_view text, uint64_t hash) {
     uint32_t number;
     if (texts->mask) {
         for (uint64_t at = hash * SLOTS & texts->mask; texts->slots[at]; at = (at + 1) & texts->mask) {
@@ -157,8 +144,7 @@ static uint64_t find(as_texts *texts, bytes_view text, uint64_t hash)
 }
 
 /* The first reference with the tag of each hash in its bucket; 0: none. */
-static void match_plain(const as_texts *texts, const uint64_t *hash, int64_t rows, uint32_t *reference)
-{
+static void match_plain(const as_texts *texts, const uint64_t *hash, int64_t rows, uint32_t *reference) {
     for (int64_t i = 0; i < rows; i++) {
         const uint64_t *slot = texts->slots + (hash[i] * SLOTS & texts->mask);
         const uint32_t match = tags_of(slot, hash[i]);
@@ -167,8 +153,8 @@ static void match_plain(const as_texts *texts, const uint64_t *hash, int64_t row
 }
 
 #ifdef AS_AVX512
-AS_TARGET_AVX512 static void match_avx512(const as_texts *texts, const uint64_t *hash, int64_t rows, uint32_t *reference)
-{
+AS_TARGET_AVX512 static void match_avx512(const as_texts *texts, const uint64_t *hash, int64_t rows,
+                                          uint32_t *reference) {
     for (int64_t i = 0; i < rows; i++) {
         const uint64_t *slot = texts->slots + (hash[i] * SLOTS & texts->mask);
         const uint32_t match = tags_avx512(slot, hash[i]);
@@ -177,8 +163,7 @@ AS_TARGET_AVX512 static void match_avx512(const as_texts *texts, const uint64_t 
 }
 #endif
 
-static void match(const as_texts *texts, const uint64_t *hash, int64_t rows, uint32_t *reference)
-{
+static void match(const as_texts *texts, const uint64_t *hash, int64_t rows, uint32_t *reference) {
 #ifdef AS_AVX512
     if (cpu_has_avx512()) {
         match_avx512(texts, hash, rows, reference);
@@ -189,8 +174,7 @@ static void match(const as_texts *texts, const uint64_t *hash, int64_t rows, uin
 }
 
 /* Forgets what is known of a column; room for what will be of one of `rows` rows. */
-static int know(as_texts *texts, uint64_t rows)
-{
+static int know(as_texts *texts, uint64_t rows) {
     if (rows > texts->known_room) {
         uint32_t *made = realloc(texts->known, rows * sizeof *made);
         if (made == NULL)
@@ -204,8 +188,7 @@ static int know(as_texts *texts, uint64_t rows)
 }
 
 AS_INLINE void known_numbers_body(const uint32_t *known, const uint32_t *index, int64_t rows, uint64_t *number,
-                                  bool *all)
-{
+                                  bool *all) {
     uint32_t missing = 0;
     for (int64_t i = 0; i < rows; i++) {
         const uint32_t own = known[index[i]];
@@ -214,13 +197,11 @@ AS_INLINE void known_numbers_body(const uint32_t *known, const uint32_t *index, 
     }
     *all = missing == 0;
 }
-AS_VERSIONS(known_numbers,
-            (const uint32_t *known, const uint32_t *index, int64_t rows, uint64_t *number, bool *all),
+AS_VERSIONS(known_numbers, (const uint32_t *known, const uint32_t *index, int64_t rows, uint64_t *number, bool *all),
             (known, index, rows, number, all))
 
 /* 1 ns a row that has no null, where hashing and comparing a text of 36 bytes takes 15. */
-static int find_few(as_texts *texts, const as_operand *operand, int64_t row, int64_t rows, uint64_t *number)
-{
+static int find_few(as_texts *texts, const as_operand *operand, int64_t row, int64_t rows, uint64_t *number) {
     if ((row == 0 || texts->known_rows != operand->few) && know(texts, operand->few) != AS_OK)
         return AS_E_MEMORY;
     bool all;
@@ -245,8 +226,7 @@ static int find_few(as_texts *texts, const as_operand *operand, int64_t row, int
     return AS_OK;
 }
 
-int as_texts_find(as_texts *texts, const as_operand *operand, int64_t row, int64_t rows, uint64_t *number)
-{
+int as_texts_find(as_texts *texts, const as_operand *operand, int64_t row, int64_t rows, uint64_t *number) {
     if (operand->few && operand->index != NULL)
         return find_few(texts, operand, row, rows, number);
     uint64_t hash[BLOCK];
@@ -283,8 +263,7 @@ int as_texts_find(as_texts *texts, const as_operand *operand, int64_t row, int64
     return AS_OK;
 }
 
-int as_texts_put(as_texts *texts, const as_operand *text, int64_t rows)
-{
+int as_texts_put(as_texts *texts, const as_operand *text, int64_t rows) {
     for (int64_t row = 0; row < rows; row++) {
         const bytes_view own = operand_bytes(text, row);
         if (find(texts, own, hash_of(own)) == UINT64_MAX)
@@ -293,8 +272,7 @@ int as_texts_put(as_texts *texts, const as_operand *text, int64_t rows)
     return AS_OK;
 }
 
-int as_texts_keep(as_texts *texts, uint32_t *keep)
-{
+int as_texts_keep(as_texts *texts, uint32_t *keep) {
     as_texts made = {0};
     for (uint64_t number = 0; number < texts->count; number++) {
         if (!keep[number]) {
@@ -315,8 +293,7 @@ int as_texts_keep(as_texts *texts, uint32_t *keep)
     return AS_OK;
 }
 
-static int compare(const void *a, const void *b, void *context)
-{
+static int compare(const void *a, const void *b, void *context) {
     const bytes_view first = as_texts_at(context, *(const uint32_t *)a),
                      second = as_texts_at(context, *(const uint32_t *)b);
     const uint64_t both = first.length < second.length ? first.length : second.length;
@@ -325,8 +302,7 @@ static int compare(const void *a, const void *b, void *context)
 }
 
 /* How many bytes all texts begin with. */
-static uint64_t shared_bytes(const as_texts *texts)
-{
+static uint64_t shared_bytes(const as_texts *texts) {
     if (texts->count == 0)
         return 0;
     const bytes_view first = as_texts_at(texts, 0);
@@ -342,15 +318,13 @@ static uint64_t shared_bytes(const as_texts *texts)
 }
 
 /* 8 bytes behind the first `skip` as a number that orders like them; what a text lacks is zero. */
-static uint64_t word_behind(bytes_view text, uint64_t skip)
-{
+static uint64_t word_behind(bytes_view text, uint64_t skip) {
     const uint64_t left = text.length - skip;
     const uint8_t *data = text.data + skip;
     return __builtin_bswap64(left >= 8 ? *(const u64_any *)data : word_exact(data, left));
 }
 
-int as_texts_places(const as_texts *texts, uint32_t *place)
-{
+int as_texts_places(const as_texts *texts, uint32_t *place) {
     const uint64_t count = texts->count, shared = shared_bytes(texts);
     uint32_t *order = malloc((count + 1) * sizeof *order);
     uint64_t *prefix = malloc((count + 1) * sizeof *prefix);

@@ -37,8 +37,7 @@ int as_texts_put(as_texts *texts, const as_operand *text, int64_t rows);
 bytes_view as_texts_at(const as_texts *texts, uint64_t number);
 /* The texts of `rows` numbers: offsets[rows + 1] from 0, and with `data` != NULL their bytes. Answers how
    many bytes. */
-int64_t as_texts_read(const as_texts *texts, const uint64_t *number, int64_t rows, int64_t *offsets,
-                      uint8_t *data);
+int64_t as_texts_read(const as_texts *texts, const uint64_t *number, int64_t rows, int64_t *offsets, uint8_t *data);
 /* Leaves only texts with keep[number]; writes their new numbers over keep (others: UINT32_MAX). */
 int as_texts_keep(as_texts *texts, uint32_t *keep);
 /* place[number]: how many texts are less, bytewise. AS_OK | AS_E_MEMORY. */

@@ -7,8 +7,7 @@
 #define ALIGNMENT 64
 
 /* Numbers of the rows that are null in no column, ascending; answers how many. */
-static int64_t rows_with_values(const as_column *columns, uint32_t count, int64_t rows, uint32_t *index)
-{
+static int64_t rows_with_values(const as_column *columns, uint32_t count, int64_t rows, uint32_t *index) {
     int64_t kept = 0;
     for (int64_t row = 0; row < rows; row += 64) {
         const unsigned lanes = rows - row < 64 ? (unsigned)(rows - row) : 64;
@@ -22,13 +21,12 @@ static int64_t rows_with_values(const as_column *columns, uint32_t count, int64_
     return kept;
 }
 
-static void gather(const char *from, uint32_t width, const uint32_t *index, int64_t count, char *to)
-{
+static void gather(const char *from, uint32_t width, const uint32_t *index, int64_t count, char *to) {
     switch (width) {
-#define GATHER(bytes, type)                                                                                  \
-    case bytes:                                                                                              \
-        for (int64_t i = 0; i < count; i++)                                                                  \
-            ((type##_any *)to)[i] = ((const type##_any *)from)[index[i]];                                          \
+#define GATHER(bytes, type)                                                                                            \
+    case bytes:                                                                                                        \
+        for (int64_t i = 0; i < count; i++)                                                                            \
+            ((type##_any *)to)[i] = ((const type##_any *)from)[index[i]];                                              \
         return;
         GATHER(2, u16)
         GATHER(4, u32)
@@ -40,31 +38,26 @@ static void gather(const char *from, uint32_t width, const uint32_t *index, int6
     }
 }
 
-static void scatter(const char *from, uint32_t width, const uint32_t *index, int64_t count, char *to)
-{
+static void scatter(const char *from, uint32_t width, const uint32_t *index, int64_t count, char *to) {
     for (int64_t i = 0; i < count; i++)
         memcpy(to + (int64_t)index[i] * width, from + i * width, width);
 }
 
-static uint64_t aligned(uint64_t bytes)
-{
+static uint64_t aligned(uint64_t bytes) {
     return (bytes + ALIGNMENT - 1) & ~(uint64_t)(ALIGNMENT - 1);
 }
 
-static const char *values(const as_column *column)
-{
+static const char *values(const as_column *column) {
     return (const char *)column->data + column->first * column->width;
 }
 
 /* Whether a column can be handed on where it lies. */
-static int fits_as_it_is(const as_column *column)
-{
+static int fits_as_it_is(const as_column *column) {
     return column->validity == NULL && (uintptr_t)values(column) % column->width == 0;
 }
 
 int as_user_call(uintptr_t function, const as_column *columns, uint32_t count, int64_t rows, void *out,
-                 uint32_t out_width, uint8_t *validity, int32_t *answer)
-{
+                 uint32_t out_width, uint8_t *validity, int32_t *answer) {
     const as_user_function call = (as_user_function)function;
     uint64_t bytes = aligned((uint64_t)count * sizeof(void *));
     int copied = 0;
@@ -116,8 +109,7 @@ int as_user_call(uintptr_t function, const as_column *columns, uint32_t count, i
     return AS_OK;
 }
 
-int32_t as_user_job(void *work)
-{
+int32_t as_user_job(void *work) {
     as_user_work *own = work;
     own->answer = 0;
     const int status = as_user_call(own->function, own->columns, own->count, own->rows, own->out, own->out_width,
@@ -126,8 +118,7 @@ int32_t as_user_job(void *work)
 }
 
 int as_user_fold(uintptr_t begin, uintptr_t add, const as_column *columns, uint32_t count, const int64_t *offset,
-                 int64_t groups, void *state, uint32_t bytes, int32_t *answer)
-{
+                 int64_t groups, void *state, uint32_t bytes, int32_t *answer) {
     const uint64_t padded = ((uint64_t)bytes + 7) & ~UINT64_C(7);
     const void **pointers = malloc((count + 1) * sizeof *pointers);
     uint64_t *own = malloc(padded); /* a state lies at a multiple of 8 */

@@ -8,13 +8,11 @@
 #define PAGES_FROM ((size_t)1 << 20) /* below it the heap: a mapping takes 10 us and at least a page */
 #define HUGE_FROM ((size_t)8 << 20)  /* random access to it misses the TLB less with huge pages */
 
-static size_t in_pages(size_t bytes)
-{
+static size_t in_pages(size_t bytes) {
     return (bytes + 4095) & ~(size_t)4095;
 }
 
-void *as_zeroed_grow(void *old, size_t old_bytes, size_t bytes)
-{
+void *as_zeroed_grow(void *old, size_t old_bytes, size_t bytes) {
     if (bytes < PAGES_FROM) {
         char *made = realloc(old, bytes);
         if (made != NULL)
@@ -40,8 +38,7 @@ void *as_zeroed_grow(void *old, size_t old_bytes, size_t bytes)
     return made;
 }
 
-void as_zeroed_free(void *array, size_t bytes)
-{
+void as_zeroed_free(void *array, size_t bytes) {
     if (array == NULL)
         return;
     if (bytes < PAGES_FROM)

@@ -24,15 +24,6 @@ AT_ONCE = 64
 """Headers that are taken before the payloads that have come are looked at."""
 
 
-class Incoming:
-    """A message whose payload may still be under way."""
-
-    __slots__ = ("head", "payload", "request")
-
-    def __init__(self, head: memoryview, payload: np.ndarray | None, request: Any | None) -> None:
-        self.head, self.payload, self.request = head, payload, request
-
-
 class MpiPort:
     """Used by the rank's loop thread alone."""
 
@@ -44,9 +35,14 @@ class MpiPort:
         self._status = mpi.Status()
         self._sends: dict[int, deque[tuple[Any, Any]]] = {}
         """By peer: requests and the bytes that they send. MPI takes them in order, or nearly."""
-        self._incoming: dict[int, deque[Incoming]] = {}
+        self._come: deque[tuple[Any, Any | None]] = deque()
+        """Messages that have come whole."""
+        self._incoming: dict[int, deque[tuple[memoryview, np.ndarray | None, Any | None]]] = {}
+        """By peer: messages behind a payload that is still under way, with the requests of their payloads."""
         self.active_ns = monotonic_ns()
         """When something was last sent or received."""
+        self.descriptor = None
+        """MPI has none."""
 
     def send(self, peer: int, head: bytes, payload: memoryview | None) -> None:
         """Starts to send. The bytes must stay as they are until MPI has taken them, so they are kept here."""
@@ -59,34 +55,48 @@ class MpiPort:
 
     def receive(self) -> tuple[Any, Any | None] | None:
         """The parts of a message that has come whole; None: none has."""
-        self._take_heads()
-        for waiting in self._incoming.values():
-            if waiting:
-                first = waiting[0]
-                if first.request is None or first.request.Test():
-                    waiting.popleft()
-                    self.active_ns = monotonic_ns()
-                    return first.head, first.payload
-        self._forget_sent()
-        return None
+        come = self._come
+        if not come:
+            self._take_heads()
+            for peer in [*self._incoming]:
+                self._take_payloads(peer)
+            if not come:
+                self._forget_sent()
+                return None
+            self.active_ns = monotonic_ns()
+        return come.popleft()
+
+    def _take_payloads(self, peer: int) -> None:
+        """Takes the messages of a peer whose payloads have come, in order."""
+        waiting = self._incoming[peer]
+        while waiting:
+            head, payload, request = waiting[0]
+            if request is not None and not request.Test():
+                return
+            waiting.popleft()
+            self._come.append((head, payload))
+        del self._incoming[peer]
 
     def _take_heads(self) -> None:
-        world, mpi, status = self._world, self._mpi, self._status
+        world, status, incoming = self._world, self._status, self._incoming
+        byte, any_source = self._mpi.BYTE, self._mpi.ANY_SOURCE
         for _ in range(AT_ONCE):
-            message = world.Improbe(mpi.ANY_SOURCE, self._heads, status)
+            message = world.Improbe(any_source, self._heads, status)
             if message is None:
                 return
-            source, size = status.Get_source(), status.Get_count(mpi.BYTE)
-            buffer = np.empty(size, np.uint8)
-            message.Recv([buffer, mpi.BYTE])
-            head = buffer.data
+            source, size = status.Get_source(), status.Get_count(byte)
+            head = np.empty(size, np.uint8).data
+            message.Recv([head, byte])
             payload = request = None
-            if size >= HEAD.size and buffer[7] & APART:
+            if size >= HEAD.size and head[7] & APART:
                 payload = self._room(
                     min(int.from_bytes(head[HEAD.size - 4 : HEAD.size], "little"), MOST_BYTES)
                 )
-                request = world.Irecv([payload, mpi.BYTE], source, self._bodies)
-            self._incoming.setdefault(source, deque()).append(Incoming(head, payload, request))
+                request = world.Irecv([payload, byte], source, self._bodies)
+            if request is not None or source in incoming:
+                incoming.setdefault(source, deque()).append((head, payload, request))
+            else:
+                self._come.append((head, None))
 
     def _room(self, nbytes: int) -> np.ndarray:
         """Memory for a payload: of the arena, whose blocks are used again; of the heap if it has none left."""
@@ -109,11 +119,12 @@ class MpiPort:
     def close(self) -> None:
         """Gives up sends that a lost peer will never take, and receives that nobody will complete."""
         for waiting in self._incoming.values():
-            for each in waiting:
-                if each.request is not None:
-                    each.request.Cancel()
-                    each.request.Wait()
+            for _, _, request in waiting:
+                if request is not None:
+                    request.Cancel()
+                    request.Wait()
         self._incoming.clear()
+        self._come.clear()
         for sends in self._sends.values():
             for request, data in sends:
                 request.Free()

@@ -22,6 +22,7 @@ from actorstream.transports.network.message import (
     ACK,
     BYE,
     CREDIT,
+    CREDITS,
     FRAMES,
     GREETING,
     HELLO,
@@ -30,6 +31,7 @@ from actorstream.transports.network.message import (
     SENDER_CLOSED,
     Envelope,
     Message,
+    credit_of,
     header_of,
     key_between,
     read,
@@ -86,7 +88,9 @@ class Exchange:
         self._keys = {peer: key_between(network.secret, peer, worker) for peer in peers}
         self._eventfd = create_eventfd() if bell is None else None
         if self._eventfd is not None:
-            self.bell = PolledDoorbell.polling(doorbell_bits(channels), self._eventfd, self.poll)
+            self.bell = PolledDoorbell.polling(
+                doorbell_bits(channels), self._eventfd, self.poll, port.descriptor
+            )
         elif bell is not None:
             self.bell = PolledDoorbell.over(*bell, self.poll)
         self.senders: dict[int, NetworkSendChannel] = {}
@@ -204,9 +208,12 @@ class Exchange:
     def _dispatch(self, link: Link, message: Message) -> None:
         kind = message.kind
         if kind in FRAMES:
+            number, taken, taken_bytes = credit_of(message)
+            if number:
+                self._outgoing(link, number - 1).credit(taken, taken_bytes)
             self._incoming(link, message.channel).arrive(message)
         elif kind == CREDIT:
-            self._outgoing(link, message.channel).credit(message.body)
+            self._outgoing(link, message.channel).credit(*CREDITS.unpack(message.body))
         elif kind == PROMISES:
             self._incoming(link, message.channel).promise(message.body)
         elif kind == SENDER_CLOSED:

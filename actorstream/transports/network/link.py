@@ -11,7 +11,7 @@ from collections import deque
 from typing import TYPE_CHECKING, Any, Protocol
 
 from actorstream.errors import BrokenError
-from actorstream.transports.network.message import ACK, APART, HELLO, Envelope
+from actorstream.transports.network.message import ACK, APART, HELLO, NO_CREDIT, Credit, Envelope
 
 if TYPE_CHECKING:
     from actorstream.transports.base import Frame
@@ -26,16 +26,22 @@ ACK_MESSAGES, ACK_BYTES = 32, 1 << 20
 
 
 class Port(Protocol):
-    """How the messages of a worker reach its peers. `receive` returns None if nothing has come."""
+    """How the messages of a worker reach its peers. `receive` returns None if nothing has come. `descriptor` is readable once
+    something has come; None: there is no such descriptor."""
+
+    @property
+    def descriptor(self) -> int | None: ...
 
     def send(self, peer: int, head: bytes, payload: memoryview | None) -> None: ...
     def receive(self) -> tuple[Any, Any | None] | None: ...
 
 
 class End(Protocol):
-    """A channel end. `settle` sends what it owes if that is worth a message, or `now`, and says whether some is left."""
+    """A channel end. `settle` sends what it owes if that is worth a message, or `now`, and says whether some is left.
+    `take_credit` returns the credit that it owes, to be sent by the caller; None: it owes none."""
 
     def settle(self, *, now: bool) -> bool: ...
+    def take_credit(self) -> Credit | None: ...
 
 
 class Link:
@@ -85,13 +91,15 @@ class Link:
         self._put(seq, self.envelope.control(kind, seq, self.seen, channel, body), None)
 
     def frame(self, frame: Frame, flags: int, channel: int, payload: memoryview | None) -> None:
-        """Sends a frame. The memory of `payload` must stay as it is as long as the view exists."""
+        """Sends a frame, and with it what is owed. The memory of `payload` must stay as it is as long as the view exists."""
+        # whoever sees the frame sees the credit of what was consumed before it, too
+        credit = self._settle_with_frame() if self.owing else NO_CREDIT
         self._sent = seq = self._sent + 1
         length = 0 if payload is None else len(payload)
         apart = length > INLINE
         if apart:
             flags |= APART
-        head = self.envelope.frame(frame, flags, seq, self.seen, channel, length)
+        head = self.envelope.frame(frame, flags, seq, self.seen, channel, length, credit)
         if payload is not None and not apart:
             self._put(seq, b"".join((head, payload)), None)
         else:
@@ -151,6 +159,19 @@ class Link:
                         self.owing[number] = end
             left = bool(self.owing)
         return self.acknowledge(now=now) or left
+
+    def _settle_with_frame(self) -> Credit:
+        """Sends what is owed before a frame, except the credit that is returned: the frame carries that of one channel."""
+        credit = NO_CREDIT
+        if len(self._kept) < WINDOW:
+            owing, self.owing = self.owing, {}
+            for end in owing.values():
+                found = end.take_credit() if credit is NO_CREDIT else None
+                if found is None:
+                    end.settle(now=True)
+                else:
+                    credit = found
+        return credit
 
     def drop(self) -> None:
         """Gives up what waits for an acknowledgement: nobody will send one."""

@@ -1,13 +1,14 @@
 """The bytes of a message between two workers: a versioned header, the fields of a frame, and a payload.
 
 ```
- byte 0                                                                                  64              192
+ byte 0                                                                                  64              208
 +-------+---------+------+-------+--------+----------+------+-----+-----+-----+---------+--------+-------+---------+
 | magic | version | kind | flags | sender | receiver | plan | key | seq | ack | channel | length | frame | payload |
-|   4   |    2    |   1  |   1   |   4    |    4     |   8  | 16  |  8  |  8  |    4    |   4    |  128  | length  |
+|   4   |    2    |   1  |   1   |   4    |    4     |   8  | 16  |  8  |  8  |    4    |   4    |  144  | length  |
 +-------+---------+------+-------+--------+----------+------+-----+-----+-----+---------+--------+-------+---------+
 ```
-Control messages have no frame: their body of `length` bytes follows at byte 64. All numbers are little-endian. This
+Control messages have no frame: their body of `length` bytes follows at byte 64. The last 24 bytes of a frame's fields give
+back credit of one channel: its number plus one (0: no credit), frames and bytes. All numbers are little-endian. This
 module reads and writes bytes; it opens nothing and keeps nothing.
 """
 
@@ -22,10 +23,13 @@ from actorstream.errors import BrokenError, ConfigurationError
 from actorstream.transports.base import Frame, FrameKind
 
 MAGIC = b"ASnt"
-VERSION = 1
+VERSION = 2
 HEAD = Struct("<4sHBBIIQ16sQQII")
-FRAME = Struct("<QQqqqqqqqqqqqqq8x")
+FRAME = Struct("<QQqqqqqqqqqqqqqQQQ")
 WHOLE = Struct(HEAD.format + FRAME.format[1:])
+Credit = tuple[int, int, int]
+"""Of a channel's number plus one: the frames and bytes that were consumed, in all."""
+NO_CREDIT: Credit = (0, 0, 0)
 MOST_BYTES = 1 << 30
 """A payload of more bytes is refused at both ends."""
 
@@ -104,8 +108,17 @@ class Envelope:
         )
         return head + body
 
-    def frame(self, frame: Frame, flags: int, seq: int, ack: int, channel: int, length: int) -> bytes:
-        """The header and the fields of a frame, whose payload of `length` bytes follows."""
+    def frame(
+        self,
+        frame: Frame,
+        flags: int,
+        seq: int,
+        ack: int,
+        channel: int,
+        length: int,
+        credit: Credit = NO_CREDIT,
+    ) -> bytes:
+        """The header and the fields of a frame, whose payload of `length` bytes follows, and credit for another channel."""
         return WHOLE.pack(
             MAGIC,
             VERSION,
@@ -134,6 +147,7 @@ class Envelope:
             frame.min_entry,
             frame.max_entry,
             frame.began,
+            *credit,
         )
 
 
@@ -200,6 +214,12 @@ def _body(head: Any, apart: Any | None, start: int, flags: int, length: int) -> 
     return body
 
 
+def credit_of(message: Message) -> Credit:
+    """The credit that a frame carries."""
+    found: Credit = message.fields[-3:]  # type: ignore[assignment]
+    return found
+
+
 def frame_of(message: Message, payload: Any) -> Frame:
     """The frame of a message."""
     frame = Frame.__new__(Frame)
@@ -220,6 +240,9 @@ def frame_of(message: Message, payload: Any) -> Frame:
         frame.min_entry,
         frame.max_entry,
         frame.began,
+        _,
+        _,
+        _,
     ) = message.fields
     return frame
 

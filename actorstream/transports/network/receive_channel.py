@@ -6,6 +6,7 @@ import weakref
 from collections import deque
 from collections.abc import Callable
 from functools import partial
+from struct import Struct
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -21,6 +22,7 @@ from actorstream.transports.network.message import (
     PROMISE,
     RECEIVER_CLOSED,
     SAME,
+    Credit,
     Message,
     frame_of,
     to_own_clock,
@@ -33,6 +35,8 @@ if TYPE_CHECKING:
 END = int(FrameKind.END)
 LEAST_BLOCK = 64
 """Bytes of a jumbo tuple's header."""
+_ROWS = Struct("<q")
+"""At byte 16 of the header."""
 
 
 class NetworkReceiveChannel(ReceiveChannel):
@@ -157,6 +161,13 @@ class NetworkReceiveChannel(ReceiveChannel):
         self._link.control(CREDIT, channel.id, CREDITS.pack(self._taken, self._taken_bytes))
         return False
 
+    def take_credit(self) -> Credit | None:
+        """The credit to give back, which the caller sends; None: there is none."""
+        if self._taken == self._told or self._closed:
+            return None
+        self._told, self._told_bytes = self._taken, self._taken_bytes
+        return self.channel.id + 1, self._taken, self._taken_bytes
+
     def frontier(self, word: int = 0) -> int:
         return self._frontiers[word]
 
@@ -187,4 +198,7 @@ def _payload(body: Any, trusted: bool) -> JumboTuple:
         block = HeapBlock.allocate(max(len(root), LEAST_BLOCK))
         block.view()[: len(root)] = root
         block.view()[len(root) :] = 0
-    return JumboTuple(block, trusted=trusted, size=block.nbytes)
+    root = block.view()
+    root.setflags(write=False)
+    (rows,) = _ROWS.unpack_from(root.data, 16)
+    return JumboTuple(block, rows, trusted, block.nbytes, block.address, root)

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 from actorstream.errors import BrokenError, ClosedError, ResourceError
 from actorstream.transports.base import FRONTIER_MIN, Channel, Frame, SendChannel
 from actorstream.transports.network.message import (
-    CREDITS,
     KEEP,
     MOST_BYTES,
     PROMISE,
@@ -58,12 +57,7 @@ class NetworkSendChannel(SendChannel):
         waiting = self._sent_bytes - self._taken_bytes
         if waiting > self._peak:
             self._peak = waiting
-        link = self._link
-        if link.owing:
-            link.settle(
-                now=True
-            )  # whoever sees the frame sees the credit of what was consumed before it, too
-        link.frame(frame, flags, self.channel.id, body)
+        self._link.frame(frame, flags, self.channel.id, body)
         return True
 
     def _keep(self, frame: Frame) -> int:
@@ -110,9 +104,12 @@ class NetworkSendChannel(SendChannel):
             self._link.control(PROMISES, self.channel.id, body)
         return False
 
-    def credit(self, body: Any) -> None:
-        """The receiver has consumed so much in all. BrokenError: it cannot have."""
-        taken, taken_bytes = CREDITS.unpack(body)
+    def take_credit(self) -> None:
+        """This end receives nothing."""
+        return
+
+    def credit(self, taken: int, taken_bytes: int) -> None:
+        """The receiver has consumed so many frames and bytes in all. BrokenError: it cannot have."""
         if not (self._taken <= taken <= self._sent and self._taken_bytes <= taken_bytes <= self._sent_bytes):
             raise BrokenError(
                 f"{self}: {taken} frames of {taken_bytes} bytes were consumed of {self._sent} of {self._sent_bytes}"

@@ -77,6 +77,11 @@ class Sockets:
         made.tcp_maxrt = max(1, int(self._away_s * 500))
         return made
 
+    @property
+    def descriptor(self) -> int:
+        """Readable once a message has come; then all of them are to be received."""
+        return int(self._in.FD)
+
     def connect(self, peer: int, address: str) -> None:
         """Opens the way to a peer, who may start later."""
         made = self._socket(zmq.PUSH)

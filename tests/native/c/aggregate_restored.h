@@ -5,8 +5,7 @@
 
 /* The key column `key` of some groups, as a new operand. */
 static inline column key_column(const as_groups *groups, uint32_t how, bool nullable, uint32_t key,
-                                const uint32_t *group, int64_t count)
-{
+                                const uint32_t *group, int64_t count) {
     column made = {.rows = count, .operand = {.how = how, .column = {.width = how == AS_HASH_BYTES ? 0 : 8}}};
     uint8_t *valid = malloc((size_t)count + 1), *bits = calloc((size_t)count / 8 + 1, 1);
     as_groups_valid(groups, key, group, count, valid);
@@ -35,8 +34,7 @@ typedef int64_t (*read_texts)(const void *from, uint32_t value, const uint64_t *
                               uint8_t *data);
 
 /* The first `count` texts of a value column, as a new operand. */
-static inline column text_column(const void *from, read_texts read, uint32_t value, int64_t count)
-{
+static inline column text_column(const void *from, read_texts read, uint32_t value, int64_t count) {
     column made = {.rows = count, .operand = {.how = AS_HASH_BYTES, .column = {.wide = 1}}};
     uint64_t *number = malloc((size_t)count * 8 + 1);
     int64_t *offsets = malloc((size_t)(count + 1) * 8);

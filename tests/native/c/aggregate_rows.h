@@ -28,8 +28,7 @@ typedef struct column {
     int64_t rows;
 } column;
 
-static inline void random_bits(column *made, int64_t values)
-{
+static inline void random_bits(column *made, int64_t values) {
     uint8_t *bits = malloc((size_t)(values + 7) / 8);
     for (int64_t i = 0; i < (values + 7) / 8; i++)
         bits[i] = (uint8_t)(below(256) | below(256));
@@ -37,8 +36,7 @@ static inline void random_bits(column *made, int64_t values)
     made->operand.column.validity = bits;
 }
 
-static inline void random_texts(column *made, int64_t values, uint64_t spread)
-{
+static inline void random_texts(column *made, int64_t values, uint64_t spread) {
     as_column *to = &made->operand.column;
     to->wide = (uint32_t)below(2);
     uint8_t *bytes = malloc((size_t)values * 40 + 1);
@@ -46,7 +44,8 @@ static inline void random_texts(column *made, int64_t values, uint64_t spread)
     int64_t at = 0;
     for (int64_t i = 0; i <= values; i++) {
         const int32_t narrow = (int32_t)at;
-        memcpy(offsets + 1 + (size_t)i * (to->wide ? 8 : 4), to->wide ? (void *)&at : (void *)&narrow, to->wide ? 8 : 4);
+        memcpy(offsets + 1 + (size_t)i * (to->wide ? 8 : 4), to->wide ? (void *)&at : (void *)&narrow,
+               to->wide ? 8 : 4);
         const uint64_t picked = below(spread), length = i < values ? picked % 3 * (picked % 20) : 0;
         for (uint64_t k = 0; k < length; k++)
             bytes[at++] = (uint8_t)(k + 1 < length ? 'a' + k % 3 : picked);
@@ -62,8 +61,7 @@ static inline void random_texts(column *made, int64_t values, uint64_t spread)
 
 /* Values of `how`, `width` bytes each; about `spread` different ones, `far` from each other. */
 static inline column random_column(uint32_t how, uint32_t width, bool nullable, int64_t rows, uint64_t spread,
-                                   uint64_t far)
-{
+                                   uint64_t far) {
     column made = {.rows = rows};
     as_column *to = &made.operand.column;
     made.operand.how = how;
@@ -86,7 +84,9 @@ static inline column random_column(uint32_t how, uint32_t width, bool nullable, 
                                 : far == 1                     ? near
                                                                : ldexp(near, 60 * ((int)below(34) - 17));
             const float narrow = (float)real;
-            const void *from = how != AS_HASH_FLOAT ? (const void *)&number : width == 4 ? (const void *)&narrow : &real;
+            const void *from = how != AS_HASH_FLOAT ? (const void *)&number
+                               : width == 4         ? (const void *)&narrow
+                                                    : &real;
             memcpy(data + 1 + (size_t)i * width, from, width);
         }
         made.data = data;
@@ -103,8 +103,7 @@ static inline column random_column(uint32_t how, uint32_t width, bool nullable, 
 }
 
 /* int64 values as they are given. */
-static inline column column_of(const int64_t *given, int64_t rows)
-{
+static inline column column_of(const int64_t *given, int64_t rows) {
     column made = {.rows = rows, .operand = {.how = AS_HASH_SIGNED, .column = {.width = 8}}};
     made.data = malloc((size_t)rows * 8 + 1);
     made.operand.column.data = (uint8_t *)made.data + 1;
@@ -113,16 +112,14 @@ static inline column column_of(const int64_t *given, int64_t rows)
     return made;
 }
 
-static inline void release(column *column)
-{
+static inline void release(column *column) {
     free(column->validity);
     free(column->data);
     free(column->offsets);
     free(column->index);
 }
 
-static inline value value_at(const column *column, int64_t row)
-{
+static inline value value_at(const column *column, int64_t row) {
     const as_column *from = &column->operand.column;
     const int64_t at = from->first + (column->index ? (int64_t)column->index[row] : row);
     value found = {.how = column->operand.how};
@@ -159,14 +156,12 @@ static inline value value_at(const column *column, int64_t row)
 }
 
 /* As keys are ordered: nulls last, NaN behind all numbers, -0.0 the same as 0.0. */
-static inline int compare(value a, value b)
-{
+static inline int compare(value a, value b) {
     if (a.null || b.null)
         return a.null - b.null;
     switch (a.how) {
     case AS_HASH_SIGNED: return (a.number > b.number) - (a.number < b.number);
-    case AS_HASH_UNSIGNED:
-        return ((uint64_t)a.number > (uint64_t)b.number) - ((uint64_t)a.number < (uint64_t)b.number);
+    case AS_HASH_UNSIGNED: return ((uint64_t)a.number > (uint64_t)b.number) - ((uint64_t)a.number < (uint64_t)b.number);
     case AS_HASH_FLOAT:
         if (isnan(a.real) || isnan(b.real))
             return !!isnan(a.real) - !!isnan(b.real);
@@ -180,8 +175,7 @@ static inline int compare(value a, value b)
 }
 
 /* Runs `round_of` so many times: PROGRAM SEED ROUNDS. */
-static inline int run_rounds(int count, char **arguments, void (*round_of)(void))
-{
+static inline int run_rounds(int count, char **arguments, void (*round_of)(void)) {
     seed = count > 1 ? strtoull(arguments[1], NULL, 10) : 1;
     state = seed * UINT64_C(0x9e3779b97f4a7c15) + 1;
     const int rounds = count > 2 ? atoi(arguments[2]) : 100;

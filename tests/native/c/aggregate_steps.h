@@ -13,9 +13,9 @@ static const uint32_t WIDTH[VALUES] = {8, 2, 8, 8, 0};
 static const struct {
     uint32_t what, value;
 } KIND[KINDS] = {
-    {AS_INTEGERS, 0}, {AS_COUNT, 0},    {AS_LEAST, 0},    {AS_GREATEST, 0}, {AS_FIRST, 0},    {AS_VALUES, 0},
-    {AS_INTEGERS, 1}, {AS_LAST, 1},     {AS_DISTINCT, 1}, {AS_INTEGERS, 2}, {AS_LEAST, 2},    {AS_GREATEST, 2},
-    {AS_FLOATS, 3},   {AS_LEAST, 3},    {AS_GREATEST, 3}, {AS_DISTINCT, 3}, {AS_VALUES, 3},   {AS_FIRST, 4},
+    {AS_INTEGERS, 0}, {AS_COUNT, 0},    {AS_LEAST, 0},    {AS_GREATEST, 0}, {AS_FIRST, 0},  {AS_VALUES, 0},
+    {AS_INTEGERS, 1}, {AS_LAST, 1},     {AS_DISTINCT, 1}, {AS_INTEGERS, 2}, {AS_LEAST, 2},  {AS_GREATEST, 2},
+    {AS_FLOATS, 3},   {AS_LEAST, 3},    {AS_GREATEST, 3}, {AS_DISTINCT, 3}, {AS_VALUES, 3}, {AS_FIRST, 4},
     {AS_LAST, 4},     {AS_DISTINCT, 4}, {AS_COUNT, 4},
 };
 
@@ -35,8 +35,7 @@ typedef struct cell_reader { /* how what lies beside a cell is read */
     int64_t (*words)(void *from, uint32_t step, uint32_t which, int64_t *offsets, uint64_t *word);
 } cell_reader;
 
-static inline as_program random_program(uint32_t orders)
-{
+static inline as_program random_program(uint32_t orders) {
     as_program program = {.values = VALUES, .orders = orders, .columns = orders};
     memcpy(program.how, HOW, sizeof HOW);
     const uint64_t share = 1 + below(4);
@@ -60,8 +59,7 @@ static inline as_program random_program(uint32_t orders)
     return program;
 }
 
-static inline column random_values(uint32_t value, int64_t rows, bool large)
-{
+static inline column random_values(uint32_t value, int64_t rows, bool large) {
     return random_column(HOW[value], WIDTH[value], true, rows, large ? 1 << 20 : 40,
                          large ? UINT64_C(0x9e3779b97f4a7c15) : 1);
 }
@@ -71,8 +69,7 @@ static inline column random_values(uint32_t value, int64_t rows, bool large)
 static value known_key[4096][KEYS];
 static uint32_t known_keys;
 
-static inline uint32_t key_number(const value *key, uint32_t keys)
-{
+static inline uint32_t key_number(const value *key, uint32_t keys) {
     for (uint32_t number = 0; number < known_keys; number++) {
         bool same = true;
         for (uint32_t k = 0; k < keys && same; k++)
@@ -86,8 +83,7 @@ static inline uint32_t key_number(const value *key, uint32_t keys)
 }
 
 /* The number of a group's key, from what the groups say that it is. */
-static inline uint32_t key_of_group(const as_groups *groups, const uint32_t *how, uint32_t keys, uint32_t group)
-{
+static inline uint32_t key_of_group(const as_groups *groups, const uint32_t *how, uint32_t keys, uint32_t group) {
     value key[KEYS];
     uint8_t *text[KEYS] = {NULL, NULL};
     for (uint32_t k = 0; k < keys; k++) {
@@ -115,19 +111,18 @@ static inline uint32_t key_of_group(const as_groups *groups, const uint32_t *how
 
 /* -- what a step must say */
 
-static inline int by_value(const void *a, const void *b)
-{
+static inline int by_value(const void *a, const void *b) {
     return compare(*(const value *)a, *(const value *)b);
 }
 
-static inline double as_real(value own)
-{
-    return own.how == AS_HASH_FLOAT ? own.real : own.how == AS_HASH_SIGNED ? (double)own.number : (double)(uint64_t)own.number;
+static inline double as_real(value own) {
+    return own.how == AS_HASH_FLOAT    ? own.real
+           : own.how == AS_HASH_SIGNED ? (double)own.number
+                                       : (double)(uint64_t)own.number;
 }
 
 static inline void check_integers(const as_program *program, const as_step *step, const uint64_t *cell,
-                                  const value *values, int64_t count)
-{
+                                  const value *values, int64_t count) {
     __int128 sum = 0;
     for (int64_t i = 0; i < count; i++)
         sum += step->value == 2 ? (__int128)(uint64_t)values[i].number : (__int128)values[i].number;
@@ -136,8 +131,7 @@ static inline void check_integers(const as_program *program, const as_step *step
 }
 
 /* Whether the second word of a FLOATS step says that the sum lies beside the cell. */
-static inline bool lies_beside(const uint64_t *word)
-{
+static inline bool lies_beside(const uint64_t *word) {
     double second;
     memcpy(&second, word + 1, 8);
     return isnan(second);
@@ -145,8 +139,7 @@ static inline bool lies_beside(const uint64_t *word)
 
 /* The sum is that of the same values in another order. */
 static inline void check_floats(uint32_t number, const uint64_t *word, const cell_reader *reader, const value *values,
-                                int64_t count)
-{
+                                int64_t count) {
     double parts[2], sum;
     memcpy(parts, word, 16);
     as_total *total = as_total_create();
@@ -161,8 +154,7 @@ static inline void check_floats(uint32_t number, const uint64_t *word, const cel
 }
 
 /* Makes the sums zero that lie beside cells; answers whether some did. */
-static inline bool take_apart(const as_program *program, uint64_t *cell, uint32_t words, int64_t count)
-{
+static inline bool take_apart(const as_program *program, uint64_t *cell, uint32_t words, int64_t count) {
     bool found = false;
     for (uint32_t number = 0; number < program->steps; number++) {
         for (int64_t i = 0; i < count && program->step[number].what == AS_FLOATS; i++) {
@@ -176,8 +168,7 @@ static inline bool take_apart(const as_program *program, uint64_t *cell, uint32_
     return found;
 }
 
-static inline void check_extreme(const as_step *step, uint64_t word, const value *sorted, int64_t count)
-{
+static inline void check_extreme(const as_step *step, uint64_t word, const value *sorted, int64_t count) {
     if (count == 0 || (sorted[0].how == AS_HASH_FLOAT && isnan(sorted[count - 1].real)))
         return;
     word = step->what == AS_LEAST ? ~word : word;
@@ -193,8 +184,7 @@ static inline void check_extreme(const as_step *step, uint64_t word, const value
 
 /* Of rows at the same time any may be the first or last. */
 static inline void check_position(const as_step *step, const uint64_t *cell, const cell_reader *reader,
-                                  const value *values, const int64_t *times, int64_t count)
-{
+                                  const value *values, const int64_t *times, int64_t count) {
     if (count == 0)
         return;
     int64_t time = times[0];
@@ -216,8 +206,7 @@ static inline void check_position(const as_step *step, const uint64_t *cell, con
     free(text);
 }
 
-static inline void check_quantiles(uint32_t number, const cell_reader *reader, const value *sorted, int64_t count)
-{
+static inline void check_quantiles(uint32_t number, const cell_reader *reader, const value *sorted, int64_t count) {
     const double least = reader->quantile(reader->from, number, 0.0, reader->which);
     const double most = reader->quantile(reader->from, number, 1.0, reader->which);
     const double middle = reader->quantile(reader->from, number, 0.5, reader->which);
@@ -235,9 +224,8 @@ static inline void check_quantiles(uint32_t number, const cell_reader *reader, c
 }
 
 /* The state of a USER step, or what the words of a ROWS step come to, is what the rows say that have both values. */
-static inline void check_user(const as_program *program, uint32_t number, const uint64_t *cell, const cell_reader *reader,
-                              const given *const *rows, int64_t count)
-{
+static inline void check_user(const as_program *program, uint32_t number, const uint64_t *cell,
+                              const cell_reader *reader, const given *const *rows, int64_t count) {
     const as_step *step = &program->step[number];
     sums wanted = {0}, found = {0};
     for (int64_t i = 0; i < count; i++) {
@@ -269,8 +257,7 @@ static inline void check_user(const as_program *program, uint32_t number, const 
 
 /* Every step of a cell (of as_..._words words) says what the rows do that went into it. */
 static inline void check_cell(const as_program *program, const uint64_t *cell, const cell_reader *reader,
-                              const given *const *rows, int64_t count)
-{
+                              const given *const *rows, int64_t count) {
     CHECK(cell[0] == (uint64_t)count);
     value *values = malloc((size_t)count * sizeof *values + 1), *sorted = malloc((size_t)count * sizeof *sorted + 1);
     int64_t *times = malloc((size_t)count * sizeof *times + 1);
@@ -318,15 +305,13 @@ typedef struct batch {
     int64_t rows;
 } batch;
 
-static int by_time(const void *a, const void *b)
-{
+static int by_time(const void *a, const void *b) {
     const int64_t first = *(const int64_t *)a, second = *(const int64_t *)b;
     return (first > second) - (first < second);
 }
 
 /* Keys of which most appear late in the batch. */
-static inline void let_keys_appear(column *key, uint64_t spread)
-{
+static inline void let_keys_appear(column *key, uint64_t spread) {
     const uint64_t values = (uint64_t)(key->operand.column.first + key->rows);
     for (uint64_t i = 0; i < values; i++) {
         const int32_t number = (int32_t)below(1 + spread * i / values * i / values);
@@ -336,8 +321,7 @@ static inline void let_keys_appear(column *key, uint64_t spread)
 
 /* A batch is often in the order of its times, and new keys often appear as time goes on, as in most real streams. */
 static inline batch random_batch(const as_program *program, const uint32_t *how, const bool *nullable, uint32_t keys,
-                                 int64_t rows, int64_t low, int64_t high, uint64_t spread, bool large)
-{
+                                 int64_t rows, int64_t low, int64_t high, uint64_t spread, bool large) {
     batch made = {.rows = rows};
     made.times = malloc((size_t)rows * sizeof *made.times + 1);
     for (int64_t i = 0; i < rows; i++)
@@ -364,16 +348,14 @@ static inline batch random_batch(const as_program *program, const uint32_t *how,
     return made;
 }
 
-static inline uint32_t key_of_row(const batch *of, uint32_t keys, int64_t row)
-{
+static inline uint32_t key_of_row(const batch *of, uint32_t keys, int64_t row) {
     value key[KEYS];
     for (uint32_t k = 0; k < keys; k++)
         key[k] = value_at(&of->key[k], row);
     return key_number(key, keys);
 }
 
-static inline void release_batch(batch *batch, uint32_t keys)
-{
+static inline void release_batch(batch *batch, uint32_t keys) {
     release(&batch->time);
     for (uint32_t k = 0; k < keys; k++)
         release(&batch->key[k]);

@@ -15,8 +15,7 @@ typedef struct sums { /* 28 bytes of its 32 are the state: it ends in the middle
 } sums;
 enum { SUMS_BYTES = 28 };
 
-static inline int32_t sums_begin(const void *const *columns, int64_t rows, void *out)
-{
+static inline int32_t sums_begin(const void *const *columns, int64_t rows, void *out) {
     CHECK(columns == NULL && rows == 0);
     for (int at = 0; at < SUMS_BYTES; at++)
         CHECK(((const uint8_t *)out)[at] == 0);
@@ -24,8 +23,7 @@ static inline int32_t sums_begin(const void *const *columns, int64_t rows, void 
     return 0;
 }
 
-static inline int32_t sums_add(const void *const *columns, int64_t rows, void *out)
-{
+static inline int32_t sums_add(const void *const *columns, int64_t rows, void *out) {
     sums *to = out;
     const int16_t *small = columns[0];
     const int64_t *large = columns[1];
@@ -39,8 +37,7 @@ static inline int32_t sums_add(const void *const *columns, int64_t rows, void *o
     return 0;
 }
 
-static inline int32_t sums_merge(const void *const *columns, int64_t rows, void *out)
-{
+static inline int32_t sums_merge(const void *const *columns, int64_t rows, void *out) {
     sums *to = out;
     const sums *from = columns[0];
     CHECK(rows == 1 && from->begun == USER_BEGIN && to->begun == USER_BEGIN && from->rows > 0);

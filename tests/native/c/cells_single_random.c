@@ -6,8 +6,7 @@
 
 enum { MOST = 2600 }; /* rows: several chunks */
 
-static bool can_be_single(const as_program *program)
-{
+static bool can_be_single(const as_program *program) {
     for (uint32_t number = 0; number < program->steps; number++) {
         const as_step *step = &program->step[number];
         if (step->what == AS_DISTINCT || step->what == AS_VALUES || step->what == AS_ROWS)
@@ -19,8 +18,7 @@ static bool can_be_single(const as_program *program)
 }
 
 /* A program with those of random steps that are allowed, or with all of them. */
-static as_program some_program(uint32_t orders)
-{
+static as_program some_program(uint32_t orders) {
     as_program program = random_program(orders);
     if (below(8) == 0)
         return program;
@@ -35,8 +33,7 @@ static as_program some_program(uint32_t orders)
     return program;
 }
 
-static void round_of(void)
-{
+static void round_of(void) {
     const as_program program = some_program((uint32_t)below(3));
     const uint32_t how[KEYS] = {AS_HASH_SIGNED, AS_HASH_SIGNED};
     const bool nullable[KEYS] = {false, false};
@@ -64,7 +61,6 @@ static void round_of(void)
     release_batch(&made, 0);
 }
 
-int main(int count, char **arguments)
-{
+int main(int count, char **arguments) {
     return run_rounds(count, arguments, round_of);
 }

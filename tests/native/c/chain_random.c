@@ -10,25 +10,23 @@
 #include <string.h>
 #include "chain.h"
 
-#define CHECK(condition)                                                                                     \
-    do {                                                                                                     \
-        if (!(condition)) {                                                                                  \
-            fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, #condition);                                  \
-            exit(1);                                                                                         \
-        }                                                                                                    \
+#define CHECK(condition)                                                                                               \
+    do {                                                                                                               \
+        if (!(condition)) {                                                                                            \
+            fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, #condition);                                            \
+            exit(1);                                                                                                   \
+        }                                                                                                              \
     } while (0)
 
 enum { TABLE = 40, KEY, VALUE, KEYS, RIGHT, LEFT, LABEL, LABELS, INDEX, VALUES, FOUND, OUTER, COLUMNS };
 enum { ALL, MATCHED, SETS };
 
-static uint64_t below(uint64_t *state, uint64_t limit)
-{
+static uint64_t below(uint64_t *state, uint64_t limit) {
     *state = *state * 6364136223846793005u + 1442695040888963407u;
     return (*state >> 33) % limit;
 }
 
-static bool valid(const uint8_t *bits, int64_t at)
-{
+static bool valid(const uint8_t *bits, int64_t at) {
     return bits == NULL || (bits[at >> 3] >> (at & 7) & 1);
 }
 
@@ -44,27 +42,62 @@ static const uint32_t label_in[] = {LABEL, RIGHT}, label_out[] = {LABELS};
 static const uint32_t value_in[] = {VALUE, LEFT}, value_out[] = {VALUES};
 static const uint32_t outer_in[] = {LABEL, FOUND}, outer_out[] = {OUTER};
 static const as_chain_step steps[] = {
-    {.kind = AS_CHAIN_FIND, .member = 0, .rows = ALL, .makes = AS_CHAIN_NONE, .inputs = 1, .outputs = 1, .what = &lookup,
-     .in = key_in, .out = found_out, .how = how},
-    {.kind = AS_CHAIN_GATHER, .member = 0, .rows = ALL, .makes = AS_CHAIN_NONE, .inputs = 2, .outputs = 1, .counted = 1,
-     .in = outer_in, .out = outer_out},
-    {.kind = AS_CHAIN_MATCH, .member = 1, .rows = ALL, .makes = MATCHED, .inputs = 1, .outputs = 2, .what = &lookup,
-     .in = key_in, .out = matched_out, .how = how},
-    {.kind = AS_CHAIN_GATHER, .member = 2, .rows = MATCHED, .makes = AS_CHAIN_NONE, .inputs = 2, .outputs = 1,
-     .counted = 1, .in = label_in, .out = label_out},
-    {.kind = AS_CHAIN_GATHER, .member = 2, .rows = MATCHED, .makes = AS_CHAIN_NONE, .inputs = 2, .outputs = 1,
-     .counted = 0, .in = value_in, .out = value_out},
+    {.kind = AS_CHAIN_FIND,
+     .member = 0,
+     .rows = ALL,
+     .makes = AS_CHAIN_NONE,
+     .inputs = 1,
+     .outputs = 1,
+     .what = &lookup,
+     .in = key_in,
+     .out = found_out,
+     .how = how},
+    {.kind = AS_CHAIN_GATHER,
+     .member = 0,
+     .rows = ALL,
+     .makes = AS_CHAIN_NONE,
+     .inputs = 2,
+     .outputs = 1,
+     .counted = 1,
+     .in = outer_in,
+     .out = outer_out},
+    {.kind = AS_CHAIN_MATCH,
+     .member = 1,
+     .rows = ALL,
+     .makes = MATCHED,
+     .inputs = 1,
+     .outputs = 2,
+     .what = &lookup,
+     .in = key_in,
+     .out = matched_out,
+     .how = how},
+    {.kind = AS_CHAIN_GATHER,
+     .member = 2,
+     .rows = MATCHED,
+     .makes = AS_CHAIN_NONE,
+     .inputs = 2,
+     .outputs = 1,
+     .counted = 1,
+     .in = label_in,
+     .out = label_out},
+    {.kind = AS_CHAIN_GATHER,
+     .member = 2,
+     .rows = MATCHED,
+     .makes = AS_CHAIN_NONE,
+     .inputs = 2,
+     .outputs = 1,
+     .counted = 0,
+     .in = value_in,
+     .out = value_out},
 };
 
-static void *room(int64_t bytes)
-{
+static void *room(int64_t bytes) {
     void *made = malloc(bytes == 0 ? 1 : (size_t)bytes);
     CHECK(made != NULL);
     return made;
 }
 
-static void one(uint64_t *state)
-{
+static void one(uint64_t *state) {
     const int64_t rows = (int64_t)below(state, 1500), first = (int64_t)below(state, 9);
     const uint32_t width = 1u << below(state, 4);
     const int64_t bits = (rows + 511) / 512 * 64;
@@ -122,16 +155,14 @@ static void one(uint64_t *state)
 
 static long rounds;
 
-static void *many(void *seed)
-{
+static void *many(void *seed) {
     uint64_t state = *(uint64_t *)seed;
     for (long round = 0; round < rounds; round++)
         one(&state);
     return NULL;
 }
 
-int main(int count, char **given)
-{
+int main(int count, char **given) {
     CHECK(count == 4);
     uint64_t state = strtoull(given[1], NULL, 10), seeds[8];
     const int threads = atoi(given[3]);

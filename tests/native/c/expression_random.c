@@ -10,33 +10,60 @@ static const struct {
     uint16_t op;
     char a, b, out, sort; /* sort: i or f, what the vectors hold */
 } SHAPES[] = {
-    {AS_X_LOAD, 'c', '-', 'v', '-'},          {AS_X_ADD_I, 'v', 'v', 'v', 'i'},
-    {AS_X_SUBTRACT_I, 'v', 'v', 'v', 'i'},    {AS_X_MULTIPLY_I, 'v', 'v', 'v', 'i'},
-    {AS_X_SCALE_I, 'v', '-', 'v', 'i'},       {AS_X_NEGATE_I, 'v', '-', 'v', 'i'},
-    {AS_X_ABS_I, 'v', '-', 'v', 'i'},         {AS_X_FLOOR_DIVIDE_I, 'v', 'v', 'v', 'i'},
-    {AS_X_REMAINDER_I, 'v', 'v', 'v', 'i'},   {AS_X_MIN_I, 'v', 'v', 'v', 'i'},
-    {AS_X_MAX_I, 'v', 'v', 'v', 'i'},         {AS_X_FITS, 'v', '-', 'v', 'i'},
-    {AS_X_F_TO_I, 'v', '-', 'v', 'f'},        {AS_X_M_TO_I, 'm', '-', 'v', '-'},
-    {AS_X_SELECT, 'v', 'v', 'v', 'i'},        {AS_X_TEXT_LENGTH, 't', '-', 'v', '-'},
-    {AS_X_BYTES_LENGTH, 't', '-', 'v', '-'},  {AS_X_TEXT_TO_I, 't', '-', 'v', '-'},
-    {AS_X_TEXT_TO_F, 't', '-', 'v', '-'},     {AS_X_TEXT_TO_BOOL, 't', '-', 'v', '-'},
-    {AS_X_ADD_F, 'v', 'v', 'v', 'f'},         {AS_X_SUBTRACT_F, 'v', 'v', 'v', 'f'},
-    {AS_X_MULTIPLY_F, 'v', 'v', 'v', 'f'},    {AS_X_DIVIDE_F, 'v', 'v', 'v', 'f'},
-    {AS_X_NEGATE_F, 'v', '-', 'v', 'f'},      {AS_X_ABS_F, 'v', '-', 'v', 'f'},
-    {AS_X_MIN_F, 'v', 'v', 'v', 'f'},         {AS_X_MAX_F, 'v', 'v', 'v', 'f'},
-    {AS_X_SINGLE_F, 'v', '-', 'v', 'f'},      {AS_X_FLOOR_F, 'v', '-', 'v', 'f'},
-    {AS_X_CEIL_F, 'v', '-', 'v', 'f'},        {AS_X_I_TO_F, 'v', '-', 'v', 'i'},
-    {AS_X_LOOK_UP, 'k', '-', 'v', '-'},       {AS_X_TEST_CODES, 'k', '-', 'm', '-'},
-    {AS_X_VALID, 'c', '-', 'm', '-'},         {AS_X_TEST, 'c', '-', 'm', '-'},
-    {AS_X_EQUAL_I, 'v', 'v', 'm', 'i'},       {AS_X_LESS_I, 'v', 'v', 'm', 'i'},
-    {AS_X_LESS_EQUAL_I, 'v', 'v', 'm', 'i'},  {AS_X_EQUAL_F, 'v', 'v', 'm', 'f'},
-    {AS_X_LESS_F, 'v', 'v', 'm', 'f'},        {AS_X_LESS_EQUAL_F, 'v', 'v', 'm', 'f'},
-    {AS_X_TEST_I, 'v', '-', 'm', 'i'},        {AS_X_TEST_F, 'v', '-', 'm', 'f'},
-    {AS_X_IN_I, 'v', '-', 'm', 'i'},          {AS_X_AND, 'm', 'm', 'm', '-'},
-    {AS_X_OR, 'm', 'm', 'm', '-'},            {AS_X_AND_NOT, 'm', 'm', 'm', '-'},
-    {AS_X_NOT, 'm', '-', 'm', '-'},           {AS_X_TEXT_EQUAL, 't', 't', 'm', '-'},
-    {AS_X_TEXT_LESS, 't', 't', 'm', '-'},     {AS_X_TEXT_LESS_EQUAL, 't', 't', 'm', '-'},
-    {AS_X_TEXT_STARTS, 't', 't', 'm', '-'},   {AS_X_TEXT_ENDS, 't', 't', 'm', '-'},
+    {AS_X_LOAD, 'c', '-', 'v', '-'},
+    {AS_X_ADD_I, 'v', 'v', 'v', 'i'},
+    {AS_X_SUBTRACT_I, 'v', 'v', 'v', 'i'},
+    {AS_X_MULTIPLY_I, 'v', 'v', 'v', 'i'},
+    {AS_X_SCALE_I, 'v', '-', 'v', 'i'},
+    {AS_X_NEGATE_I, 'v', '-', 'v', 'i'},
+    {AS_X_ABS_I, 'v', '-', 'v', 'i'},
+    {AS_X_FLOOR_DIVIDE_I, 'v', 'v', 'v', 'i'},
+    {AS_X_REMAINDER_I, 'v', 'v', 'v', 'i'},
+    {AS_X_MIN_I, 'v', 'v', 'v', 'i'},
+    {AS_X_MAX_I, 'v', 'v', 'v', 'i'},
+    {AS_X_FITS, 'v', '-', 'v', 'i'},
+    {AS_X_F_TO_I, 'v', '-', 'v', 'f'},
+    {AS_X_M_TO_I, 'm', '-', 'v', '-'},
+    {AS_X_SELECT, 'v', 'v', 'v', 'i'},
+    {AS_X_TEXT_LENGTH, 't', '-', 'v', '-'},
+    {AS_X_BYTES_LENGTH, 't', '-', 'v', '-'},
+    {AS_X_TEXT_TO_I, 't', '-', 'v', '-'},
+    {AS_X_TEXT_TO_F, 't', '-', 'v', '-'},
+    {AS_X_TEXT_TO_BOOL, 't', '-', 'v', '-'},
+    {AS_X_ADD_F, 'v', 'v', 'v', 'f'},
+    {AS_X_SUBTRACT_F, 'v', 'v', 'v', 'f'},
+    {AS_X_MULTIPLY_F, 'v', 'v', 'v', 'f'},
+    {AS_X_DIVIDE_F, 'v', 'v', 'v', 'f'},
+    {AS_X_NEGATE_F, 'v', '-', 'v', 'f'},
+    {AS_X_ABS_F, 'v', '-', 'v', 'f'},
+    {AS_X_MIN_F, 'v', 'v', 'v', 'f'},
+    {AS_X_MAX_F, 'v', 'v', 'v', 'f'},
+    {AS_X_SINGLE_F, 'v', '-', 'v', 'f'},
+    {AS_X_FLOOR_F, 'v', '-', 'v', 'f'},
+    {AS_X_CEIL_F, 'v', '-', 'v', 'f'},
+    {AS_X_I_TO_F, 'v', '-', 'v', 'i'},
+    {AS_X_LOOK_UP, 'k', '-', 'v', '-'},
+    {AS_X_TEST_CODES, 'k', '-', 'm', '-'},
+    {AS_X_VALID, 'c', '-', 'm', '-'},
+    {AS_X_TEST, 'c', '-', 'm', '-'},
+    {AS_X_EQUAL_I, 'v', 'v', 'm', 'i'},
+    {AS_X_LESS_I, 'v', 'v', 'm', 'i'},
+    {AS_X_LESS_EQUAL_I, 'v', 'v', 'm', 'i'},
+    {AS_X_EQUAL_F, 'v', 'v', 'm', 'f'},
+    {AS_X_LESS_F, 'v', 'v', 'm', 'f'},
+    {AS_X_LESS_EQUAL_F, 'v', 'v', 'm', 'f'},
+    {AS_X_TEST_I, 'v', '-', 'm', 'i'},
+    {AS_X_TEST_F, 'v', '-', 'm', 'f'},
+    {AS_X_IN_I, 'v', '-', 'm', 'i'},
+    {AS_X_AND, 'm', 'm', 'm', '-'},
+    {AS_X_OR, 'm', 'm', 'm', '-'},
+    {AS_X_AND_NOT, 'm', 'm', 'm', '-'},
+    {AS_X_NOT, 'm', '-', 'm', '-'},
+    {AS_X_TEXT_EQUAL, 't', 't', 'm', '-'},
+    {AS_X_TEXT_LESS, 't', 't', 'm', '-'},
+    {AS_X_TEXT_LESS_EQUAL, 't', 't', 'm', '-'},
+    {AS_X_TEXT_STARTS, 't', 't', 'm', '-'},
+    {AS_X_TEXT_ENDS, 't', 't', 'm', '-'},
     {AS_X_TEXT_CONTAINS, 't', 't', 'm', '-'},
 };
 enum { SETUP = 2, SHAPE_COUNT = sizeof SHAPES / sizeof SHAPES[0] };
@@ -48,8 +75,7 @@ static bool written[2][REGISTERS]; /* vectors and masks that have a value there:
 static const int64_t TABLE[] = {-9, -1, 0, 1, 5, 6, 9, 1000};
 
 /* A column for a shape's letter; -1: there is none. */
-static int column_for(char letter)
-{
+static int column_for(char letter) {
     for (int tries = 0; tries < 20; tries++) {
         const int number = (int)below(COLUMNS);
         const bool code = kinds[number] == AS_I8 || kinds[number] == AS_I16 || kinds[number] == AS_I32;
@@ -60,8 +86,7 @@ static int column_for(char letter)
 }
 
 /* A register to read that is not `out`, holding what `sort` says; -1: there is none. */
-static int register_for(char letter, char sort, int out, char out_letter)
-{
+static int register_for(char letter, char sort, int out, char out_letter) {
     for (int tries = 0; tries < 20; tries++) {
         const int number = (int)below(REGISTERS);
         if ((letter == out_letter && number == out) || !written[letter == 'm'][number])
@@ -72,8 +97,7 @@ static int register_for(char letter, char sort, int out, char out_letter)
     return letter == 'm' && out_letter != 'm' ? 0 : -1;
 }
 
-static void random_constants(as_instruction *step)
-{
+static void random_constants(as_instruction *step) {
     if (step->op == AS_X_TEST_F || (step->op == AS_X_TEST && kinds[step->a] >= AS_F32)) {
         const float least = (float)random_float(), most = (float)random_float();
         step->x = as_bits(least), step->y = as_bits(most);
@@ -97,8 +121,7 @@ static void random_constants(as_instruction *step)
     }
 }
 
-static void random_step(void)
-{
+static void random_step(void) {
     const int shape = (int)below(SHAPE_COUNT);
     as_instruction step = {.op = SHAPES[shape].op, .active = AS_X_NONE, .to = AS_X_NONE};
     const char letters[2] = {SHAPES[shape].a, SHAPES[shape].b}, out = SHAPES[shape].out;
@@ -123,14 +146,14 @@ static void random_step(void)
         step.active = (uint16_t)register_for('m', '-', -1, '-');
     random_constants(&step);
     if (out == 'v')
-        real[step.out] = step.op == AS_X_LOAD ? step.kind >= AS_F32
-                         : step.op == AS_X_TEXT_TO_F || (step.op >= AS_X_ADD_F && step.op <= AS_X_I_TO_F);
+        real[step.out] = step.op == AS_X_LOAD
+                             ? step.kind >= AS_F32
+                             : step.op == AS_X_TEXT_TO_F || (step.op >= AS_X_ADD_F && step.op <= AS_X_I_TO_F);
     written[out == 'm'][step.out] = true;
     program[steps++] = step;
 }
 
-static void random_program(void)
-{
+static void random_program(void) {
     memset(real, 0, sizeof real);
     memset(written, 0, sizeof written);
     written[0][0] = written[1][0] = true;
@@ -148,8 +171,7 @@ static void random_program(void)
     program[steps++] = (as_instruction){.op = AS_X_STORE_ROWS, .out = 3, .a = mask};
 }
 
-static bool same_value(const as_instruction *store, const char *out, int64_t row, int64_t value)
-{
+static bool same_value(const as_instruction *store, const char *out, int64_t row, int64_t value) {
     const uint32_t width = WIDTHS[store->kind];
     if (store->kind == AS_F32 || store->kind == AS_F64) {
         const double expected = store->kind == AS_F32 ? (float)as_double(value) : as_double(value);
@@ -165,8 +187,7 @@ static bool same_value(const as_instruction *store, const char *out, int64_t row
     return memcmp(out + row * width, &value, width) == 0;
 }
 
-static void one_round(void)
-{
+static void one_round(void) {
     const int64_t rows = (int64_t)below(below(4) ? 200 : 1300) + 1;
     for (int number = 0; number < COLUMNS; number++)
         random_column(number, rows);
@@ -208,8 +229,7 @@ static void one_round(void)
     free(values), free(bools), free(bits), free(numbers), free(failures);
 }
 
-int main(int argc, char **argv)
-{
+int main(int argc, char **argv) {
     if (argc != 3)
         return 2;
     seed = strtoull(argv[1], NULL, 10);

@@ -11,29 +11,25 @@ enum { REGISTERS = 5, COLUMNS = 6, STEPS = 24, OUTPUTS = 4 };
 static const uint32_t WIDTHS[] = {1, 2, 4, 8, 1, 2, 4, 8, 4, 8};
 
 /* Small numbers, limits of types, and anything. */
-static int64_t random_int(void)
-{
-    static const int64_t special[] = {INT64_MIN, INT64_MAX, -1, 0, 1, INT64_C(1) << 31, INT64_C(1) << 52,
-                                      INT64_C(1) << 53, -(INT64_C(1) << 52) - 1};
+static int64_t random_int(void) {
+    static const int64_t special[] = {
+        INT64_MIN, INT64_MAX, -1, 0, 1, INT64_C(1) << 31, INT64_C(1) << 52, INT64_C(1) << 53, -(INT64_C(1) << 52) - 1};
     const uint64_t how = below(4);
     return how == 0 ? special[below(9)] : how == 1 ? (int64_t)random64() : (int64_t)below(20) - 10;
 }
 
-static double random_float(void)
-{
+static double random_float(void) {
     static const double special[] = {0.0, -0.0, INFINITY, -INFINITY, NAN, 0x1p63, -0x1p63, 0.5, 2.5, 1e300};
     return below(2) ? special[below(10)] : ((double)below(2000) - 1000) / 8;
 }
 
-static double as_double(int64_t bits)
-{
+static double as_double(int64_t bits) {
     double value;
     memcpy(&value, &bits, 8);
     return value;
 }
 
-static int64_t as_bits(double value)
-{
+static int64_t as_bits(double value) {
     int64_t bits;
     memcpy(&bits, &value, 8);
     return bits;
@@ -44,10 +40,15 @@ static int64_t as_bits(double value)
 static int kinds[COLUMNS];
 static as_column columns[COLUMNS];
 
-static void random_text(as_column *column, int64_t values)
-{
-    static const char *words[] = {"", "a", "ab", "true", "false", "12", "-7", " 8 ", "1e3", "9223372036854775808",
-                                  "nan", "abcdefghijklmnopq", "b\xC3\xA9", "inf", "1.5x", "-9223372036854775808"};
+static void random_text(as_column *column, int64_t values) {
+    static const char *words[] = {"",          "a",
+                                  "ab",        "true",
+                                  "false",     "12",
+                                  "-7",        " 8 ",
+                                  "1e3",       "9223372036854775808",
+                                  "nan",       "abcdefghijklmnopq",
+                                  "b\xC3\xA9", "inf",
+                                  "1.5x",      "-9223372036854775808"};
     char *data = malloc(1);
     int64_t bytes = 0;
     column->wide = (uint32_t)below(2);
@@ -66,8 +67,7 @@ static void random_text(as_column *column, int64_t values)
     column->data = data, column->offsets = offsets;
 }
 
-static void random_column(int number, int64_t rows)
-{
+static void random_column(int number, int64_t rows) {
     as_column *column = columns + number;
     memset(column, 0, sizeof *column);
     kinds[number] = number == 0 ? AS_I64 : number == 1 ? AS_F64 : number == 2 ? -1 : (int)below(10);
@@ -100,14 +100,13 @@ static void random_column(int number, int64_t rows)
 
 /* -- the plainest way: one row after the other */
 
-static int64_t integer_at(int number, int64_t row)
-{
+static int64_t integer_at(int number, int64_t row) {
     const char *at = (const char *)columns[number].data + (columns[number].first + row) * columns[number].width;
-#define READ(name, type)                                                                                     \
-    case name: {                                                                                             \
-        type value;                                                                                          \
-        memcpy(&value, at, sizeof value);                                                                    \
-        return (int64_t)value;                                                                               \
+#define READ(name, type)                                                                                               \
+    case name: {                                                                                                       \
+        type value;                                                                                                    \
+        memcpy(&value, at, sizeof value);                                                                              \
+        return (int64_t)value;                                                                                         \
     }
     switch (kinds[number]) {
         READ(AS_I8, int8_t)
@@ -125,8 +124,7 @@ static int64_t integer_at(int number, int64_t row)
 #undef READ
 }
 
-static double float_at(int number, int64_t row)
-{
+static double float_at(int number, int64_t row) {
     const char *at = (const char *)columns[number].data + (columns[number].first + row) * columns[number].width;
     float single;
     double real;
@@ -137,15 +135,13 @@ static double float_at(int number, int64_t row)
     return real;
 }
 
-static bool valid_at(int number, int64_t row)
-{
+static bool valid_at(int number, int64_t row) {
     const int64_t at = columns[number].first + row;
     const uint8_t *bits = columns[number].validity;
     return bits == NULL || (bits[at >> 3] >> (at & 7) & 1);
 }
 
-static char *text_of(int number, int64_t row, size_t *bytes)
-{
+static char *text_of(int number, int64_t row, size_t *bytes) {
     const int64_t at = columns[number].first + row;
     const int64_t begin = columns[number].wide ? ((const int64_t *)columns[number].offsets)[at]
                                                : ((const int32_t *)columns[number].offsets)[at];
@@ -164,34 +160,30 @@ typedef struct row_state {
     uint32_t failed; /* 1 + the first step that failed */
 } row_state;
 
-static int64_t floor_quotient(int64_t a, int64_t b)
-{
+static int64_t floor_quotient(int64_t a, int64_t b) {
     const __int128 wide = a, quotient = wide / b;
     return (int64_t)(quotient - (wide % b != 0 && (wide < 0) != (b < 0)));
 }
 
-static bool is_in(const as_instruction *step, int64_t value)
-{
+static bool is_in(const as_instruction *step, int64_t value) {
     for (uint64_t i = 0; i < step->size; i++)
         if (((const int64_t *)step->table)[i] == value)
             return true;
     return false;
 }
 
-static void text_step(row_state *at, const as_instruction *step, int64_t row, bool *bad)
-{
+static void text_step(row_state *at, const as_instruction *step, int64_t row, bool *bad) {
     size_t bytes, other_bytes = step->size;
     char *a = text_of(step->a, row, &bytes), *end = a;
-    char *b = step->b == AS_X_NONE ? strndup(step->table == NULL ? "" : step->table, step->size)
-              : step->op <= AS_X_TEXT_TO_BOOL ? strdup("") : text_of(step->b, row, &other_bytes);
+    char *b = step->b == AS_X_NONE            ? strndup(step->table == NULL ? "" : step->table, step->size)
+              : step->op <= AS_X_TEXT_TO_BOOL ? strdup("")
+                                              : text_of(step->b, row, &other_bytes);
     switch (step->op) {
     case AS_X_TEXT_EQUAL: at->m[step->out] = strcmp(a, b) == 0; break;
     case AS_X_TEXT_LESS: at->m[step->out] = strcmp(a, b) < 0; break;
     case AS_X_TEXT_LESS_EQUAL: at->m[step->out] = strcmp(a, b) <= 0; break;
     case AS_X_TEXT_STARTS: at->m[step->out] = strncmp(a, b, other_bytes) == 0; break;
-    case AS_X_TEXT_ENDS:
-        at->m[step->out] = bytes >= other_bytes && strcmp(a + bytes - other_bytes, b) == 0;
-        break;
+    case AS_X_TEXT_ENDS: at->m[step->out] = bytes >= other_bytes && strcmp(a + bytes - other_bytes, b) == 0; break;
     case AS_X_TEXT_CONTAINS: at->m[step->out] = strstr(a, b) != NULL; break;
     case AS_X_BYTES_LENGTH: at->v[step->out] = (int64_t)bytes; break;
     case AS_X_TEXT_LENGTH:
@@ -211,9 +203,7 @@ static void text_step(row_state *at, const as_instruction *step, int64_t row, bo
                exact < -0x1p63L;
         break;
     }
-    default:
-        at->v[step->out] = as_bits(strtod(a, &end));
-        *bad = end == a || strspn(end, " ") != strlen(end);
+    default: at->v[step->out] = as_bits(strtod(a, &end)); *bad = end == a || strspn(end, " ") != strlen(end);
     }
     if (*bad)
         at->v[step->out] = 0;
@@ -221,8 +211,7 @@ static void text_step(row_state *at, const as_instruction *step, int64_t row, bo
     free(b);
 }
 
-static void run_step(row_state *at, const as_instruction *step, uint32_t number, int64_t row)
-{
+static void run_step(row_state *at, const as_instruction *step, uint32_t number, int64_t row) {
     const int64_t a = at->v[step->a % REGISTERS], b = at->v[step->b % REGISTERS];
     const double fa = as_double(a), fb = as_double(b);
     const bool ma = at->m[step->a % REGISTERS], mb = at->m[step->b % REGISTERS];
@@ -279,8 +268,7 @@ static void run_step(row_state *at, const as_instruction *step, uint32_t number,
         case AS_X_VALID: *mark = valid_at(step->a, row); break;
         case AS_X_TEST:
             if (kinds[step->a] >= AS_F32)
-                *mark = float_at(step->a, row) >= as_double(step->x) &&
-                        float_at(step->a, row) <= as_double(step->y);
+                *mark = float_at(step->a, row) >= as_double(step->x) && float_at(step->a, row) <= as_double(step->y);
             else if (kinds[step->a] == AS_U64)
                 *mark = (uint64_t)integer_at(step->a, row) >= (uint64_t)step->x &&
                         (uint64_t)integer_at(step->a, row) <= (uint64_t)step->y;

@@ -15,8 +15,7 @@
 static uint64_t keys;
 
 /* x with x * odd == 1. */
-static uint64_t inverse(uint64_t odd)
-{
+static uint64_t inverse(uint64_t odd) {
     uint64_t x = odd;
     for (int round = 0; round < 6; round++)
         x *= 2 - odd * x;
@@ -24,8 +23,7 @@ static uint64_t inverse(uint64_t odd)
 }
 
 /* The word whose mix is `hash`. */
-static uint64_t unmix(uint64_t hash)
-{
+static uint64_t unmix(uint64_t hash) {
     hash ^= hash >> 32;
     hash *= inverse(R7);
     hash ^= hash >> 29 ^ hash >> 58;
@@ -34,8 +32,7 @@ static uint64_t unmix(uint64_t hash)
 }
 
 /* The longest run of slots that are not empty; of a slot of `bytes` bytes the `size` at `at` are 0, or `empty`. */
-static uint64_t longest(const void *slots, uint64_t count, uint64_t bytes, uint64_t at, uint64_t size, int empty)
-{
+static uint64_t longest(const void *slots, uint64_t count, uint64_t bytes, uint64_t at, uint64_t size, int empty) {
     uint8_t none[64];
     uint64_t most = 0, run = 0;
     memset(none, empty, sizeof none);
@@ -47,8 +44,7 @@ static uint64_t longest(const void *slots, uint64_t count, uint64_t bytes, uint6
 }
 
 /* Groups of int64 keys whose stable hashes have the same low half. */
-static uint64_t run_of_numbers(void)
-{
+static uint64_t run_of_numbers(void) {
     const uint32_t how = AS_HASH_SIGNED, null = 0;
     uint64_t *number = malloc(keys * 8);
     uint32_t group[AS_GROUPS_BLOCK];
@@ -67,9 +63,8 @@ static uint64_t run_of_numbers(void)
 }
 
 /* Texts with the same stable hash: the second word undoes what the first has left. */
-static uint64_t run_of_texts(void)
-{
-    uint64_t(*text)[3] = malloc(keys * sizeof *text), number[1024];
+static uint64_t run_of_texts(void) {
+    uint64_t (*text)[3] = malloc(keys * sizeof *text), number[1024];
     int32_t *offset = malloc((keys + 1) * sizeof *offset);
     as_texts texts = {0};
     for (uint64_t i = 0; i <= keys; i++) {
@@ -89,12 +84,11 @@ static uint64_t run_of_texts(void)
 }
 
 /* Values of which each undoes what the number of its group changes. */
-static uint64_t run_of_pairs(void)
-{
+static uint64_t run_of_pairs(void) {
     as_pairs pairs = {0};
     for (uint64_t i = 0; i < keys; i++)
-        if (as_pairs_put(&pairs, (uint32_t)i, unmix(-(i * R2) * inverse(R17) << 33 | -(i * R2) * inverse(R17) >> 31) ^ R2) !=
-            1)
+        if (as_pairs_put(&pairs, (uint32_t)i,
+                         unmix(-(i * R2) * inverse(R17) << 33 | -(i * R2) * inverse(R17) >> 31) ^ R2) != 1)
             exit(1);
     const uint64_t most = longest(pairs.slots, pairs.mask + 1, sizeof(as_pair), 8, 4, 0);
     as_pairs_clear(&pairs);
@@ -102,8 +96,7 @@ static uint64_t run_of_pairs(void)
 }
 
 /* A lookup in a table of numbers, or (two columns) of rows, that share a bucket. */
-static uint64_t run_of_lookup(uint32_t columns)
-{
+static uint64_t run_of_lookup(uint32_t columns) {
     uint64_t *number = malloc(keys * 16), most;
     const uint32_t how[2] = {AS_HASH_SIGNED, AS_HASH_SIGNED};
     const as_column key[2] = {{.width = 8, .data = number}, {.width = 8, .data = number + keys}};
@@ -123,16 +116,14 @@ static uint64_t run_of_lookup(uint32_t columns)
     return most;
 }
 
-static int check(const char *where, uint64_t chosen, uint64_t drawn)
-{
+static int check(const char *where, uint64_t chosen, uint64_t drawn) {
     if (chosen < keys / 2 || drawn > keys / 10)
         fprintf(stderr, "%s: %llu of %llu keys in a row with the stable hash, %llu with what was drawn\n", where,
                 (unsigned long long)chosen, (unsigned long long)keys, (unsigned long long)drawn);
     return chosen < keys / 2 || drawn > keys / 10;
 }
 
-int main(int count, char **arguments)
-{
+int main(int count, char **arguments) {
     keys = count > 2 ? strtoull(arguments[2], NULL, 10) : 10000;
     const hash_start drawn = as_hash_secret;
     uint64_t found[2][5];

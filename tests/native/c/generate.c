@@ -6,15 +6,13 @@
 #include "generate.h"
 #include "seeded.h"
 
-static void *room(uint64_t bytes)
-{
+static void *room(uint64_t bytes) {
     void *found = NULL;
     CHECK(posix_memalign(&found, 64, bytes ? bytes : 1) == 0);
     return found;
 }
 
-static as_numbering random_numbering(void)
-{
+static as_numbering random_numbering(void) {
     as_numbering found = {.seed = state, .start = (int64_t)below(1ull << 40)};
     found.stride = 1 + below(below(2) ? 8 : 1 << 20);
     found.first = below(found.stride);
@@ -23,16 +21,14 @@ static as_numbering random_numbering(void)
     return found;
 }
 
-static uint64_t columns_bytes(const uint32_t *widths, int columns, int64_t rows)
-{
+static uint64_t columns_bytes(const uint32_t *widths, int columns, int64_t rows) {
     uint64_t bytes = 0;
     for (int column = 0; column < columns; column++)
         bytes += ((uint64_t)rows * widths[column] + 63) & ~63ull;
     return bytes;
 }
 
-static void check_integers(const as_numbering *n, uint64_t made, int64_t rows, int wide)
-{
+static void check_integers(const as_numbering *n, uint64_t made, int64_t rows, int wide) {
     static const uint32_t narrow_widths[] = {4, 4, 4, 1, 1, 8, 4};
     static const uint32_t wide_widths[] = {8, 8, 8, 1, 1, 8, 8, 8, 8, 8, 8, 8, 8, 8, 8, 8, 8, 8, 4, 2};
     const uint32_t *widths = wide ? wide_widths : narrow_widths;
@@ -57,8 +53,7 @@ static void check_integers(const as_numbering *n, uint64_t made, int64_t rows, i
     free(b);
 }
 
-static void check_texts(const as_numbering *n, uint64_t made, int64_t rows, const uint8_t *ids)
-{
+static void check_texts(const as_numbering *n, uint64_t made, int64_t rows, const uint8_t *ids) {
     as_ysb_text out;
     for (uint32_t column = 0; column < 6; column++) {
         out.offsets[column] = room((uint64_t)(rows + 1) * 4);
@@ -77,8 +72,7 @@ static void check_texts(const as_numbering *n, uint64_t made, int64_t rows, cons
     free(out.event_time);
 }
 
-static void check_draws(const as_numbering *n, uint64_t made, int64_t rows)
-{
+static void check_draws(const as_numbering *n, uint64_t made, int64_t rows) {
     static const uint32_t kept[3] = {0, UINT32_MAX, 1u << 31}, other[3] = {1, 1, 0};
     uint64_t *bits = room((uint64_t)rows * 8);
     double *units = room((uint64_t)rows * 8);
@@ -100,8 +94,7 @@ static void check_draws(const as_numbering *n, uint64_t made, int64_t rows)
     free(ranks);
 }
 
-int main(int count, char **arguments)
-{
+int main(int count, char **arguments) {
     (void)count;
     seed = strtoull(arguments[1], NULL, 10);
     state = seed * 2654435761u + 1;

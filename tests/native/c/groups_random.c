@@ -13,13 +13,11 @@ static const column **first_batch; /* by group: its first row; NULL: none, or it
 static int64_t *first_row;
 static uint64_t known;
 
-static value key_of(uint64_t group, uint32_t key)
-{
+static value key_of(uint64_t group, uint32_t key) {
     return value_at(&first_batch[group][key], first_row[group]);
 }
 
-static void room_for(uint64_t groups)
-{
+static void room_for(uint64_t groups) {
     if (groups <= known)
         return;
     first_batch = realloc(first_batch, groups * sizeof *first_batch);
@@ -29,8 +27,7 @@ static void room_for(uint64_t groups)
     known = groups;
 }
 
-static void renumber(as_groups *groups, const uint8_t *alive)
-{
+static void renumber(as_groups *groups, const uint8_t *alive) {
     const uint64_t before = as_groups_count(groups);
     room_for(before);
     uint32_t *map = malloc((before + 1) * sizeof *map);
@@ -56,8 +53,7 @@ static void renumber(as_groups *groups, const uint8_t *alive)
     free(old_row);
 }
 
-static void find_all(as_groups *groups, const column *columns, int64_t rows)
-{
+static void find_all(as_groups *groups, const column *columns, int64_t rows) {
     as_operand *operand = malloc((keys + 1) * sizeof *operand);
     for (uint32_t key = 0; key < keys; key++)
         operand[key] = columns[key].operand;
@@ -88,16 +84,14 @@ static void find_all(as_groups *groups, const column *columns, int64_t rows)
     free(group);
 }
 
-static int compare_groups(uint64_t a, uint64_t b)
-{
+static int compare_groups(uint64_t a, uint64_t b) {
     int order = 0;
     for (uint32_t key = 0; key < keys && order == 0; key++)
         order = compare(key_of(a, key), key_of(b, key));
     return order;
 }
 
-static void check_order(as_groups *groups)
-{
+static void check_order(as_groups *groups) {
     const uint32_t *order;
     CHECK(as_groups_order(groups, &order) == AS_OK);
     uint64_t before = UINT64_MAX;
@@ -111,8 +105,7 @@ static void check_order(as_groups *groups)
 }
 
 /* The keys of the groups that are known, as they are read back. */
-static void check_keys(as_groups *groups)
-{
+static void check_keys(as_groups *groups) {
     const uint64_t count = as_groups_count(groups);
     uint32_t *group = malloc((count + 1) * sizeof *group);
     int64_t rows = 0;
@@ -152,8 +145,7 @@ static void check_keys(as_groups *groups)
     free(offsets);
 }
 
-static void round_of(void)
-{
+static void round_of(void) {
     static const uint32_t widths[] = {1, 2, 4, 8};
     keys = below(6) ? 1 + (uint32_t)below(MOST_KEYS) : 0;
     keys = below(2) && keys ? 1 : keys;
@@ -203,7 +195,6 @@ static void round_of(void)
     known = 0;
 }
 
-int main(int count, char **arguments)
-{
+int main(int count, char **arguments) {
     return run_rounds(count, arguments, round_of);
 }

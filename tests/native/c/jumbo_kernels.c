@@ -8,22 +8,18 @@
 #include "kernels.h"
 #include "seeded.h"
 
-static uint8_t *random_bytes(size_t bytes)
-{
+static uint8_t *random_bytes(size_t bytes) {
     uint8_t *out = malloc(bytes);
     for (size_t i = 0; i < bytes; i++)
         out[i] = (uint8_t)below(256);
     return out;
 }
 
-static as_column random_key(uint32_t how, int64_t rows)
-{
+static as_column random_key(uint32_t how, int64_t rows) {
     static const uint32_t integers[] = {1, 2, 4, 8}, bytes[] = {0, 0, 0, 3, 16};
     as_column key = {.first = (int64_t)below(70)};
     const size_t values = (size_t)(key.first + rows);
-    key.width = how == AS_HASH_BYTES   ? bytes[below(5)]
-                : how == AS_HASH_FLOAT ? 4u << below(2)
-                                       : integers[below(4)];
+    key.width = how == AS_HASH_BYTES ? bytes[below(5)] : how == AS_HASH_FLOAT ? 4u << below(2) : integers[below(4)];
     if (below(2))
         key.validity = random_bytes((values + 7) / 8);
     size_t data = values * key.width;
@@ -44,8 +40,7 @@ static as_column random_key(uint32_t how, int64_t rows)
     return key;
 }
 
-static uint64_t plain_hash(const as_column *key, uint32_t how, int64_t row)
-{
+static uint64_t plain_hash(const as_column *key, uint32_t how, int64_t row) {
     const int64_t at = key->first + row;
     const uint8_t *bits = key->validity, *value = (const uint8_t *)key->data + (size_t)at * key->width;
     if (bits != NULL && !((bits[at / 8] >> (at % 8)) & 1))
@@ -54,8 +49,7 @@ static uint64_t plain_hash(const as_column *key, uint32_t how, int64_t row)
         return as_hash_bytes(value, key->width);
     if (how == AS_HASH_BYTES) {
         int64_t from = key->wide ? ((const int64_t *)key->offsets)[at] : ((const int32_t *)key->offsets)[at];
-        int64_t to =
-            key->wide ? ((const int64_t *)key->offsets)[at + 1] : ((const int32_t *)key->offsets)[at + 1];
+        int64_t to = key->wide ? ((const int64_t *)key->offsets)[at + 1] : ((const int32_t *)key->offsets)[at + 1];
         return as_hash_bytes((const uint8_t *)key->data + from, (uint64_t)(to - from));
     }
     if (how == AS_HASH_FLOAT) {
@@ -73,9 +67,8 @@ static uint64_t plain_hash(const as_column *key, uint32_t how, int64_t row)
     return as_hash_int64((int64_t)number);
 }
 
-static void check_partition(const uint32_t *destination, int64_t rows, uint32_t destinations,
-                            const uint32_t *index, const int64_t *counts)
-{
+static void check_partition(const uint32_t *destination, int64_t rows, uint32_t destinations, const uint32_t *index,
+                            const int64_t *counts) {
     int64_t at = 0;
     for (uint32_t d = 0; d < destinations; d++) {
         int64_t start = at;
@@ -87,16 +80,14 @@ static void check_partition(const uint32_t *destination, int64_t rows, uint32_t 
     CHECK(at == rows);
 }
 
-static void one_round(void)
-{
+static void one_round(void) {
     const uint32_t how = 1 + (uint32_t)below(4);
     const int64_t rows = (int64_t)below(below(50) ? below(8) ? 300 : 3 : 6000);
     const uint32_t groups = 1 + (uint32_t)below(below(4) ? 128 : 1000);
     const uint32_t destinations = 1 + (uint32_t)below(below(3) ? 8 : 40);
     as_column key = random_key(how, rows);
     uint64_t *hash = malloc((size_t)rows * 8), *combined = malloc((size_t)rows * 8);
-    uint32_t *table = malloc(groups * 4), *index = malloc((size_t)rows * 4),
-             *expected = malloc((size_t)rows * 4);
+    uint32_t *table = malloc(groups * 4), *index = malloc((size_t)rows * 4), *expected = malloc((size_t)rows * 4);
     uint32_t *group = malloc((size_t)rows * 4);
     int64_t *counts = malloc(destinations * 8);
     for (uint32_t g = 0; g < groups; g++)
@@ -147,8 +138,7 @@ static void one_round(void)
     free((void *)key.offsets);
 }
 
-int main(int count, char **arguments)
-{
+int main(int count, char **arguments) {
     if (count != 3)
         return 2;
     seed = strtoull(arguments[1], NULL, 10);

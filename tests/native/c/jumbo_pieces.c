@@ -12,8 +12,7 @@
 #define MAX_COLUMNS 6
 #define MAX_PIECES 4
 
-static uint8_t *random_bytes(size_t bytes)
-{
+static uint8_t *random_bytes(size_t bytes) {
     uint8_t *out = malloc(bytes);
     for (size_t i = 0; i < bytes; i++)
         out[i] = (uint8_t)random64();
@@ -25,8 +24,7 @@ typedef struct batch {
     int64_t rows;
 } batch;
 
-static as_column random_column(uint32_t width, int64_t rows)
-{
+static as_column random_column(uint32_t width, int64_t rows) {
     as_column column = {.width = width, .first = (int64_t)below(70)};
     const size_t values = (size_t)(column.first + rows);
     if (below(2))
@@ -51,8 +49,7 @@ static as_column random_column(uint32_t width, int64_t rows)
     return column;
 }
 
-static void free_batch(batch *from, uint32_t columns)
-{
+static void free_batch(batch *from, uint32_t columns) {
     for (uint32_t c = 0; c < columns; c++) {
         free((void *)from->columns[c].validity);
         free((void *)from->columns[c].data);
@@ -60,31 +57,26 @@ static void free_batch(batch *from, uint32_t columns)
     }
 }
 
-static bool valid_at(const as_column *column, int64_t row)
-{
+static bool valid_at(const as_column *column, int64_t row) {
     const uint8_t *bits = column->validity;
     int64_t at = column->first + row;
     return bits == NULL || ((bits[at / 8] >> (at % 8)) & 1);
 }
 
-static const uint8_t *value_at(const as_column *column, int64_t row, size_t *bytes)
-{
+static const uint8_t *value_at(const as_column *column, int64_t row, size_t *bytes) {
     const uint8_t *data = column->data;
     int64_t at = column->first + row;
     if (column->width) {
         *bytes = column->width;
         return data + (size_t)at * column->width;
     }
-    int64_t from =
-        column->wide ? ((const int64_t *)column->offsets)[at] : ((const int32_t *)column->offsets)[at];
-    int64_t to = column->wide ? ((const int64_t *)column->offsets)[at + 1]
-                              : ((const int32_t *)column->offsets)[at + 1];
+    int64_t from = column->wide ? ((const int64_t *)column->offsets)[at] : ((const int32_t *)column->offsets)[at];
+    int64_t to = column->wide ? ((const int64_t *)column->offsets)[at + 1] : ((const int32_t *)column->offsets)[at + 1];
     *bytes = (size_t)(to - from);
     return data + from;
 }
 
-static as_piece random_piece(const batch *from)
-{
+static as_piece random_piece(const batch *from) {
     as_piece piece = {.columns = from->columns};
     piece.first = (int64_t)below((uint64_t)from->rows + 1);
     int64_t rest = from->rows - piece.first;
@@ -101,9 +93,7 @@ static as_piece random_piece(const batch *from)
     return piece;
 }
 
-static void compare(const as_column *opened, int64_t rows, const as_piece *pieces, uint32_t count,
-                    uint32_t columns)
-{
+static void compare(const as_column *opened, int64_t rows, const as_piece *pieces, uint32_t count, uint32_t columns) {
     int64_t row = 0;
     for (uint32_t p = 0; p < count; p++) {
         for (int64_t i = 0; i < pieces[p].rows; i++, row++) {
@@ -121,8 +111,7 @@ static void compare(const as_column *opened, int64_t rows, const as_piece *piece
 }
 
 /* Reads everything that descriptors claim to hold; the sanitizer judges. */
-static uint64_t read_all(const as_column *columns, uint32_t count, int64_t rows)
-{
+static uint64_t read_all(const as_column *columns, uint32_t count, int64_t rows) {
     uint64_t sum = 0;
     for (uint32_t c = 0; c < count; c++)
         for (int64_t row = 0; row < rows; row++) {
@@ -135,8 +124,7 @@ static uint64_t read_all(const as_column *columns, uint32_t count, int64_t rows)
     return sum;
 }
 
-static void damage(const uint8_t *block, uint64_t bytes, uint32_t columns, const uint32_t *widths)
-{
+static void damage(const uint8_t *block, uint64_t bytes, uint32_t columns, const uint32_t *widths) {
     as_column opened[MAX_COLUMNS];
     int64_t rows;
     for (int round = 0; round < 30; round++) {
@@ -161,8 +149,7 @@ static void damage(const uint8_t *block, uint64_t bytes, uint32_t columns, const
     }
 }
 
-static void one_round(void)
-{
+static void one_round(void) {
     static const uint32_t kinds[] = {0, 0, 1, 2, 4, 8, 16, 3, 24};
     uint32_t columns = (uint32_t)below(MAX_COLUMNS + 1), count = 1 + (uint32_t)below(MAX_PIECES);
     uint32_t widths[MAX_COLUMNS];
@@ -204,8 +191,7 @@ static void one_round(void)
 }
 
 /* Pieces that changed between measuring and writing must not write outside the block. */
-static void changed_pieces_are_refused(void)
-{
+static void changed_pieces_are_refused(void) {
     int32_t offsets[] = {0, 3, 6, 9};
     uint8_t data[1024] = {1}, table[32];
     as_column column = {.data = data, .offsets = offsets};
@@ -227,8 +213,7 @@ static void changed_pieces_are_refused(void)
     }
 }
 
-static void prepared_blocks_open(void)
-{
+static void prepared_blocks_open(void) {
     for (int64_t rows = 0; rows < 140; rows++) {
         uint32_t widths[] = {8, 1, 4, 16}, columns = 4;
         uint64_t bytes = as_jumbo_prepare(NULL, 0, widths, columns, rows, 7, 8);
@@ -256,8 +241,7 @@ static void prepared_blocks_open(void)
     }
 }
 
-int main(int count, char **arguments)
-{
+int main(int count, char **arguments) {
     if (count != 3)
         return 2;
     seed = strtoull(arguments[1], NULL, 10);

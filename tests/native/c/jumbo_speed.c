@@ -17,25 +17,24 @@
 #define BLOCKS 16 /* written in turn, as an arena's blocks are */
 #define BLOCK_BYTES (1 << 19)
 
-static double seconds(void)
-{
+static double seconds(void) {
     struct timespec now;
     clock_gettime(CLOCK_MONOTONIC, &now);
     return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
 }
 
-#define SPEED(label, rows, statement)                                                                        \
-    do {                                                                                                     \
-        double best = 1e9;                                                                                   \
-        for (int run = 0; run < 15; run++) {                                                                 \
-            double start = seconds();                                                                        \
-            for (int turn = 0; turn < REPEATS; turn++) {                                                     \
-                statement;                                                                                   \
-            }                                                                                                \
-            double took = (seconds() - start) / REPEATS;                                                     \
-            best = took < best ? took : best;                                                                \
-        }                                                                                                    \
-        printf("%-36s %8.0f M/s %8.2f us\n", label, (double)(rows) / best / 1e6, best * 1e6);                \
+#define SPEED(label, rows, statement)                                                                                  \
+    do {                                                                                                               \
+        double best = 1e9;                                                                                             \
+        for (int run = 0; run < 15; run++) {                                                                           \
+            double start = seconds();                                                                                  \
+            for (int turn = 0; turn < REPEATS; turn++) {                                                               \
+                statement;                                                                                             \
+            }                                                                                                          \
+            double took = (seconds() - start) / REPEATS;                                                               \
+            best = took < best ? took : best;                                                                          \
+        }                                                                                                              \
+        printf("%-36s %8.0f M/s %8.2f us\n", label, (double)(rows) / best / 1e6, best * 1e6);                          \
     } while (0)
 
 static int64_t numbers[5][ROWS], counts[64];
@@ -44,8 +43,7 @@ static uint32_t rows_index[ROWS], destination[128], group[ROWS];
 static int32_t offsets[ROWS + 1];
 static uint8_t text[ROWS * 16], mask[ROWS], *blocks[BLOCKS];
 
-static void write_one(const as_piece *piece, uint32_t columns, int number)
-{
+static void write_one(const as_piece *piece, uint32_t columns, int number) {
     char table[32 * 8];
     uint64_t bytes = as_jumbo_measure(piece, 1, columns, table);
     if (bytes == 0 || bytes > BLOCK_BYTES ||
@@ -53,8 +51,7 @@ static void write_one(const as_piece *piece, uint32_t columns, int number)
         abort();
 }
 
-static void exchange(const as_column *columns, uint32_t count, uint32_t how, uint32_t destinations, int turn)
-{
+static void exchange(const as_column *columns, uint32_t count, uint32_t how, uint32_t destinations, int turn) {
     uint32_t *index = rows_index;
     if (as_partition_key(columns, how, ROWS, destination, 128, destinations, index, counts))
         abort();
@@ -65,8 +62,7 @@ static void exchange(const as_column *columns, uint32_t count, uint32_t how, uin
     }
 }
 
-static void partitions(const as_column *key)
-{
+static void partitions(const as_column *key) {
     static const uint32_t destinations[] = {1, 2, 4, 8, 9, 16, 64};
     for (size_t n = 0; n < sizeof destinations / sizeof *destinations; n++) {
         char label[64];
@@ -76,15 +72,13 @@ static void partitions(const as_column *key)
         for (int row = 0; row < ROWS; row++)
             group[row] = (uint32_t)rand() % many;
         snprintf(label, sizeof label, "partition by int64 key, %u ways", many);
-        SPEED(label, ROWS,
-              as_partition_key(key, AS_HASH_SIGNED, ROWS, destination, 128, many, rows_index, counts));
+        SPEED(label, ROWS, as_partition_key(key, AS_HASH_SIGNED, ROWS, destination, 128, many, rows_index, counts));
         snprintf(label, sizeof label, "partition by given rows, %u ways", many);
         SPEED(label, ROWS, as_partition_rows(group, ROWS, many, rows_index, counts));
     }
 }
 
-int main(void)
-{
+int main(void) {
     as_column integers[5], strings[2];
     memset(integers, 0, sizeof integers);
     memset(strings, 0, sizeof strings);

@@ -3,8 +3,7 @@
 
 int as_most_level = 2;
 
-__attribute__((constructor)) static void choose(void)
-{
+__attribute__((constructor)) static void choose(void) {
     const char *said = getenv("AS_LEVEL");
     if (said != NULL)
         as_most_level = atoi(said);

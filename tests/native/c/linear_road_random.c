@@ -10,24 +10,21 @@
 
 static uint64_t seed;
 
-static int64_t below(int64_t n)
-{
+static int64_t below(int64_t n) {
     seed ^= seed << 13;
     seed ^= seed >> 7;
     seed ^= seed << 17;
     return (int64_t)(seed % (uint64_t)n);
 }
 
-static lr_state *made(int kind)
-{
+static lr_state *made(int kind) {
     lr_state *state = lr_new(kind);
     if (!state)
         exit(2);
     return state;
 }
 
-static lr_state *moved(lr_state *from, int kind)
-{
+static lr_state *moved(lr_state *from, int kind) {
     lr_state *to = made(kind);
     if (lr_save(from) || lr_load(to, lr_size(from, 0, 1), lr_column(from, 0, 1)) ||
         lr_load(to, lr_size(from, 0, 1) - 1, lr_column(from, 0, 1)) != -2)
@@ -35,8 +32,7 @@ static lr_state *moved(lr_state *from, int kind)
     return to;
 }
 
-static void same(const lr_state *one, const lr_state *other)
-{
+static void same(const lr_state *one, const lr_state *other) {
     for (int output = 0; output < LR_OUTPUTS; output++)
         for (int column = 0; column < COLUMNS; column++) {
             int64_t size = lr_size(one, output, column);
@@ -50,8 +46,7 @@ static int64_t now, times[ROWS], minutes[ROWS], reports[ROWS], cars[ROWS], speed
 static int32_t vid[ROWS], xway[ROWS], lane[ROWS], dir[ROWS], seg[ROWS], pos[ROWS];
 static uint8_t flag[ROWS], first[ROWS];
 
-static int64_t draw(void)
-{
+static int64_t draw(void) {
     int64_t rows = below(ROWS + 1);
     for (int64_t row = 0; row < rows; row++) {
         now += below(40) == 0 ? below(70) : 0;
@@ -73,8 +68,7 @@ static int64_t draw(void)
     return rows;
 }
 
-static void one_call(lr_state *state, int kind, int which, int64_t rows)
-{
+static void one_call(lr_state *state, int kind, int which, int64_t rows) {
     int failed;
     if (kind == LR_CARS && which)
         failed = lr_cars(state, rows, times, vid, xway, lane, dir, seg, pos);
@@ -92,8 +86,7 @@ static void one_call(lr_state *state, int kind, int which, int64_t rows)
         exit(5);
 }
 
-int main(int argc, char **argv)
-{
+int main(int argc, char **argv) {
     seed = argc > 1 ? strtoull(argv[1], NULL, 10) : 1;
     int rounds = argc > 2 ? atoi(argv[2]) : 20;
     for (int kind = LR_CARS; kind <= LR_CHARGES; kind++) {

@@ -15,20 +15,17 @@ static as_lists lists;
 static uint64_t list[LISTS][2], out[MOST], spare[MOST];
 static model own[LISTS];
 
-static void append(uint32_t to, uint64_t value)
-{
+static void append(uint32_t to, uint64_t value) {
     CHECK(as_lists_append(&lists, list[to], value) == AS_OK);
     own[to].value[own[to].count++] = value;
 }
 
-static int ascending(const void *a, const void *b)
-{
+static int ascending(const void *a, const void *b) {
     const uint64_t first = *(const uint64_t *)a, second = *(const uint64_t *)b;
     return (first > second) - (first < second);
 }
 
-static void distinct(uint32_t which)
-{
+static void distinct(uint32_t which) {
     uint64_t kept = 0;
     as_lists_distinct(&lists, list[which], spare);
     const uint64_t left = as_lists_read(&lists, list[which], out);
@@ -43,8 +40,7 @@ static void distinct(uint32_t which)
 }
 
 /* Through the chunks: every value is there once, and can be changed. */
-static void change(uint32_t which)
-{
+static void change(uint32_t which) {
     uint64_t chunk = 0, count, at = 0;
     for (uint64_t *value; (value = as_lists_next(&lists, list[which], &chunk, &count)) != NULL; at += count)
         for (uint64_t i = 0; i < count; i++) {
@@ -54,8 +50,7 @@ static void change(uint32_t which)
     CHECK(at == own[which].count);
 }
 
-static void join(uint32_t to, uint32_t from)
-{
+static void join(uint32_t to, uint32_t from) {
     if (to == from || own[to].count + own[from].count > MOST)
         return;
     memcpy(own[to].value + own[to].count, own[from].value, own[from].count * sizeof *out);
@@ -65,8 +60,7 @@ static void join(uint32_t to, uint32_t from)
     CHECK(list[from][0] == 0 && list[from][1] == 0);
 }
 
-static void round_of(void)
-{
+static void round_of(void) {
     const uint64_t values = below(2) ? 5 : 100000, longest = below(2) ? 8 : 2000;
     for (int step = 0; step < STEPS; step++) {
         const uint32_t which = (uint32_t)below(LISTS);
@@ -103,8 +97,7 @@ static void round_of(void)
         as_lists_clear(&lists);
 }
 
-int main(int arguments, char **argument)
-{
+int main(int arguments, char **argument) {
     if (arguments != 3)
         return 2;
     seed = strtoull(argument[1], NULL, 10);

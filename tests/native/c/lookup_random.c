@@ -8,8 +8,7 @@
 #include "seeded.h"
 
 /* Bytes of a key: few different ones, of lengths 0 to 70, that differ in one place only. */
-static uint64_t some_text(uint8_t *out, uint64_t kinds, uint64_t length, uint64_t place)
-{
+static uint64_t some_text(uint8_t *out, uint64_t kinds, uint64_t length, uint64_t place) {
     if (length == 0)
         length = below(kinds) % 71;
     for (uint64_t i = 0; i < length; i++)
@@ -20,8 +19,7 @@ static uint64_t some_text(uint8_t *out, uint64_t kinds, uint64_t length, uint64_
 }
 
 static as_column random_column(uint32_t how, int64_t rows, uint32_t width, uint64_t kinds, uint64_t far,
-                               uint64_t length, uint64_t place)
-{
+                               uint64_t length, uint64_t place) {
     as_column key = {.first = (int64_t)below(20), .width = how == AS_HASH_BYTES ? 0 : width};
     const int64_t values = key.first + rows;
     if (below(2)) {
@@ -63,21 +61,18 @@ static as_column random_column(uint32_t how, int64_t rows, uint32_t width, uint6
     return key;
 }
 
-static void release(as_column *key)
-{
+static void release(as_column *key) {
     free((void *)key->validity);
     free((void *)key->data);
     free((void *)key->offsets);
 }
 
-static bool null_at(const as_column *key, int64_t row)
-{
+static bool null_at(const as_column *key, int64_t row) {
     const int64_t at = key->first + row;
     return key->validity != NULL && !((((const uint8_t *)key->validity)[at / 8] >> (at % 8)) & 1);
 }
 
-static uint64_t value_at(const as_column *key, uint32_t how, int64_t row)
-{
+static uint64_t value_at(const as_column *key, uint32_t how, int64_t row) {
     const uint8_t *from = (const uint8_t *)key->data + (key->first + row) * key->width;
     uint64_t value = 0;
     if (how == AS_HASH_FLOAT) {
@@ -98,8 +93,8 @@ static uint64_t value_at(const as_column *key, uint32_t how, int64_t row)
     return value;
 }
 
-static bool equal(const as_column *a, uint32_t how_a, int64_t row_a, const as_column *b, uint32_t how_b, int64_t row_b)
-{
+static bool equal(const as_column *a, uint32_t how_a, int64_t row_a, const as_column *b, uint32_t how_b,
+                  int64_t row_b) {
     if (null_at(a, row_a) || null_at(b, row_b))
         return false;
     if ((how_a & 15) != AS_HASH_BYTES) {
@@ -111,12 +106,11 @@ static bool equal(const as_column *a, uint32_t how_a, int64_t row_a, const as_co
     const int64_t to_a = a->wide ? ((const int64_t *)a->offsets)[at_a + 1] : ((const int32_t *)a->offsets)[at_a + 1];
     const int64_t from_b = b->wide ? ((const int64_t *)b->offsets)[at_b] : ((const int32_t *)b->offsets)[at_b];
     const int64_t to_b = b->wide ? ((const int64_t *)b->offsets)[at_b + 1] : ((const int32_t *)b->offsets)[at_b + 1];
-    return to_a - from_a == to_b - from_b && memcmp((const uint8_t *)a->data + from_a, (const uint8_t *)b->data + from_b,
-                                                    (size_t)(to_a - from_a)) == 0;
+    return to_a - from_a == to_b - from_b &&
+           memcmp((const uint8_t *)a->data + from_a, (const uint8_t *)b->data + from_b, (size_t)(to_a - from_a)) == 0;
 }
 
-static void round_of(void)
-{
+static void round_of(void) {
     static const uint32_t widths[] = {1, 2, 4, 8};
     const uint32_t columns = below(3) ? 1 : 1 + (uint32_t)below(3);
     const int64_t table = (int64_t)(below(4) ? below(60) : below(700)), rows = (int64_t)below(700);
@@ -209,8 +203,7 @@ static void round_of(void)
     free(right);
 }
 
-int main(int count, char **arguments)
-{
+int main(int count, char **arguments) {
     seed = count > 1 ? strtoull(arguments[1], NULL, 10) : 1;
     state = seed * UINT64_C(0x9e3779b97f4a7c15) + 1;
     for (round_number = count > 2 ? atoi(arguments[2]) : 100; round_number > 0; round_number--)

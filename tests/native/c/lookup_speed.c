@@ -14,8 +14,7 @@
 #define ROWS 4096
 #define BATCHES 32
 
-static double seconds(void)
-{
+static double seconds(void) {
     struct timespec now;
     clock_gettime(CLOCK_MONOTONIC, &now);
     return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
@@ -23,8 +22,7 @@ static double seconds(void)
 
 static uint64_t state = 88172645463325252u;
 
-static uint64_t random64(void)
-{
+static uint64_t random64(void) {
     state ^= state << 13;
     state ^= state >> 7;
     state ^= state << 17;
@@ -33,8 +31,7 @@ static uint64_t random64(void)
 
 static uint32_t left[ROWS], right[ROWS];
 
-static as_lookup *built(const as_column *keys, const uint32_t *how, uint32_t columns, int64_t rows)
-{
+static as_lookup *built(const as_column *keys, const uint32_t *how, uint32_t columns, int64_t rows) {
     as_lookup *lookup = malloc(sizeof *lookup);
     if (as_lookup_measure(lookup, keys, how, columns, rows))
         abort();
@@ -42,14 +39,13 @@ static as_lookup *built(const as_column *keys, const uint32_t *how, uint32_t col
     void *memory = mmap(NULL, lookup->bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     madvise(memory, lookup->bytes, MADV_HUGEPAGE);
     as_lookup_init(lookup, memory);
-    printf("  mode %u, %u keys, %.1f MB, built in %.2f ms\n", lookup->mode, lookup->keys,
-           (double)lookup->bytes / 1e6, (seconds() - start) * 1e3);
+    printf("  mode %u, %u keys, %.1f MB, built in %.2f ms\n", lookup->mode, lookup->keys, (double)lookup->bytes / 1e6,
+           (seconds() - start) * 1e3);
     return lookup;
 }
 
 static void speed(const char *label, const as_lookup *lookup, const as_column *batches, uint32_t columns,
-                  const uint32_t *how)
-{
+                  const uint32_t *how) {
     double best = 1e9;
     for (int run = 0; run < 25; run++) {
         double start = seconds();
@@ -62,8 +58,7 @@ static void speed(const char *label, const as_lookup *lookup, const as_column *b
     printf("%-48s %8.0f M/s\n", label, ROWS * (double)BATCHES / best / 1e6);
 }
 
-static void integers(const char *label, int64_t keys, uint64_t factor, unsigned of_ten)
-{
+static void integers(const char *label, int64_t keys, uint64_t factor, unsigned of_ten) {
     int64_t *table = malloc(8 * (size_t)keys), *rows = malloc(8 * ROWS * BATCHES);
     for (int64_t i = 0; i < keys; i++)
         table[i] = (int64_t)((uint64_t)i * factor);
@@ -79,8 +74,7 @@ static void integers(const char *label, int64_t keys, uint64_t factor, unsigned 
     free(rows);
 }
 
-static void texts(const char *label, int64_t keys, int length, int varied)
-{
+static void texts(const char *label, int64_t keys, int length, int varied) {
     uint8_t *data = malloc((size_t)keys * (size_t)length);
     int32_t *offsets = malloc(4 * (size_t)(keys + 1));
     for (int64_t i = 0, at = 0; i <= keys; i++) {
@@ -115,8 +109,7 @@ static void texts(const char *label, int64_t keys, int length, int varied)
     speed("  the same by hashes of all bytes", lookup, batches, 1, &how);
 }
 
-static void pairs(int64_t keys)
-{
+static void pairs(int64_t keys) {
     int64_t *numbers = malloc(16 * (size_t)keys), *rows = malloc(16 * ROWS * BATCHES);
     for (int64_t i = 0; i < keys; i++) {
         numbers[i] = i % 100;
@@ -138,8 +131,7 @@ static void pairs(int64_t keys)
     speed("two int keys of 1,000 rows", built(key, how, 2, keys), batches, 2, how);
 }
 
-int main(void)
-{
+int main(void) {
     integers("int, 1,000 keys, dense", 1000, 1, 10);
     integers("int, 1,000 keys, dense, 30% match", 1000, 1, 3);
     integers("int, 1,000 keys, sparse", 1000, UINT64_C(0x9e3779b97f4a7c15), 10);

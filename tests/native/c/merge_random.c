@@ -15,8 +15,7 @@ static as_merge_lane lane[LANES], model[LANES];
 static int64_t *row[LANES][1 + AS_MERGE_TIES];
 
 /* Sorted rows of a lane, each column in a buffer of exactly its size. */
-static void make(uint32_t n, uint64_t rows, uint64_t apart, int64_t latest)
-{
+static void make(uint32_t n, uint64_t rows, uint64_t apart, int64_t latest) {
     for (uint32_t column = 0; column <= ties; column++)
         row[n][column] = malloc(rows * sizeof(int64_t));
     int64_t value[1 + AS_MERGE_TIES] = {latest - (int64_t)(rows * apart / 4)};
@@ -40,8 +39,7 @@ static void make(uint32_t n, uint64_t rows, uint64_t apart, int64_t latest)
         lane[n].tie[column] = row[n][column + 1];
 }
 
-static int order(const as_merge_lane *a, const as_merge_lane *b)
-{
+static int order(const as_merge_lane *a, const as_merge_lane *b) {
     const int64_t x = a->time[a->first], y = b->time[b->first];
     if (x != y)
         return x < y ? -1 : 1;
@@ -56,8 +54,7 @@ static int order(const as_merge_lane *a, const as_merge_lane *b)
 }
 
 /* The lane whose row goes next by include/merge.h, or `count`. */
-static uint32_t next_of_model(void)
-{
+static uint32_t next_of_model(void) {
     uint32_t least = count;
     for (uint32_t n = 0; n < count; n++)
         if (model[n].first < model[n].rows && (least == count || order(&model[n], &model[least]) < 0))
@@ -72,8 +69,7 @@ static uint32_t next_of_model(void)
     return least;
 }
 
-static void compare(void)
-{
+static void compare(void) {
     uint16_t tags[LIMIT];
     uint32_t from;
     for (;;) {
@@ -94,8 +90,7 @@ static void compare(void)
     }
 }
 
-static void round_of(void)
-{
+static void round_of(void) {
     static const int64_t LATEST[] = {1000, INT64_MAX};
     const uint64_t ranks = below(2) ? 3 : 1000, apart = below(2) ? 1 : 1 + below(1000);
     const int64_t latest = LATEST[below(2)];
@@ -131,8 +126,7 @@ static void round_of(void)
     }
 }
 
-int main(int arguments, char **argument)
-{
+int main(int arguments, char **argument) {
     if (arguments != 3)
         return 2;
     seed = strtoull(argument[1], NULL, 10);

@@ -14,39 +14,33 @@ static int64_t width, origin;
 static given rows[32768];
 static int64_t row_count;
 
-static int64_t distinct_of(void *from, uint32_t step, uint32_t which, const uint64_t *cell)
-{
+static int64_t distinct_of(void *from, uint32_t step, uint32_t which, const uint64_t *cell) {
     (void)from;
     (void)which;
     return (int64_t)cell[program.step[step].word];
 }
 
-static double quantile_of(void *from, uint32_t step, double q, uint32_t which)
-{
+static double quantile_of(void *from, uint32_t step, double q, uint32_t which) {
     double found;
     CHECK(as_panes_quantile(from, step, q, &which, 1, &found) == AS_OK);
     return found;
 }
 
-static double sum_of(void *from, uint32_t step, uint32_t which)
-{
+static double sum_of(void *from, uint32_t step, uint32_t which) {
     double found;
     as_panes_sums(from, step, &which, 1, &found);
     return found;
 }
 
-static int64_t text_of(void *from, uint32_t value, uint64_t number, int64_t *offsets, uint8_t *data)
-{
+static int64_t text_of(void *from, uint32_t value, uint64_t number, int64_t *offsets, uint8_t *data) {
     return as_panes_texts(from, value, &number, 1, offsets, data);
 }
 
-static int64_t words_of(void *from, uint32_t step, uint32_t which, int64_t *offsets, uint64_t *word)
-{
+static int64_t words_of(void *from, uint32_t step, uint32_t which, int64_t *offsets, uint64_t *word) {
     return as_panes_rows(from, step, &which, 1, offsets, word);
 }
 
-static as_panes *fresh(void)
-{
+static as_panes *fresh(void) {
     const uint32_t null[KEYS] = {nullable[0], nullable[1]};
     as_groups *groups = as_groups_create(keys, how, null);
     as_panes *panes = as_panes_create(groups, keys, &program, origin, width);
@@ -55,13 +49,11 @@ static as_panes *fresh(void)
 }
 
 /* Rows of a window by key; a window takes panes first .. first + count - 1 with a tag up to `window`. */
-static bool inside(const given *row, int64_t first, int64_t count, int64_t window)
-{
+static bool inside(const given *row, int64_t first, int64_t count, int64_t window) {
     return row->pane >= first && row->pane < first + count && row->tag <= window;
 }
 
-static void check_window(as_panes *panes, int64_t first, int64_t count, int64_t window)
-{
+static void check_window(as_panes *panes, int64_t first, int64_t count, int64_t window) {
     const uint32_t words = as_panes_words(panes);
     const int64_t most = 1 + (int64_t)below(9);
     uint32_t *group = malloc((size_t)most * sizeof *group);
@@ -100,8 +92,7 @@ static void check_window(as_panes *panes, int64_t first, int64_t count, int64_t 
     free(seen);
 }
 
-static void add(as_panes *panes, const batch *made, int64_t tag)
-{
+static void add(as_panes *panes, const batch *made, int64_t tag) {
     int64_t least = 1, greatest = 0; /* nothing is known, or at least so much */
     if (below(2) && made->rows) {
         least = greatest = made->times[0];
@@ -116,14 +107,13 @@ static void add(as_panes *panes, const batch *made, int64_t tag)
     for (int64_t i = 0; i < made->rows; i++) {
         const int64_t time = made->times[i];
         CHECK(row_count < (int64_t)(sizeof rows / sizeof *rows));
-        rows[row_count++] = (given){made->values, i, time, width ? (time - origin) / width : 0, tag,
-                                    key_of_row(made, keys, i)};
+        rows[row_count++] =
+            (given){made->values, i, time, width ? (time - origin) / width : 0, tag, key_of_row(made, keys, i)};
     }
 }
 
 /* Other keys at as many places, as in memory that is used again. */
-static void move_key(batch *of)
-{
+static void move_key(batch *of) {
     if (of->key[0].operand.column.first == 0)
         return;
     of->key[0].operand.column.first--;
@@ -131,16 +121,14 @@ static void move_key(batch *of)
 }
 
 /* Only the rows are counted. */
-static as_program counting_program(void)
-{
+static as_program counting_program(void) {
     as_program made = {.values = VALUES};
     memcpy(made.how, HOW, sizeof HOW);
     CHECK(as_program_init(&made) == AS_OK);
     return made;
 }
 
-static void drop(as_panes *panes, int64_t pane)
-{
+static void drop(as_panes *panes, int64_t pane) {
     CHECK(as_panes_drop(panes, pane) == AS_OK);
     int64_t kept = 0;
     for (int64_t row = 0; row < row_count; row++)
@@ -152,13 +140,11 @@ static void drop(as_panes *panes, int64_t pane)
 /* -- putting back */
 
 static int64_t texts_of(const void *from, uint32_t value, const uint64_t *number, int64_t count, int64_t *offsets,
-                        uint8_t *data)
-{
+                        uint8_t *data) {
     return as_panes_texts(from, value, number, count, offsets, data);
 }
 
-static void copy_texts(as_panes *from, as_panes *to)
-{
+static void copy_texts(as_panes *from, as_panes *to) {
     for (uint32_t value = 0; value < VALUES; value++) {
         if (HOW[value] != AS_HASH_BYTES)
             continue;
@@ -169,8 +155,7 @@ static void copy_texts(as_panes *from, as_panes *to)
 }
 
 static void copy_beside(as_panes *from, as_panes *to, int64_t number, int64_t tag, const uint32_t *old,
-                        const uint32_t *now, int64_t count)
-{
+                        const uint32_t *now, int64_t count) {
     for (uint32_t step = 0; step < program.steps; step++) {
         if (program.step[step].what == AS_DISTINCT) {
             const int64_t pairs = as_panes_pairs(from, step, NULL, NULL);
@@ -209,15 +194,13 @@ static void copy_beside(as_panes *from, as_panes *to, int64_t number, int64_t ta
 
 /* Cells whose sums lie beside them are refused where those are not there. */
 static void refuse(int64_t number, int64_t tag, const as_operand *operands, int64_t count, const uint64_t *cell,
-                   uint32_t *now)
-{
+                   uint32_t *now) {
     as_panes *other = fresh();
     CHECK(as_panes_put(other, number, tag, 0, operands, count, cell, now) == AS_E_ARGUMENT);
     as_panes_destroy(other);
 }
 
-static as_panes *copied(as_panes *from)
-{
+static as_panes *copied(as_panes *from) {
     as_panes *to = fresh();
     const uint32_t words = as_panes_words(from);
     copy_texts(from, to);
@@ -252,8 +235,7 @@ static as_panes *copied(as_panes *from)
     return to;
 }
 
-static void round_of(void)
-{
+static void round_of(void) {
     width = below(5) ? 1 + (int64_t)below(12) : 0;
     origin = width ? -(int64_t)below((uint64_t)width) : 0;
     const bool counting = below(3) == 0;
@@ -275,7 +257,8 @@ static void round_of(void)
     const bool large = below(4) == 0;
     int64_t low = 0;
     for (int number = 0; number < batches; number++) {
-        const int64_t count = (int64_t)below(below(5) && !many ? 120 : 1300) + (many ? 1500 : 0), span = 1 + (int64_t)below(many ? 250 : 60);
+        const int64_t count = (int64_t)below(below(5) && !many ? 120 : 1300) + (many ? 1500 : 0),
+                      span = 1 + (int64_t)below(many ? 250 : 60);
         made[number] = random_batch(&program, how, nullable, keys, count, low, low + span, spread, large);
         if (below(counting ? 20 : 3) == 0)
             as_panes_mark(panes);
@@ -306,7 +289,6 @@ static void round_of(void)
         release_batch(&made[number], keys);
 }
 
-int main(int count, char **arguments)
-{
+int main(int count, char **arguments) {
     return run_rounds(count, arguments, round_of);
 }

@@ -12,24 +12,22 @@
 
 enum { ROWS = 20000 };
 
-#define CHECK(condition)                                                                                     \
-    do {                                                                                                     \
-        if (!(condition)) {                                                                                  \
-            fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, #condition);                                  \
-            exit(1);                                                                                         \
-        }                                                                                                    \
+#define CHECK(condition)                                                                                               \
+    do {                                                                                                               \
+        if (!(condition)) {                                                                                            \
+            fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, #condition);                                            \
+            exit(1);                                                                                                   \
+        }                                                                                                              \
     } while (0)
 
-static void tell(const char *name, int number, const uint64_t *words, int64_t count)
-{
+static void tell(const char *name, int number, const uint64_t *words, int64_t count) {
     uint64_t hash = UINT64_C(0xcbf29ce484222325);
     for (int64_t i = 0; i < count; i++)
         hash = (hash ^ words[i]) * UINT64_C(0x100000001b3), hash ^= hash >> 29;
     printf("%s %d %016" PRIx64 "\n", name, number, hash);
 }
 
-static void tell_floats(const char *name, int number, const double *values, int64_t count)
-{
+static void tell_floats(const char *name, int number, const double *values, int64_t count) {
     static uint64_t words[ROWS];
     for (int64_t i = 0; i < count; i++) {
         const double value = values[i] == values[i] ? values[i] : 0x1p-1022;
@@ -38,8 +36,7 @@ static void tell_floats(const char *name, int number, const double *values, int6
     tell(name, number, words, count);
 }
 
-static void generators(const as_numbering *n)
-{
+static void generators(const as_numbering *n) {
     static const double ranges[][2] = {{0, 1}, {0.1, 0.9}, {-1e9, 1e-3}, {1e15, 3e15}, {-0.3, 7.7}};
     static double floats[ROWS], weights[1000];
     static uint64_t words[ROWS];
@@ -73,8 +70,7 @@ static void generators(const as_numbering *n)
 }
 
 /* v[1] and v[2] loaded, v[3] of them by the instruction, v[4] = v[3] * v[1], v[0] = v[4] + v[2]: a sum of a product. */
-static void expression(const as_numbering *n, uint16_t op, int64_t x)
-{
+static void expression(const as_numbering *n, uint16_t op, int64_t x) {
     static double a[ROWS], b[ROWS], out[ROWS];
     CHECK(as_draw_units(n, 0, ROWS, 1, -1000, 1000, a) == AS_OK);
     CHECK(as_draw_units(n, 0, ROWS, 2, -3, 3, b) == AS_OK);
@@ -96,8 +92,7 @@ static void expression(const as_numbering *n, uint16_t op, int64_t x)
     tell_floats("expression", op, out, ROWS);
 }
 
-int main(void)
-{
+int main(void) {
     const as_numbering n = {.seed = 11, .first = 1, .stride = 3, .units = 1, .rows = 1};
     static const uint16_t operations[] = {
         AS_X_ADD_F,          AS_X_SUBTRACT_F,  AS_X_MULTIPLY_F, AS_X_DIVIDE_F, AS_X_NEGATE_F,

@@ -24,40 +24,34 @@ static model session[MOST], full[MOST];
 static int64_t sessions_open, sessions_full;
 static int64_t seen[MOST];
 
-static int64_t distinct_of(void *from, uint32_t step, uint32_t which, const uint64_t *cell)
-{
+static int64_t distinct_of(void *from, uint32_t step, uint32_t which, const uint64_t *cell) {
     (void)cell;
     int64_t found;
     CHECK(as_sessions_distinct(from, step, &which, 1, &found) == AS_OK);
     return found;
 }
 
-static double quantile_of(void *from, uint32_t step, double q, uint32_t which)
-{
+static double quantile_of(void *from, uint32_t step, double q, uint32_t which) {
     double found;
     CHECK(as_sessions_quantile(from, step, q, &which, 1, &found) == AS_OK);
     return found;
 }
 
-static double sum_of(void *from, uint32_t step, uint32_t which)
-{
+static double sum_of(void *from, uint32_t step, uint32_t which) {
     double found;
     as_sessions_sums(from, step, &which, 1, &found);
     return found;
 }
 
-static int64_t text_of(void *from, uint32_t value, uint64_t number, int64_t *offsets, uint8_t *data)
-{
+static int64_t text_of(void *from, uint32_t value, uint64_t number, int64_t *offsets, uint8_t *data) {
     return as_sessions_texts(from, value, &number, 1, offsets, data);
 }
 
-static int64_t words_of(void *from, uint32_t step, uint32_t which, int64_t *offsets, uint64_t *word)
-{
+static int64_t words_of(void *from, uint32_t step, uint32_t which, int64_t *offsets, uint64_t *word) {
     return as_sessions_lists(from, step, &which, 1, offsets, word);
 }
 
-static as_sessions *fresh(void)
-{
+static as_sessions *fresh(void) {
     const uint32_t null[KEYS] = {nullable[0], nullable[1]};
     as_groups *groups = as_groups_create(keys, how, null);
     as_sessions *sessions = as_sessions_create(groups, keys, &program, gap, lateness, size, timed);
@@ -67,8 +61,7 @@ static as_sessions *fresh(void)
 
 /* -- the model */
 
-static void take_row(model *to, const given *row, int64_t time)
-{
+static void take_row(model *to, const given *row, int64_t time) {
     if ((to->count & (to->count - 1)) == 0) /* room for a power of two */
         to->rows = realloc(to->rows, (size_t)(to->count ? 2 * to->count : 1) * sizeof *to->rows);
     to->rows[to->count++] = row;
@@ -76,14 +69,12 @@ static void take_row(model *to, const given *row, int64_t time)
     to->last = time > to->last ? time : to->last;
 }
 
-static void take_out(int64_t at)
-{
+static void take_out(int64_t at) {
     session[at] = session[--sessions_open];
 }
 
 /* Whether the row was late. */
-static bool model_session(const given *row, int64_t watermark)
-{
+static bool model_session(const given *row, int64_t watermark) {
     const int64_t over = watermark == INT64_MIN ? INT64_MIN : watermark - lateness;
     int64_t found = -1;
     for (int64_t at = 0; at < sessions_open;) {
@@ -110,8 +101,7 @@ static bool model_session(const given *row, int64_t watermark)
     return false;
 }
 
-static void model_count(const given *row)
-{
+static void model_count(const given *row) {
     int64_t at = 0, time = row->time;
     while (at < sessions_open && session[at].key != row->key)
         at++;
@@ -132,8 +122,7 @@ static void model_count(const given *row)
 }
 
 /* Moves what is over to `full`. */
-static void model_due(int64_t bound)
-{
+static void model_due(int64_t bound) {
     for (int64_t at = 0; at < sessions_open;) {
         if (bound != INT64_MAX && (gap < 0 || session[at].last + gap >= bound)) {
             at++;
@@ -146,8 +135,7 @@ static void model_due(int64_t bound)
 
 /* -- both */
 
-static void add(as_sessions *sessions, const batch *made, int64_t frontier)
-{
+static void add(as_sessions *sessions, const batch *made, int64_t frontier) {
     int64_t *marks = below(2) ? malloc((size_t)made->rows * sizeof *marks + 1) : NULL;
     for (int64_t i = 0; i < made->rows && marks != NULL; i++)
         marks[i] = below(3) ? frontier + (int64_t)below(30) : INT64_MIN;
@@ -171,8 +159,7 @@ static void add(as_sessions *sessions, const batch *made, int64_t frontier)
     free(late);
 }
 
-static void agree(as_sessions *sessions, int64_t bound)
-{
+static void agree(as_sessions *sessions, int64_t bound) {
     const int64_t due = as_sessions_due(sessions, bound);
     model_due(bound);
     CHECK(due == sessions_full);
@@ -184,7 +171,8 @@ static void agree(as_sessions *sessions, int64_t bound)
     for (uint32_t at = 0; at < due; at++) {
         const uint32_t key = key_of_group(as_sessions_groups(sessions), how, keys, group[at]);
         as_sessions_cells(sessions, &at, 1, cell);
-        int64_t own = 0; /* of the same bounds any will do, if it says the same; windows of so many rows may have them */
+        int64_t own =
+            0; /* of the same bounds any will do, if it says the same; windows of so many rows may have them */
         while (own < sessions_full && !(full[own].key == key && full[own].start == start[at] &&
                                         full[own].last == last[at] && (uint64_t)full[own].count == cell[0]))
             own++;
@@ -211,13 +199,11 @@ static void agree(as_sessions *sessions, int64_t bound)
 /* -- putting back */
 
 static int64_t texts_of(const void *from, uint32_t value, const uint64_t *number, int64_t count, int64_t *offsets,
-                        uint8_t *data)
-{
+                        uint8_t *data) {
     return as_sessions_texts(from, value, number, count, offsets, data);
 }
 
-static void copy_texts(as_sessions *from, as_sessions *to)
-{
+static void copy_texts(as_sessions *from, as_sessions *to) {
     for (uint32_t value = 0; value < VALUES; value++) {
         if (HOW[value] != AS_HASH_BYTES)
             continue;
@@ -227,16 +213,14 @@ static void copy_texts(as_sessions *from, as_sessions *to)
     }
 }
 
-static void keys_of(as_sessions *from, const uint32_t *group, int64_t count, column *own, as_operand *operands)
-{
+static void keys_of(as_sessions *from, const uint32_t *group, int64_t count, column *own, as_operand *operands) {
     for (uint32_t key = 0; key < keys; key++) {
         own[key] = key_column(as_sessions_groups(from), how[key], nullable[key], key, group, count);
         operands[key] = own[key].operand;
     }
 }
 
-static void copy_seen(as_sessions *from, as_sessions *to)
-{
+static void copy_seen(as_sessions *from, as_sessions *to) {
     const int64_t groups = as_sessions_seen(from, NULL);
     uint64_t *have = malloc((size_t)groups * 8 + 1);
     uint32_t *group = malloc((size_t)groups * sizeof *group + 1);
@@ -258,8 +242,7 @@ static void copy_seen(as_sessions *from, as_sessions *to)
     free(group);
 }
 
-static as_sessions *copied(as_sessions *from)
-{
+static as_sessions *copied(as_sessions *from) {
     as_sessions *to = fresh();
     const uint32_t words = as_sessions_words(from);
     copy_texts(from, to);
@@ -312,8 +295,7 @@ static as_sessions *copied(as_sessions *from)
     return to;
 }
 
-static void round_of(void)
-{
+static void round_of(void) {
     static const uint32_t sizes[] = {0, 0, 0, 1, 3, 50};
     size = sizes[below(6)];
     timed = size == 0 || below(2);
@@ -351,7 +333,6 @@ static void round_of(void)
         release_batch(&made[number], keys);
 }
 
-int main(int count, char **arguments)
-{
+int main(int count, char **arguments) {
     return run_rounds(count, arguments, round_of);
 }

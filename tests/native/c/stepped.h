@@ -6,19 +6,19 @@
 #define STEPPED_H
 #include <stdatomic.h>
 void stepped(void);
-#define STEPPED(operation)                                                                                   \
-    __extension__({                                                                                          \
-        __auto_type before_ = (operation);                                                                   \
-        stepped();                                                                                           \
-        before_;                                                                                             \
+#define STEPPED(operation)                                                                                             \
+    __extension__({                                                                                                    \
+        __auto_type before_ = (operation);                                                                             \
+        stepped();                                                                                                     \
+        before_;                                                                                                       \
     })
 #undef atomic_store_explicit
-#define atomic_store_explicit(at, value, order)                                                              \
-    __extension__({                                                                                          \
-        __auto_type at_ = (at);                                                                              \
-        __typeof__((void)0, *at_) value_ = (value);                                                          \
-        __atomic_store(at_, &value_, (order));                                                               \
-        stepped();                                                                                           \
+#define atomic_store_explicit(at, value, order)                                                                        \
+    __extension__({                                                                                                    \
+        __auto_type at_ = (at);                                                                                        \
+        __typeof__((void)0, *at_) value_ = (value);                                                                    \
+        __atomic_store(at_, &value_, (order));                                                                         \
+        stepped();                                                                                                     \
     })
 #undef atomic_fetch_add_explicit
 #define atomic_fetch_add_explicit(at, value, order) STEPPED(__atomic_fetch_add((at), (value), (order)))
@@ -29,13 +29,13 @@ void stepped(void);
 #undef atomic_fetch_and_explicit
 #define atomic_fetch_and_explicit(at, value, order) STEPPED(__atomic_fetch_and((at), (value), (order)))
 #undef atomic_compare_exchange_strong_explicit
-#define atomic_compare_exchange_strong_explicit(at, seen, value, done, failed)                               \
-    __extension__({                                                                                          \
-        __auto_type at_ = (at);                                                                              \
-        __typeof__((void)0, *at_) value_ = (value);                                                          \
-        stepped();                                                                                           \
-        const _Bool done_ = __atomic_compare_exchange(at_, (seen), &value_, 0, (done), (failed));            \
-        stepped();                                                                                           \
-        done_;                                                                                               \
+#define atomic_compare_exchange_strong_explicit(at, seen, value, done, failed)                                         \
+    __extension__({                                                                                                    \
+        __auto_type at_ = (at);                                                                                        \
+        __typeof__((void)0, *at_) value_ = (value);                                                                    \
+        stepped();                                                                                                     \
+        const _Bool done_ = __atomic_compare_exchange(at_, (seen), &value_, 0, (done), (failed));                      \
+        stepped();                                                                                                     \
+        done_;                                                                                                         \
     })
 #endif

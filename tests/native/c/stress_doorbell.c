@@ -20,7 +20,7 @@ typedef struct load {
 } load;
 
 static const load loads[] = {
-    {"one-bit", 1, 1, 1, 0, 1},        {"answered", 1, 1, 1, 1, 1},         {"shared-bit", 4, 64, 0, 0, 64},
+    {"one-bit", 1, 1, 1, 0, 1},          {"answered", 1, 1, 1, 1, 1},       {"shared-bit", 4, 64, 0, 0, 64},
     {"many-words", 4, 9000, 2500, 0, 4}, {"collect-one", 4, 256, 60, 0, 1}, {"answered-many", 4, 9000, 2500, 1, 4},
 };
 

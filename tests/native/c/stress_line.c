@@ -8,8 +8,7 @@
 static uint32_t line[2][32];
 static uint64_t plain[16], each;
 
-static void *work(void *argument)
-{
+static void *work(void *argument) {
     const uint32_t own = *(uint32_t *)argument;
     for (uint64_t i = 1; i <= each; i++) {
         if (own == 0) {
@@ -28,8 +27,7 @@ static void *work(void *argument)
     return NULL;
 }
 
-int stress_line(const char *mode, uint64_t rounds)
-{
+int stress_line(const char *mode, uint64_t rounds) {
     uint32_t numbers[2] = {0, 1};
     if (strcmp(mode, "told") != 0)
         return -1;

@@ -17,12 +17,9 @@ typedef struct load {
 } load;
 
 static const load loads[] = {
-    {"one", 1, 1, 2, AS_REORDER_NON_BLOCKING, 5000, 0},
-    {"two-slots", 3, 2, 2, AS_REORDER_NON_BLOCKING, 2000, 0},
-    {"asleep", 2, 2, 8, AS_REORDER_NON_BLOCKING, 0, 0},
-    {"asleep-many", 7, 3, 64, AS_REORDER_NON_BLOCKING, 0, 1},
-    {"recalled", 3, 3, 16, AS_REORDER_NON_BLOCKING, 1000, 1},
-    {"lock-based", 3, 2, 16, AS_REORDER_LOCK_BASED, 1000, 1},
+    {"one", 1, 1, 2, AS_REORDER_NON_BLOCKING, 5000, 0},       {"two-slots", 3, 2, 2, AS_REORDER_NON_BLOCKING, 2000, 0},
+    {"asleep", 2, 2, 8, AS_REORDER_NON_BLOCKING, 0, 0},       {"asleep-many", 7, 3, 64, AS_REORDER_NON_BLOCKING, 0, 1},
+    {"recalled", 3, 3, 16, AS_REORDER_NON_BLOCKING, 1000, 1}, {"lock-based", 3, 2, 16, AS_REORDER_LOCK_BASED, 1000, 1},
 };
 static const uint64_t start = UINT64_MAX - 40;
 
@@ -93,9 +90,7 @@ static void loop(void) {
         as_pool_rank(pool, (uint32_t)(next_random(&random) % now->lanes), lane);
         as_pool_allot(pool, lane, (uint32_t)(next_random(&random) % 5));
         switch (next_random(&random) % 8) {
-        case 0:
-            as_pool_help(pool);
-            break;
+        case 0: as_pool_help(pool); break;
         case 1:
             as_pool_settle(pool, lane);
             CHECK(as_pool_ready(pool, lane) - start == submitted[lane]);

@@ -116,8 +116,8 @@ static void run(uint32_t capacity, int threads) {
     atomic_store(&taken, 0);
     atomic_store(&credit, 0);
     CHECK(as_reorder_init(buffer, now->scheme, capacity, now->start, leave, &left, 1) == AS_OK);
-    run_threads(work, numbers, sizeof numbers[0], threads + now->refusing > MOST_THREADS ? threads
-                                                                                        : threads + now->refusing);
+    run_threads(work, numbers, sizeof numbers[0],
+                threads + now->refusing > MOST_THREADS ? threads : threads + now->refusing);
     as_reorder_statistics_read(buffer, &statistics);
     CHECK(left == total && statistics.next == now->start + total);
     CHECK(statistics.most_units >= 1 && statistics.most_units <= total);

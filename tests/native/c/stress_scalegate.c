@@ -4,8 +4,6 @@
 
 #include "stress.h"
 
-
-
 typedef struct shape {
     const char *mode;
     uint32_t sources, readers, runs, stretches, longest;
@@ -132,7 +130,8 @@ static void *read_all(void *argument) {
             break;
         }
         CHECK(found >= 0);
-        CHECK(!known || (found > 0 && ((const memory *)(uintptr_t)stretches[0].reference)->time[stretches[0].first] == time));
+        CHECK(!known ||
+              (found > 0 && ((const memory *)(uintptr_t)stretches[0].reference)->time[stretches[0].first] == time));
         for (int n = 0; n < found; n++) {
             const as_stretch *each = &stretches[n];
             const memory *run = (const memory *)(uintptr_t)each->reference;

@@ -25,9 +25,9 @@ static as_worklist *list;
 static as_reorder *buffer;
 static uint32_t partitions;
 static int stateless;
-static uint64_t total, pushed, left;      /* plain on purpose: one thread at a time pushes, one is in the exit section */
-static uint64_t worked[PARTITIONS];       /* plain on purpose: one thread at a time is in a partition */
-static uint64_t *payloads;                /* plain on purpose: from the pusher to the worker to the exit section */
+static uint64_t total, pushed, left; /* plain on purpose: one thread at a time pushes, one is in the exit section */
+static uint64_t worked[PARTITIONS]; /* plain on purpose: one thread at a time is in a partition */
+static uint64_t *payloads; /* plain on purpose: from the pusher to the worker to the exit section */
 static _Atomic uint32_t pushing;
 static _Atomic uint64_t finished;
 

@@ -17,24 +17,33 @@
 #include "channel.h"
 #include "doorbell.h"
 
-enum { SLOTS = 4, RETURNS = 8, PLAN = 3, BITS = 64, BUDGET = 1 << 20, LIMIT = 1 << 22, AFTER = 3 * RETURNS, PRODUCER = 0, CONSUMER = 1 };
+enum {
+    SLOTS = 4,
+    RETURNS = 8,
+    PLAN = 3,
+    BITS = 64,
+    BUDGET = 1 << 20,
+    LIMIT = 1 << 22,
+    AFTER = 3 * RETURNS,
+    PRODUCER = 0,
+    CONSUMER = 1
+};
 
 static unsigned long long seed;
 static const char *doing = "";
 static int left = -1; /* stores until the end of this process; -1: it lives */
 static int last;      /* how many it did before */
 
-#define CHECK(condition)                                                                                     \
-    do {                                                                                                     \
-        if (!(condition)) {                                                                                  \
+#define CHECK(condition)                                                                                               \
+    do {                                                                                                               \
+        if (!(condition)) {                                                                                            \
             fprintf(stderr, "%s:%d: seed %llu: %s, dead behind store %d: %s\n", __FILE__, __LINE__, seed, doing, last, \
-                    #condition);                                                                             \
-            exit(1);                                                                                         \
-        }                                                                                                    \
+                    #condition);                                                                                       \
+            exit(1);                                                                                                   \
+        }                                                                                                              \
     } while (0)
 
-void stepped(void)
-{
+void stepped(void) {
     if (left >= 0 && left-- == 0)
         kill(getpid(), SIGKILL);
 }
@@ -43,8 +52,7 @@ static uint8_t *shared; /* the channel, then a doorbell for each side */
 static uint64_t channel_bytes, bell_bytes;
 static int eventfds[2], arenas[2];
 
-static void lay_out(uint64_t start)
-{
+static void lay_out(uint64_t start) {
     memset(shared, 0, channel_bytes + 2 * bell_bytes);
     CHECK(as_channel_init_at(shared, SLOTS, RETURNS, 1, PLAN, start) == AS_OK);
     for (int side = 0; side < 2; side++) {
@@ -54,33 +62,28 @@ static void lay_out(uint64_t start)
     }
 }
 
-static as_doorbell *bell_of(int side)
-{
+static as_doorbell *bell_of(int side) {
     return as_doorbell_open(shared + channel_bytes + (uint64_t)side * bell_bytes, eventfds[side]);
 }
 
-static void sleep_on(as_doorbell *own)
-{
+static void sleep_on(as_doorbell *own) {
     uint32_t bits[BITS];
     as_doorbell_collect(own, bits, BITS);
     CHECK(as_doorbell_park(own) == AS_OK);
 }
 
-static as_producer *producer_of(as_doorbell *peer)
-{
+static as_producer *producer_of(as_doorbell *peer) {
     return as_producer_open(shared, PLAN, BUDGET, peer, 0);
 }
 
-static as_consumer *consumer_of(as_doorbell *peer)
-{
+static as_consumer *consumer_of(as_doorbell *peer) {
     return as_consumer_open(shared, PLAN, peer, 1);
 }
 
 static uint64_t sequence;
 
 /* 1: a block, 2: no block, 5: a row; 3: two hand-overs of a block. */
-static int send_one(as_producer *producer, as_arena *arena, int kind)
-{
+static int send_one(as_producer *producer, as_arena *arena, int kind) {
     as_entry entry = {.kind = 1, .sequence = sequence, .rows = 1, .bytes = 64};
     if (kind == 5)
         return as_channel_send_row(producer, &entry);
@@ -90,14 +93,14 @@ static int send_one(as_producer *producer, as_arena *arena, int kind)
     CHECK(hold != NULL);
     uint32_t sent;
     entry.rows = kind == 3 ? 2 : 1;
-    const int status = kind == 3 ? as_channel_send_run(producer, &entry, hold, 1, &sent) : as_channel_send(producer, &entry, hold);
+    const int status =
+        kind == 3 ? as_channel_send_run(producer, &entry, hold, 1, &sent) : as_channel_send(producer, &entry, hold);
     as_hold_release(hold);
     return status;
 }
 
 /* Reads what waits, each entry once and the next in order; hands blocks back. */
-static void receive_all(as_consumer *consumer, uint64_t *next)
-{
+static void receive_all(as_consumer *consumer, uint64_t *next) {
     as_entry entry;
     while (as_channel_peek(consumer, 0, &entry) == AS_OK) {
         CHECK(entry.sequence == *next);
@@ -109,8 +112,7 @@ static void receive_all(as_consumer *consumer, uint64_t *next)
 }
 
 /* More entries than there are slots and loans go through. */
-static void go_on(as_producer *producer, as_consumer *consumer, as_arena *arena, uint64_t next, uint64_t lost)
-{
+static void go_on(as_producer *producer, as_consumer *consumer, as_arena *arena, uint64_t next, uint64_t lost) {
     for (int n = 0; n < AFTER; n++) {
         int tries = 0;
         while (send_one(producer, arena, n % 3 ? 1 : 2) != AS_OK) {
@@ -129,10 +131,10 @@ static void go_on(as_producer *producer, as_consumer *consumer, as_arena *arena,
 
 /* What the dying producer does after it has sent two blocks, one of which has come back. */
 enum { SEND_BLOCK = 1, SEND_NONE = 2, SEND_RUN = 3, REAP = 4, SEND_ROW = 5, ADVANCE = 6, WISH = 7, CLOSE = 8 };
-static const char *const OF_PRODUCER[] = {"", "send a block", "send no block", "send a run", "reap", "send a row", "advance", "wish", "finish"};
+static const char *const OF_PRODUCER[] = {"",           "send a block", "send no block", "send a run", "reap",
+                                          "send a row", "advance",      "wish",          "finish"};
 
-static void produce(as_producer *producer, as_arena *arena, int what)
-{
+static void produce(as_producer *producer, as_arena *arena, int what) {
     switch (what) {
     case REAP: as_channel_reap(producer); break;
     case ADVANCE: as_frontier_advance(producer, 0, 7, 1); break;
@@ -142,16 +144,15 @@ static void produce(as_producer *producer, as_arena *arena, int what)
     }
 }
 
-static bool died(pid_t child)
-{
+static bool died(pid_t child) {
     int status;
     waitpid(child, &status, 0);
     CHECK((WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL) || (WIFEXITED(status) && WEXITSTATUS(status) == 0));
     return WIFSIGNALED(status);
 }
 
-static void end_round(as_producer *producer, as_consumer *consumer, as_arena *arena, as_doorbell *first, as_doorbell *second)
-{
+static void end_round(as_producer *producer, as_consumer *consumer, as_arena *arena, as_doorbell *first,
+                      as_doorbell *second) {
     as_producer_close(producer);
     as_consumer_close(consumer);
     as_arena_close(arena);
@@ -163,8 +164,7 @@ static void end_round(as_producer *producer, as_consumer *consumer, as_arena *ar
     }
 }
 
-static bool kill_producer(int what, int stores, uint64_t start)
-{
+static bool kill_producer(int what, int stores, uint64_t start) {
     doing = OF_PRODUCER[what];
     last = stores;
     lay_out(start);
@@ -217,10 +217,10 @@ static bool kill_producer(int what, int stores, uint64_t start)
 
 /* What the dying consumer does with six entries, of which four have come: the producer sleeps until there is credit. */
 enum { CONSUME = 0, RETURN = 1, TAKE_ROW = 2, RUN = 3, BORROW = 4, CLOSE_END = 5 };
-static const char *const OF_CONSUMER[] = {"consume", "return", "take a row", "consume a run", "borrow and release", "close"};
+static const char *const OF_CONSUMER[] = {"consume", "return", "take a row", "consume a run", "borrow and release",
+                                          "close"};
 
-static void consume(as_consumer *consumer, int what)
-{
+static void consume(as_consumer *consumer, int what) {
     as_entry entry;
     if (what == TAKE_ROW) {
         as_channel_take_row(consumer, &entry);
@@ -250,8 +250,7 @@ static void consume(as_consumer *consumer, int what)
     }
 }
 
-static bool kill_consumer(int what, int stores, uint64_t start)
-{
+static bool kill_consumer(int what, int stores, uint64_t start) {
     doing = OF_CONSUMER[what];
     last = stores;
     lay_out(start);
@@ -287,8 +286,7 @@ static bool kill_consumer(int what, int stores, uint64_t start)
     return again;
 }
 
-int main(int count, char **arguments)
-{
+int main(int count, char **arguments) {
     seed = count > 1 ? strtoull(arguments[1], NULL, 10) : 1;
     const uint64_t starts[2] = {0, UINT32_MAX}; /* the second: counts of 32 bits wrap around */
     channel_bytes = (as_channel_size(SLOTS, RETURNS, 1) + 127) / 128 * 128;

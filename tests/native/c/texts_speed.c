@@ -19,29 +19,25 @@
 #define ROUNDS 4
 #define TIMES (ROUNDS * (ROWS / PART))
 
-static double nanoseconds(void)
-{
+static double nanoseconds(void) {
     struct timespec now;
     clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
     return (double)now.tv_sec * 1e9 + (double)now.tv_nsec;
 }
 
-static uint64_t drawn(void)
-{
+static uint64_t drawn(void) {
     static uint64_t state = 88172645463325252u;
     state ^= state << 13;
     state ^= state >> 7;
     return state ^= state << 17;
 }
 
-static int ascending(const void *a, const void *b)
-{
+static int ascending(const void *a, const void *b) {
     const double first = *(const double *)a, second = *(const double *)b;
     return (first > second) - (first < second);
 }
 
-int main(void)
-{
+int main(void) {
     static uint32_t group[AS_GROUPS_BLOCK];
     static double times[2][TIMES];
     int64_t *numbers = malloc(ROWS * sizeof *numbers);

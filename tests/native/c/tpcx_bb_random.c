@@ -10,14 +10,12 @@ enum { MOST = 700, KEYS = 3, VIEWS = 3 };
 
 static uint64_t seed;
 
-static int64_t below(int64_t limit)
-{
+static int64_t below(int64_t limit) {
     seed = seed * 6364136223846793005u + 1442695040888963407u;
     return (int64_t)((seed >> 33) % (uint64_t)limit);
 }
 
-static void fail(const char *what)
-{
+static void fail(const char *what) {
     fprintf(stderr, "%s\n", what);
     exit(1);
 }
@@ -27,8 +25,7 @@ static int64_t time_now, column[4][MOST];
 static uint8_t flag[2][MOST];
 static int64_t rows;
 
-static void fill(int64_t keys)
-{
+static void fill(int64_t keys) {
     rows = below(MOST);
     for (int64_t row = 0; row < rows; row++) {
         time_now += below(3);
@@ -43,25 +40,27 @@ static void fill(int64_t keys)
 
 typedef int64_t (*call)(bb_state *state);
 
-static int64_t tickets(bb_state *state) { return bb_tickets(state, rows, column[0], column[1], column[2]); }
-static int64_t sessions(bb_state *state) { return bb_sessions(state, rows, column[0], column[1], column[2]); }
-static int64_t visits(bb_state *state) { return bb_visits(state, rows, column[0], column[1], flag[0], flag[1]); }
-static int64_t viewed(bb_state *state)
-{
+static int64_t tickets(bb_state *state) {
+    return bb_tickets(state, rows, column[0], column[1], column[2]);
+}
+static int64_t sessions(bb_state *state) {
+    return bb_sessions(state, rows, column[0], column[1], column[2]);
+}
+static int64_t visits(bb_state *state) {
+    return bb_visits(state, rows, column[0], column[1], flag[0], flag[1]);
+}
+static int64_t viewed(bb_state *state) {
     return bb_last_viewed(state, rows, column[0], column[1], column[2], column[3]);
 }
-static int64_t counts(bb_state *state)
-{
+static int64_t counts(bb_state *state) {
     const int64_t *key[KEYS] = {column[1], column[2], column[3]};
     return bb_counts(state, rows, key);
 }
-static int64_t counts_per(bb_state *state)
-{
+static int64_t counts_per(bb_state *state) {
     const int64_t *key[2] = {column[0], column[2]};
     return bb_counts(state, rows, key);
 }
-static int64_t note(bb_state *state)
-{
+static int64_t note(bb_state *state) {
     const int64_t *key[2] = {column[1], column[2]};
     if (bb_note(state, rows, key, column[3]))
         return -1;
@@ -71,8 +70,7 @@ static int64_t note(bb_state *state)
     return 0;
 }
 
-static int64_t sums(bb_state *state)
-{
+static int64_t sums(bb_state *state) {
     static double value[MOST];
     const int64_t *key[2] = {column[1], column[2]};
     for (int64_t row = 0; row < rows; row++)
@@ -100,8 +98,7 @@ static const operator operators[] = {
     {"last viewed", viewed, bb_last_viewed_end, 1, 3 + 2 * VIEWS, 1, {1, VIEWS, 5}},
 };
 
-static bb_state *made(const operator *of)
-{
+static bb_state *made(const operator *of) {
     bb_state *state = bb_new(of->keys, of->values, of->parameters);
     if (!state)
         fail("no memory");
@@ -109,8 +106,7 @@ static bb_state *made(const operator *of)
 }
 
 /* Another state with what this one has saved. */
-static bb_state *reloaded(const operator *of, bb_state *state)
-{
+static bb_state *reloaded(const operator *of, bb_state *state) {
     int64_t words = bb_save(state);
     if (words < 0)
         fail("no memory");
@@ -124,8 +120,7 @@ static bb_state *reloaded(const operator *of, bb_state *state)
     return other;
 }
 
-static void same(const operator *of, int64_t found, const bb_state *one, const bb_state *other)
-{
+static void same(const operator *of, int64_t found, const bb_state *one, const bb_state *other) {
     for (int32_t number = 0; number < of->columns; number++)
         if (found && memcmp(bb_column(one, number), bb_column(other, number), (size_t)found * sizeof(int64_t)))
             fail(of->name);
@@ -133,8 +128,7 @@ static void same(const operator *of, int64_t found, const bb_state *one, const b
         fail(of->name);
 }
 
-static void run(const operator *of, int64_t batches)
-{
+static void run(const operator *of, int64_t batches) {
     bb_state *kept = made(of), *other = made(of);
     int64_t keys = 2 + below(200);
     time_now = 0;
@@ -158,8 +152,7 @@ static void run(const operator *of, int64_t batches)
     bb_free(other);
 }
 
-static void count_by_counting(void)
-{
+static void count_by_counting(void) {
     int64_t parameters[PARAMETERS] = {0, -1, 0};
     bb_state *state = bb_new(1, 1, parameters);
     int64_t seen[64] = {0};
@@ -176,8 +169,7 @@ static void count_by_counting(void)
 }
 
 /* Sessions whose bytes begin anywhere, with and without an item that is wanted. */
-static void pair_sessions(void)
-{
+static void pair_sessions(void) {
     for (int64_t wanted = -1; wanted < 2; wanted++) {
         int64_t parameters[PARAMETERS] = {wanted, 0, 0}, expected = 0;
         int32_t offsets[33];
@@ -202,8 +194,7 @@ static void pair_sessions(void)
     }
 }
 
-int main(int argc, char **argv)
-{
+int main(int argc, char **argv) {
     if (argc != 3)
         return 2;
     seed = strtoull(argv[1], NULL, 10);

@@ -7,8 +7,7 @@
 #include "userfn.h"
 #include "seeded.h"
 
-static int32_t add(const void *const *columns, int64_t rows, void *out)
-{
+static int32_t add(const void *const *columns, int64_t rows, void *out) {
     const int64_t *a = columns[0];
     const int16_t *b = columns[1];
     for (int64_t i = 0; i < rows; i++)
@@ -16,16 +15,14 @@ static int32_t add(const void *const *columns, int64_t rows, void *out)
     return 0;
 }
 
-static int32_t is_odd(const void *const *columns, int64_t rows, void *out)
-{
+static int32_t is_odd(const void *const *columns, int64_t rows, void *out) {
     const int64_t *a = columns[0];
     for (int64_t i = 0; i < rows; i++)
         ((uint8_t *)out)[i] = (uint8_t)(a[i] & 1);
     return 0;
 }
 
-static int32_t total(const void *const *columns, int64_t rows, void *out)
-{
+static int32_t total(const void *const *columns, int64_t rows, void *out) {
     const int64_t *a = columns[0];
     for (int64_t i = 0; i < rows; i++)
         *(int64_t *)out += a[i];
@@ -33,8 +30,7 @@ static int32_t total(const void *const *columns, int64_t rows, void *out)
 }
 
 /* A column whose values may lie at an odd address, with its memory in *memory. */
-static as_column random_column(uint32_t width, int64_t rows, void **memory, void **bits)
-{
+static as_column random_column(uint32_t width, int64_t rows, void **memory, void **bits) {
     const bool nullable = below(2);
     as_column column = {.width = width, .first = nullable ? (int64_t)below(70) : 0};
     const size_t values = (size_t)(column.first + rows), shift = below(2);
@@ -52,20 +48,17 @@ static as_column random_column(uint32_t width, int64_t rows, void **memory, void
     return column;
 }
 
-static bool valid_at(const as_column *column, int64_t row)
-{
+static bool valid_at(const as_column *column, int64_t row) {
     const int64_t at = column->first + row;
     return column->validity == NULL || (((const uint8_t *)column->validity)[at >> 3] >> (at & 7) & 1);
 }
 
-static int64_t value_at(const as_column *column, int64_t row)
-{
+static int64_t value_at(const as_column *column, int64_t row) {
     return *((const uint8_t *)column->data + (column->first + row) * column->width);
 }
 
 /* Totals of groups, some of which have no rows; one of 13 rows refuses. */
-static void fold_groups(void)
-{
+static void fold_groups(void) {
     int64_t offset[21] = {0}, expected[20] = {0}, found[20];
     const int64_t groups = (int64_t)below(21);
     bool refused = false;
@@ -88,8 +81,7 @@ static void fold_groups(void)
     free(data);
 }
 
-static void one_round(void)
-{
+static void one_round(void) {
     const int64_t rows = (int64_t)below(200);
     void *memory[2], *bits[2];
     as_column columns[2] = {random_column(8, rows, memory, bits), random_column(2, rows, memory + 1, bits + 1)};
@@ -114,8 +106,7 @@ static void one_round(void)
     free(sums), free(marks), free(validity), free(memory[0]), free(memory[1]), free(bits[0]), free(bits[1]);
 }
 
-int main(int argc, char **argv)
-{
+int main(int argc, char **argv) {
     if (argc != 3)
         return 2;
     seed = strtoull(argv[1], NULL, 10);
