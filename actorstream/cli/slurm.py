@@ -45,7 +45,7 @@ srun --mpi={mpi} --kill-on-bad-exit=0 --wait=15 \\
 BY_MPIEXEC = """\
 {command} "${{resume[@]}}" & # calls mpiexec, which starts ranks on all nodes by itself
 run=$!
-trap 'told=yes; kill -TERM "$run"' TERM
+trap 'told=yes; kill -TERM "$run" 2>/dev/null' TERM
 while
     told=
     status=0
