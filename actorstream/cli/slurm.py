@@ -85,7 +85,7 @@ def slurm(
 
     `sbatch SCRIPT` submits it. Before the time limit, and before the job makes room for another one, the run makes a
     checkpoint and stops; the job is queued again and goes on from there. This needs a deployment with [checkpoint] whose
-    folder all nodes share.
+    folder all nodes share. Exit status: 0 written, 2 the input is wrong.
 
     Parameters
     ----------

@@ -73,6 +73,12 @@ def toml_text(value: Any) -> str:
     return json.dumps(value)
 
 
+def _of_transport(name: str) -> dict[str, Any]:
+    """What makes a run use a transport. Ranks of one host would share memory in place of MPI."""
+    found = {"deploy.transport": name}
+    return found | ({"deploy.same_host": name} if name == "mpi" else {})
+
+
 def dimensions(
     *,
     workers: Sequence[int] | None = None,
@@ -111,7 +117,7 @@ def dimensions(
         ),
         Dimension(
             "transport",
-            tuple({"deploy.transport": name} for name in transports or ("shm", "local")),
+            tuple(_of_transport(name) for name in transports or ("shm", "local")),
             {"deploy.transport": "local"},
             transports is not None,
         ),

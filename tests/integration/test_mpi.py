@@ -36,6 +36,15 @@ def test_mpi_keeps_the_rules(count: int, checks: int) -> None:
     assert played == [str(checks)] * count, done.stdout
 
 
+def test_ranks_of_one_host_share_memory_and_reach_others_over_mpi() -> None:
+    done = ranks(3, "tests/conformance/mpi_ranks.py", "same-host")
+    assert done.returncode == 0, done.stdout + done.stderr
+    shared = {0: "[0, 2]", 1: "[0, 2]", 2: "[]"}
+    for rank, channels in shared.items():
+        assert f"rank {rank} shares {channels}" in done.stdout
+        assert f"rank {rank} of 3 played 2 checks" in done.stdout
+
+
 def test_a_worker_that_was_forked_from_another_rank_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PMI_RANK", "0")
     check_rank(0)

@@ -8,6 +8,8 @@ import socket
 import struct
 import sys
 from collections.abc import Iterable, Sequence
+from hashlib import blake2b
+from secrets import token_bytes
 from time import monotonic, sleep
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +17,7 @@ from actorstream.errors import ConfigurationError
 from actorstream.transports.assembly import Assembly
 from actorstream.transports.mpi.starter import mpiexec
 from actorstream.transports.mpi.world import alone, is_rank, load, ranks_here, started_ranks
+from actorstream.transports.network.same_host import SameHost, own_place
 from actorstream.transports.network.streams import Streams
 
 if TYPE_CHECKING:
@@ -28,6 +31,7 @@ ENDED_S = 2.0
 """How long a rank waits to be ended with the job."""
 OTHERS_S = 0.1
 """How long a rank waits before it ends the job, so that others may say why they end, too."""
+SEED_BYTES = 16
 _LENGTH = struct.Struct("<Q")
 
 
@@ -35,8 +39,11 @@ class MpiAssembly(Assembly):
     """Made in a process that mpiexec or srun has started. MPI is used by the main thread here, and by the transport's once
     the worker runs."""
 
-    def __init__(self, interface: str | None = None) -> None:
-        """ConfigurationError: there is no MPI that works, or each process is alone in a world of its own."""
+    def __init__(
+        self, interface: str | None = None, *, shares_memory: bool = False, limit_s: float = 30.0
+    ) -> None:
+        """`shares_memory`: whether ranks of one host do; they wait `limit_s` for each other. ConfigurationError: there is no MPI
+        that works, or each process is alone in a world of its own."""
         self._mpi = load()
         self._world = self._mpi.COMM_WORLD
         self.rank, self.size = int(self._world.Get_rank()), int(self._world.Get_size())
@@ -49,10 +56,23 @@ class MpiAssembly(Assembly):
                 signal.SIGUSR1, self._told
             )  # by hydra, when another rank has died; it would end this one
         self._streams = Streams(self.gather, self.rank, interface)
+        self._same_host = self._meet(limit_s) if shares_memory else None
 
     @classmethod
     def found(cls, deploy: DeploySpec) -> MpiAssembly | None:
-        return cls() if is_rank() else None
+        if not is_rank():
+            return None
+        limit_s = deploy.network.start_timeout.total_seconds()
+        return cls(shares_memory=deploy.same_host == "shm", limit_s=limit_s)
+
+    def _meet(self, limit_s: float) -> SameHost:
+        """Tells all ranks where this one runs, and makes a secret with them."""
+        told = self.gather(token_bytes(SEED_BYTES) + own_place(), limit_s)
+        secret = blake2b(b"".join(each[:SEED_BYTES] for each in told), digest_size=32).digest()
+        return SameHost(self.rank, [each[SEED_BYTES:] for each in told], secret, limit_s)
+
+    def options(self) -> dict[str, Any]:
+        return {"same_host": self._same_host}
 
     @classmethod
     def starter(cls, deploy: DeploySpec, command: Sequence[str]) -> list[str]:

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import itertools
+from typing import TYPE_CHECKING
 
 from actorstream.transports.base import Channel, Fabric
 from actorstream.transports.shm.limits import Limits, arena_limit
+
+if TYPE_CHECKING:
+    from actorstream.transports.network.same_host import SameHost
 
 MASK = 2**64 - 1
 _runs = itertools.count()
@@ -17,15 +21,27 @@ class MpiFabric(Fabric):
     Attributes:
         secret: that of the message headers; MPI lets nobody in from outside, so it is no secret.
         start_s: how long a worker waits for its peers at the start.
+        near: the memory of channels between ranks of this host, if they share any; the others are `channels`.
         run: tells the messages of this run from those of another one between the same ranks. All ranks of a world make
             their fabrics in the same order, so that they agree without a message.
     """
 
     secret = b"mpi"
 
-    def __init__(self, workers: int, channels: list[Channel], plan: int, *, start_s: float = 30.0) -> None:
+    def __init__(
+        self,
+        workers: int,
+        channels: list[Channel],
+        plan: int,
+        *,
+        start_s: float = 30.0,
+        same_host: SameHost | None = None,
+    ) -> None:
         self.run = next(_runs)
         self.workers = workers
+        self.near = same_host.share(workers, channels, plan) if same_host is not None else None
+        if self.near is not None:
+            channels = [channel for channel in channels if channel.id not in self.near.channels]
         self.channels = {channel.id: channel for channel in channels}
         self.plan = plan & MASK
         self.start_s = start_s
@@ -36,4 +52,6 @@ class MpiFabric(Fabric):
         self.arena_limit = arena_limit(Limits.read(), workers, budgets, 0)
 
     def close(self) -> None:
-        """Nothing is open: MPI belongs to the process."""
+        """Lets go of shared memory; MPI belongs to the process."""
+        if self.near is not None:
+            self.near.close()

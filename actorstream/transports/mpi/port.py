@@ -66,6 +66,12 @@ class MpiPort:
             self.active_ns = monotonic_ns()
         return come.popleft()
 
+    def is_quiet(self, ns: int) -> bool:
+        """Whether nothing was sent or received for so long, and nothing has come. MPI drives what it sends meanwhile."""
+        if self._come or self._incoming or monotonic_ns() - self.active_ns < ns:
+            return False
+        return not self._world.Iprobe(self._mpi.ANY_SOURCE, self._heads)
+
     def _take_payloads(self, peer: int) -> None:
         """Takes the messages of a peer whose payloads have come, in order."""
         waiting = self._incoming[peer]

@@ -17,17 +17,16 @@ import mpi4py  # noqa: F401  # so that a missing extra is told; importing mpi4py
 from actorstream.native.arena import Arena
 from actorstream.native.doorbell import Doorbell
 from actorstream.native.timer import TimerFd
-from actorstream.transports.base import Channel, Fabric, Transport
+from actorstream.transports.base import Channel, Fabric, ReceiveChannel, SendChannel, Transport
 from actorstream.transports.mpi.assembly import MpiAssembly
 from actorstream.transports.mpi.fabric import MpiFabric
 from actorstream.transports.mpi.port import MpiPort
 from actorstream.transports.mpi.world import check_rank, check_size, load, ranks_here, started_ranks
 from actorstream.transports.network.exchange import Exchange
-from actorstream.transports.network.receive_channel import NetworkReceiveChannel
-from actorstream.transports.network.send_channel import NetworkSendChannel
+from actorstream.transports.shm.transport import ShmTransport
 from actorstream.transports.sizing import refuse_options
 
-OPTIONS = ("start_s",)
+OPTIONS = ("start_s", "same_host")
 LEFT_S = 0.5
 """How long a rank that closes waits until one that has left takes what it was sent."""
 TRAFFIC_NS = 100_000
@@ -44,7 +43,8 @@ class MpiTransport(Transport):
 
     @classmethod
     def fabric(cls, workers: int, channels: list[Channel], plan: int, **options: Any) -> MpiFabric:
-        """Options: `start_s` (seconds that a rank waits for the others at the start; 30)."""
+        """Options: `start_s` (seconds that a rank waits for the others at the start; 30), `same_host` (which ranks share memory;
+        None: none do)."""
         refuse_options(cls.name, options, OPTIONS)
         return MpiFabric(workers, channels, plan, **options)
 
@@ -64,8 +64,14 @@ class MpiTransport(Transport):
         self._fabric = fabric
         self._arena = Arena.create(fabric.arena_limit, secrets.randbits(31))
         self._port = MpiPort(mpi, fabric.run, self._arena)
-        self._exchange = Exchange(fabric, worker, self._port, trusted=True)
+        self._near = ShmTransport(fabric.near, worker) if fabric.near is not None else None
+        bell = None
+        if self._near is not None and fabric.near is not None:
+            bell = (self._near.doorbell, fabric.near.layout.bells[worker])
+        self._exchange = Exchange(fabric, worker, self._port, trusted=True, bell=bell)
         self._timer = TimerFd()
+        self._repeats = False
+        """Whether the timer fires by itself again and again, which takes a third less than to set it each time."""
         self._soon: asyncio.Handle | None = None
         self._started = self._is_broken = False
         # a rank that has no core of its own would only take the time of the others
@@ -75,22 +81,30 @@ class MpiTransport(Transport):
         for peer in self._exchange.links:
             self._exchange.greet(peer)
         self._started = True
+        if self._near is not None:
+            await self._near.start()
         asyncio.get_running_loop().add_reader(self._timer.fd, self._fired)
         self._tick()
         await self._exchange.gather(self._fabric.start_s, [f"rank {peer}" for peer in self._exchange.links])
 
     @property
     def doorbell(self) -> Doorbell:
+        if self._near is not None and not self._exchange.links:
+            return self._near.doorbell  # nothing comes from elsewhere
         return self._exchange.bell
 
     @property
     def arena(self) -> Arena:
-        return self._arena
+        return self._arena if self._near is None else self._near.arena
 
-    def sender(self, channel: Channel) -> NetworkSendChannel:
+    def sender(self, channel: Channel) -> SendChannel:
+        if self._near is not None and channel.id not in self._fabric.channels:
+            return self._near.sender(channel)
         return self._exchange.sender(channel)
 
-    def receiver(self, channel: Channel) -> NetworkReceiveChannel:
+    def receiver(self, channel: Channel) -> ReceiveChannel:
+        if self._near is not None and channel.id not in self._fabric.channels:
+            return self._near.receiver(channel)
         return self._exchange.receiver(channel)
 
     def lose(self, worker: int, why: str) -> None:
@@ -98,6 +112,8 @@ class MpiTransport(Transport):
         self._is_broken = True
         if not self._exchange.closed and worker in self._exchange.links:
             self._exchange.lose(worker, why)
+        if self._near is not None:
+            self._near.lose(worker, why)
 
     async def close(self) -> None:
         """Waits until every peer has what was sent to it."""
@@ -118,6 +134,8 @@ class MpiTransport(Transport):
             self._exchange.close()
             self._port.close()
             self._arena.close()
+            if self._near is not None:
+                await self._near.close()
 
     async def _sent(self, end: float) -> None:
         """Waits until MPI has taken what was to be sent. A peer that has left still waits for the last acknowledgement, which
@@ -134,17 +152,21 @@ class MpiTransport(Transport):
     def _tick(self) -> None:
         """Looks for messages, and again soon: the longer nothing has come, the later."""
         self._soon = None
-        if self._exchange.closed:
+        if self._exchange.closed or not self._exchange.links:
             return
         self._exchange.poll()
         now = monotonic_ns()
         quiet = now - self._port.active_ns
         if self._eager and quiet < TRAFFIC_NS:
             self._soon = asyncio.get_running_loop().call_soon(self._tick)
-        else:
-            self._timer.arm(now + min(max(quiet // SHARE, LEAST_NS), MOST_NS))
+        elif quiet < SHARE * MOST_NS:
+            self._repeats = False
+            self._timer.arm(now + max(quiet // SHARE, LEAST_NS))
+        elif not self._repeats:
+            self._repeats = True
+            self._timer.repeat(now + MOST_NS, MOST_NS)
 
     def _fired(self) -> None:
         self._timer.clear()
-        if self._soon is None:
+        if self._soon is None and not (self._repeats and self._port.is_quiet(SHARE * MOST_NS)):
             self._tick()

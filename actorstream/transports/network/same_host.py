@@ -101,7 +101,7 @@ class SameHost:
         return ConfigurationError(
             f"worker {self.rank} on host {socket.gethostname()}: worker{'s' * (len(workers) > 1)} "
             f"{', '.join(map(str, workers))} of the same host did not ask for shared memory within {self._limit_s:g} s; look at "
-            'their output, or let them talk over the network: same_host = "zmq"'
+            "their output, or let them talk over the network: set same_host to the name of the transport"
         )
 
     # -- the others

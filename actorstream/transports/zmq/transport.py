@@ -92,6 +92,8 @@ class ZmqTransport(Transport):
 
     @property
     def doorbell(self) -> Doorbell:
+        if self._near is not None and not self._exchange.links:
+            return self._near.doorbell  # nothing comes from elsewhere
         return self._exchange.bell
 
     @property
