@@ -21,6 +21,9 @@ DELAYED_S = 2.0
 """What the delays of one run add up to, at the most, if nothing overlaps."""
 DELAYS = (("2ms", 2e-3), ("1ms", 1e-3), ("500us", 5e-4), ("200us", 2e-4), ("100us", 1e-4), ("30us", 3e-5))
 DELAY, SEED, BATCH = "deploy.testing.delay", "deploy.testing.seed", "deploy.batch_size"
+SAME_HOST = "deploy.same_host"
+UNSHOWN = frozenset((SEED, SAME_HOST))
+"""Keys that follow from others of their dimension."""
 DEFAULT_BATCH = 4096
 
 
@@ -58,7 +61,7 @@ class Deployment:
 
     def cell(self, dimension: str) -> str:
         """What a table shows; "" where it is as the deployment says."""
-        values = [value for key, value in self.chosen.get(dimension, {}).items() if key != SEED]
+        values = [value for key, value in self.chosen.get(dimension, {}).items() if key not in UNSHOWN]
         return " ".join(str(value).lower() if isinstance(value, bool) else str(value) for value in values)
 
 
@@ -76,7 +79,7 @@ def toml_text(value: Any) -> str:
 def _of_transport(name: str) -> dict[str, Any]:
     """What makes a run use a transport. Ranks of one host would share memory in place of MPI."""
     found = {"deploy.transport": name}
-    return found | ({"deploy.same_host": name} if name == "mpi" else {})
+    return found | ({SAME_HOST: name} if name == "mpi" else {})
 
 
 def dimensions(
