@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from actorstream.errors import DataError, OperatorError, SchemaError
+from actorstream.errors import DataError, OperatorError
 from actorstream.plan.edge_schemas import TIME
+from actorstream.runtime.lineage import dropped
 from actorstream.runtime.serial.numbering import REPLICA_SHIFT
 from actorstream.runtime.stamp import Stamp
 from actorstream.runtime.timestamp.lane_rows import times_of, zeros
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from actorstream.topology.timestamp import Sequenced
 
 FRONTIER_END = 2**63 - 1
+CONSUMER = "an input in timestamp order"
 
 
 class TimestampStamp(Stamp):
@@ -110,13 +112,7 @@ class TimestampStamp(Stamp):
         if missing and self._hook:
             system.update({name: np.full(batch.rows, -1, np.int64) for name in missing})
         elif missing:
-            raise self.replica.unfit(
-                SchemaError(
-                    f"rows of {batch.schema.name} carry no {missing[0]}: on_batch dropped their lineage, which an input "
-                    "in timestamp order downstream needs; use batch.take(...), batch.with_columns(...) or "
-                    "Batch.of(..., origin=rows)"
-                )
-            )
+            raise self.replica.unfit(dropped(batch, missing[0], CONSUMER))
         return batch.with_system(**system) if system else batch
 
     def _running(self, output: str, rows: int) -> np.ndarray:
@@ -132,13 +128,7 @@ class TimestampStamp(Stamp):
     def _timed(self, batch: Batch) -> tuple[Batch, np.ndarray]:
         """Gives rows that descend from no row an event time: just below the heartbeat that fired them, or the last of all."""
         if not self._hook:
-            raise self.replica.unfit(
-                SchemaError(
-                    f"rows of {batch.schema.name} carry no event time: on_batch dropped their lineage, which an input "
-                    "in timestamp order downstream needs; use batch.take(...), batch.with_columns(...) or "
-                    "Batch.of(..., origin=rows)"
-                )
-            )
+            raise self.replica.unfit(dropped(batch, "event time", CONSUMER))
         time = (
             max(self.replica.promises.frontier - 1, FRONTIER_MIN + 1)
             if self._hook == "on_heartbeat"
