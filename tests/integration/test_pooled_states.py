@@ -99,7 +99,7 @@ def test_a_native_function_folds_on_threads() -> None:
 @pytest.mark.parametrize("threads", [0, 2])
 def test_a_native_function_that_refuses_ends_the_run_with_the_same_error(threads: int) -> None:
     with pytest.raises(
-        OperatorError, match="operator 'all'.*function of row answered 7 for [0-9]+ rows; allowed: 0"
+        OperatorError, match=r"operator 'all'.*function of row answered 7 for [0-9]+ rows; allowed: 0"
     ):
         natively(cffi_refuse, threads=threads)
 
