@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Callable, Iterable
+from collections import deque
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from time import monotonic
 from typing import Any, Protocol
@@ -83,7 +84,8 @@ class Exchange:
         peers |= {c.sender for c in channels if c.receiver == worker}
         peers.discard(worker)
         self.links = {
-            peer: Link(port, Envelope(worker, peer, network.plan, network.secret)) for peer in sorted(peers)
+            peer: Link(port, Envelope(worker, peer, network.plan, network.secret), self._soon)
+            for peer in sorted(peers)
         }
         self._keys = {peer: key_between(network.secret, peer, worker) for peer in peers}
         self._eventfd = create_eventfd() if bell is None else None
@@ -134,7 +136,11 @@ class Exchange:
     def owe(self, link: Link, end: End, *, soon: bool) -> None:
         """Notes an end that has promises or credit to send. `soon`: even if nobody looks at the doorbell."""
         link.owing[id(end)] = end
-        if soon and not self._flushing:
+        if soon:
+            self._soon()
+
+    def _soon(self) -> None:
+        if not self._flushing:
             self._flushing = True
             self._loop().call_soon(self._flush_soon)
 
@@ -147,11 +153,10 @@ class Exchange:
         self._polling = True
         try:
             receive, left = self.port.receive, AT_ONCE
-            while left and (parts := receive()) is not None:
-                self._take(*parts)
-                left -= 1
+            while left > 0 and (parts := receive()) is not None:
+                left -= self._take(*parts)
             self.flush()
-            if not left and not self._again:  # a descriptor tells of the rest only once
+            if left <= 0 and not self._again:  # a descriptor tells of the rest only once
                 self._again = True
                 self._loop().call_soon(self._poll_again)
         finally:
@@ -179,31 +184,41 @@ class Exchange:
         if not self.closed:
             self.flush(now=True)
 
-    def _take(self, head: Any, apart: Any | None) -> None:
-        try:
-            header = header_of(head, self.worker, self._keys)
-        except ConfigurationError as error:
-            self._refuse(error)
-            return
-        if header is None:
-            self.refused += 1
-            return
-        link = self.links[header[4]]
-        if link.lost:
-            return
-        try:
-            message = read(header, head, apart)
-            nbytes = len(message.body)
-            if message.kind == HELLO:
-                self._greet(link, message)
-            elif not link.greeted:
-                raise BrokenError(f"a message of kind {message.kind} before a greeting")
-            if link.accepts(message, nbytes):
-                self._dispatch(link, message)
-        except BrokenError as error:
-            self.lose(link.peer, f"worker {link.peer} sent what it must not: {error}")
+    def _take(self, packet: Any, bodies: Sequence[Any] = ()) -> int:
+        """Takes in the messages of a packet, and returns how many there were, or about."""
+        at = count = 0
+        following = deque(bodies)
+        while count == 0 or at < len(packet):
+            count += 1
+            try:
+                header = header_of(packet, at, self.worker, self._keys)
+            except ConfigurationError as error:
+                self._refuse(error)
+                break
+            if header is None:
+                self.refused += 1
+                break
+            link = self.links[header[4]]
+            if link.lost:
+                break
+            try:
+                message, at = read(header, packet, at, following)
+                self._accept(link, message)
+                if following and at >= len(packet):
+                    raise BrokenError(f"{len(following)} payloads behind the last message of a packet")
+            except BrokenError as error:
+                self.lose(link.peer, f"worker {link.peer} sent what it must not: {error}")
         if self._changed is not None:
             self._change()
+        return count
+
+    def _accept(self, link: Link, message: Message) -> None:
+        if message.kind == HELLO:
+            self._greet(link, message)
+        elif not link.greeted:
+            raise BrokenError(f"a message of kind {message.kind} before a greeting")
+        if link.accepts(message, len(message.body)):
+            self._dispatch(link, message)
 
     def _dispatch(self, link: Link, message: Message) -> None:
         kind = message.kind
