@@ -142,7 +142,7 @@ class Exchange:
     def _soon(self) -> None:
         if not self._flushing:
             self._flushing = True
-            self._loop().call_soon(self._flush_soon)
+            _loop(self.worker).call_soon(self._flush_soon)
 
     # -- what goes and comes
 
@@ -158,7 +158,7 @@ class Exchange:
             self.flush()
             if left <= 0 and not self._again:  # a descriptor tells of the rest only once
                 self._again = True
-                self._loop().call_soon(self._poll_again)
+                _loop(self.worker).call_soon(self._poll_again)
         finally:
             self._polling = False
 
@@ -172,7 +172,7 @@ class Exchange:
         for link in self.links.values():
             left |= link.settle(now=now)
         if left and self._later is None:
-            self._later = self._loop().call_later(LATER_S, self._flush_later)
+            self._later = _loop(self.worker).call_later(LATER_S, self._flush_later)
 
     def _flush_soon(self) -> None:
         self._flushing = False
@@ -203,7 +203,12 @@ class Exchange:
                 break
             try:
                 message, at = read(header, packet, at, following)
-                self._accept(link, message)
+                if message.kind == HELLO:
+                    self._greet(link, message)
+                elif not link.greeted:
+                    raise BrokenError(f"a message of kind {message.kind} before a greeting")
+                if link.accepts(message, len(message.body)):
+                    self._dispatch(link, message)
                 if following and at >= len(packet):
                     raise BrokenError(f"{len(following)} payloads behind the last message of a packet")
             except BrokenError as error:
@@ -211,14 +216,6 @@ class Exchange:
         if self._changed is not None:
             self._change()
         return count
-
-    def _accept(self, link: Link, message: Message) -> None:
-        if message.kind == HELLO:
-            self._greet(link, message)
-        elif not link.greeted:
-            raise BrokenError(f"a message of kind {message.kind} before a greeting")
-        if link.accepts(message, len(message.body)):
-            self._dispatch(link, message)
 
     def _dispatch(self, link: Link, message: Message) -> None:
         kind = message.kind
@@ -368,13 +365,12 @@ class Exchange:
         if self._eventfd is not None:
             os.close(self._eventfd)
 
-    def _loop(self) -> asyncio.AbstractEventLoop:
-        try:
-            return asyncio.get_running_loop()
-        except RuntimeError:
-            raise ClosedError(
-                f"worker {self.worker}: a network transport is used in its event loop"
-            ) from None
+
+def _loop(worker: int) -> asyncio.AbstractEventLoop:
+    try:
+        return asyncio.get_running_loop()
+    except RuntimeError:
+        raise ClosedError(f"worker {worker}: a network transport is used in its event loop") from None
 
 
 def here() -> bytes:
