@@ -32,7 +32,6 @@ from actorstream.transports.network.message import (
     SENDER_CLOSED,
     Envelope,
     Message,
-    credit_of,
     header_of,
     key_between,
     read,
@@ -103,6 +102,7 @@ class Exchange:
         self._later: asyncio.TimerHandle | None = None
         self._changed: asyncio.Event | None = None
         self._mismatch: ConfigurationError | None = None
+        self._rung: set[int] = set()
         self.closed = False
 
     # -- channel ends
@@ -129,8 +129,10 @@ class Exchange:
         return found
 
     def ring(self, bit: int) -> None:
-        """Rings this worker's own doorbell."""
-        if not self.closed:
+        """Rings this worker's own doorbell; while packets are taken in, once they all are."""
+        if self._polling:
+            self._rung.add(bit)
+        elif not self.closed:
             self.bell.ring(bit)
 
     def owe(self, link: Link, end: End, *, soon: bool) -> None:
@@ -161,6 +163,9 @@ class Exchange:
                 _loop(self.worker).call_soon(self._poll_again)
         finally:
             self._polling = False
+            rung, self._rung = self._rung, set()
+            for bit in rung:
+                self.ring(bit)
 
     def _poll_again(self) -> None:
         self._again = False
@@ -220,7 +225,7 @@ class Exchange:
     def _dispatch(self, link: Link, message: Message) -> None:
         kind = message.kind
         if kind in FRAMES:
-            number, taken, taken_bytes = credit_of(message)
+            number, taken, taken_bytes = message.credit
             if number:
                 self._outgoing(link, number - 1).credit(taken, taken_bytes)
             self._incoming(link, message.channel).arrive(message)

@@ -23,6 +23,7 @@ from struct import Struct
 from typing import Any
 
 from actorstream.errors import BrokenError, ConfigurationError
+from actorstream.native.frames import pack_frame, unpack_frame
 from actorstream.transports.base import Frame, FrameKind
 
 MAGIC = b"ASnt"
@@ -30,6 +31,8 @@ VERSION = 3
 HEAD = Struct("<4sHBBIIQ16sQQII")
 FRAME = Struct("<QQqqqqqqqqqqqqqQQQ")
 WHOLE = Struct(HEAD.format + FRAME.format[1:])
+PREFIX = 40
+"""Bytes that all headers between two workers have in common, but for kind and flags."""
 Credit = tuple[int, int, int]
 """Of a channel's number plus one: the frames and bytes that were consumed, in all."""
 NO_CREDIT: Credit = (0, 0, 0)
@@ -75,7 +78,7 @@ def key_between(secret: bytes, sender: int, receiver: int) -> bytes:
 
 @dataclass(slots=True)
 class Message:
-    """A received message. `fields` are those of a frame; `body` is the payload or the control message's body."""
+    """A received message. `body` is the payload of `frame`, whose own is not set yet, or the control message's body."""
 
     kind: int
     flags: int
@@ -83,18 +86,21 @@ class Message:
     seq: int
     ack: int
     channel: int
-    fields: tuple[Any, ...]
+    frame: Frame | None
+    credit: Credit
+    """What a frame gives back of another channel."""
     body: Any
 
 
 class Envelope:
     """What the headers from one worker to another have in common."""
 
-    __slots__ = ("key", "plan", "receiver", "sender")
+    __slots__ = ("_prefix", "key", "plan", "receiver", "sender")
 
     def __init__(self, sender: int, receiver: int, plan: int, secret: bytes) -> None:
         self.sender, self.receiver, self.plan = sender, receiver, plan
         self.key = key_between(secret, sender, receiver)
+        self._prefix = self.control(0, 0, 0)[:PREFIX]
 
     def control(self, kind: int, seq: int, ack: int, channel: int = 0, body: bytes = b"") -> bytes:
         """The bytes of a control message."""
@@ -125,36 +131,7 @@ class Envelope:
         credit: Credit = NO_CREDIT,
     ) -> bytes:
         """The header and the fields of a frame, whose payload of `length` bytes follows, and credit for another channel."""
-        return WHOLE.pack(
-            MAGIC,
-            VERSION,
-            frame.kind,
-            flags,
-            self.sender,
-            self.receiver,
-            self.plan,
-            self.key,
-            seq,
-            ack,
-            channel,
-            length,
-            frame.nbytes,
-            frame.schema,
-            frame.rows,
-            frame.first,
-            frame.producer,
-            frame.sequence,
-            frame.serial,
-            frame.piece,
-            frame.pieces,
-            frame.barrier,
-            frame.min_time,
-            frame.max_time,
-            frame.min_entry,
-            frame.max_entry,
-            frame.began,
-            *credit,
-        )
+        return pack_frame(self._prefix, frame, flags, seq, ack, channel, length, *credit)
 
 
 Header = tuple[bytes, int, int, int, int, int, int, bytes, int, int, int, int]
@@ -183,12 +160,12 @@ def read(header: Header, packet: Any, at: int, bodies: deque[Any]) -> tuple[Mess
     follows the packet; the message takes its own away. BrokenError: nothing that this version sends is like that."""
     _, _, kind, flags, _, _, plan, _, seq, ack, channel, length = header
     flags &= ~FOLLOWED
-    fields: tuple[Any, ...] = ()
+    frame, credit = None, NO_CREDIT
     start = at + HEAD.size
     if kind in FRAMES:
         if len(packet) < at + WHOLE.size:
             raise BrokenError(f"a frame of {len(packet) - at} bytes; its header alone has {WHOLE.size}")
-        fields = FRAME.unpack_from(packet, start)
+        frame, credit = unpack_frame(Frame, kind, packet, start)
         start = at + WHOLE.size
     else:
         wanted = _BODIES.get(kind)
@@ -212,7 +189,7 @@ def read(header: Header, packet: Any, at: int, bodies: deque[Any]) -> tuple[Mess
         body = packet[start:end]
     if len(body) != length:
         raise BrokenError(f"a message that announces {length} bytes and has {len(body)}")
-    return Message(kind, flags, plan, seq, ack, channel, fields, body), end + (-end & 7)
+    return Message(kind, flags, plan, seq, ack, channel, frame, credit, body), end + (-end & 7)
 
 
 def read_single(header: Header, packet: Any, bodies: deque[Any]) -> Message:
@@ -251,39 +228,6 @@ def _fits(kind: int, length: int, wanted: int | None) -> bool:
     if wanted is not None:
         return length == wanted
     return kind in _ANY_LENGTH or (length > 0 and length % PROMISE.size == 0)
-
-
-def credit_of(message: Message) -> Credit:
-    """The credit that a frame carries."""
-    found: Credit = message.fields[-3:]  # type: ignore[assignment]
-    return found
-
-
-def frame_of(message: Message, payload: Any) -> Frame:
-    """The frame of a message."""
-    frame = Frame.__new__(Frame)
-    frame.kind, frame.payload = message.kind, payload
-    (
-        frame.nbytes,
-        frame.schema,
-        frame.rows,
-        frame.first,
-        frame.producer,
-        frame.sequence,
-        frame.serial,
-        frame.piece,
-        frame.pieces,
-        frame.barrier,
-        frame.min_time,
-        frame.max_time,
-        frame.min_entry,
-        frame.max_entry,
-        frame.began,
-        _,
-        _,
-        _,
-    ) = message.fields
-    return frame
 
 
 def to_own_clock(frame: Frame, ahead: int) -> None:
