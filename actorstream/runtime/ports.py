@@ -51,6 +51,7 @@ class UnitPort(Protocol):
     async_hooks: AsyncHooks
     blocked: list[SendLane]
     paused: PausedHooks
+    closers: list[Callable[[], None]]
     done: bool
 
     def publish(self) -> None: ...
