@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import os
 import signal
+import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,6 +13,8 @@ from time import monotonic
 
 import pytest
 
+from actorstream.errors import ConfigurationError
+from actorstream.transports.mpi.starter import mpiexec
 from tests.integration.processes import Announcements, Run, launched, ranked
 from tests.integration.rank_parts import CHECKPOINT, ENDLESS, doubled, rank_pids, write
 
@@ -170,12 +173,20 @@ def test_processes_that_are_each_alone_in_a_world_say_so(tmp_path: Path) -> None
     assert "4 ranks were started, but each is alone in a world of its own" in errors
 
 
+def test_ranks_that_all_die_of_signals_are_named_by_what_started_them() -> None:
+    """As when an MPI crashes that sends to a rank which was killed: nobody else is left to say anything."""
+    words = mpiexec(2, ["sh", "-c", 'kill -"$((9 + 2 * PMI_RANK))" $$'])
+    done = subprocess.run(words, capture_output=True, text=True, timeout=60, check=False)
+    said = [line for line in done.stderr.splitlines() if line.startswith("actorstream: rank")]
+    assert done.returncode != 0
+    assert said and all(
+        f"was ended by signal {number}" in line for line in said for number in [9 + 2 * int(line.split()[2])]
+    ), done.stderr
+
+
 def test_without_mpiexec_the_error_says_what_to_install(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from actorstream.errors import ConfigurationError
-    from actorstream.transports.mpi.starter import mpiexec
-
     monkeypatch.setattr(sys, "executable", str(tmp_path / "python"))
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(ConfigurationError, match=r"pip install 'actorstream\[mpi\]'"):

@@ -147,7 +147,7 @@ class Streams:
             try:
                 while len(found) < len(missing):
                     ready = selector.select(max(0.0, end - monotonic()))
-                    if not ready:
+                    if not ready or monotonic() > end:  # strangers may come again and again
                         self._complain({peer for peer, _ in missing - found.keys()})
                     for key, _ in ready:
                         sock = key.fileobj
