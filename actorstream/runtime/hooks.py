@@ -19,7 +19,7 @@ from actorstream.events.event import Event
 from actorstream.events.feed import Feed, taken
 from actorstream.events.schema import Schema
 from actorstream.native.emitter import Emitter
-from actorstream.plan.hook_shapes import collector, is_async, result_appender, shape_of
+from actorstream.plan.hook_shapes import collector, is_async, shape_of
 from actorstream.runtime.event_columns import EventColumns, Loop, loop_of
 from actorstream.runtime.failures import Failures
 from actorstream.runtime.portions import BYTES, Widths, metered, result_portions
@@ -141,8 +141,7 @@ class EventCall:
     def __init__(self, hook: Callable[..., Any], outbox: Outbox, failures: Failures) -> None:
         self.hook, self.outbox, self.failures = hook, outbox, failures
         self.is_async = is_async(hook)
-        self.collect = collector(hook)
-        self._append = result_appender(shape_of(hook))
+        self.collect = collector(shape_of(hook))
         self._yields = shape_of(hook) == "generator"
         self._widths: Widths = {}
         self._each = 0
@@ -203,7 +202,7 @@ class EventCall:
                 elif self._yields:
                     out.extend(some)
                 else:
-                    self.collect(out, some)
+                    self.collect(out, map(self.hook, some))
             except Exception as error:
                 if type(out) is EventColumns:
                     self._level(out, error, events, begun)
@@ -236,7 +235,7 @@ class EventCall:
                 return None
             out = self.outbox.events["default"]
             if not (self._yields and self.in_portions):
-                self._append(out, result)
+                self.collect(out, (result,))
                 return None
             some = metered(result, BYTES, self._each, self.outbox, self._widths)
             out.extend(some)

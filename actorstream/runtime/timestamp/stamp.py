@@ -13,7 +13,7 @@ from actorstream.runtime.lineage import dropped
 from actorstream.runtime.serial.numbering import REPLICA_SHIFT
 from actorstream.runtime.stamp import Stamp
 from actorstream.runtime.timestamp.lane_rows import times_of, zeros
-from actorstream.runtime.timestamp.sequence import Ascending, Sorted, Unsorted
+from actorstream.runtime.timestamp.sequence import Ascending, Sorted, Unsorted, placed
 from actorstream.runtime.timestamp.ties import by_value
 from actorstream.topology.serial import POSITION
 from actorstream.topology.timestamp import ORIGIN
@@ -82,12 +82,7 @@ class TimestampStamp(Stamp):
         columns = self.described.columns
         if columns and ORIGIN not in batch.system:
             source: Any = self.replica.actor
-            first = source.row
-            system = {
-                ORIGIN: np.full(batch.rows, source.origin, np.int64),
-                POSITION: np.arange(first, first + batch.rows),
-            }
-            batch = batch.with_system(**system)
+            batch = placed(batch, source.origin, source.row)
         if self.sorts and batch.marked:
             marks = batch.system["_watermark"].data
             late = marks > FRONTIER_MIN
