@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from actorstream.errors import ConfigurationError
 from actorstream.transports.assembly import Assembly
+from actorstream.transports.mpi.output import wait_until_read
 from actorstream.transports.mpi.starter import mpiexec
 from actorstream.transports.mpi.world import alone, is_rank, load, ranks_here, started_ranks
 from actorstream.transports.network.interfaces import ANY
@@ -32,6 +33,8 @@ ENDED_S = 2.0
 """How long a rank waits to be ended with the job."""
 OTHERS_S = 0.1
 """How long a rank waits before it ends the job, so that others may say why they end, too."""
+READ_S = 1.0
+"""How long a rank waits until what it has said was read, before it ends the job."""
 SEED_BYTES = 16
 _LENGTH = struct.Struct("<Q")
 
@@ -162,6 +165,8 @@ class MpiAssembly(Assembly):
             self._drop_last()
             self._mpi.Finalize()
             return
+        if ends_others:
+            wait_until_read(READ_S)  # MPI_Abort would overtake it
         sleep(OTHERS_S if ends_others else ENDED_S)
         if ends_others:
             self._world.Abort(status or 1)
