@@ -29,6 +29,9 @@ def launch(
     rank: int | None = None,
     report: Path | None = None,
     resume: Annotated[bool, Parameter(negative=())] = False,
+    on: str | None = None,
+    spark: Annotated[list[str] | None, Parameter(negative=())] = None,
+    spark_logs: Annotated[bool, Parameter(negative=())] = False,
     quiet: Annotated[bool, Parameter(name=["--quiet", "-q"], negative=())] = False,
     json_: Annotated[bool, Parameter(name="--json", negative=())] = False,
 ) -> int:
@@ -59,6 +62,13 @@ def launch(
         Writes the report of the run to this file, as one JSON object.
     resume
         Goes on from the last checkpoint of the deployment's [checkpoint]; from the beginning if there is none yet.
+    on
+        Runs the workers on a Spark cluster, as the tasks of one barrier stage: spark://HOST:7077, local-cluster[2,1,1024],
+        yarn, k8s://… (needs actorstream[spark,zmq]).
+    spark
+        With --on, one setting of Spark: NAME=VALUE; may be given several times.
+    spark_logs
+        With --on, shows Spark's logs on stderr.
     quiet
         Shows no progress.
     json_
@@ -74,6 +84,22 @@ def launch(
     from actorstream.plan.compile import read_job
 
     started = time.monotonic() - since_process_start()
+    if on is not None:
+        from actorstream.cli.launch_on import launch_on
+
+        files = JobFiles(topology, deploy, tuple(set or []), plan)
+        return launch_on(
+            on,
+            files,
+            workers,
+            transport,
+            report=report,
+            resume=resume,
+            quiet=quiet,
+            json_=json_,
+            options=spark or [],
+            logs=spark_logs,
+        )
     if rank is not None:
         os.environ["ACTORSTREAM_RANK"] = str(rank)
     files = JobFiles(topology, deploy, tuple(set or []), plan)

@@ -48,7 +48,6 @@ class Waiting(Enum):
     ALL = 0
     SELECTIONS = 1
     """Rows that were picked out of a batch; they are copied anyway."""
-    NONE = 2
 
 
 class _Rows:
@@ -142,7 +141,7 @@ class SendLane:
         self._single, self.send_event = single, send_event
         self.send_jumbo: JumboSender | None = None
         """Sends a batch that is a whole jumbo tuple already, where rows travel between processes with their values only."""
-        schemas, plain_rows = framing.schemas, waiting is Waiting.ALL and clock is None
+        schemas, plain_rows = framing.schemas, waiting is Waiting.ALL and clock is None and numbers is None
         if framing.arena is not None and schemas.marked is None and plain_rows:
             self.send_jumbo = channel.jumbo_sender(schemas.plain.fingerprint, self.producer)
 
@@ -230,6 +229,8 @@ class SendLane:
             if self._promises is None:
                 self._promises = {}
             self._promises[word] = bound
+            if self.numbers is not None and not self.blocked:
+                self.flush()  # the number of the rows that wait is complete
         else:
             self.channel.advance(word, bound)
 

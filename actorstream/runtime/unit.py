@@ -21,7 +21,7 @@ from actorstream.runtime.timers import UnitTimers
 from actorstream.transports.base import FrameKind
 
 if TYPE_CHECKING:
-    from collections.abc import Coroutine
+    from collections.abc import Callable, Coroutine
 
     from actorstream.runtime.ports import WorkerPort
     from actorstream.runtime.row_budget import RowBudget
@@ -73,6 +73,8 @@ class Unit:
         self.ending = False
         self.kernels: list[KernelEdge] = []
         """Edges between members whose kernels threads may run, in topological order."""
+        self.closers: list[Callable[[], None]] = []
+        """Called at the end of each turn, and before barriers and ends: they close what a turn leaves open for more rows."""
         self.barrier = 0
         """The last one that was passed on."""
         self.static: StaticInputs | None = None
@@ -143,9 +145,11 @@ class Unit:
             lane.tell_idle(count)
 
     def settle(self) -> None:
-        """Sends on what kernels on threads are still working on."""
+        """Sends on what kernels on threads are still working on, and closes what is open for more rows."""
         for kernel in self.kernels:
             kernel.settle()
+        for close in self.closers:
+            close()
 
     def control(self, kind: FrameKind, barrier: int) -> None:
         """Sends a barrier or end mark on every output, behind everything before it."""
@@ -204,6 +208,8 @@ class Unit:
 
     def settle_turn(self, status: Status) -> Status:
         """The end of a turn: what waits here goes out before the unit rests. Returns what it rests for."""
+        for close in self.closers:
+            close()
         if status is Status.IDLE or status is Status.BUSY:  # nothing waits here for the next row
             self.flush()
             if self.blocked and status is Status.IDLE:

@@ -58,12 +58,17 @@ def run(task: dict[str, Any], tell: Tell, stopped: threading.Event) -> None:
         tell(table=(known or found)._asdict())
         tell(say=f"{found.rows:,} rows in {len(bounds) + 1} ranges")
         for number, rows in enumerate(query.ranges(bounds, task["tasks"], task["range"]), task["range"]):
-            if stopped.is_set():
-                return
-            try:
-                rows.mapInArrow(pusher(task["address"], task["token"], number), RESULT).collect()
-            except Exception as error:
-                raise spark_error(f"pushing range {number}", error) from None
+            pushed = rows.mapInArrow(pusher(task["address"], task["token"], number), RESULT)
+            left = True
+            while (
+                left
+            ):  # tasks that have left their slots to others go on; those that had ended say so at once
+                if stopped.is_set():
+                    return
+                try:
+                    left = any(row["left"] for row in pushed.collect())
+                except Exception as error:
+                    raise spark_error(f"pushing range {number}", error) from None
             tell(ended=number)
         tell(done=True)
 

@@ -3,7 +3,7 @@
     task  → source   hello: one line of JSON (token, lane, range)
     source → task    where: one line of JSON (state, batch, digest, window)
     task  → source   frames: kind (1 byte), number of the batch (8), digest (16), bytes of the payload (8), payload
-    source → task    one byte CREDIT for each batch that has been taken; TAKEN after the end
+    source → task    one byte CREDIT for each batch that has been taken; TAKEN after the end; STAY or LEAVE after ASK
 
 Batches of a lane are numbered from 0 in each range. A digest covers all batches of the range up to this one, so that two
 digests are equal only if everything before was equal, too.
@@ -16,8 +16,9 @@ import struct
 from typing import Any
 
 HEADER = struct.Struct("<BQ16sQ")
-BATCH, END, DIFFERS = 1, 2, 3
-CREDIT, TAKEN = b"c", b"t"
+BATCH, END, DIFFERS, ASK = 1, 2, 3, 4
+"""ASK: the task has waited for credit for long; may it leave its slot to a lane that has no task?"""
+CREDIT, TAKEN, STAY, LEAVE = b"c", b"t", b"s", b"l"
 GO, DONE = "go", "done"
 NOTHING = bytes(16)
 """The digest before the first batch."""

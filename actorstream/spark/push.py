@@ -6,24 +6,36 @@ from __future__ import annotations
 import json
 import socket
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 from actorstream.spark.frames import (
+    ASK,
     BATCH,
     CREDIT,
     DIFFERS,
     DONE,
     END,
     HEADER,
+    LEAVE,
     LONGEST_LINE,
     NOTHING,
+    STAY,
     TAKEN,
     digest_of,
     encode_batch,
 )
 
-RESULT = "rows long"
-"""A task returns to the driver only how many rows it sent."""
+RESULT = "rows long, left boolean"
+"""A task returns to the driver only how many rows it sent, and whether it left before its last one."""
+WAIT_S = 5.0
+"""A task that has waited for credit for so long leaves, if a lane has no task: there may be too few slots for all of them."""
+
+
+class Pushed(NamedTuple):
+    """How a task has ended. `rows`: of the batches that it went through. `left`: others follow."""
+
+    rows: int
+    left: bool = False
 
 
 class PushError(ConnectionError):
@@ -39,21 +51,21 @@ def pusher(address: str, token: str, number: int) -> Callable[[Iterator[Any]], I
 
         context = TaskContext.get()
         lane = context.partitionId() if context is not None else 0
-        rows = push(address, {"token": token, "lane": lane, "range": number}, batches)
-        yield pa.RecordBatch.from_pydict({"rows": pa.array([rows], pa.int64())})
+        pushed = push(address, {"token": token, "lane": lane, "range": number}, batches)
+        yield pa.RecordBatch.from_pylist([pushed._asdict()])
 
     return run
 
 
-def push(address: str, hello: dict[str, Any], batches: Iterator[Any]) -> int:
-    """Sends the batches that the source does not have yet; returns the number of rows of all batches. `address`: a name
-    in the abstract namespace of Unix domain sockets."""
+def push(address: str, hello: dict[str, Any], batches: Iterator[Any], wait_s: float = WAIT_S) -> Pushed:
+    """Sends the batches that the source does not have yet, or those until the source lets it leave. `address`: a name in
+    the abstract namespace of Unix domain sockets. `wait_s`: for credit before it asks whether it may leave."""
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as link:
         link.connect(f"\0{address}")
         link.sendall(json.dumps(hello).encode() + b"\n")
         where = json.loads(_line(link))
         if where["state"] == DONE:
-            return 0
+            return Pushed(0)
         first, credit = int(where["batch"]), int(where["window"])
         digest, rows, number = NOTHING, 0, 0
         for batch in batches:
@@ -66,27 +78,41 @@ def push(address: str, hello: dict[str, Any], batches: Iterator[Any]) -> int:
             rows += batch.num_rows
             if number >= first:
                 if not credit:
-                    credit = _credit(link)
+                    credit = _credit(link, number, wait_s)
+                if not credit:
+                    return Pushed(rows, left=True)
                 credit -= 1
                 link.sendall(HEADER.pack(BATCH, number, digest, len(payload)))
                 link.sendall(payload)
             number += 1
         if number < first or (number == first and digest.hex() != where["digest"]):
             link.sendall(HEADER.pack(DIFFERS, number, digest, 0))
-            return rows
+            return Pushed(rows)
         link.sendall(HEADER.pack(END, number, digest, 0))
         while (answer := _received(link, 1)) != TAKEN:
-            if answer != CREDIT:
+            if answer not in (CREDIT, STAY):
                 raise PushError(f"the source says {answer!r} after the end; allowed: {TAKEN!r}")
-        return rows
+        return Pushed(rows)
 
 
-def _credit(link: socket.socket) -> int:
-    """Waits until the source has taken a batch; how many it has taken since."""
-    found = link.recv(64)
-    if not found:
-        raise PushError("the source has closed the connection")
-    return len(found)
+def _credit(link: socket.socket, number: int, wait_s: float) -> int:
+    """Waits until the source has taken batches; how many. 0: the source lets the task leave before batch `number`."""
+    link.settimeout(wait_s)
+    try:
+        while True:
+            try:
+                found = link.recv(64)
+            except TimeoutError:
+                link.sendall(HEADER.pack(ASK, number, NOTHING, 0))
+                continue
+            if not found:
+                raise PushError("the source has closed the connection")
+            if LEAVE in found:
+                return 0
+            if credit := found.count(CREDIT):
+                return credit
+    finally:
+        link.settimeout(None)
 
 
 def _line(link: socket.socket) -> bytes:

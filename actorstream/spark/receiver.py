@@ -15,14 +15,17 @@ import numpy as np
 
 from actorstream.errors import ActorstreamError
 from actorstream.spark.frames import (
+    ASK,
     BATCH,
     CREDIT,
     DIFFERS,
     DONE,
     GO,
     HEADER,
+    LEAVE,
     LONGEST_LINE,
     MOST_BYTES,
+    STAY,
     TAKEN,
     decode_batch,
 )
@@ -202,6 +205,13 @@ class Receiver:
                     f"{number}. The table has changed since it was read, or the query is not deterministic: read a fixed "
                     "version of it (versionAsOf for Delta), or begin anew"
                 )
+            if kind == ASK:
+                with self._changed:
+                    leaves = self._lacks_task()
+                    link.sendall(LEAVE if leaves else STAY)
+                if leaves:
+                    return
+                continue
             rows = decode_batch(_whole(file, size)) if kind == BATCH else None
             times = self._times(rows) if rows is not None else None
             with self._changed:
@@ -216,6 +226,13 @@ class Receiver:
             if rows is None:
                 link.sendall(TAKEN)
                 return
+
+    def _lacks_task(self) -> bool:
+        """Whether a lane that has not ended has no task, so that the rows of the others cannot be put in order."""
+        return any(
+            not lane.ended and not lane.held and number not in self._pushing
+            for number, lane in enumerate(self._lanes.lanes)
+        )
 
 
 class TableChangedError(ActorstreamError):

@@ -60,6 +60,7 @@ def _start(master: str, options: Mapping[str, str], folder: Path, log: Path | No
     if log is not None:
         for name in _QUIET_LOGGERS:
             logging.getLogger(name).setLevel(logging.CRITICAL)
+    import pyspark
     from pyspark.sql import SparkSession
 
     environment = {
@@ -70,6 +71,8 @@ def _start(master: str, options: Mapping[str, str], folder: Path, log: Path | No
     }
     if master.startswith("local"):
         environment["SPARK_LOCAL_IP"] = "127.0.0.1"
+    if master.startswith("local-cluster"):
+        environment["SPARK_HOME"] = str(Path(pyspark.__file__).parent)
     before = {name: os.environ.get(name) for name in environment}
     os.environ.update(environment)
     try:

@@ -98,7 +98,7 @@ async def flood_data_path(count: int, draw: random.Random) -> None:
             if int.from_bytes(head[40:48], "little"):
                 struct.pack_into("<Q", head, 40, link.seen + 1)
             made = mutated([bytes(head), *parts[1:]], draw)
-            exchange._take(memoryview(made[0]), made[1] if len(made) > 1 else None)
+            exchange._take(memoryview(made[0]), made[1:])
             if link.lost or link.left:
                 broken += 1
                 link.lost, link.left = "", False
@@ -146,7 +146,7 @@ async def _feed(wire: Wire, count: int, draw: random.Random) -> None:
         if int.from_bytes(head[40:48], "little"):
             struct.pack_into("<Q", head, 40, link.seen + 1)
         made = mutated([bytes(head), *parts[1:]], draw)
-        wire._take(memoryview(made[0]), made[1] if len(made) > 1 else None)
+        wire._take(memoryview(made[0]), made[1:])
         link.lost, link.left, wire._mismatch = "", False, None
         wire._early.clear()
         wire._gathered.clear()

@@ -13,6 +13,7 @@ TESTED = [
     "native/test_cursor.py",
     "native/test_emitter.py",
     "native/test_take.py",
+    "native/test_frames.py",
     "events/test_feed.py",
     "events/test_event_codec.py",
 ]

@@ -31,6 +31,9 @@ REPLICA_SHIFT = 40
 """Where the replica's number stands in an ordinal, above a count of rows."""
 ASIDE_HOOKS = ("on_start", "on_timer", "on_message")
 """Hooks whose rows belong to no serial number of the input."""
+MOST_ROWS, MOST_BATCHES, SHARE = 65_536, 16, 16
+"""A serial number has at most so many rows, of so many full jumbo tuples, or one in `SHARE` of all rows so far; a single jumbo
+tuple is always admitted. Replicas share the numbers of a small input too, therefore."""
 ASIDE = -(1 << 62)
 """Where the positions begin of rows that a timer brings: before the number's other rows."""
 
@@ -107,30 +110,70 @@ class SerialStamp(Stamp):
 
 
 class Numberer(SerialStamp):
-    """The stamp of the numbering point: each batch that it emits is a hand-over, of `batch_size` rows at most."""
+    """The stamp of the numbering point. Batches that it emits in one turn share a serial number, as far as bounds allow.
 
-    def __init__(self, replica: Replica, numbering: Numbering, described: Numbered, batch_size: int) -> None:
+    Each number passes every inbox behind the point by itself, which costs as much for one batch as for many.
+
+    Args:
+        batch_size: rows that a batch at most has; larger ones are cut.
+        most_bytes: that the batches of a number have together, since inboxes hold the rows of a number that is not complete.
+    """
+
+    def __init__(
+        self, replica: Replica, numbering: Numbering, described: Numbered, batch_size: int, most_bytes: int
+    ) -> None:
         super().__init__(replica, numbering, described)
-        self.batch_size = batch_size
+        self.batch_size, self.most_bytes = batch_size, most_bytes
         self._hand_over = 0
+        self._rows = 0
+        """Rows that the open number has; 0: no number is open."""
+        self._bytes = self._emitted = 0
+        """Bytes that the open number has, and rows that all numbers have."""
+        self._ended = False
 
     def parts(self, batch: Batch) -> Iterator[Batch]:
-        numbering, phases = self.numbering, self.numbering.phases
         limit = self.batch_size
         for first in range(0, batch.rows, limit):
             part = batch if batch.rows <= limit else batch.slice(first, min(limit, batch.rows - first))
             part.entry_min, part.entry_max, part.began = batch.entry_min, batch.entry_max, batch.began
-            numbering.number = self._hand_over * phases
-            numbering.is_open = True
-            yield part.with_system(**{POSITION: np.arange(part.rows)}) if self.columns else part
-            self._next()
+            nbytes = part.nbytes
+            if self._rows and not self._admits(part.rows, nbytes):
+                self.close()
+            if not self._rows:
+                self._open(0)
+            at = self._rows
+            self._rows += part.rows
+            self._bytes += nbytes
+            self._emitted += part.rows
+            yield part.with_system(**{POSITION: np.arange(at, self._rows)}) if self.columns else part
+            if self._ended:
+                self.close()
+
+    def _admits(self, rows: int, nbytes: int) -> bool:
+        """Whether the open number may have these rows too."""
+        most = min(self._emitted // SHARE, self.batch_size * MOST_BATCHES, MOST_ROWS)
+        return self._rows + rows <= most and self._bytes + nbytes <= self.most_bytes
 
     def promise(self, frontier: int) -> None:
-        numbering = self.numbering
-        numbering.number = self._hand_over * numbering.phases + self.own_phase
-        numbering.is_open = True
+        self.close()
+        self._open(self.own_phase)
         super().promise(frontier)
         self._next()
+
+    def end(self) -> None:
+        self.close()
+        self._ended = True
+
+    def close(self) -> None:
+        """No more rows get the open number, if there is one."""
+        if self._rows:
+            self._rows = self._bytes = 0
+            self._next()
+
+    def _open(self, phase: int) -> None:
+        numbering = self.numbering
+        numbering.number = self._hand_over * numbering.phases + phase
+        numbering.is_open = True
 
     def _next(self) -> None:
         self._hand_over += 1

@@ -8,7 +8,6 @@ from actorstream.plan.channels import SERIAL_WORD
 from actorstream.runtime.ends import Ends
 from actorstream.runtime.lanes import InLane
 from actorstream.runtime.order import MakeLane, Order
-from actorstream.runtime.send_lane import Waiting
 from actorstream.runtime.serial.inbox import NumberedInput, SerialInbox
 from actorstream.runtime.serial.numbering import ByNumber, Follower, Numberer, Numbering
 
@@ -66,7 +65,10 @@ class SerialOrder(Order):
             return
         numbering = self._numbering(replica.unit, described.point)
         if described.numbers:
-            replica.stamp = Numberer(replica, numbering, described, self.job.deploy.batch_size)
+            deploy = self.job.deploy
+            numberer = Numberer(replica, numbering, described, deploy.batch_size, deploy.edge_bytes)
+            replica.unit.closers.append(numberer.close)
+            replica.stamp = numberer
         else:
             replica.stamp = Follower(replica, numbering, described)
 
@@ -78,7 +80,7 @@ class SerialOrder(Order):
         if point is None:
             return None
         numbering = self._numbering(unit, point)
-        numbering.lanes.append(make(waiting=Waiting.NONE, numbers=numbering))
+        numbering.lanes.append(make(numbers=numbering))
         return numbering.lanes[-1]
 
     def router(self, edge: Edge, unit: Unit, lanes: Sequence[SendLane]) -> Router | None:

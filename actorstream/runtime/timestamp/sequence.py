@@ -34,7 +34,7 @@ class Unsorted(Exception):
         self.row, self.time, self.before = row, time, before
 
 
-Kept = tuple[int, SavedRows | None]
+Saved = tuple[int, SavedRows | None]
 """What a sequence keeps in a checkpoint: the time below which nothing leaves it any more, and the rows that wait."""
 
 
@@ -70,11 +70,11 @@ class Ascending:
         """Rows that wait."""
         return 0
 
-    def kept(self) -> Kept:
+    def snapshot(self) -> Saved:
         return self.last, None
 
-    def take_back(self, kept: Kept, schema: Schema) -> None:
-        self.last = kept[0]
+    def restore(self, snapshot: Saved, schema: Schema) -> None:
+        self.last = snapshot[0]
 
 
 class Sorted:
@@ -97,11 +97,11 @@ class Sorted:
         self.rows += batch.rows
         return None
 
-    def kept(self) -> Kept:
+    def snapshot(self) -> Saved:
         return self.promised, save_rows(joined(self._held)) if self.rows else None
 
-    def take_back(self, kept: Kept, schema: Schema) -> None:
-        self.promised, waiting = kept
+    def restore(self, snapshot: Saved, schema: Schema) -> None:
+        self.promised, waiting = snapshot
         if waiting is not None:
             batch = saved_rows(schema, waiting)
             times = batch.event_times()

@@ -203,12 +203,12 @@ class TimestampStamp(Stamp):
     def snapshot(self) -> Any:
         """The rows that wait for their place, how far each output has got, and how many rows were counted."""
         return {
-            "sequences": {output: sequence.kept() for output, sequence in self._sequences.items()},
+            "sequences": {output: sequence.snapshot() for output, sequence in self._sequences.items()},
             "counts": self._counts,
         }
 
     def restore(self, snapshot: Any) -> None:
         for output, each in snapshot["sequences"].items():
-            self._sequences[output].take_back(each, self.replica.schemas[output])
+            self._sequences[output].restore(each, self.replica.schemas[output])
         self._counts.update(snapshot["counts"])
         self._floor = max((each[0] for each in snapshot["sequences"].values()), default=FRONTIER_MIN)

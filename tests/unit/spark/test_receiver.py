@@ -7,13 +7,14 @@ import socket
 import threading
 from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
+from itertools import count
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pytest
 
-from actorstream.spark.push import PushError, push
+from actorstream.spark.push import Pushed, PushError, push
 from actorstream.spark.receiver import WINDOW, Receiver, TableChangedError
 
 PATIENCE_S = 60.0
@@ -53,7 +54,7 @@ class Actor:
         return {"token": self.receiver.token, "lane": lane, "range": number}
 
     def push(self, batches: Iterator[Any], lane: int = 0, number: int = 0) -> int:
-        return push(self.receiver.address, self.hello(lane, number), batches)
+        return push(self.receiver.address, self.hello(lane, number), batches).rows
 
 
 @pytest.fixture
@@ -137,6 +138,38 @@ def test_other_rows_the_second_time_are_an_error(again: list[Any]) -> None:
             actor.woken.clear()
             actor.receiver.take(1)
             assert actor.woken.wait(PATIENCE_S)
+    actor.receiver.close()
+
+
+def test_a_task_leaves_its_slot_to_a_lane_that_has_none_and_goes_on_later(pool: ThreadPoolExecutor) -> None:
+    rows = {lane: [batch(number) for number in range(lane, 40 * WINDOW, 2)] for lane in range(2)}
+    actor = Actor(2)
+
+    def in_one_slot() -> int:
+        """Runs the tasks of the lanes one after the other until none has left; how often that was."""
+        for times in count(1):
+            pushed = [
+                push(actor.receiver.address, actor.hello(lane), iter(rows[lane]), 0.01) for lane in rows
+            ]
+            if not any(each.left for each in pushed):
+                return times
+        raise AssertionError
+
+    slot = pool.submit(in_one_slot)
+    assert actor.take(1000) == list(range(40 * WINDOW))
+    assert result(slot) > 2
+    actor.receiver.close()
+
+
+def test_a_task_that_waits_for_a_slow_actor_keeps_its_slot(pool: ThreadPoolExecutor) -> None:
+    actor = Actor()
+    rows = [batch(number) for number in range(2 * WINDOW)]
+    task = pool.submit(push, actor.receiver.address, actor.hello(), iter(rows), 0.01)
+    asked = threading.Event()
+    actor.receiver._lacks_task = lambda: asked.set()  # type: ignore[method-assign, assignment, func-returns-value]
+    assert asked.wait(PATIENCE_S)
+    assert actor.take(1000) == list(range(2 * WINDOW))
+    assert task.result(PATIENCE_S) == Pushed(2 * WINDOW)
     actor.receiver.close()
 
 

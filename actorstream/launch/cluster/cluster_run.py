@@ -1,0 +1,183 @@
+"""ClusterRun: a launch whose workers are the tasks of one barrier stage of Spark. Reads no topology; the workers do."""
+
+from __future__ import annotations
+
+import sys
+import threading
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from time import monotonic, sleep
+from typing import TYPE_CHECKING, Any
+
+from actorstream.errors import ConfigurationError, Problem
+from actorstream.launch.cluster import rank_task
+from actorstream.launch.cluster.archives import write_environment, write_project
+from actorstream.launch.cluster.rank_monitor import RankMonitor
+from actorstream.spark.failure import spark_error
+from actorstream.spark.session import spark_session
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+    from actorstream.launch.signals import Signals
+
+SLOTS_S = 60.0
+"""How long executors may take to register."""
+AGAIN_S = 0.1
+BARRIER = {
+    "spark.scheduler.barrier.maxConcurrentTasksCheck.maxFailures": "1",  # the slots were counted before
+    "spark.excludeOnFailure.enabled": "false",
+}
+
+
+class ClusterRun:
+    """One launch.
+
+    Args:
+        master: as Spark takes it.
+        arguments: of `actorstream launch` for each worker.
+        topology: the file, which executors that do not see it are sent with its folder.
+        workers: how many.
+        slots: that are needed in all.
+        resumes: whether a stage that Spark starts again goes on from a checkpoint.
+        options, logs: of the session.
+    """
+
+    def __init__(
+        self,
+        master: str,
+        arguments: Sequence[str],
+        topology: Path,
+        workers: int,
+        *,
+        slots: int,
+        resumes: bool,
+        options: Mapping[str, str],
+        logs: bool,
+    ) -> None:
+        self.master, self.workers, self.slots = master, workers, slots
+        self._arguments, self._topology, self._resumes = tuple(arguments), topology, resumes
+        self._options, self._logs = {**BARRIER, **options}, logs
+        self._statuses: dict[int, int] = {}
+        self._failure: BaseException | None = None
+
+    def run(self, signals: Signals | None) -> int:
+        """Returns the exit status of the run. ConfigurationError: there are too few slots. SparkError: Spark does not start,
+        or gave the stage up."""
+        self._tell(f"starting Spark, master {self.master}")
+        with (
+            TemporaryDirectory(prefix="actorstream-archives-") as folder,
+            spark_session(self.master, self._options, logs=self._logs) as spark,
+        ):
+            self._check_slots(spark)
+            monitor = RankMonitor(spark.conf.get("spark.driver.host") or "", self.workers)
+            try:
+                command = self._command(spark, monitor, Path(folder))
+                self._tell(f"{self.workers} workers in {self.slots} slots")
+                return self._watch(spark, monitor, command, signals)
+            finally:
+                monitor.close()
+
+    def _watch(
+        self,
+        spark: SparkSession,
+        monitor: RankMonitor,
+        command: rank_task.RankCommand,
+        signals: Signals | None,
+    ) -> int:
+        """Runs the stage in another thread, since a signal is only heard by a main thread that does not wait in Java."""
+        thread = threading.Thread(
+            target=self._run_stage, args=(spark, command), name="spark-stage", daemon=True
+        )
+        thread.start()
+        heard: list[int] = []
+        if signals is not None:
+            signals.tell(heard.append)
+        while thread.is_alive():
+            thread.join(AGAIN_S)
+            while heard:
+                if not monitor.signal(heard.pop(0)):
+                    spark.sparkContext.cancelAllJobs()
+        if self._failure is not None:
+            raise spark_error("running the workers", self._failure) from None
+        return self._statuses[0]
+
+    def _run_stage(self, spark: SparkSession, command: rank_task.RankCommand) -> None:
+        try:
+            ranks = spark.sparkContext.parallelize(range(self.workers), self.workers).barrier()
+            # Spark starts a barrier stage again only if a shuffle follows it
+            self._statuses = dict(ranks.mapPartitions(command).repartition(1).collect())
+        except BaseException as error:
+            self._failure = error
+
+    def _check_slots(self, spark: SparkSession) -> None:
+        """Waits for the executors."""
+        found, end = 0, monotonic() + SLOTS_S
+        while (found := _slots(spark)) < self.slots:
+            if monotonic() > end:
+                what = f"is {self.workers}, which needs {self.slots} slots, and {self.master} has {found}"
+                hint = "executors × cores of each; the master's page says who uses the others"
+                raise ConfigurationError(Problem("--workers", what, f"at most {found}", hint))
+            sleep(AGAIN_S)
+
+    def _command(self, spark: SparkSession, monitor: RankMonitor, folder: Path) -> rank_task.RankCommand:
+        """What the tasks run; sends executors what they lack."""
+        import pyspark.cloudpickle as cloudpickle
+
+        cloudpickle.register_pickle_by_value(rank_task)
+        context: Any = spark.sparkContext
+        look = rank_task.probe(str(self._topology.resolve()))
+        try:
+            lacks = set(context.parallelize(range(self.slots), self.slots).flatMap(look).collect())
+        except Exception as error:
+            raise spark_error("looking at the executors", error) from None
+        for name, write in (
+            (rank_task.ENVIRONMENT, write_environment),
+            (rank_task.PROJECT, self._write_project),
+        ):
+            if name in lacks:
+                self._tell(f"sending the executors the {name}")
+                path = folder / f"{name}.tar"
+                write(path)
+                context.addArchive(f"{path}#{name}")
+        return rank_task.RankCommand(
+            monitor.address,
+            monitor.token,
+            self._arguments if rank_task.PROJECT not in lacks else self._relative(),
+            str(Path.cwd()),
+            self._resumes,
+            rank_task.ENVIRONMENT in lacks,
+            rank_task.PROJECT in lacks,
+        )
+
+    def _write_project(self, path: Path) -> None:
+        write_project(self._root(), path)
+
+    def _root(self) -> Path:
+        """The folder that is sent: the one in which the command runs, if the topology is below it; else the topology's."""
+        folder = self._topology.resolve().parent
+        return Path.cwd() if folder.is_relative_to(Path.cwd()) else folder
+
+    def _relative(self) -> tuple[str, ...]:
+        """The arguments with paths as they are in the folder that is sent."""
+        root, found = self._root(), []
+        for each in self._arguments:
+            path = Path(each).resolve()
+            inside = each and path.is_file() and path.is_relative_to(root)
+            found.append(str(path.relative_to(root)) if inside else each)
+        return tuple(found)
+
+    @staticmethod
+    def _tell(line: str) -> None:
+        print(f"actorstream: {line}", file=sys.stderr, flush=True)
+
+
+def _slots(spark: SparkSession) -> int:
+    """Tasks that the executors can run at the same time."""
+    context: Any = spark.sparkContext._jsc.sc()  # type: ignore[attr-defined]
+    found = 0
+    with suppress(Exception):
+        found = int(context.maxNumConcurrentTasks(context.resourceProfileManager().defaultResourceProfile()))
+    return found

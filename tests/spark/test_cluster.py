@@ -1,0 +1,139 @@
+"""A standalone cluster on this machine: it feeds actors, runs their workers, and loses an executor or a worker meanwhile."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import json
+import re
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import datetime, timedelta
+from pathlib import Path
+
+from actorstream.checkpoint.store import CheckpointStore
+from apps.linear_road import reference
+
+from .cluster import Cluster, standalone_cluster
+from .conftest import SHORT
+from .flights import FLIGHTS, KEYS
+
+SETTINGS = {
+    **SHORT,
+    "spark.executor.extraJavaOptions": SHORT["spark.driver.extraJavaOptions"],
+    "spark.executor.memory": "512m",
+}
+ROADS = Path("apps/linear_road")
+
+
+def test_a_cluster_runs_workers_and_feeds_them_and_no_row_is_lost_or_doubled_when_it_loses_a_part(
+    tmp_path: Path,
+) -> None:
+    """One test, since to start a cluster takes longer than what runs on it."""
+    with standalone_cluster(tmp_path) as (cluster, workers):
+        check_run_whose_executor_is_killed(cluster, workers[0], tmp_path)
+        check_source_whose_cluster_loses_a_worker(cluster, workers[1], tmp_path)
+
+
+@contextmanager
+def launched(*arguments: str) -> Iterator[subprocess.Popen[str]]:
+    """`actorstream launch`, which is ended if a test fails."""
+    command = [sys.executable, "-m", "actorstream", "launch", *arguments]
+    process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
+    try:
+        with process:
+            yield process
+    finally:
+        process.kill()
+
+
+def said_until(process: subprocess.Popen[str], pattern: str) -> str:
+    """What a process says on stderr, up to a line that fits, or all."""
+    assert process.stderr is not None
+    said = ""
+    for line in process.stderr:
+        said += line
+        if re.search(pattern, line):
+            break
+    return said
+
+
+def sets(**values: object) -> list[str]:
+    return [
+        word for name, value in values.items() for word in ("--set", f"{name.replace('__', '.')}={value}")
+    ]
+
+
+def check_run_whose_executor_is_killed(cluster: Cluster, worker: int, tmp_path: Path) -> None:
+    """Its workers start again on the cluster, and go on from the checkpoint."""
+    outputs = ("new_segments", "tolls", "accident_alerts", "toll_charges", "segment_stats")
+    settings = [
+        each for name in outputs for each in sets(**{f"actors__{name}__path": tmp_path / f"{name}.csv"})
+    ]
+    settings += sets(actors__reports__rate=3000)
+    (tmp_path / "deploy.toml").write_text(
+        f'batch_size = 64\n[checkpoint]\npath = "{tmp_path}/state"\nevery = "50ms"\n'
+    )
+    options = ["--on", cluster.master, "--workers", "2", "--deploy", str(tmp_path / "deploy.toml")]
+    options += [word for name, value in SETTINGS.items() for word in ("--spark", f"{name}={value}")]
+    store = CheckpointStore(f"{tmp_path}/state")
+    with launched(str(ROADS / "topology.toml"), *options, *settings) as process:
+        said = said_until(process, "2 workers in 2 slots")
+        while (store.last() or 0) < 5 and process.poll() is None:
+            pass
+        cluster.kill_executors(worker)
+        said += said_until(process, "never said")
+    assert process.returncode == 0, said
+    assert "Spark starts the workers again (attempt 2)" in said
+    rows = list(reference.read(ROADS / "data/dense.dat.gz"))
+    done = re.search(r"linear-road: done: ([\d,]+) events", said)
+    assert done is not None
+    assert 0 < int(done[1].replace(",", "")) < len(rows)  # the rows behind the checkpoint
+    expected = reference.LinearRoad().run(rows).results
+    for name in outputs[:4]:
+        with (tmp_path / f"{name}.csv").open() as file:
+            found = [tuple(map(int, row)) for row in list(csv.reader(file))[1:]]
+        assert sorted(found) == sorted(expected[name])
+
+
+def check_source_whose_cluster_loses_a_worker(cluster: Cluster, worker: int, tmp_path: Path) -> None:
+    """One slot is left for two tasks then, so that each has to leave it to the other."""
+    paths = {name: tmp_path / f"{name}.csv" for name in ("delays", "joined")}
+    settings = sets(actors__flights__master=cluster.master, actors__flights__rate=600)
+    settings += sets(
+        actors__flights__spark=json.dumps(SETTINGS).replace('": ', '"='), actors__flights__range_rows=4000
+    )
+    settings += [each for name, path in paths.items() for each in sets(**{f"actors__{name}__path": path})]
+    with launched(str(FLIGHTS), "--workers", "2", *settings) as process:
+        said = said_until(process, r"  (499|[5-9]\d\d|\d,\d{3}) events")
+        cluster.kill(worker)
+        said += said_until(process, "never said")
+    assert process.returncode == 0, said
+    rows = flights()
+    with paths["joined"].open() as file:
+        joined = [(row[1], row[2], int(row[3])) for row in list(csv.reader(file))[1:]]
+    assert Counter(joined) == Counter((origin, carrier, number) for _, origin, carrier, number in rows)
+    with paths["delays"].open() as file:
+        windows = Counter({(row[0], row[2]): int(row[3]) for row in list(csv.reader(file))[1:]})
+    assert windows == Counter((f"{window(ts):%Y-%m-%dT%H:%M:%SZ}", origin) for ts, origin, _, _ in rows)
+
+
+def flights() -> list[tuple[datetime, str, str, int]]:
+    """ts, origin, carrier and flight as `preprocess` makes them."""
+    with gzip.open(FLIGHTS.parent / KEYS["path"], "rt") as file:
+        return [
+            (
+                datetime.fromisoformat(row["time_hour"])
+                + timedelta(minutes=int(row["sched_dep_time"]) % 100),
+                *(row["origin"], row["carrier"], int(row["flight"])),
+            )
+            for row in csv.DictReader(file)
+            if row["dest"] != "IAH"
+        ]
+
+
+def window(ts: datetime) -> datetime:
+    return ts.replace(hour=ts.hour // 6 * 6, minute=0)
