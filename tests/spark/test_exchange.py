@@ -303,6 +303,47 @@ inputs = ["both"]
 key = ["key", "name"]
 window = { type = "sliding", size = "30ms", slide = "20ms", offset = "3ms" }
 aggregates = { rows = "count()", values = "count(value)", total = "sum(value * 2)", most = "max(share)", kinds = "count_distinct(rest)" }
+[actors.sessions]
+type = "aggregate"
+inputs = ["ways.even"]
+key = ["key"]
+window = { type = "session", gap = "6ms" }
+aggregates = { rows = "count()", most = "max(value)" }
+[actors.best]
+type = "top"
+inputs = ["more"]
+n = 2
+by = ["rest", "-share"]
+key = "key"
+window = { type = "tumbling", size = "50ms" }
+[actors.pairs]
+type = "join"
+inputs = ["ways.low", "some"]
+on = "key"
+window = { type = "sliding", size = "40ms", slide = "20ms" }
+how = "outer"
+[actors.nearest]
+type = "asof-join"
+inputs = ["more", "ways.even"]
+by = "key"
+direction = "nearest"
+tolerance = "20ms"
+[actors.sessions-out]
+type = "csv-sink"
+inputs = ["sessions"]
+path = "sessions.csv"
+[actors.best-out]
+type = "csv-sink"
+inputs = ["best"]
+path = "best.csv"
+[actors.pairs-out]
+type = "csv-sink"
+inputs = ["pairs"]
+path = "pairs.csv"
+[actors.nearest-out]
+type = "csv-sink"
+inputs = ["nearest"]
+path = "nearest.csv"
 [actors.named-out]
 type = "csv-sink"
 inputs = ["named"]
@@ -327,8 +368,9 @@ def test_verify_compares_a_topology_with_the_same_logic_in_spark_sql(
     totals.with_name("names.csv").write_text("key,label,value\n0,zero,1\n1,one,2\n1,uno,3\n")
     assert main(["verify", str(topology), "--against", "spark", "--json"]) == 0
     sinks = {each["sink"]: each["rows"] for each in json.loads(capsys.readouterr().out)["sinks"]}
-    assert sinks.keys() == {"named-out", "even-out", "windows-out"}
-    assert all(rows > 50 for rows in sinks.values())
+    names = ("named", "even", "windows", "sessions", "best", "pairs", "nearest")
+    assert sinks.keys() == {f"{name}-out" for name in names}
+    assert all(rows > 50 for rows in sinks.values()), sinks
     with totals.with_name("rows.csv").open("a") as file:
         file.write("1,1,7\n")  # late: it is in no window here, and Spark knows nothing of that
     assert main(["verify", str(topology), "--against", "spark"]) == 1
