@@ -6,6 +6,7 @@ import argparse
 import sys
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from benchmarks import environments, registry
 from benchmarks.harness import MeasureError, cases, run_suite
@@ -15,6 +16,10 @@ from benchmarks.plots import bars, lines
 from benchmarks.record import Record, write_records
 from benchmarks.suite import Settings, Suite
 from benchmarks.table import facts_table, records_table
+from benchmarks.versions import ROUNDS, VersionError, compare
+
+if TYPE_CHECKING:
+    from rich.console import Console
 
 RESULTS = Path(__file__).parent / "results"
 FILE_WIDTH = 132
@@ -43,6 +48,8 @@ def main(arguments: list[str] | None = None) -> int:
         errors.print(str(error), style="red", markup=False)
         return 2
     console.print(facts_table(facts()))
+    if options.against is not None:
+        return against(options, console, errors)
     found: list[Record] = []
     for suite in suites:
         try:
@@ -66,6 +73,26 @@ def main(arguments: list[str] | None = None) -> int:
             draw(f"{suite.name}-lines", lines(suite.name, suite.curves()))
         for name, picture in suite.pictures(medians).items() if suite.pictures is not None else ():
             draw(name, picture)
+    return 0
+
+
+def against(options: argparse.Namespace, console: Console, errors: Console) -> int:
+    """Prints and writes how many times as good as another version's the figures are here."""
+    try:
+        records = compare(
+            options.against.resolve(),
+            registry.asked_for(options.suites),
+            only=options.only,
+            quick=options.quick,
+            rounds=options.rounds,
+            progress=partial(errors.print, style="dim", markup=False),
+        )
+    except VersionError as error:
+        errors.print(str(error), style="red", markup=False)
+        return 1
+    if options.json is not None:
+        write_records(options.json, records)
+    console.print(records_table(f"against {options.against}", records))
     return 0
 
 
@@ -93,6 +120,15 @@ def parser() -> argparse.ArgumentParser:
         default="",
         metavar="GLOB,...",
         help="cases called like that, and those they are compared with; no plots",
+    )
+    made.add_argument(
+        "--against",
+        type=Path,
+        metavar="PATH",
+        help="compare with another version: a checkout with an environment in .venv; both run in turns",
+    )
+    made.add_argument(
+        "--rounds", type=int, default=ROUNDS, metavar="N", help="of --against; %(default)s unless set"
     )
     made.add_argument("--json", type=Path, metavar="F", help="write the records here")
     return made

@@ -23,14 +23,15 @@ from apps.linear_road.traffic import EVERY, FIELDS, REQUESTS, SEGMENTS, Settings
 from benchmarks.dataflow import Ran, launch_file
 from benchmarks.energy import Energy
 from benchmarks.job import ROOT, JobError
+from benchmarks.merge_sort import merged_before
 from benchmarks.meter import note
 
 COUNTS = (1, 2, 4, 6)
 """Of injectors and of instances, in the paper's section 4."""
 SETTINGS = tuple(product(COUNTS, COUNTS))
 OPERATORS: Mapping[str, type[Actor]] = {"pos_rep": PosRep, "new_seg": NewSeg}
-LAYERS = {"ol": "operator", "cl": "channel"}
-"""Who merges streams, as a deployment says it: operators of their own, or who reads the channel."""
+LAYERS = ("ol", "cl")
+"""Who merges streams: operators of their own, or who reads the channel."""
 LEAST_ROWS = 1024
 """That an injector reads at once where it is asked for more."""
 KEPT = 2 * EVERY
@@ -171,9 +172,10 @@ def cpu_since(begun: float) -> dict[str, float]:
 
 
 def topology(
-    operator: str, injectors: int, instances: int, seconds: float, rows: int, into: Path
+    operator: str, layer: str, injectors: int, instances: int, seconds: float, rows: int, into: Path
 ) -> Topology:
-    """The paper's deployment of one operator: so many injectors, instances, and sinks for each instance's share."""
+    """The paper's deployment of one operator: so many injectors, instances, and sinks for each instance's share. Under OL
+    merge-sort operators stand before instances and sinks, where there is anything to merge."""
     made = Topology(operator)
     reports = operator == "pos_rep"
     made.actor(
@@ -187,11 +189,13 @@ def topology(
         rows=max(rows, LEAST_ROWS),
     )
     route = {"route": "shuffle"} if reports else {"route": "key", "key": "vid"}
-    ordered = {"order": "timestamp"}
-    made.actor(
-        "operator", OPERATORS[operator], inputs=[{"from": "inject", **ordered, **route}], replicas=instances
-    )
-    spread = {"from": "operator", "route": "shuffle", **ordered}
+    given = {"from": "inject", "order": "timestamp", **route}
+    if layer == "ol" and injectors > 1:
+        given = merged_before(made, "operator", given, replicas=instances)
+    made.actor("operator", OPERATORS[operator], inputs=[given], replicas=instances)
+    spread = {"from": "operator", "order": "timestamp", "route": "shuffle"}
+    if layer == "ol" and instances > 1:
+        spread = merged_before(made, "seen", spread, replicas=instances)
     made.actor("seen", Seen, inputs=[spread], replicas=instances, into=into)
     return made
 
@@ -218,9 +222,9 @@ def measured(
 ) -> list[float]:
     with tempfile.TemporaryDirectory(prefix="actorstream-benchmark-") as folder:
         into = Path(folder)
-        made = topology(operator, injectors, instances, seconds, jumbo, into)
+        made = topology(operator, layer, injectors, instances, seconds, jumbo, into)
         energy = Energy()
-        made.run(transport="shm", workers=WORKERS, batch_size=jumbo, merge=LAYERS[layer])
+        made.run(transport="shm", workers=WORKERS, batch_size=jumbo)
         joules = energy.joules()
         found = figures([json.loads(path.read_text()) for path in into.iterdir()])
     values = [found.rate, found.mean_us, found.cpu_us]
@@ -233,8 +237,8 @@ def read_in_order(
     """Position reports a second that some readers in one process got in order, in jumbo tuples of 1,024 rows: each all of
     them (route "broadcast"), or all together (route "key", by vehicle).
 
-    merge: as a deployment says it: "channel", each reader merges; "gate", one ScaleGate for all to which rows are
-    broadcast, or one for each; "shared", one operator. threads: of a pool that runs the readers; None: there is none."""
+    merge: "channel", each reader merges; "gate", one ScaleGate for all to which rows are broadcast, or one for each;
+    "shared", one merge-sort operator for all. threads: of a pool that runs the readers; None: there is none."""
     pool = {} if threads is None else {"schedule": "ct", "threads": threads}
     with tempfile.TemporaryDirectory(prefix="actorstream-benchmark-") as folder:
         into = Path(folder)
@@ -243,8 +247,11 @@ def read_in_order(
         made.actor("inject", Injector, seconds=seconds, into=into, reports=False, **counts)
         by = {"key": "vid"} if route == "key" else {}
         given = {"from": "inject", "route": route, "order": "timestamp", **by}
+        if merge == "shared":
+            given = merged_before(made, "seen", given, replicas=1)
         made.actor("seen", Seen, inputs=[given], replicas=readers, into=into)
-        made.run(transport="local", workers=1, batch_size=LEAST_ROWS, merge=merge, **pool)
+        who = "gate" if merge == "gate" else "channel"
+        made.run(transport="local", workers=1, batch_size=LEAST_ROWS, merge=who, **pool)
         notes = [json.loads(path.read_text()) for path in into.iterdir()]
     found = figures(notes)
     came = [each["rows"] for each in notes if each["kind"] == "seen"]

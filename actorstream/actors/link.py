@@ -274,7 +274,7 @@ class PeerLink(asyncio.Protocol):
                 future.set_exception(rebuild(_failure_decoder.decode(body)))
         except ActorError as error:
             future.set_exception(error)
-        except (msgspec.DecodeError, RecursionError) as error:
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
             future.set_exception(BrokenError("the answer is not readable"))
             raise BrokenError(f"the peer sent an error that is none: {error}") from error
 

@@ -116,7 +116,7 @@ def control_frame(message: Control) -> bytes:
 def read_control(body: bytes | memoryview) -> Control:
     try:
         return _control_decoder.decode(body)
-    except (msgspec.DecodeError, RecursionError) as error:
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise BrokenError(f"the peer sent a control frame that is none: {error}") from error
 
 

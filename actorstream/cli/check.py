@@ -55,9 +55,10 @@ def check(
     """
     from actorstream.dgs.consistency.trial import try_programs
     from actorstream.errors import ConfigurationError
-    from actorstream.plan.compile import available, running_graph
+    from actorstream.plan.compile import available
     from actorstream.plan.event_time import idle_sources
     from actorstream.plan.pooling import without_kernel
+    from actorstream.plan.preaggregate import pre_aggregated
     from actorstream.plan.registry import registry
     from actorstream.topology.arrival import by_arrival
     from actorstream.topology.inputs import read_inputs
@@ -76,7 +77,7 @@ def check(
             transport=transport,
         )
         if given is not None:
-            check_plan(given, running_graph(found.graph, given.deploy), str(plan))
+            check_plan(given, pre_aggregated(found.graph, given.deploy), str(plan))
     except ConfigurationError as error:
         if json_:
             print(json.dumps(problems_json(error), indent=2))

@@ -67,8 +67,9 @@ def plan(
         Writes the execution plan to this file, for `launch --plan`.
     """
     from actorstream.cli.output_file import check_output, write_output
-    from actorstream.plan.compile import available, make_job, make_plan, running_graph
+    from actorstream.plan.compile import available, make_job, make_plan
     from actorstream.plan.gates import described, wants_gates
+    from actorstream.plan.preaggregate import pre_aggregated
     from actorstream.plan.registry import registry
     from actorstream.topology.inputs import read_inputs
     from actorstream.topology.plan import check_plan, load_plan
@@ -88,7 +89,7 @@ def plan(
         workers=workers,
         transport=transport,
     )
-    running = running_graph(found.graph, found.deploy if given is None else given.deploy)
+    running = pre_aggregated(found.graph, found.deploy if given is None else given.deploy)
     if given is not None:
         check_plan(given, running, str(plan))
     made = given or make_plan(running, found.deploy)

@@ -204,5 +204,5 @@ def decode(data: bytes) -> Message:
     """The message in `data`. BrokenError: it is none."""
     try:
         return _decoder.decode(data)  # type: ignore[no-any-return]
-    except msgspec.DecodeError as error:
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise BrokenError(f"a control message cannot be decoded: {error}") from error

@@ -21,7 +21,7 @@ LOOK_S = 0.1
 
 
 class TopologyOptions(NamedTuple):
-    """What the options of a reader or writer say.
+    """The options that a reader or writer was given.
 
     Attributes:
         topology: the file.

@@ -290,12 +290,12 @@ def unpack_msgpack(field: Field, packed: list[Any]) -> list[Any]:
         if None in packed:
             return [None if value is None else decode(value) for value in packed]
         return list(map(decode, packed))
-    except (msgspec.MsgspecError, RecursionError) as error:
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
         for number, value in enumerate(packed):
             try:
                 if value is not None:
                     decode(value)
-            except (msgspec.MsgspecError, RecursionError):
+            except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
                 raise SchemaError(f"field {field.name!r}, row {number}: {error}") from None
         raise
 

@@ -68,7 +68,7 @@ def take_over(sock: socket.socket) -> tuple[Handover, list[int]]:
             )
     try:
         return msgspec.msgpack.decode(data, type=Handover), descriptors
-    except msgspec.MsgspecError as error:
+    except (msgspec.MsgspecError, UnicodeDecodeError) as error:
         raise BrokenError(
             f"what came first on the control socket is no hand-over of this version: {error}"
         ) from error

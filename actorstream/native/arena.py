@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import errno
-import os
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -11,7 +10,7 @@ import numpy as np
 
 from actorstream.errors import ClosedError, ResourceError
 from actorstream.native._core import ffi, lib
-from actorstream.native.memory import create_memfd, memory_left
+from actorstream.native.memory import memory_left
 from actorstream.native.status import opened
 
 _allocate = lib.as_hold_allocate
@@ -148,17 +147,12 @@ class Arena:
         cls, limit: int, id: int, *, fd: int | None = None, commit_step: int = 0, huge_pages: bool = False
     ) -> Arena:
         """The owner's view. `limit`: bytes of address space; memory is taken in steps of `commit_step` bytes
-        (0: 4 MiB) as blocks need it. `fd`: a memfd, which stays the caller's; None: one that nobody else
-        can map.
+        (0: 4 MiB) as blocks need it. `fd`: a memfd, which stays the caller's; None: memory of this process alone, with
+        huge pages where the kernel lets it have them.
 
         ResourceError: the limits of address space or open files are too low."""
-        own = create_memfd(f"actorstream-arena-{id}", limit) if fd is None else fd
-        try:
-            handle = lib.as_arena_create(own, limit, id, commit_step)
-            arena = cls(opened(handle, f"arena {id} of {limit} bytes"), True)
-        finally:
-            if fd is None:
-                os.close(own)
+        handle = lib.as_arena_create(-1 if fd is None else fd, limit, id, commit_step)
+        arena = cls(opened(handle, f"arena {id} of {limit} bytes"), True)
         if huge_pages:
             lib.as_arena_want_huge(handle)
         return arena

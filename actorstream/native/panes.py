@@ -31,6 +31,7 @@ ALL: int = -(2**63)
 UNKNOWN: tuple[int, int] = (1, 0)
 
 _add = lib.as_panes_add
+_JOB: int = int(ffi.cast("uintptr_t", ffi.addressof(lib, "as_panes_job")))
 _AGAIN: int = lib.AS_AGAIN
 
 
@@ -43,7 +44,7 @@ class Panes:
         origin, width: pane n is [origin + n * width, origin + (n + 1) * width); width 0: there is one, 0.
     """
 
-    __slots__ = ("_panes", "groups", "program", "words")
+    __slots__ = ("_job", "_panes", "_work", "groups", "program", "words")
 
     def __init__(
         self, keys: Sequence[tuple[int, bool]], program: CellProgram, *, origin: int = 0, width: int = 0
@@ -55,6 +56,9 @@ class Panes:
         self._panes = ffi.gc(opened(handle, f"panes of width {width} from {origin}"), lib.as_panes_destroy)
         self.program, self.words = program, program.words
         self.groups = Groups.of(lib.as_panes_groups(self._panes), keys, self)
+        self._work = work = ffi.new("as_panes_work *")
+        work.panes, work.tag = self._panes, ALL
+        self._job = ffi.new("as_pool_job *", (_JOB, work, 0, 0, 0, 0))
 
     def add(
         self,
@@ -67,13 +71,20 @@ class Panes:
         """Adds rows: time, order, key and value columns. False, and nothing was changed: an event time is below `low`
         or 2^62 or more. known: no event time is below the first or above the second; where that is one pane, times
         need not be read. ResourceError, ValueError: see `checked`."""
-        status = _add(self._panes, operands.pointer, rows, low, tag, known[0], known[1])
-        if status == 0:
-            return True
-        if status == _AGAIN:
-            return False
-        checked(status, "aggregate")
-        return True
+        return _took(_add(self._panes, operands.pointer, rows, low, tag, known[0], known[1]))
+
+    def job(self, operands: Operands, rows: int, low: int, known: tuple[int, int] = UNKNOWN) -> Any:
+        """`add` with the tag `ALL` as a job of a pool, `as_pool_job *`. When it has run, `job_added` says what `add` would have;
+        until then the panes belong to the job."""
+        work, job = self._work, self._job
+        work.operand, work.rows, work.low = operands.pointer, rows, low
+        work.known_least, work.known_greatest = known
+        job.delay_ns = 0
+        return job
+
+    def job_added(self) -> bool:
+        """What `add` would have returned or raised for the last job."""
+        return _took(self._work.status)
 
     def single(self, operands: Operands, rows: int) -> npt.NDArray[np.uint64]:
         """The cells of rows by themselves, shape (rows, words), as `take` writes them; nothing is added. ValueError for
@@ -230,3 +241,11 @@ class Panes:
                 uint64s(values),
             )
         checked(status, "restore")
+
+
+def _took(status: int) -> bool:
+    """Whether the rows were added; False: some are late."""
+    if status == _AGAIN:
+        return False
+    checked(status, "aggregate")
+    return True

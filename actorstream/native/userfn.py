@@ -112,6 +112,14 @@ class UserJob:
         work.rows, work.out_width = rows, out_width
         work.out, work.validity = ffi.cast("void *", out), ffi.cast("uint8_t *", validity)
 
+    @property
+    def answer(self) -> int:
+        """What the function has answered. ResourceError, ValueError: it was not called."""
+        work = self._work
+        if self.job.outcome and not work.answer:
+            raise_status(self.job.outcome, f"user function over {work.rows} rows of {work.count} columns")
+        return int(work.answer)
+
 
 class UserFunction:
     """A function and how many columns it takes; for one thread at a time."""

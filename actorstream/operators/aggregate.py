@@ -16,7 +16,8 @@ from actorstream.operators.aggregation.runs import KeyRuns
 from actorstream.operators.checks import same_inputs
 from actorstream.operators.expressions import RowErrors
 from actorstream.operators.failed_rows import without_failed
-from actorstream.windows.spec import COUNT, WindowTable
+from actorstream.operators.prepared import Prepared
+from actorstream.windows.spec import COUNT, SLIDING, TUMBLING, WindowTable
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -96,6 +97,7 @@ class Aggregate(Actor):
             sorts=keys.get("emit", "final") == "final",
             uses_event_time=timed,
             emits_by_rows=counts,
+            pool_limit=int(_in_panes(keys)),
         )
 
     @classmethod
@@ -149,6 +151,18 @@ class Aggregate(Actor):
         self._add(batch)
         return self.groups.full() if self.groups.fills else None
 
+    def prepare(self, batch: Batch) -> Prepared | None:
+        """`on_batch` as a kernel for a pool; None: it is none."""
+        groups = self.groups
+        if self._until_early or type(groups) is not Paned or (job := groups.job(batch)) is None:
+            return None
+
+        def finish() -> None:
+            if not groups.job_added(batch):
+                self._add(batch)
+
+        return Prepared(job, finish)
+
     def _add(self, batch: Batch) -> None:
         try:
             late = self.groups.add(batch)
@@ -200,8 +214,20 @@ class MergingAggregate(Aggregate):
         super().__init__(**keys)
         self._rows = rows
 
+    @classmethod
+    def contract_of(cls, keys: dict[str, Any]) -> Contract:
+        return replace(super().contract_of(keys), pool_limit=0)
+
     def _input(self) -> Schema:
         return self._rows
 
     def _kept(self, definition: Definition, snapshot: Any) -> Paned:
         return MergedPanes(self, definition, snapshot)
+
+
+def _in_panes(keys: dict[str, Any]) -> bool:
+    """Whether threads may add rows: these only change panes, and let nothing come out."""
+    window = keys.get("window")
+    kind = window.get("type") if isinstance(window, dict) else None
+    paned = kind in (TUMBLING, SLIDING) or (window is None and keys.get("ttl") is None)
+    return paned and not isinstance(keys.get("every"), int)

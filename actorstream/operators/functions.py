@@ -146,16 +146,16 @@ class NativeColumns:
             address_of(out),
             out.itemsize,
             0 if bits is None else address_of(bits),
-            lambda: finish(self._column(batch, field, out, bits)),
+            lambda _: finish(self._column(batch, field, out, bits)),
         )
 
     def prepare_rows(self, batch: Batch, finish: Callable[[np.ndarray], Any]) -> Prepared:
         """`rows` as a job of a pool, and `finish` on them."""
         out = np.empty(batch.rows, np.uint8)
-        return self._prepared(batch, address_of(out), 1, 0, lambda: finish(mask_to_index(out)))
+        return self._prepared(batch, address_of(out), 1, 0, lambda _: finish(mask_to_index(out)))
 
     def _prepared(
-        self, batch: Batch, out: int, width: int, validity: int, finish: Callable[[], Any]
+        self, batch: Batch, out: int, width: int, validity: int, finish: Callable[[UserJob], Any]
     ) -> Prepared:
         columns = [batch.column(name) for name in self._names]  # kept by `finished`
         job = self._jobs.pop() if self._jobs else UserJob(self._call)
@@ -164,7 +164,7 @@ class NativeColumns:
         def finished() -> Any:
             columns.clear()
             self._jobs.append(job)
-            return finish()
+            return finish(job)
 
         return Prepared(job.job, finished)
 
@@ -193,12 +193,19 @@ class NativeColumns:
         """As an aggregate: changes `value`, an array of one."""
         self._run(batch, address_of(value), 0, 0)
 
+    def prepare_fold(self, batch: Batch, value: np.ndarray) -> Prepared:
+        """`fold` as a job of a pool. To finish it raises what `fold` would have."""
+        return self._prepared(batch, address_of(value), 0, 0, lambda job: self._check(job.answer, batch.rows))
+
     def _run(self, batch: Batch, out: int, width: int, validity: int) -> None:
         columns = [batch.column(name) for name in self._names]
         answer = self._call([column.descriptor for column in columns], batch.rows, out, width, validity)
+        self._check(answer, batch.rows)
+
+    def _check(self, answer: int, rows: int) -> None:
         if answer:
             raise UserFunctionError(
-                f"the native function of {', '.join(self._names)} answered {answer} for {batch.rows} rows; allowed: 0"
+                f"the native function of {', '.join(self._names)} answered {answer} for {rows} rows; allowed: 0"
             )
 
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from actorstream.actors.actor import Actor
+from actorstream.actors.contract import Contract
 from actorstream.errors import ActorstreamError, Problem
 from actorstream.events.batch import Batch
 from actorstream.events.column import Column
@@ -25,6 +27,7 @@ from actorstream.operators.functions import (
     returned_field,
     returned_type,
 )
+from actorstream.operators.prepared import Prepared
 
 if TYPE_CHECKING:
     from actorstream.events.event import Event
@@ -81,6 +84,11 @@ class Reduce(Actor):
         except RowErrors as errors:
             return self.on_batch(without_failed(self, batch, errors))
 
+    def prepare(self, batch: Batch) -> Prepared | None:
+        """`on_batch` as a kernel for a pool; None: it is none."""
+        assert self.reduction is not None
+        return self.reduction.prepare(batch)
+
     def on_end(self) -> Batch | None:
         assert self.reduction is not None
         return None if self.is_running else self.reduction.result()
@@ -92,6 +100,10 @@ class Reduce(Actor):
         self.state = snapshot
         if self.reduction is not None:
             self.reduction.restore(snapshot)
+
+    @classmethod
+    def contract_of(cls, keys: dict[str, Any]) -> Contract:
+        return cls.contract if keys.get("native") is None else replace(cls.contract, pool_limit=1)
 
     @classmethod
     def output_names(cls, keys: dict[str, Any]) -> Iterable[str]:
@@ -136,6 +148,10 @@ class Reduction:
     def add(self, batch: Batch, running: bool) -> Batch | None:
         """Takes rows; `running`: answers the value after each."""
         raise NotImplementedError
+
+    def prepare(self, batch: Batch) -> Prepared | None:
+        """`add` as a kernel for a pool; None: it is none."""
+        return None
 
     def result(self) -> Batch | None:
         """The value of all rows; None if there is none."""
@@ -244,6 +260,10 @@ class Natively(Reduction):
         self._rows += batch.rows
         self._columns.fold(batch, self._value)
         return None
+
+    def prepare(self, batch: Batch) -> Prepared:
+        self._rows += batch.rows
+        return self._columns.prepare_fold(batch, self._value)
 
     def result(self) -> Batch | None:
         return (

@@ -22,7 +22,6 @@ from actorstream.plan.event_time import idle_sources, listeners, watermarked
 from actorstream.plan.fuse import direct_calls, fusible
 from actorstream.plan.gates import gates, own_gates
 from actorstream.plan.job import Job
-from actorstream.plan.merge_operators import merged_by_operators
 from actorstream.plan.orders import ORDERS
 from actorstream.plan.pooling import has_pool, kernels, needed
 from actorstream.plan.preaggregate import pre_aggregated
@@ -96,18 +95,13 @@ def read_job(
         topology, deploy, sets, registry=registry(), available=available(), replicas=counts, **keys
     )
     if planned is None:
-        graph = running_graph(found.graph, found.deploy)
+        graph = pre_aggregated(found.graph, found.deploy)
         return make_job(graph, make_plan(graph, found.deploy))
-    graph = running_graph(found.graph, planned.deploy)
+    graph = pre_aggregated(found.graph, planned.deploy)
     check_plan(planned, graph, str(plan_file))
     job = make_job(graph, planned)
     _check_channels(job, str(plan_file))
     return job
-
-
-def running_graph(graph: Graph, deploy: DeploySpec) -> Graph:
-    """The graph that a plan is made for: a checked one with the operators that the deployment adds."""
-    return merged_by_operators(pre_aggregated(graph, deploy), deploy)
 
 
 def compile_job(spec: TopologySpec, deploy: DeploySpec) -> Job:
@@ -117,7 +111,7 @@ def compile_job(spec: TopologySpec, deploy: DeploySpec) -> Job:
     graph = check_graph(spec, registry(), deploy, available(), problems)
     if problems or graph is None:
         raise ConfigurationError(problems)
-    graph = running_graph(graph, deploy)
+    graph = pre_aggregated(graph, deploy)
     return make_job(graph, make_plan(graph, deploy))
 
 

@@ -35,7 +35,7 @@ class Gated(NamedTuple):
 
 def wants_gates(deploy: DeploySpec) -> bool:
     """Whether a deployment asks for gates, by name or because it has threads."""
-    return deploy.merge == "gate" or (deploy.merge == "channel" and has_pool(deploy))
+    return deploy.merge == "gate" or has_pool(deploy)
 
 
 def gates(job: Job) -> dict[str, str]:

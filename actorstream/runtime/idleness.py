@@ -32,8 +32,7 @@ class Idleness:
 
     def took(self, lane: InLane, batch: Batch) -> Batch:
         """Rows that a lane has brought, as they go on."""
-        if self.idle:
-            self.wake()  # before what comes of the rows can be sent
+        self.wake()  # before what comes of the rows can be sent
         return batch if lane.floor == FRONTIER_MIN else _marked(batch, lane.floor)
 
     def frontier(self, reached: int) -> int:
@@ -57,8 +56,7 @@ class Idleness:
             return last if last > reached else FRONTIER_END
         if not is_busy:
             return max(base, last)
-        if self.idle:
-            self.wake()
+        self.wake()
         return least
 
     def reach(self, frontier: int) -> None:
@@ -78,8 +76,9 @@ class Idleness:
         self._turn()
 
     def wake(self) -> None:
-        """Rows are to be expected again."""
-        self._turn()
+        """Rows are to be expected."""
+        if self.idle:
+            self._turn()
 
     def _turn(self) -> None:
         self.idle = not self.idle

@@ -101,10 +101,6 @@ class Inbox(ABC):
     def restore(self, snapshot: Any) -> None:
         """Restores what `snapshot` returned when the checkpoint was made."""
 
-    def statistics(self) -> dict[str, int]:
-        """Counts of the rows or frames that wait in the inbox, by name."""
-        return {}
-
     # -- for orders
 
     def _give(self, batch: Batch, source: str) -> Step:
@@ -135,6 +131,10 @@ class Inbox(ABC):
         elif frame.kind == FrameKind.END:
             lane.ended = True
             self._complete(self.alignment.ended(lane))
-            if all(each.ended for each in self.lanes):
+            if self._has_ended():
                 self._due.append((Step.END, 0))
         return self._take_due()
+
+    def _has_ended(self) -> bool:
+        """Whether all input has been given; asked when a lane ends."""
+        return all(each.ended for each in self.lanes)

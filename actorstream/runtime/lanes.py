@@ -29,7 +29,6 @@ class InLane:
         "idles",
         "index",
         "input",
-        "over",
         "single",
         "taken",
         "watch",
@@ -54,8 +53,6 @@ class InLane:
         self.single, self.watch, self.idles, self.word = single, watch, idles, word
         self.ended = False
         self.held = False
-        self.over = False
-        """Whether the channel has ended while rows of it still wait; `ended` becomes true behind them."""
         self.taken = 0
         """Frames consumed."""
         self.bound = self.floor = FRONTIER_MIN

@@ -4,12 +4,16 @@ channel, the sending lane itself is the edge."""
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 from actorstream.runtime.send_lane import SendLane
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from actorstream.events.batch import Batch
+    from actorstream.events.schema import Schema
+    from actorstream.runtime.ports import EventTaker
     from actorstream.runtime.replica import Replica
     from actorstream.runtime.routing import Router
 
@@ -20,6 +24,25 @@ class OutEdge(Protocol):
 
     def push(self, batch: Batch) -> None: ...
     def advance(self, frontier: int) -> None: ...
+
+
+@runtime_checkable
+class StreamEdge(OutEdge, Protocol):
+    """An edge of an order's own kind that knows how far each stream of its source is. It takes a source's single events by a
+    way of its own."""
+
+    def event_sender(self, schema: Schema) -> Callable[[Any, int], int] | None:
+        """The function that sends a single event of a schema: (event, entry time) -> 1 if it was sent, 0 if nothing was
+        changed. None: there is no such function."""
+
+    def takers(self) -> list[EventTaker]:
+        """Units in this process that may be given an event directly."""
+
+    def snapshot(self) -> Any:
+        """What a checkpoint keeps of the edge with its source, as plain values."""
+
+    def restore(self, snapshot: Any) -> None:
+        """Restores what `snapshot` returned when the checkpoint was made."""
 
 
 class RoutedEdge:

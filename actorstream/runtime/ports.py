@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     import asyncio
     from collections.abc import Callable
 
+    from actorstream.native.doorbell import Doorbell
     from actorstream.plan.job import Job
     from actorstream.runtime.alarms import Alarm, Alarms
     from actorstream.runtime.async_hooks import AsyncHooks
@@ -80,6 +81,23 @@ class ReplicaPort(Protocol):
     call: Callable[..., Any]
 
     def dispatch(self) -> None: ...
+
+
+class EventTaker(Protocol):
+    """A unit to which a source in its process gives single events directly."""
+
+    def take_event(self) -> None: ...
+
+
+class WatchingUnit(Protocol):
+    """A unit that can wait for the next single event or message itself, as the turns of its worker see it."""
+
+    ready: bool
+    status: Any
+
+    @property
+    def wait(self) -> Callable[[Doorbell, int], list[int] | None]: ...
+    def step(self) -> Any: ...
 
 
 class Promising(Protocol):

@@ -13,8 +13,8 @@ from actorstream.actors.operator_errors import operator_error
 from actorstream.connectors.source import batch_of
 from actorstream.events.batch import BATCHES
 from actorstream.metrics.counters import Counter
-from actorstream.runtime.dependency.tag_edge import TagEdge
 from actorstream.runtime.fast_paths.source import direct_sender
+from actorstream.runtime.output import StreamEdge
 from actorstream.runtime.replica import Replica
 from actorstream.runtime.source_idleness import SourceIdleness
 from actorstream.runtime.unit import TURN_FRAMES, Status, Unit
@@ -27,8 +27,7 @@ if TYPE_CHECKING:
     from actorstream.connectors.source import Source
     from actorstream.events.batch import Batch
     from actorstream.runtime.alarms import Alarm
-    from actorstream.runtime.dependency.unit import ProgramUnit
-    from actorstream.runtime.ports import WorkerPort
+    from actorstream.runtime.ports import EventTaker, WorkerPort
     from actorstream.windows.watermark import PartitionWatermarks
 
 PACE_NS = 1_000_000
@@ -111,10 +110,10 @@ class SourceUnit(Unit):
         """The greatest value that `lower_bound` has returned."""
         self._is_async = inspect.iscoroutinefunction(source.read)
         self._reading: asyncio.Task[Any] | None = None
-        self._programs: list[ProgramUnit] = []
-        """Programs in this process that may be given an event directly."""
+        self._takers: list[EventTaker] = []
+        """Units in this process that may be given an event directly."""
         self._yields = False
-        """Whether a turn ends with an event that was sent directly, because its program is in this process."""
+        """Whether a turn ends with an event that was sent directly, because such a unit may work on it."""
         self._later: Alarm | None = None
 
     def drain(self) -> None:
@@ -126,21 +125,21 @@ class SourceUnit(Unit):
         if replica is not self.head:
             return None
         watermarks = None if self.watermarks is None else self.watermarks.snapshot()
-        programs = [edge.snapshot() for edge in self._to_programs()]
-        return {"watermarks": watermarks, "programs": programs, "promised": self._promised}
+        streams = [edge.snapshot() for edge in self._stream_edges()]
+        return {"watermarks": watermarks, "programs": streams, "promised": self._promised}
 
     def restore(self, snapshot: Any) -> None:
         if self.watermarks is not None and snapshot["watermarks"] is not None:
             self.watermarks.restore(snapshot["watermarks"])
-        for edge, of_edge in zip(self._to_programs(), snapshot["programs"]):
+        for edge, of_edge in zip(self._stream_edges(), snapshot["programs"]):
             edge.restore(of_edge)
         if self.in_order:
             self._promised = snapshot["promised"]
 
-    def _to_programs(self) -> Iterator[TagEdge]:
+    def _stream_edges(self) -> Iterator[StreamEdge]:
         """Edges that know how far each stream is."""
         for edges in self.head.edges.values():
-            yield from (edge for edge in edges if isinstance(edge, TagEdge))
+            yield from (edge for edge in edges if isinstance(edge, StreamEdge))
 
     def start_barrier(self, barrier: int) -> None:
         self.barriers.append(barrier)
@@ -152,7 +151,7 @@ class SourceUnit(Unit):
         sent = self.pace.sent if self.pace is not None else 0
         status = self._read()
         if self._yields and status is Status.READY and self.pace is not None and self.pace.sent > sent:
-            return status  # the program works on what was sent before anything else is done here
+            return status  # who was given the event works on it before anything else is done here
         if self._idleness is not None and not self._idleness.idle and self.async_hooks.task is None:
             self._check_idle(self._idleness, status)
         if self.promises and self.async_hooks.task is None:
@@ -204,7 +203,7 @@ class SourceUnit(Unit):
                 self.head.events_out += sent
                 self._count(sent, now, monotonic_ns() - now)
                 self._send_dead()
-                for unit in self._programs:
+                for unit in self._takers:
                     unit.take_event()
                 left -= sent
                 if now > deadline or self._yields:
@@ -291,9 +290,9 @@ class SourceUnit(Unit):
         need batches. Asked for once there are edges."""
         if self.in_order or self.watermarks is not None or self._timeout is not None:
             return None
-        edges = list(self._to_programs())
+        edges = list(self._stream_edges())
         self._yields = bool(edges)
-        self._programs = list({direct.unit for edge in edges for direct in edge.direct.values()})
+        self._takers = list({taker for edge in edges for taker in edge.takers()})
         return direct_sender(self.head)
 
     def _count(self, rows: int, entered: int, spent: int) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections import deque
 from time import monotonic_ns
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from actorstream.runtime.delays import Delays
 from actorstream.runtime.schedule.schedule import Schedule
@@ -16,9 +16,7 @@ from actorstream.runtime.unit import Status, Unit
 if TYPE_CHECKING:
     from actorstream.native.doorbell import Doorbell
     from actorstream.runtime.alarms import Alarm
-    from actorstream.runtime.dependency.unit import ProgramUnit
-    from actorstream.runtime.operator_unit import OperatorUnit
-    from actorstream.runtime.ports import WorkerPort
+    from actorstream.runtime.ports import WatchingUnit, WorkerPort
 
 LOOP_NS = 5_000_000
 """Longest time between two looks at the event loop."""
@@ -35,12 +33,12 @@ class Turns:
         self.by_bit: dict[int, Unit] = {}
         self.schedule = None if job.deploy.schedule == "none" else Schedule(worker)
         self.ready: deque[Unit] | Schedule = deque() if self.schedule is None else self.schedule
-        self.watched: OperatorUnit | ProgramUnit | None = None
+        self.watched: WatchingUnit | None = None
         """The unit that last took a single event or message. While the worker waits, it takes the unit's next one at once."""
         self.delays = Delays(job.deploy, worker.process)
         self.watches = not self.delays.longest_s and self.schedule is None
         """Whether a single event goes before everything else."""
-        self._taken: OperatorUnit | ProgramUnit | None = None
+        self._taken: WatchingUnit | None = None
         """The watched unit, if it has just had such a turn."""
         self._turning = self._scheduled = self._open = self._publishing = False
         self._parked, self._parked_at = False, 0
@@ -57,8 +55,6 @@ class Turns:
         self._open = True
         for unit in worker.units:
             self.mark(unit)
-        self._scheduled = True
-        worker.loop.call_soon(self._turns)
 
     def end(self) -> None:
         """No unit gets another turn."""
@@ -84,11 +80,11 @@ class Turns:
         self.mark_later(unit, self.delays.draw_s())
 
     def mark(self, unit: Unit) -> None:
-        """Puts a unit into the ready queue."""
-        if not unit.ready and not unit.done:
+        """Puts a unit into the ready queue. Before `open`, which marks all, and after `end` nothing has to be done."""
+        if self._open and not unit.ready and not unit.done:
             unit.ready = True
             self.ready.append(unit)
-            if self._open and not self._turning and not self._scheduled:
+            if not self._turning and not self._scheduled:
                 self._scheduled = True
                 self.worker.loop.call_soon(self._turns)
 
@@ -111,7 +107,7 @@ class Turns:
             ready = self.ready
             woken, self._parked = self._parked, False
             while True:
-                unit: Unit | None = self._taken
+                unit: Any = self._taken
                 if unit is not None or ready:
                     if unit is not None:
                         status, self._taken, first = unit.status, None, False

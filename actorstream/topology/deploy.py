@@ -53,13 +53,9 @@ class DeploySpec(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
     pipelining: Flag = True
     """Forward neighbours in one process are called directly."""
     pre_aggregation: Flag = True
-    merge: Annotated[
-        Literal["channel", "gate", "operator", "shared"],
-        Meta(description='"channel", "gate", "operator" or "shared"'),
-    ] = "channel"
-    """Who merges inputs in timestamp order: the channels' reader; operators of their own, to be compared with it. Inside a
-    process a ScaleGate, which a pool has anyway: one for all replicas to which rows are broadcast, or one for each; for all
-    of them also one operator."""
+    merge: Annotated[Literal["channel", "gate"], Meta(description='"channel" or "gate"')] = "channel"
+    """Who merges inputs in timestamp order: the reader of the channels, or inside a process a ScaleGate, which a pool has
+    anyway: one for all replicas to which rows are broadcast, or one for each."""
     heartbeat_every: Duration = timedelta(milliseconds=50)
     edge_bytes: Bytes = 4 << 20
     """Budget per consumer input, in bytes, shared by its producers."""

@@ -310,15 +310,16 @@ class ReceiveChannel(ABC):
     def consume(self) -> None:
         """Takes the head away and gives its bytes back as credit. Views of it stay valid for as long as they live."""
 
-    def run(self, most: int) -> tuple[int, int]:
+    def run(self, most: int, ahead: int = 0) -> tuple[int, int]:
         """How many frames from the head on, at most `most`, hand over rows that follow each other in one payload, and
-        how many rows they have together; (0, 0): nothing waits, or no data."""
-        head = self.peek()
+        how many rows they have together; (0, 0): nothing waits, or no data. ahead: frames before the head that were looked at
+        and not consumed."""
+        head = self.peek(ahead)
         if head is None or head.kind != DATA:
             return 0, 0
         count, rows = 1, head.rows
         while count < most:
-            each = self.peek(count)
+            each = self.peek(ahead + count)
             if each is None or not follows(each, head, head.first + rows):
                 break
             count += 1

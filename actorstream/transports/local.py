@@ -227,13 +227,13 @@ class LocalReceiveChannel(ReceiveChannel):
             link.wish = False
             link.sender_bell.ring(link.channel.send_bit)
 
-    def run(self, most: int) -> tuple[int, int]:
-        head = self.peek()
+    def run(self, most: int, ahead: int = 0) -> tuple[int, int]:
+        head = self.peek(ahead)
         if head is None or head.kind != DATA:
             return 0, 0
         frames = self._frames
         count, rows = 1, head.rows
-        for at in range(1, min(most, len(frames))):
+        for at in range(ahead + 1, min(ahead + most, len(frames))):
             each = frames[at]
             if not follows(each, head, head.first + rows):
                 break

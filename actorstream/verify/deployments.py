@@ -147,8 +147,7 @@ def dimensions(
         windows = tuple({"deploy.reorder_window": window} for window in (1, 16))
         found.append(Dimension("reorder_window", ({}, *windows)))
     if timestamp:
-        merges = tuple({"deploy.merge": who} for who in ("gate", "operator", "shared"))
-        found.append(Dimension("merge", ({}, *merges), {"deploy.merge": "channel"}))
+        found.append(Dimension("merge", ({}, {"deploy.merge": "gate"}), {"deploy.merge": "channel"}))
     found += [
         Dimension(key, tuple({key: value} for value in values), {key: values[0]})
         for key, values in (declared or {}).items()

@@ -2,7 +2,8 @@
 
 `python -m benchmarks.loops.network WAY SIZE SECONDS` prints one number: jumbo tuples a second, or with SIZE 0 the
 median microseconds of half a round trip. WAY: shm, zmq, zmq-tcp, zmq-curve (tcp, encrypted), mpi, bare-zmq, bare-mpi;
-the two of MPI under mpiexec -n 2.
+both-zmq and both-mpi: the bare library in both directions at once, messages a second in all; those of MPI under
+mpiexec -n 2.
 """
 
 from __future__ import annotations
@@ -28,6 +29,7 @@ from actorstream.transports.base import Frame, FrameKind
 from actorstream.transports.registry import load_transport
 
 BUDGET = 16 << 20
+Loop = Callable[[int, int, float, Callable[[], Any], Callable[[], Any], Callable[[], bool]], "float | None"]
 SLOTS = 1024
 WARM_UP = 20
 PLAN = 1
@@ -147,7 +149,12 @@ async def ponging(side: Ends) -> None:
 # -- over the bare library --------------------------------------------------------------------------------------------
 
 
-def bare_zmq(worker: int, size: int, seconds: float, names: list[str]) -> float | None:
+def numbers(size: int) -> np.ndarray:
+    """`size` bytes that were written: pages that never were would all be the one page of zeros, which stays in the cache."""
+    return np.arange(size // 8).view(np.uint8)
+
+
+def bare_zmq(worker: int, size: int, seconds: float, names: list[str], loop: Loop) -> float | None:
     """PUSH to PULL over Unix sockets, by reference from 64 KiB on, as pyzmq does best."""
     import zmq
 
@@ -156,8 +163,8 @@ def bare_zmq(worker: int, size: int, seconds: float, names: list[str]) -> float 
         pull.bind(names[worker])
         push.connect(names[1 - worker])
         copies = size < 64 << 10
-        payload = bytes(size)
-        return _bare(
+        payload = numbers(size).tobytes()
+        return loop(
             worker,
             size,
             seconds,
@@ -167,12 +174,12 @@ def bare_zmq(worker: int, size: int, seconds: float, names: list[str]) -> float 
         )
 
 
-def bare_mpi(worker: int, size: int, seconds: float) -> float | None:
+def bare_mpi(worker: int, size: int, seconds: float, loop: Loop) -> float | None:
     """Nonblocking sends, a window of them, into blocking receives."""
     from mpi4py import MPI
 
     world, other = MPI.COMM_WORLD, 1 - worker
-    payload, room, status = np.zeros(size, np.uint8), np.empty(max(size, 8), np.uint8), MPI.Status()
+    payload, room, status = numbers(size), np.empty(max(size, 8), np.uint8), MPI.Status()
     window: list[Any] = []
 
     def send(data: np.ndarray) -> None:
@@ -184,12 +191,12 @@ def bare_mpi(worker: int, size: int, seconds: float) -> float | None:
         world.Recv([room, MPI.BYTE], other, status=status)
         return bool(status.Get_count(MPI.BYTE) == 3)
 
-    found = _bare(worker, size, seconds, lambda: send(payload), lambda: send(np.zeros(3, np.uint8)), receive)
+    found = loop(worker, size, seconds, lambda: send(payload), lambda: send(np.zeros(3, np.uint8)), receive)
     MPI.Request.Waitall(window)
     return found
 
 
-def _bare(
+def one_way(
     worker: int,
     size: int,
     seconds: float,
@@ -221,6 +228,28 @@ def _bare(
     return None if size == 0 else (count - WARM_UP) / (perf_counter() - start)
 
 
+def both_ways(
+    worker: int,
+    size: int,
+    seconds: float,
+    send: Callable[[], Any],
+    finish: Callable[[], Any],
+    receive: Callable[[], bool],
+) -> float | None:
+    """Each worker sends one and takes one, again and again."""
+    count, begin = 0, perf_counter()
+    ended = False
+    while not ended and perf_counter() < begin + seconds:
+        send()
+        ended = receive()
+        count += 1
+    took = perf_counter() - begin
+    finish()
+    while not ended:
+        ended = receive()
+    return 2 * count / took if worker == 0 else None
+
+
 # -- the two processes ------------------------------------------------------------------------------------------------
 
 
@@ -231,14 +260,14 @@ def main(way: str, size: int, seconds: float) -> None:
         worker = MPI.COMM_WORLD.rank
     names = [f"ipc://@actorstream-bare-{os.getpid()}-{each}" for each in (0, 1)]
     fabric = None
-    if not way.startswith("bare-"):
+    if not way.startswith(("bare-", "both-")):
         transport = load_transport(way.partition("-")[0])
         fabric = transport.fabric(2, list(CHANNELS), PLAN, **OPTIONS.get(way, {}))
     child = 0
     if not way.endswith("mpi"):
         child = os.fork()
         worker = 0 if child == 0 else 1
-        if size == 0:
+        if size == 0 or way.startswith("both-"):
             worker = 1 - worker  # the parent prints
     if fabric is not None:
         import uvloop
@@ -246,10 +275,12 @@ def main(way: str, size: int, seconds: float) -> None:
         with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
             found = runner.run(_worker(transport, fabric, worker, size, seconds))
         fabric.close()
-    elif way == "bare-zmq":
-        found = bare_zmq(worker, size, seconds, names)
     else:
-        found = bare_mpi(worker, size, seconds)
+        loop = both_ways if way.startswith("both-") else one_way
+        if way.endswith("zmq"):
+            found = bare_zmq(worker, size, seconds, names, loop)
+        else:
+            found = bare_mpi(worker, size, seconds, loop)
     if found is not None:
         print(found, flush=True)
     if child:

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import ClassVar
 
 import numpy as np
 
 from actorstream import Event
+from benchmarks import job
 from benchmarks.dataflow import INTO, Actors, launch
 from benchmarks.repeat import Repeat
 from benchmarks.suite import Settings, Suite, probe
 
 BATCHES = 64
+ROW_BYTES = 40
+MESSAGE_BYTES = 8192 * ROW_BYTES
+"""About half of a batch."""
 
 
 class Row(Event):
@@ -44,8 +49,9 @@ class Rows(Repeat):
         ]
 
 
-def keyed(seconds: float) -> float:
-    """Tuples a second from two producers to two consumers, one of each in each of two processes."""
+def keyed(seconds: float, transport: str) -> float:
+    """Tuples a second from two producers to two consumers, one of each in each of two processes. Every transport but shm
+    takes the network although both are on one host."""
     actors: Actors = {
         "rows": {"type": "benchmarks.suites.exchange:Rows", "seconds": seconds, "shards": 2, "replicas": 2},
         "meter": {
@@ -55,9 +61,37 @@ def keyed(seconds: float) -> float:
             "into": INTO,
         },
     }
-    return launch("exchange", actors, transport="shm", workers=2).rate()
+    forced = {} if transport == "shm" else {"same_host": transport}
+    return launch("exchange", actors, transport=transport, workers=2, **forced).rate()
+
+
+def crossing(seconds: float, transport: str) -> float:
+    """Bytes of columns that go from one process to the other in a second: half of the rows."""
+    return keyed(seconds, transport) * ROW_BYTES / 2
+
+
+def bare(seconds: float, library: str) -> float:
+    """Bytes a second that two processes send each other, in messages as large as the jumbo tuples of the exchange."""
+    found = job.call(
+        "benchmarks.loops.network:measured", way=f"both-{library}", size=MESSAGE_BYTES, seconds=seconds
+    )
+    return float(found) * MESSAGE_BYTES
 
 
 def suite(settings: Settings) -> Suite:
     seconds = 1.0 if settings.quick else 3.0
-    return Suite("exchange", (probe("keyed-2to2", "tuples/s", lambda: keyed(seconds)),))
+    probes = [probe("keyed-2to2", "tuples/s", partial(keyed, seconds, "shm"))]
+    for library in ("zmq", "mpi"):
+        name = f"bare-{library}"
+        probes.append(probe(name, "bytes/s", partial(bare, seconds, library)))
+        probes.append(
+            probe(f"keyed-2to2-{library}", "bytes/s", partial(crossing, seconds, library), against=name)
+        )
+    return Suite(
+        "exchange",
+        tuple(probes),
+        notes=(
+            "keyed-2to2: all rows, of 40 bytes; over a network the half that leaves its process is counted in bytes",
+            f"bare: both processes send messages of {MESSAGE_BYTES} bytes and take those of the other; no row is looked at",
+        ),
+    )

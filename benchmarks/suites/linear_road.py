@@ -43,7 +43,7 @@ def suite(settings: Settings) -> Suite:
     probes.append(Probe(tuple(Case(*each) for each in at_rate), whole.paced))
     notes = (
         "OPERATOR-LAYER-INJECTORSxINSTANCES-ROWS: rows in a jumbo tuple; as many sinks as instances; two processes",
-        'ol: merge-sort operators before instances and sinks, where there is anything to merge (merge = "operator"); cl: who '
+        "ol: merge-sort operators before instances and sinks, where there is anything to merge; cl: who "
         "reads the channel merges",
         "1x1 has nothing to merge: cl and ol are the same plan there, and what their figures differ by is the machine",
         "latency: mean, from a row's entry until the sink has it, under full load",

@@ -33,7 +33,7 @@ from tests.integration.timestamp_parts import (
     rows_of,
 )
 
-MERGES = ["channel", "gate", "operator", "shared"]
+MERGES = ["channel", "gate"]
 PLACES: dict[str, dict[str, Any]] = {
     "local": {"transport": "local", "workers": 1},
     "pool": {"transport": "local", "workers": 1, "schedule": "ct", "threads": 2},

@@ -28,7 +28,7 @@ from tests.integration.programs import (
 )
 from tests.integration.test_dependent_outputs import between, by_key
 
-MERGES = ["channel", "gate", "operator", "shared"]
+MERGES = ["channel", "gate"]
 
 
 @pytest.fixture(scope="module", autouse=True)

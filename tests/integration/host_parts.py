@@ -10,6 +10,11 @@ from actorstream.actors.actor import Actor
 from tests.integration.parts import Number
 
 
+def rank() -> str:
+    """Which one this process is, over ZeroMQ or MPI."""
+    return os.environ.get("ACTORSTREAM_RANK") or os.environ["PMI_RANK"]
+
+
 class Tell(Actor):
     """Passes numbers on, and writes its replica's rank to a pipe when the first one has come."""
 
@@ -21,7 +26,7 @@ class Tell(Actor):
         if not self.told:
             self.told = True
             descriptor = os.open(self.pipe, os.O_WRONLY)
-            os.write(descriptor, f"{os.environ.get('ACTORSTREAM_RANK')}\n".encode())
+            os.write(descriptor, f"{rank()}\n".encode())
             os.close(descriptor)
         yield event
 

@@ -1,7 +1,7 @@
 """Mutated bytes at everything that listens in a run over ZeroMQ: data path, wire and signs of life; from strangers, and from
 one who knows the key of the run. The tests send a sample; the whole campaign is one command:
 
-    python -m tests.integration.hostile_flood 1000000 --seed 1
+    python -m tests.integration.hostile_flood 1000000 --seed 1 --sanitized
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import asyncio
 import random
 import socket
 import struct
+import sys
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, suppress
@@ -38,7 +39,9 @@ from actorstream.transports.network.message import (
 )
 from actorstream.transports.zmq.sockets import curve_keys
 from actorstream.transports.zmq.wire import WIRE_PLAN, Wire
+from tests.integration.hostile_streams import flood_control, flood_pulse, flood_same_host, flood_streams
 from tests.integration.zmq_pairs import SECRET, fabric, free_port, pair
+from tests.native.sanitized_core import run_module
 
 
 def messages(envelope: Envelope) -> list[list[bytes]]:
@@ -95,7 +98,7 @@ async def flood_data_path(count: int, draw: random.Random) -> None:
             if int.from_bytes(head[40:48], "little"):
                 struct.pack_into("<Q", head, 40, link.seen + 1)
             made = mutated([bytes(head), *parts[1:]], draw)
-            exchange._take(memoryview(made[0]), made[1] if len(made) > 1 else None)
+            exchange._take(memoryview(made[0]), made[1:])
             if link.lost or link.left:
                 broken += 1
                 link.lost, link.left = "", False
@@ -143,7 +146,7 @@ async def _feed(wire: Wire, count: int, draw: random.Random) -> None:
         if int.from_bytes(head[40:48], "little"):
             struct.pack_into("<Q", head, 40, link.seen + 1)
         made = mutated([bytes(head), *parts[1:]], draw)
-        wire._take(memoryview(made[0]), made[1] if len(made) > 1 else None)
+        wire._take(memoryview(made[0]), made[1:])
         link.lost, link.left, wire._mismatch = "", False, None
         wire._early.clear()
         wire._gathered.clear()
@@ -196,7 +199,7 @@ def flood_keepalive(count: int, draw: random.Random) -> None:
     threads = []
     for own, sock in enumerate(socks):
         sock.bind(("127.0.0.1", ports[own]))
-        thread = KeepaliveThread(sock.fileno(), own, 1, every_s=0.01, limit_s=60.0, grace_s=600.0)
+        thread = KeepaliveThread(sock.fileno(), own, 1, every_s=0.01, limit_s=36_000.0, grace_s=600.0)
         thread.add(1 - own, socket_address("127.0.0.1", ports[1 - own]), keys[own], keys[1 - own])
         thread.start()
         threads.append(thread)
@@ -225,6 +228,10 @@ FLOODS: dict[str, Callable[[int, random.Random], object]] = {
     "wire": flood_wire,
     "ports": lambda count, draw: asyncio.run(flood_ports(count, draw)),
     "signs of life": flood_keepalive,
+    "streams": flood_streams,
+    "memory of a host": flood_same_host,
+    "control": lambda count, draw: flood_control(count, draw, mutated),
+    "signs of life over TCP": flood_pulse,
 }
 
 
@@ -232,7 +239,13 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("count", type=int, help="messages at each")
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument(
+        "--sanitized", action="store_true", help="with the core under AddressSanitizer and UBSan"
+    )
     parsed = parser.parse_args()
+    if parsed.sanitized:
+        words = [str(parsed.count), "--seed", str(parsed.seed)]
+        sys.exit(run_module("tests.integration.hostile_flood", *words))
     for name, flood in FLOODS.items():
         begun = monotonic()
         flood(parsed.count, random.Random(parsed.seed))

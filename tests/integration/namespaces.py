@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import os
 import secrets
+import select
 import shutil
 import subprocess
 import sys
@@ -17,7 +18,16 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 NETWORK = "10.99.0."
 SWITCH = f"{NETWORK}1"
-"""Address of the namespace with the bridge, where relays run."""
+"""Address of the namespace with the bridge, where relays and mpiexec run."""
+BRIDGE = "br0"
+ENDING_S = 1.0
+MPI_SHELL = """#!/bin/sh
+while [ "${{1#-}}" != "$1" ]; do shift; done
+host=${{1##*.}}
+shift
+exec ip netns exec {run}h$((host - 11)) sh -c "$*"
+"""
+"""What mpiexec calls in the place of ssh: [OPTIONS] ADDRESS COMMAND."""
 
 
 def _ip(*words: str) -> None:
@@ -45,9 +55,9 @@ class Hosts:
 
     def up(self) -> None:
         _ip("netns", "add", self.switch)
-        _ip("-n", self.switch, "link", "add", "br0", "type", "bridge")
-        _ip("-n", self.switch, "addr", "add", f"{SWITCH}/24", "dev", "br0")
-        _ip("-n", self.switch, "link", "set", "br0", "up")
+        _ip("-n", self.switch, "link", "add", BRIDGE, "type", "bridge")
+        _ip("-n", self.switch, "addr", "add", f"{SWITCH}/24", "dev", BRIDGE)
+        _ip("-n", self.switch, "link", "set", BRIDGE, "up")
         _ip("-n", self.switch, "link", "set", "lo", "up")
         for number in range(self.count):
             name, port = self.name(number), f"v{number}"
@@ -56,7 +66,7 @@ class Hosts:
                 *("-n", self.switch, "link", "add", port, "type", "veth", "peer", "name", "eth0"),
                 *("netns", name),
             )
-            _ip("-n", self.switch, "link", "set", port, "master", "br0", "up")
+            _ip("-n", self.switch, "link", "set", port, "master", BRIDGE, "up")
             _ip("-n", name, "addr", "add", f"{self.address(number)}/24", "dev", "eth0")
             for device in ("eth0", "lo"):
                 _ip("-n", name, "link", "set", device, "up")
@@ -95,6 +105,25 @@ class Hosts:
             **options,  # type: ignore[arg-type]
         )
 
+    def mpi(self, folder: Path, *words: object, ranks: int = 1) -> subprocess.Popen[str]:
+        """`actorstream launch` of ranks of MPI, so many on each host, from the namespace with the bridge. mpiexec reads the
+        hosts, and how to reach them, from its variables."""
+        shell, addresses = folder / "mpi-shell", folder / "mpi-hosts"
+        shell.write_text(MPI_SHELL.format(run=self.run))
+        shell.chmod(0o755)
+        addresses.write_text("".join(f"{self.address(number)}:{ranks}\n" for number in range(self.count)))
+        return self.start(
+            self.switch,
+            *(sys.executable, "-m", "actorstream", "launch", *map(str, words)),
+            environment={
+                "HYDRA_HOST_FILE": str(addresses),
+                "HYDRA_IFACE": BRIDGE,
+                "HYDRA_LAUNCHER": "ssh",
+                "HYDRA_LAUNCHER_EXEC": str(shell),
+                "UCX_TLS": "tcp,self",
+            },
+        )
+
     def processes(self) -> list[int]:
         """All processes in the namespaces."""
         found: list[int] = []
@@ -102,6 +131,23 @@ class Hosts:
             said = subprocess.run(["ip", "netns", "pids", name], capture_output=True, text=True, check=False)
             found += [int(word) for word in said.stdout.split()]
         return found
+
+
+def _ends(pid: int) -> bool:
+    """Whether a process ends by itself: one that was killed takes some time to give its memory back."""
+    try:
+        descriptor = os.pidfd_open(pid)
+    except ProcessLookupError:
+        return True
+    try:
+        return bool(select.select([descriptor], [], [], ENDING_S)[0])
+    finally:
+        os.close(descriptor)
+
+
+def _command(pid: int) -> str:
+    """The command line of a process."""
+    return Path(f"/proc/{pid}/cmdline").read_bytes().replace(b"\0", b" ").decode("utf-8", "replace")
 
 
 @contextmanager
@@ -115,7 +161,7 @@ def hosts(count: int) -> Iterator[Hosts]:
     try:
         made.up()
         yield made
-        left = made.processes()
+        left = {pid: _command(pid) for pid in made.processes() if not _ends(pid)}
         assert not left, f"processes left behind: {left}"
     finally:
         for pid in made.processes():

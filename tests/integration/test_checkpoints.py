@@ -146,7 +146,6 @@ replicas = 3
 """
     + sink("mapped", '{ from = "map", order = "serial" }'),
     "timestamp order": TIMED + sink("others-out", '{ from = "others", order = "timestamp" }'),
-    "timestamp order, by merge operators": TIMED,
     "all orders": TIMED
     + """
 [actors.lines]
@@ -210,17 +209,13 @@ def run(
     """One launch of a case whose outputs go to folder `out`."""
     (folder / "topology.toml").write_text('name = "checkpoints"\n' + CASES[case].replace("out/", f"{out}/"))
     (folder / "deploy.toml").write_text(
-        f'batch_size = 64\n{merge_of(case)}[checkpoint]\npath = "state-{out}"\nevery = "10ms"\n'
+        f'batch_size = 64\n[checkpoint]\npath = "state-{out}"\nevery = "10ms"\n'
     )
     paced = [f"actors.numbers.rate={rate}"] if rate is not None else []
     job = read_job(folder / "topology.toml", folder / "deploy.toml", [*paced, *sets])
     if resume:
         restore_job(job)
     return run_job(job, on_start=None if control is None else lambda launcher, _: control(launcher))
-
-
-def merge_of(case: str) -> str:
-    return 'merge = "operator"\n' if "merge operators" in case else ""
 
 
 def was_killed(start: Callable[[], RunResult]) -> bool:
@@ -262,8 +257,8 @@ def content(folder: Path, case: str = "") -> dict[str, list[str]]:
     return found
 
 
-LARGE = ("a history, then live rows", "timestamp order", "timestamp order, by merge operators", "all orders")
-QUICK = [("a history, then live rows", 2), ("timestamp order, by merge operators", 1), ("all orders", 2)]
+LARGE = ("a history, then live rows", "timestamp order", "all orders")
+QUICK = [("a history, then live rows", 2), ("timestamp order", 1), ("all orders", 2)]
 
 
 @pytest.mark.parametrize(
@@ -369,9 +364,7 @@ def test_fifty_kills_of_workers_and_launchers_at_random_moments_leave_what_an_un
     (folder / "topology.toml").write_text(
         'name = "checkpoints"\n' + CASES[case].replace("out/", "disturbed/")
     )
-    (folder / "deploy.toml").write_text(
-        f'batch_size = 64\n{merge_of(case)}[checkpoint]\npath = "state"\nevery = "20ms"\n'
-    )
+    (folder / "deploy.toml").write_text('batch_size = 64\n[checkpoint]\npath = "state"\nevery = "20ms"\n')
     command = ["topology.toml", "--deploy", "deploy.toml", "--resume", "--quiet"]
     slowly = ["--set", f"actors.numbers.rate={RATE}"]
     dice = random.Random(case)

@@ -2,139 +2,50 @@
 
 from __future__ import annotations
 
-import os
 import select
 import signal
 import subprocess
-from collections.abc import Callable
+from functools import partial
 from pathlib import Path
-from time import monotonic
 
 import pytest
 
 from actorstream.transports.network.keys import make_key
-from tests.integration.namespaces import Hosts, deployment, hosts
-
-WAITING_S = 60.0
-LIMIT_S = 5.0
-"""Within which a run is to end on every host, on a machine that is not busy."""
-SLOW = pytest.mark.slow
-
-
-def running(folder: Path, *, seconds: float = 0.0, count: int = 10**9) -> tuple[Path, Path]:
-    """A topology whose workers say when they work, and the pipe by which they do. `seconds`: for which each is then busy."""
-    pipe = folder / "pipe"
-    os.mkfifo(pipe)
-    file = folder / "topology.toml"
-    file.write_text(
-        f"""
-name = "running"
-[actors.numbers]
-type = "tests.integration.parts:Numbers"
-count = {count}
-rate = 20000
-[actors.tell]
-type = "tests.integration.host_parts:Tell"
-inputs = [{{ from = "numbers", route = "shuffle" }}]
-replicas = 2
-pipe = "{pipe}"
-[actors.busy]
-type = "tests.integration.host_parts:Busy"
-inputs = [{{ from = "tell", route = "shuffle" }}]
-replicas = 2
-seconds = {seconds}
-[actors.out]
-type = "csv-sink"
-inputs = ["busy"]
-path = "{folder}/out.csv"
-"""
-    )
-    return file, pipe
-
-
-def wait_until_both_work(pipe: Path) -> None:
-    said: set[str] = set()
-    while len(said) < 2:
-        said.update(pipe.read_text().split())
-
-
-def rank_process(made: Hosts, rank: int) -> int:
-    """The process of a worker."""
-    mark = f"ACTORSTREAM_RANK={rank}".encode()
-    for pid in made.processes():
-        words = Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")
-        if b"launch" in words and mark in Path(f"/proc/{pid}/environ").read_bytes().split(b"\0"):
-            return pid
-    raise AssertionError(f"there is no process of worker {rank}")
-
-
-def end(process: subprocess.Popen[str]) -> tuple[int, str]:
-    """Waits for the end; exit status, and what was said on stderr."""
-    _, said = process.communicate(timeout=WAITING_S)
-    return process.returncode, said
-
-
-def killed(made: Hosts, rank: int) -> None:
-    os.kill(rank_process(made, rank), signal.SIGKILL)
-
-
-def stopped(made: Hosts, rank: int) -> None:
-    os.kill(rank_process(made, rank), signal.SIGSTOP)
-
-
-def cut_off(made: Hosts, rank: int) -> None:
-    made.cut(rank)
-
-
-FAULTS = [killed, stopped, cut_off]
+from tests.integration.lost_ranks import (
+    FAULTS,
+    TRANSPORTS,
+    Fault,
+    cut_off,
+    end,
+    killed,
+    lose,
+    lose_often,
+    over_mpi,
+    over_zmq,
+    running,
+    stopped,
+    wait_until_both_work,
+)
+from tests.integration.namespaces import deployment, hosts
 
 
 @pytest.mark.parametrize(
     ("fault", "rank"), [(killed, 1), (stopped, 0), (cut_off, 1)], ids=["killed", "stopped-home", "cut-off"]
 )
-def test_a_lost_worker_ends_the_run_on_every_host(
-    fault: Callable[[Hosts, int], None], rank: int, tmp_path: Path
-) -> None:
-    lose(fault, rank, tmp_path, 'peer_timeout = "1s"')
+def test_a_lost_worker_ends_the_run_on_every_host(fault: Fault, rank: int, tmp_path: Path) -> None:
+    lose(fault, rank, tmp_path, partial(over_zmq, network=['peer_timeout = "1s"']))
 
 
-@SLOW
-@pytest.mark.parametrize("number", range(50))
+def test_a_host_that_is_cut_off_ends_a_run_over_mpi_on_every_host(tmp_path: Path) -> None:
+    lose(cut_off, 1, tmp_path, over_mpi)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("transport", TRANSPORTS)
 @pytest.mark.parametrize("rank", [1, 0])
 @pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: fault.__name__)
-def test_a_lost_worker_ends_the_run_within_the_limit(
-    fault: Callable[[Hosts, int], None], rank: int, number: int, tmp_path: Path
-) -> None:
-    assert lose(fault, rank, tmp_path) < LIMIT_S
-
-
-def lose(fault: Callable[[Hosts, int], None], rank: int, folder: Path, *network: str) -> float:
-    """Starts a run, loses a worker, and returns the seconds until every other process has ended. `network`: lines of that
-    table."""
-    file, pipe = running(folder)
-    with hosts(2) as made:
-        launched = made.launch(0, file, "--deploy", deployment(folder, made, *network), "-q")
-        wait_until_both_work(pipe)
-        other = os.pidfd_open(rank_process(made, 1 - rank))
-        lost = os.pidfd_open(rank_process(made, rank))
-        begun = monotonic()
-        fault(made, rank)
-        wait_for_end(other)
-        took = monotonic() - begun
-        if fault is stopped:
-            signal.pidfd_send_signal(lost, signal.SIGKILL)
-        wait_for_end(lost)  # one that was cut off ends by itself
-        status, said = end(launched)
-        for descriptor in (other, lost):
-            os.close(descriptor)
-    assert status == 1, said
-    assert f"rank {rank} on host" in said or f"worker {rank} at tcp://{Hosts.address(rank)}" in said, said
-    assert not (folder / "out.csv").exists()
-    return took
-
-
-def wait_for_end(pidfd: int) -> None:
-    assert select.select([pidfd], [], [], WAITING_S)[0], "a process has not ended"
+def test_a_lost_worker_ends_the_run_within_the_limit(fault: Fault, rank: int, transport: str) -> None:
+    assert lose_often(transport, fault, rank, 50) == 0
 
 
 def test_a_hook_that_keeps_the_interpreter_for_long_is_no_death(tmp_path: Path) -> None:
@@ -152,7 +63,7 @@ def test_hosts_are_started_by_hand_in_any_order(tmp_path: Path) -> None:
     file, pipe = running(tmp_path, count=20_000)
     key = make_key(tmp_path / "keys")
     with hosts(2) as made:
-        words = [file, "--deploy", deployment(tmp_path, made, f'key = "{key}"'), "-q"]
+        words = [file, "--deploy", deployment(tmp_path, made, f'key = "{key}"', "home = 1"), "-q"]
         second = made.launch(1, *words, "--rank", 1)
         first = made.launch(0, *words, "--rank", 0)
         wait_until_both_work(pipe)

@@ -41,7 +41,7 @@ DEPLOYS = [
     'workers = 2\ntransport = "shm"\nbatch_size = 64\n',
     'workers = 1\nschedule = "lp"\nthreads = 2\nslice = "2ms"\nreorder_window = 64\n[checkpoint]\npath = "c"\nevery = "1s"\n',
     'placement = "round-robin"\nworkers = 3\nedge_bytes = "1MiB"\nmerge = "gate"\nkey_groups = 16\n[testing]\ndelay = "1ms"\n',
-    'transport = "local"\nheartbeat_every = "10ms"\nmerge = "operator"\nwait = "spin"\npipelining = false\n',
+    'transport = "local"\nheartbeat_every = "10ms"\nmerge = "gate"\nwait = "spin"\npipelining = false\n',
 ]
 EVERYTHING = """
 name = "everything"

@@ -121,7 +121,7 @@ class Trial:
         text = 'name = "faults"\n' + ORDERS[order] + WITNESS.replace("NBYTES", str(nbytes))
         (folder / "topology.toml").write_text(text)
         (folder / "undisturbed.toml").write_text(text.replace('"out/', '"undisturbed/'))
-        merge = dice.choice(("channel", "operator")) if order == "timestamp" else "channel"
+        merge = dice.choice(("channel", "gate")) if order == "timestamp" else "channel"
         table = f'[checkpoint]\npath = "state"\nevery = "{dice.choice((5, 20, 100))}ms"\n'
         (folder / "deploy.toml").write_text(f'merge = "{merge}"\n{table if checkpoints else ""}')
         self.described: list[str] = []

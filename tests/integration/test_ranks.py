@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import os
 import signal
+import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,11 +13,15 @@ from time import monotonic
 
 import pytest
 
+from actorstream.errors import ConfigurationError
+from actorstream.transports.mpi.starter import mpiexec
 from tests.integration.processes import Announcements, Run, launched, ranked
 from tests.integration.rank_parts import CHECKPOINT, ENDLESS, doubled, rank_pids, write
 
 COMMAND = ["topology.toml", "--deploy", "deploy.toml", "--quiet"]
 RANKS = 3
+AT_2 = ["--set", "deploy.network.home=2"]
+"""Control at a rank that neither reads nor writes."""
 
 
 @pytest.fixture
@@ -38,7 +43,7 @@ def test_launch_starts_the_ranks_itself_and_one_report_covers_them(
     tmp_path: Path, here: Announcements
 ) -> None:
     write(tmp_path)
-    with launched(tmp_path, *COMMAND, "--workers", RANKS, "--report", "report.json") as run:
+    with launched(tmp_path, *COMMAND, "--workers", RANKS, "--report", "report.json", *AT_2) as run:
         status, _, errors = run.wait()
     assert (status, errors) == (0, "")
     assert doubled(tmp_path) == list(range(0, 6000, 2))
@@ -150,6 +155,7 @@ def test_ranks_with_other_files_say_which_and_with_what(tmp_path: Path) -> None:
     [
         (["--set", "actors.double.replicas=none"], "actors.double.replicas"),
         (["--workers", "5"], "--workers: is 5"),
+        (["--set", "deploy.network.home=2"], "network.home: is 2"),
     ],
 )
 def test_what_is_wrong_for_all_ranks_is_said_once(tmp_path: Path, words: list[str], said: str) -> None:
@@ -170,12 +176,20 @@ def test_processes_that_are_each_alone_in_a_world_say_so(tmp_path: Path) -> None
     assert "4 ranks were started, but each is alone in a world of its own" in errors
 
 
+def test_ranks_that_all_die_of_signals_are_named_by_what_started_them() -> None:
+    """As when an MPI crashes that sends to a rank which was killed: nobody else is left to say anything."""
+    words = mpiexec(2, ["sh", "-c", 'kill -"$((9 + 2 * PMI_RANK))" $$'])
+    done = subprocess.run(words, capture_output=True, text=True, timeout=60, check=False)
+    said = [line for line in done.stderr.splitlines() if line.startswith("actorstream: rank")]
+    assert done.returncode != 0
+    assert said and all(
+        f"was ended by signal {number}" in line for line in said for number in [9 + 2 * int(line.split()[2])]
+    ), done.stderr
+
+
 def test_without_mpiexec_the_error_says_what_to_install(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from actorstream.errors import ConfigurationError
-    from actorstream.transports.mpi.starter import mpiexec
-
     monkeypatch.setattr(sys, "executable", str(tmp_path / "python"))
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(ConfigurationError, match=r"pip install 'actorstream\[mpi\]'"):

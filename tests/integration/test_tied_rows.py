@@ -28,7 +28,6 @@ DEPLOYMENTS = [
     {"workers": 1, "transport": "local"},
     {"workers": 2, "batch_size": 256},
     {"workers": 3, "batch_size": 100, "edge_bytes": 1},
-    {"workers": 2, "batch_size": 256, "merge": "operator"},
 ]
 EVERYWHERE = pytest.mark.parametrize("deploy", DEPLOYMENTS, ids=str)
 

@@ -30,7 +30,7 @@ DEPLOYMENTS: list[dict[str, Any]] = [
     {"workers": 1, "transport": "local"},
     {"workers": 2, "transport": "shm", "batch_size": 7},
     {"workers": 4, "transport": "shm", "edge_bytes": 4096},
-    {"workers": 2, "transport": "shm", "batch_size": 16, "merge": "operator"},
+    {"workers": 2, "transport": "shm", "batch_size": 16},
     {"workers": 2, "transport": "shm", "batch_size": 64, "testing": {"delay": "2ms", "seed": 3}},
     {"workers": 1, "transport": "local", "batch_size": 16, "schedule": "ct", "threads": 2},
 ]
@@ -169,7 +169,7 @@ def random_deployment(dice: random.Random) -> dict[str, Any]:
     found["batch_size"] = dice.choice([1, 3, 64, 4096])
     found["edge_bytes"] = dice.choice([1024, 65536, 4 << 20])
     found["pipelining"] = dice.random() < 0.5
-    found["merge"] = dice.choice(["channel", "gate", "operator", "shared"])
+    found["merge"] = dice.choice(["channel", "gate"])
     return found | random_scheduling(dice, pools=0.5)
 
 

@@ -124,6 +124,17 @@ def tool(name: str) -> str:
     return found
 
 
+def sanitizer(name: str) -> str:
+    """The path of a library of gcc's, such as libasan.so."""
+    found = subprocess.run(
+        [tool("gcc"), f"-print-file-name={name}"], capture_output=True, text=True, check=True
+    )
+    path = found.stdout.strip()
+    if path == name:
+        pytest.skip(f"the compiler has no {name}")
+    return path
+
+
 def sources(*names: str) -> list[Path]:
     """Parts of the core, by name."""
     return [NATIVE / "src" / f"{name}.c" for name in names]

@@ -6,15 +6,14 @@ import subprocess
 import sysconfig
 from pathlib import Path
 
-import pytest
-
 from actorstream.native.build import CFLAGS
-from tests.native.built import ADDRESS, NATIVE, run_tests_on, tool
+from tests.native.built import ADDRESS, NATIVE, run_tests_on, sanitizer, tool
 
 TESTED = [
     "native/test_cursor.py",
     "native/test_emitter.py",
     "native/test_take.py",
+    "native/test_frames.py",
     "events/test_feed.py",
     "events/test_event_codec.py",
 ]
@@ -27,16 +26,6 @@ def test_what_its_tests_do_is_clean(tmp_path: Path) -> None:
     flags = [*CFLAGS, "-Werror", *ADDRESS.flags, include, "-fPIC", "-shared"]
     subprocess.run([tool("gcc"), *flags, *parts, "-o", built], check=True)
     # a library loaded late finds its sanitizer only where the process has it from the start; leaks are the interpreter's
-    preload = " ".join([_library("libasan.so"), _library("libubsan.so")])
+    preload = " ".join([sanitizer("libasan.so"), sanitizer("libubsan.so")])
     environment = {"LD_PRELOAD": preload, "ASAN_OPTIONS": "detect_leaks=0", "PYTHONMALLOC": "malloc"}
     run_tests_on({"_objects": built}, [f"unit/{name}" for name in TESTED], environment)
-
-
-def _library(name: str) -> str:
-    found = subprocess.run(
-        [tool("gcc"), f"-print-file-name={name}"], capture_output=True, text=True, check=True
-    )
-    path = found.stdout.strip()
-    if path == name:
-        pytest.skip(f"the compiler has no {name}")
-    return path

@@ -88,7 +88,7 @@ def test_c_calls_no_function_that_keeps_state_for_the_whole_process() -> None:
     assert [path.name for path in sources if re.search(STATE_OF_A_PROCESS, path.read_text())] == []
 
 
-SHARED_NAMES = {"Collected", "Message", "Prepared", "Terminated", "Turns"}
+SHARED_NAMES = {"Collected", "Message", "Prepared", "Terminated"}
 """Names that two classes still have. The list only gets shorter."""
 
 

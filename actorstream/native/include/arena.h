@@ -11,7 +11,7 @@
  *           0                64                                                     committed  limit
  *   header  0 magic u32 | 4 generation u32 (odd: in use) | 8 payload bytes u64 | 16 arena id u32 | 20.. unused
  *
- * Memory is committed in steps by fallocate, after looking at the free memory of the cgroup; the address range up to
+ * Memory is committed in steps (of a file by fallocate), after looking at the free memory of the cgroup; the address range up to
  * `limit` is reserved without memory: the file is `limit` bytes long but sparse, so that no address of the mapping can
  * raise SIGBUS. Use counts are private to the owner (as_hold), so a peer that dies cannot corrupt them. All functions on
  * one as_arena may be called by any thread of the owning process (a short mutex inside, never held across a system call
@@ -25,7 +25,7 @@
 typedef struct as_arena as_arena;
 typedef struct as_hold as_hold;
 
-/* Owner side. `fd`: a memfd, which stays the caller's. `limit`: bytes of address space. NULL with errno on failure. */
+/* Owner side. `fd`: a memfd, which stays the caller's; -1: memory of this process alone. `limit`: bytes of address space. NULL with errno on failure. */
 as_arena *as_arena_create(int fd, uint64_t limit, uint32_t id, uint64_t commit_step);
 /* Reader side: maps `fd` read-only over `limit` bytes. */
 as_arena *as_arena_map(int fd, uint64_t limit, uint32_t id);

@@ -23,6 +23,14 @@ void as_panes_destroy(as_panes *panes);
    AS_E_ARGUMENT: a column cannot be read as the program says, nothing was changed | AS_E_MEMORY. */
 int as_panes_add(as_panes *panes, const as_operand *operand, int64_t rows, int64_t low, int64_t tag,
                  int64_t known_least, int64_t known_greatest);
+/* The same as a job of a pool (pool.h): the arguments of as_panes_add, and what it has answered. The job answers 0. */
+typedef struct as_panes_work {
+    as_panes *panes;
+    const as_operand *operand;
+    int64_t rows, low, tag, known_least, known_greatest;
+    int32_t status;
+} as_panes_work;
+int32_t as_panes_job(void *work);
 /* Numbers of panes with rows, ascending, each once; answers how many there are. `number` NULL: only that. */
 int64_t as_panes_numbers(const as_panes *panes, int64_t *number);
 /* Marks the groups of rows that are added from now on, per pane, until as_panes_unmark. */

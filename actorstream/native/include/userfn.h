@@ -31,7 +31,7 @@ typedef struct as_user_work {
     uint32_t count, out_width;
     int32_t answer;
 } as_user_work;
-int32_t as_user_job(void *work); /* 0: all went well; else it is to be called again, for its error */
+int32_t as_user_job(void *work); /* 0: all went well; 1: the function answered something else; or as_user_call */
 /* The states of `groups` groups from all their rows at once: group g has rows offset[g] .. offset[g + 1] - 1 of the `count`
    columns (aligned, without nulls). Begins each state (`bytes` of them, one behind the other; `begin` 0: with zeros), and
    calls `add` once unless it has no rows. AS_OK | AS_E_MEMORY | AS_E_USER, with *answer. */

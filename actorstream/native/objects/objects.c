@@ -15,6 +15,12 @@ static PyMethodDef functions[] = {
      "take(iterator, most, room, each, names, measure, last, /)\n--\n\n"
      "A list of at most `most` items, fewer where they pass `room` bytes: an item counts `each`, and its fields "
      "`names`."},
+    {"pack_frame", (PyCFunction)(void (*)(void))as_pack_frame, METH_FASTCALL,
+     "pack_frame(prefix, frame, flags, seq, ack, channel, length, credited, taken, taken_bytes, /)\n--\n\n"
+     "The header of a frame on a network, which begins with the 40 bytes of `prefix`."},
+    {"unpack_frame", (PyCFunction)(void (*)(void))as_unpack_frame, METH_FASTCALL,
+     "unpack_frame(type, kind, packet, at, /)\n--\n\n"
+     "The frame, without a payload, whose fields begin at byte `at`, and the credit behind them."},
     {NULL, NULL, 0, NULL},
 };
 

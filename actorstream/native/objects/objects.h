@@ -18,3 +18,6 @@ Py_ssize_t as_bytes_of(PyObject *value, PyObject *measure);
 Py_ssize_t as_bytes_of_fields(PyObject *item, PyObject *names, PyObject *measure);
 
 PyObject *as_take(PyObject *module, PyObject *args);
+
+PyObject *as_pack_frame(PyObject *module, PyObject *const *args, Py_ssize_t count);
+PyObject *as_unpack_frame(PyObject *module, PyObject *const *args, Py_ssize_t count);

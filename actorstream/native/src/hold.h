@@ -44,7 +44,7 @@ struct as_arena {
     uint32_t id;
     uint32_t forks; /* as_process_now() of its maker */
     int owner;
-    int fd; /* own duplicate; -1: not needed */
+    int fd; /* own duplicate; -1: not needed, or private memory */
     uint8_t *base;
     uint64_t limit;
     uint64_t reach; /* reader: bytes of the file known to exist */

@@ -294,3 +294,10 @@ int as_panes_add(as_panes *panes, const as_operand *operand, int64_t rows, int64
     as_panes_counted(panes);
     return status;
 }
+
+int32_t as_panes_job(void *work) {
+    as_panes_work *own = work;
+    own->status =
+        as_panes_add(own->panes, own->operand, own->rows, own->low, own->tag, own->known_least, own->known_greatest);
+    return 0;
+}

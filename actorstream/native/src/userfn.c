@@ -114,7 +114,7 @@ int32_t as_user_job(void *work) {
     own->answer = 0;
     const int status = as_user_call(own->function, own->columns, own->count, own->rows, own->out, own->out_width,
                                     own->validity, &own->answer);
-    return status != AS_OK || own->answer != 0;
+    return status != AS_OK ? status : own->answer != 0;
 }
 
 int as_user_fold(uintptr_t begin, uintptr_t add, const as_column *columns, uint32_t count, const int64_t *offset,

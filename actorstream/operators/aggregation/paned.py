@@ -111,11 +111,28 @@ class Paned:
                 self.panes.add(self._inputs.fill(rows), rows.rows, 0, tag)
         return admitted.late
 
+    def job(self, batch: Batch) -> Any:
+        """`add` as a job of a pool; None: some rows are behind their watermark. RowErrors as for `add`."""
+        if self.whole:
+            return self.panes.job(self._inputs.fill(batch), batch.rows, 0)
+        if batch.marked:
+            return None
+        return self.panes.job(self._inputs.fill(batch), batch.rows, self._low, known_times(batch) or UNKNOWN)
+
+    def job_added(self, batch: Batch) -> bool:
+        """Whether the job of a batch has taken it; False: some rows are late, and the batch is to be added."""
+        if self.whole:
+            self._note_latest(batch)
+        return self.panes.job_added()
+
     def _add_whole(self, batch: Batch) -> None:
+        self._note_latest(batch)
+        self.panes.add(self._inputs.fill(batch), batch.rows, 0)
+
+    def _note_latest(self, batch: Batch) -> None:
         times = batch.event_times()
         if times is not None and len(times):
             self._latest = max(self._latest, int(times.max()))
-        self.panes.add(self._inputs.fill(batch), batch.rows, 0)
 
     # -- results
 

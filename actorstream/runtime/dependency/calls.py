@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from actorstream.actors.operator_errors import operator_error
 from actorstream.dgs.state_classes import StateClasses
 from actorstream.events.batch import Batch
-from actorstream.plan.hook_shapes import result_appender, shape_of
+from actorstream.plan.hook_shapes import flatten, shape_of
 
 if TYPE_CHECKING:
     from actorstream.dgs.deployment import ProgramDeployment
@@ -23,18 +23,17 @@ if TYPE_CHECKING:
     from actorstream.runtime.replica import Replica
 
 
-SINGLE = ("one", "single", "nothing")
-"""Shapes of updates that answer at most one event."""
-LOOPED = (*SINGLE, "")
-"""Those of which each answer is looked at."""
+MANY = ("generator", "many")
+"""Shapes of updates that answer any number of events."""
 
 
-def _loop_of(update: Callable[..., Any]) -> Callable[..., None] | None:
-    """(state, events, tag, what takes an answer): the loop over a method. A loop of Python calls a function of Python for
-    20 ns an event less than `map` does a method."""
-    if not isinstance(update, MethodType):
-        return None
-    function, me = update.__func__, update.__self__
+def _loop_of(update: Callable[..., Any]) -> Callable[..., None]:
+    """(state, events, tag, what takes an answer): the loop over an update that answers at most one event, or anything. A loop
+    of Python calls a function of Python for 20 ns an event less than `map` does a method."""
+    if isinstance(update, MethodType):
+        function, me = update.__func__, update.__self__
+    else:
+        function, me = lambda _, *arguments: update(*arguments), None
 
     def loop(state: Any, events: Iterable[Any], tag: Tag, take: Callable[[Any], None]) -> None:
         update, program = function, me
@@ -67,8 +66,7 @@ class ProgramCalls:
         """Tags of which `update_batch` has left a slice to `update`: single events of these go there at once."""
         self._update: Callable[..., Any] = program.update
         self._shape = shape_of(self._update)
-        self._loop = _loop_of(self._update) if self._shape in LOOPED else None
-        self._answer = result_appender(self._shape)
+        self._loop = _loop_of(self._update)
         self._predicates = deployment.predicates(number)
         self._states = StateClasses(program)
         self._fork: Any = deployment.fork(number)
@@ -87,12 +85,11 @@ class ProgramCalls:
         replica = self.replica
         self._worked = True
         batch: Any = item.batch
-        replica.entry_min, replica.entry_max = batch.entry_min, batch.entry_max
         started = monotonic_ns()
-        replica.began = batch.began or started
+        replica.count_input(last - first, batch.entry_min, batch.entry_max, batch.began or started)
         name, whole = self._tags[tag], self._batch if tag not in self._ticks else None
         if last - first == 1 and (whole is None or tag in self._declined):
-            self._one(state, item.event(first), name)
+            self._one_by_one(state, [item.event(first)], name)
         elif whole is None or not self._whole(whole, state, item.rows(first, last), name):
             if whole is not None:
                 self._declined.add(tag)
@@ -103,8 +100,6 @@ class ProgramCalls:
             except Exception as error:
                 raise self._error(error) from error
         replica.execute_ns += monotonic_ns() - started
-        replica.events_in += last - first
-        replica.jumbo_in += 1
         item.finished(last - first)
         return state
 
@@ -119,7 +114,7 @@ class ProgramCalls:
                 if answer.rows:
                     replica.forward(answer)
             elif answer is not None:
-                replica.take_result(answer)
+                replica.outbox.gather(answer)
         except Exception as error:
             raise self._error(error, batch if batch.rows > 1 else batch.events()[0]) from error
         return True
@@ -129,46 +124,24 @@ class ProgramCalls:
         replica, outbox = self.replica, self.replica.outbox
         return replica.hands_on and not outbox.touched and not outbox.events["default"]
 
-    def _one(self, state: Any, event: Any, tag: Tag) -> None:
-        try:
-            answer = self._update(state, event, tag)
-            if answer is None:
-                return
-            out = self.replica.outbox.events["default"]
-            if self._shape in SINGLE:
-                if answer:
-                    out.append(answer)
-            else:
-                self._collect(out, (answer,))
-        except Exception as error:
-            raise self._error(error, event) from error
-
     def _one_by_one(self, state: Any, events: list[Any] | Feed, tag: Tag) -> None:
         out = self.replica.outbox.events["default"]
         rest: Any = iter(events)
         try:
-            if self._loop is not None:
-                self._loop(state, rest, tag, out.append if self._shape else partial(self._take_any, out))
+            if self._shape in MANY:
+                answers = map(self._update, repeat(state), rest, repeat(tag))
+                out.extend(chain.from_iterable(filter(None, answers)))
             else:
-                self._collect(out, map(self._update, repeat(state), rest, repeat(tag)))
+                self._loop(state, rest, tag, out.append if self._shape else partial(self._take_any, out))
         except Exception as error:
             at = len(events) - rest.__length_hint__() - 1
             raise self._error(error, events[max(at, 0)]) from error
 
-    def _collect(self, out: list[Any], answers: Iterable[Any]) -> None:
-        if self._shape in ("generator", "many"):
-            out.extend(chain.from_iterable(filter(None, answers)))
-        elif self._shape in SINGLE:
-            out.extend(filter(None, answers))
-        else:
-            for each in answers:
-                self._take_any(out, each)
-
     def _take_any(self, out: list[Any], answer: Any) -> None:
         if isinstance(answer, Batch):
-            self.replica.take_result(answer)
-        elif answer is not None:
-            self._answer(out, answer)
+            self.replica.outbox.gather(answer)
+        else:
+            out.extend(flatten((answer,)))
 
     def join(self, left: Any, right: Any) -> Any:
         started = monotonic_ns()
@@ -205,36 +178,15 @@ class ProgramCalls:
         self._worked = True
         if hasattr(self.program, "end"):
             try:
-                self.replica.take_result(self.program.end(state))
+                self.replica.outbox.gather(self.program.end(state))
             except Exception as error:
                 raise self._error(error) from error
 
     def hand_on(self) -> None:
         """Pushes what the program has put out, if it may have."""
-        replica, outbox = self.replica, self.replica.outbox
-        if self._worked or outbox.touched:
+        if self._worked or self.replica.outbox.touched:
             self._worked = False
-            events = outbox.events["default"]
-            if len(outbox.events) > 1 or outbox.batches or replica.descent is not None:
-                replica.dispatch()
-                return
-            outbox.touched = False
-            if events:  # what `dispatch` would do with them
-                outbox.events["default"] = []
-                schema = replica.schemas.get("default")
-                if schema is None or schema.system or "default" in replica.shared:
-                    replica.forward(replica._batch_of("default", events))
-                    return
-                rows = len(events)
-                batch = Batch(schema, rows, [None] * len(schema.fields), events)
-                batch._unfit = replica.unfit
-                batch.entry_min, batch.entry_max, batch.began = (
-                    replica.entry_min,
-                    replica.entry_max,
-                    replica.began,
-                )
-                replica.events_out += rows
-                replica._push(batch, "default")
+            self.replica.dispatch()
 
     def _error(self, error: Exception, what: Any = None) -> Exception:
         return operator_error(self.replica.name, self.replica.replica, what, error)

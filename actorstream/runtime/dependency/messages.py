@@ -148,7 +148,7 @@ class Codec:
     def _state(self, data: Any) -> Any:
         try:
             return self._decode_state(data)
-        except (msgspec.DecodeError, NotImplementedError) as error:
+        except (msgspec.DecodeError, UnicodeDecodeError, NotImplementedError) as error:
             raise DataError(
                 f"{self.where}: a state that came from another process is no {self._name}: {error}; allowed: what "
                 "the annotations of its fields say"

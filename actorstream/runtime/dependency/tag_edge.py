@@ -12,13 +12,16 @@ import numpy as np
 
 from actorstream.errors import DataError
 from actorstream.native.ascending import first_descent
+from actorstream.runtime.dependency.single_events import single_sender
 from actorstream.topology.serial import POSITION
 from actorstream.transports.base import FRONTIER_END, FRONTIER_MIN
 
 if TYPE_CHECKING:
     from actorstream.dgs.classifier import Classifier
     from actorstream.events.batch import Batch
+    from actorstream.events.schema import Schema
     from actorstream.plan.program_channels import StreamWords
+    from actorstream.runtime.dependency.unit import ProgramUnit
     from actorstream.runtime.send_lane import SendLane
 
 
@@ -149,6 +152,13 @@ class TagEdge:
             self._tell(stream)
             self._promise(stream, last)
         self._promise_all()
+
+    def event_sender(self, schema: Schema) -> Callable[[Any, int], int] | None:
+        """See `output.StreamEdge`; None: tags depend on columns."""
+        return single_sender(self, schema)
+
+    def takers(self) -> list[ProgramUnit]:
+        return [each.unit for each in self.direct.values()]
 
     def _parts(self, batch: Batch, origin: int) -> list[tuple[int, Batch]]:
         """The rows of each tag, with their places in the stream if they must carry these."""

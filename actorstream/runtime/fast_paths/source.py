@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from actorstream.events.batch import BATCHES, Batch
 from actorstream.events.event_codec import rows_of
-from actorstream.runtime.dependency.single_events import single_sender
-from actorstream.runtime.dependency.tag_edge import TagEdge
+from actorstream.runtime.output import StreamEdge
 from actorstream.runtime.replica import Replica
 from actorstream.runtime.send_lane import POLL_EVERY, SendLane
 
@@ -26,8 +25,8 @@ def direct_sender(replica: Replica, output: str = "default") -> Callable[[Any, i
     """The function that sends what a source has read at once: (what was read, its entry time) -> how many rows were sent; 0:
     none, and nothing was changed. None: all that is emitted to the output goes the way of batches."""
     edges = replica.edges[output]
-    if len(edges) == 1 and type(edges[0]) is TagEdge:
-        return _to_program(replica, edges[0], output)
+    if len(edges) == 1 and isinstance(edges[0], StreamEdge):
+        return _along_streams(replica, edges[0], output)
     lane = edges[0] if len(edges) == 1 and type(edges[0]) is SendLane else None
     if lane is None or lane.send_jumbo is None or lane.runs or not _is_plain(replica):
         return None
@@ -69,10 +68,10 @@ def direct_sender(replica: Replica, output: str = "default") -> Callable[[Any, i
     return send
 
 
-def _to_program(replica: Replica, edge: TagEdge, output: str) -> Callable[[Any, int], int] | None:
-    """The same to a worker of a plan in this process."""
+def _along_streams(replica: Replica, edge: StreamEdge, output: str) -> Callable[[Any, int], int] | None:
+    """The same along an edge that takes single events by a way of its own."""
     schema = replica.schemas[output]
-    send_single = single_sender(edge, schema) if _is_plain(replica) else None
+    send_single = edge.event_sender(schema) if _is_plain(replica) else None
     if send_single is None:
         return None
     event_class = rows_of(schema).event_class

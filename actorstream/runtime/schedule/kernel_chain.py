@@ -4,6 +4,7 @@ operator). Decides how far a chain goes and counts what its members have done. I
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from time import monotonic_ns
 from typing import TYPE_CHECKING
 
@@ -48,21 +49,15 @@ class KernelChain:
 
     def prepare(self, batch: Batch) -> Prepared:
         """The whole chain as a job. Its `finish` counts what the members have done and returns what the tail is to send on."""
-        return self._linked.prepare(batch, self._count)
+        return self._linked.prepare(batch, partial(self._count, batch))
 
-    def begin(self, batch: Batch) -> None:
-        """Called before the tail sends on the result of a batch."""
-        tail = self.tail
-        tail.entry_min, tail.entry_max = batch.entry_min, batch.entry_max
-        tail.began = batch.began or monotonic_ns()
-
-    def _count(self, rows: list[int], took_ns: list[int]) -> None:
+    def _count(self, batch: Batch, rows: list[int], took_ns: list[int]) -> None:
         """Counts what each member has taken and sent; what the tail sends is counted when it does."""
+        began = batch.began or monotonic_ns()
         for number, member in enumerate(self.members):
             if not rows[number]:
                 return
-            member.events_in += rows[number]
-            member.jumbo_in += 1
+            member.count_input(rows[number], batch.entry_min, batch.entry_max, began)
             member.execute_ns += took_ns[number]
             if member is not self.tail:
                 member.events_out += rows[number + 1]

@@ -313,7 +313,6 @@ class KernelEdge(DirectEdge):
         if failed:
             consumer.accept(batch, self.input)  # the hook finds the error again, and on_error decides
         elif chain is not None:
-            chain.begin(batch)
             consumer.execute_ns += monotonic_ns() - began
             if made is not None:
                 chain.tail.forward(made)

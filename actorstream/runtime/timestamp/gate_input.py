@@ -17,9 +17,9 @@ from actorstream.events.saved import save_rows, saved_rows
 from actorstream.native.scalegate import LEAVES, ScaleGate, Stretches
 from actorstream.native.stretches import StretchColumns
 from actorstream.runtime.timestamp.gate_columns import addresses_of, batch_of, columns_for, packed
-from actorstream.runtime.timestamp.gate_rows import GateRows, Run
-from actorstream.runtime.timestamp.kept import KeptRows, count_tied, kept_by, kept_of
-from actorstream.runtime.timestamp.lane_rows import times_of
+from actorstream.runtime.timestamp.gate_rows import GateRows
+from actorstream.runtime.timestamp.lane_rows import LaneRows, times_of
+from actorstream.runtime.timestamp.lane_snapshots import SavedLanes, by_lane, count_tied, saved_lane
 from actorstream.runtime.timestamp.ready_rows import LEAST_MERGED, LONG_RUN
 from actorstream.transports.base import DATA, FRONTIER_MIN, FrameKind
 
@@ -52,7 +52,7 @@ class GateInput:
 
     Args:
         ring: wakes the reader of a doorbell bit.
-        sources: one for each replica that sends.
+        lanes: one for each replica that sends.
         ties: columns that tell tied rows of one rank apart.
         schema: of the rows of all sources, with the system columns to keep; of fixed width.
         one_stream: whether rows of several inputs may become one batch.
@@ -65,7 +65,7 @@ class GateInput:
     def __init__(
         self,
         ring: Callable[[int], None],
-        sources: list[GateRows],
+        lanes: list[LaneRows],
         ties: int,
         schema: Schema,
         *,
@@ -73,11 +73,12 @@ class GateInput:
         readers: int,
         batch_size: int,
     ) -> None:
-        self._ring, self.sources, self.ties, self.schema = ring, sources, ties, schema
+        self._ring, self.all_rows, self.ties, self.schema = ring, lanes, ties, schema
+        self.sources = [GateRows(rows) for rows in lanes]
         self.batch_size = max(batch_size, LEAST_MERGED)
         self.room = min(MOST_STRETCHES, 1 << (self.batch_size - 1).bit_length())
         self.gate = ScaleGate(
-            [source.order.rank for source in sources],
+            [rows.order.rank for rows in lanes],
             readers,
             runs=RUNS,
             stretches=min(MOST_STRETCHES, 4 * self.room),
@@ -89,7 +90,7 @@ class GateInput:
         """Stretches that each reader was given."""
         self.seen = (0, FRONTIER_MIN)
         """As of the last look at the gate: the number of stretches, and the time below which no later stretch has a row."""
-        self.alignment = Alignment([source.lane for source in sources])
+        self.alignment = Alignment([rows.lane for rows in lanes])
         self.barrier: int | None = None
         """A barrier that all sources have brought: nothing comes in until all readers have passed it."""
         self.at: int | None = None
@@ -105,11 +106,11 @@ class GateInput:
         self.row: np.ndarray | None = None
         """Its counters."""
         self._pending: list[list[Batch]] = []
-        self._saved: KeptRows | None = None
+        self._saved: SavedLanes | None = None
         self._widths = np.array([field.width for field in schema.fields], np.uint64)
-        inputs = [0 if one_stream else source.order.rank for source in sources]
-        self._runs = StretchColumns(len(sources) * RUNS, [field.width for field in schema.fields], inputs)
-        self._batches: list[Batch | None] = [None] * (len(sources) * RUNS)
+        inputs = [0 if one_stream else rows.order.rank for rows in lanes]
+        self._runs = StretchColumns(len(lanes) * RUNS, [field.width for field in schema.fields], inputs)
+        self._batches: list[Batch | None] = [None] * (len(lanes) * RUNS)
         self._waited = LEAVES
         self._told: tuple[object, ...] = ()
         self._is_restored = False
@@ -161,8 +162,8 @@ class GateInput:
         if self.barrier is not None and self.at is None and not view.is_full:
             self._pending = [source.pending(*self.gate.gone(source.index)) for source in self.sources]
             self.at = view.logged
-        if self.row is not None and any(source.buffered for source in self.sources):
-            count_tied(self.sources, self.row)
+        if self.row is not None and any(rows.buffered for rows in self.all_rows):
+            count_tied(self.all_rows, self.row)
 
     def _tell(self, but: int = -1) -> None:
         for number, bit in enumerate(self.bits):
@@ -174,9 +175,7 @@ class GateInput:
         gate, channel = self.gate, source.lane.channel
         while not source.lane.held and not source.over and self.barrier is None:
             while source.waits and self._has_room(source):
-                if not source.behind:
-                    source.take_back(source.spill.take())
-                self._add(source, source.behind.popleft(), 0)
+                self._add(source, source.next_waiting())
             if source.lane.ended:
                 if source.waits:
                     return
@@ -184,7 +183,7 @@ class GateInput:
                 gate.promise(source.index, LEAVES)
                 return
             bound = channel.frontier(0)  # before the head: what it covers is there
-            head = channel.peek(source.open)
+            head = channel.peek(source.rows.open)
             if head is None:
                 if not source.waits:
                     gate.promise(source.index, bound)
@@ -192,49 +191,52 @@ class GateInput:
             if head.kind != DATA:
                 self._mark(source, head.kind, head.barrier)
             elif not source.waits and self._has_room(source):
-                self._add(source, *source.fetch())
+                batch = source.rows.take_in()
+                if batch.rows:
+                    self._add(source, batch)
+                else:
+                    source.rows.drop()
             elif source.crowded and (source.last == self._waited or self.alignment.barrier is not None):
-                source.buffer()
-                self._put_behind(source, source.fetch()[0])
+                self._put_behind(source)
             else:
                 return
 
     def _has_room(self, source: GateRows) -> bool:
         """Whether one more run of a source may be in the gate. The first one always may."""
         runs = source.added - source.gone
-        return runs == 0 or (runs < RUNS and source.buffered <= self.most_tied)
+        return runs == 0 or (runs < RUNS and source.rows.buffered <= self.most_tied)
 
-    def _add(self, source: GateRows, batch: Batch, frames: int) -> None:
-        if not batch.rows:
-            source.buffer()
-            return
+    def _add(self, source: GateRows, batch: Batch) -> None:
+        """Puts a run of the source into the gate."""
         batch = packed(batch, self.schema)
         times = times_of(batch)
-        ties = source.order.ties(batch, self.ties)
+        ties = source.rows.order.ties(batch, self.ties)
         reference = source.index * RUNS + source.added % RUNS
         marks = (batch.entry_min, batch.entry_max, batch.began)
         self._runs.put(reference, addresses_of(batch, self.schema, self._widths), marks)
         self._batches[reference] = batch
-        source.runs.append(Run(batch, frames, (times, *ties)))
-        source.added += 1
-        source.last = max(source.last, int(times[-1]))
+        source.add(batch, (times, *ties))
         added = self.gate.add(source.index, times, reference, ties)
         assert added, "there is room for the run"
 
-    def _put_behind(self, source: GateRows, batch: Batch) -> None:
-        """Takes rows off their channel; they wait here until there is room in the gate."""
-        source.consume_open()
+    def _put_behind(self, source: GateRows) -> None:
+        """Takes rows off their channel; they wait here until there is room in the gate, in memory or in a file."""
+        rows = source.rows
+        rows.buffer()
+        crowded = self._is_crowded(rows)
+        batch = rows.take_in()
         if not batch.rows:
+            rows.drop()
             return
         source.last = int(times_of(batch)[-1])
-        self._keep(source, batch)
-
-    def _keep(self, source: GateRows, batch: Batch) -> None:
-        """Keeps rows that have left their channel, in memory or in a file."""
-        if source.spill or source.buffered > self.most_tied:
-            source.spill.put(batch)
+        if crowded:
+            rows.put_aside()
         else:
-            source.take_back(batch)
+            rows.buffer()
+
+    def _is_crowded(self, rows: LaneRows) -> bool:
+        """Whether further rows that leave their channel are too many for memory."""
+        return bool(rows.spill) or rows.buffered > self.most_tied
 
     def _relieve(self, view: View) -> bool:
         """Lets rows leave their channels if all of them are tied at the time that is waited on, or, while a barrier is
@@ -245,7 +247,7 @@ class GateInput:
                 not source.lane.held and not source.lane.ended and (aligns or source.last == view.waited)
             )
             if source.crowded:
-                source.buffer()
+                source.rows.buffer()
                 found = found or source.lane.channel.peek() is not None
         return found
 
@@ -253,7 +255,7 @@ class GateInput:
 
     def _mark(self, source: GateRows, kind: int, barrier: int) -> None:
         """Takes a barrier or end mark off a channel."""
-        source.buffer()
+        source.rows.buffer()
         source.lane.consume()
         if kind == FrameKind.BARRIER:
             complete = self.alignment.deliver(source.lane, barrier)
@@ -269,25 +271,28 @@ class GateInput:
         self.passing.discard(reader)
         self.intake()
 
-    def kept(self) -> KeptRows:
+    def snapshot(self) -> SavedLanes:
         """By source, the rows before the barrier that no reader has got."""
         if self.at is None:
-            return [kept_of(source, []) for source in self.sources]
+            return [saved_lane(rows, []) for rows in self.all_rows]
         if self._saved is None:
             self._saved = [
-                kept_of(source, [*map(save_rows, rows), *source.spill.saved()])
-                for source, rows in zip(self.sources, self._pending)
+                saved_lane(rows, [*map(save_rows, pending), *rows.spill.saved()])
+                for rows, pending in zip(self.all_rows, self._pending)
             ]
         return self._saved
 
-    def take_back(self, kept: KeptRows, schemas: Mapping[str, Schema]) -> None:
-        """Restores the rows that the first reader kept; all readers have kept the same."""
+    def restore(self, snapshot: SavedLanes, schemas: Mapping[str, Schema]) -> None:
+        """Restores the rows of the first reader's snapshot; those of all readers are the same."""
         if self._is_restored:
             return
         self._is_restored = True
-        for source, rows in kept_by(kept, self.sources):
-            for each in rows:
-                self._keep(source, saved_rows(schemas[source.lane.input], each))
+        for rows, saved in by_lane(snapshot, self.all_rows):
+            for each in saved:
+                crowded = self._is_crowded(rows)
+                rows.append(saved_rows(schemas[rows.input], each))
+                if crowded:
+                    rows.put_aside()
 
     # -- output
 
@@ -334,9 +339,3 @@ class GateInput:
                 found.append((made, source.lane.input))
             at += count
         return found
-
-    def statistics(self) -> dict[str, int]:
-        """About how many rows are in the gate and wait before it."""
-        runs = [run.batch.rows for source in self.sources for run in source.runs]
-        behind = [batch.rows for source in self.sources for batch in source.behind]
-        return {"rows": sum(runs) + sum(behind), "behind": sum(behind)}

@@ -8,7 +8,6 @@ from actorstream.native.scalegate import Stretches
 from actorstream.runtime.inbox import Step
 from actorstream.runtime.lanes import InLane
 from actorstream.runtime.timestamp.inbox import Found, Merging
-from actorstream.runtime.timestamp.kept import tied_bytes
 from actorstream.transports.base import FRONTIER_END, FRONTIER_MIN, Frame, FrameKind, ReceiveChannel
 
 if TYPE_CHECKING:
@@ -99,14 +98,11 @@ class GateMerging(Merging):
     def is_through(self) -> bool:
         return True
 
-    def kept(self) -> dict[str, Any]:
-        return {"lanes": self.gate.kept(), "tied": None}
+    def snapshot(self) -> dict[str, Any]:
+        return {"lanes": self.gate.snapshot(), "tied": None}
 
-    def take_back(self, kept: Any, schemas: Mapping[str, Schema]) -> None:
-        self.gate.take_back(kept["lanes"], schemas)
-
-    def statistics(self) -> dict[str, int]:
-        return self.gate.statistics() | tied_bytes(self.gate.sources)
+    def restore(self, snapshot: Any, schemas: Mapping[str, Schema]) -> None:
+        self.gate.restore(snapshot["lanes"], schemas)
 
 
 def _no_rows(frame: Frame) -> Batch:

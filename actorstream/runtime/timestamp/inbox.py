@@ -50,9 +50,6 @@ class Merging(ABC):
     def is_through(self) -> bool:
         """Whether no rows are left beside `runs`; asked once all lanes have ended."""
 
-    def marked(self, lane: Any, barrier: int) -> None:
-        """The inbox has taken a mark off a lane: a barrier, or its end (-1)."""
-
     def latest(self) -> int:
         """The event time of the rows given so far. It counts while lanes promise nothing because they are idle or ended."""
         return self.last
@@ -70,15 +67,12 @@ class Merging(ABC):
         """The unit has passed a barrier on."""
 
     @abstractmethod
-    def kept(self) -> dict[str, Any]:
-        """The rows that wait."""
+    def snapshot(self) -> dict[str, Any]:
+        """What a checkpoint keeps of the rows that wait."""
 
     @abstractmethod
-    def take_back(self, kept: Any, schemas: Mapping[str, Schema]) -> None:
-        """Restores the rows that `kept` returned. schemas: those of the inputs, by name."""
-
-    def statistics(self) -> dict[str, int]:
-        return {}
+    def restore(self, snapshot: Any, schemas: Mapping[str, Schema]) -> None:
+        """Restores the rows that `snapshot` returned. schemas: those of the inputs, by name."""
 
 
 class TimestampInbox(Inbox):
@@ -144,28 +138,8 @@ class TimestampInbox(Inbox):
         lane.consume()
         return self._give(batch, lane.input)
 
-    def _mark(self, lane: Any, frame: Frame) -> Step:
-        """Takes a barrier or end mark. The end of all input is given once all rows have been."""
-        lane.consume()
-        if lane not in self.sides:
-            self.merging.marked(lane, frame.barrier if frame.kind == FrameKind.BARRIER else -1)
-        if frame.kind == FrameKind.BARRIER:
-            for each in self.lanes:
-                if each.over and not each.ended and not each.held:  # it brings nothing more, also no barrier
-                    self.alignment.deliver(each, frame.barrier)
-            self._complete(self.alignment.deliver(lane, frame.barrier))
-        elif lane.over and not lane.ended:
-            if self.alignment.barrier is not None:
-                self._complete(self.alignment.deliver(lane, self.alignment.barrier))
-        else:
-            lane.ended = True
-            self._complete(self.alignment.ended(lane))
-            if self._has_ended():
-                self._due.append((Step.END, 0))
-        return self._take_due()
-
     def _has_ended(self) -> bool:
-        return all(lane.ended for lane in self.lanes) and not self.merging.runs and self.merging.is_through()
+        return super()._has_ended() and not self.merging.runs and self.merging.is_through()
 
     def follow(self, rest: tuple[Batch, int] | None, *, resting: bool) -> int | None:
         merging = self.merging
@@ -189,11 +163,8 @@ class TimestampInbox(Inbox):
         """The rows that came before the barrier and were not given yet, and how far the sequence has got."""
         merging = self.merging
         place = {"promised": merging.frontier, "last": max(merging.last, merging.frontier)}
-        return merging.kept() | place
+        return merging.snapshot() | place
 
     def restore(self, snapshot: Any) -> None:
-        self.merging.take_back(snapshot, self.schemas)
+        self.merging.restore(snapshot, self.schemas)
         self._floor, self.merging.last = snapshot["promised"], snapshot["last"]
-
-    def statistics(self) -> dict[str, int]:
-        return self.merging.statistics()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 import numpy as np
 
@@ -75,22 +75,30 @@ class RowOrder:
         return found
 
 
+class Run(NamedTuple):
+    """Rows that were taken in together."""
+
+    batch: Batch
+    frames: int
+    """Frames of the run that are still in the channel and leave it with the run; 0: they have left it."""
+
+
 class LaneRows:
-    """The rows of one lane that were taken in and have not gone, and the lane as the merge sees it (`ordering.base.Lane`).
+    """The rows of one lane that were taken in and have not gone, and the lane as a merge sees it (`ordering.base.Lane`).
 
-    The frames that are worked on stay in the channel until their rows have gone, unless a tie keeps them."""
+    The frames of a run stay in the channel until its rows have gone, unless a tie or a barrier keeps these."""
 
-    __slots__ = ("batches", "buffered", "idles", "index", "input", "lane", "open", "order", "spill")
+    __slots__ = ("buffered", "idles", "index", "input", "lane", "open", "order", "runs", "spill")
 
     def __init__(self, lane: InLane, order: RowOrder, spill: Spilled) -> None:
         self.lane, self.order = lane, order
         self.index, self.input, self.idles = lane.index, lane.input, lane.idles
         self.open = 0
         """Frames at the head of the channel that were taken in and not consumed yet."""
-        self.batches: deque[Batch] = deque()
-        """Rows that were taken in and have not gone, oldest first; what lies behind the first has left the channel."""
+        self.runs: deque[Run] = deque()
+        """Rows that were taken in and have not gone, oldest first."""
         self.buffered = 0
-        """Bytes of rows that have left the channel and wait here for their tie."""
+        """Bytes of the runs that have left the channel."""
         self.spill = spill
         """Rows behind these, which have left the channel too."""
 
@@ -100,11 +108,11 @@ class LaneRows:
 
     @property
     def ended(self) -> bool:
-        return self.lane.ended
+        return self.lane.ended and not self.spill
 
     def head(self) -> Frame | None:
         """The first frame that was not taken in. While frames before it are in use, a stand-in that says there is one."""
-        if self.spill and not self.batches:
+        if self.spill and not self.runs:
             return _SPILLED
         if self.open:
             return _THERE if self.lane.channel.waiting() > self.open else None
@@ -115,37 +123,22 @@ class LaneRows:
         return FRONTIER_END if self.lane.is_idle() else self.lane.frontier()
 
     def take_in(self) -> Batch:
-        """Takes in the rows of the head, a data frame, and of the frames that follow it in the same payload."""
-        if self.spill and not self.batches:
-            self.take_back(self.spill.take())
-            return self.batches[0]
-        self.buffer()
-        channel, order = self.lane.channel, self.order
-        frame = channel.peek()
+        """Takes in the rows of the first frame that was not taken in, a data frame, and of the frames that follow it in the
+        same payload."""
+        if self.spill and not self.runs:
+            self.append(self.spill.take())
+            return self.runs[0].batch
+        channel = self.lane.channel
+        frame = channel.peek(self.open)
         assert frame is not None
-        count, rows = channel.run(MOST_RUN)
-        if count == 1:
-            batch = self.lane.decode(frame)
-            if order.local and rows != batch.rows:
-                batch = batch.slice(frame.first, rows)
-        else:
-            batch = self._run(frame, rows)
-        batch = order.prepared(batch, frame)
-        self.batches.append(batch)
-        self.open = count
+        count, rows = channel.run(MOST_RUN, self.open)
+        batch = self.order.prepared(self._decoded(frame, rows), frame)
+        self.runs.append(Run(batch, count))
+        self.open += count
         return batch
 
-    def put_aside(self) -> None:
-        """Moves the rows that were taken in last to the spill."""
-        self.spill.put(self.batches.pop())
-        self.consume_open()
-
-    def take_back(self, batch: Batch) -> None:
-        """Keeps rows that have left the channel before."""
-        self.batches.append(batch)
-        self.buffered += batch.nbytes
-
-    def _run(self, frame: Frame, rows: int) -> Batch:
+    def _decoded(self, frame: Frame, rows: int) -> Batch:
+        """So many rows of the payload of a frame."""
         if self.order.local:
             whole: Batch = frame.payload
             return whole if whole.rows == rows else whole.slice(frame.first, rows)
@@ -154,30 +147,42 @@ class LaneRows:
         frame.rows = own
         return batch
 
-    def consume_open(self) -> None:
-        """Takes the frames that were taken in off the channel."""
-        if self.open:
-            self.lane.consume_run(self.open)
-            self.open = 0
-
-    def drop(self) -> None:
-        """Drops the rows that were taken in last: none of them is left."""
-        self.batches.pop()
-        self.consume_open()
+    def append(self, batch: Batch) -> None:
+        """Keeps rows that have left the channel before."""
+        self.runs.append(Run(batch, 0))
+        self.buffered += batch.nbytes
 
     def buffer(self) -> None:
         """Takes the frames that were taken in off the channel, before their rows have gone."""
-        if self.open:
-            self.consume_open()
-            self.buffered += self.batches[-1].nbytes
+        if not self.open:
+            return
+        self.lane.consume_run(self.open)
+        self.open = 0
+        runs = self.runs
+        for at in range(len(runs) - 1, -1, -1):
+            if not runs[at].frames:
+                break
+            self.buffered += runs[at].batch.nbytes
+            runs[at] = Run(runs[at].batch, 0)
+
+    def drop(self) -> None:
+        """Drops the rows that were taken in last: none of them is left."""
+        self.runs.pop()
+        self.buffer()
+
+    def put_aside(self) -> None:
+        """Moves the rows that were taken in last to the spill."""
+        self.spill.put(self.runs[-1].batch)
+        self.drop()
 
     def release(self) -> None:
         """Drops the rows that were taken in first: they have gone."""
-        batch = self.batches.popleft()
-        if self.open and not self.batches:
-            self.consume_open()
-        elif self.buffered:
-            self.buffered = max(0, self.buffered - batch.nbytes)
+        run = self.runs.popleft()
+        if run.frames:
+            self.lane.consume_run(run.frames)
+            self.open -= run.frames
+        else:
+            self.buffered = max(0, self.buffered - run.batch.nbytes)
 
 
 def zeros(rows: int) -> np.ndarray:

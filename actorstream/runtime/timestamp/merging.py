@@ -9,57 +9,31 @@ import numpy as np
 
 from actorstream.events.interleaved import cut
 from actorstream.events.saved import save_rows, saved_rows
+from actorstream.runtime.idleness import Idleness
 from actorstream.runtime.inbox import Step
 from actorstream.runtime.timestamp.inbox import Found, Merging
-from actorstream.runtime.timestamp.kept import (
-    count_tied,
-    keep_lanes,
-    kept_by,
-    kept_of,
-    put_aside,
-    take_back_lanes,
-    tied_bytes,
-)
 from actorstream.runtime.timestamp.lane_rows import times_of
+from actorstream.runtime.timestamp.lane_snapshots import (
+    by_lane,
+    count_tied,
+    put_aside,
+    restore_lanes,
+    saved_lane,
+    snapshot_lanes,
+)
 from actorstream.runtime.timestamp.ready_rows import ReadyRows
 from actorstream.runtime.timestamp.sequence import joined
 from actorstream.runtime.timestamp.ties import by_value
 from actorstream.transports.base import FRONTIER_END, FrameKind
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Mapping
 
     from actorstream.events.batch import Batch
     from actorstream.events.schema import Schema
     from actorstream.ordering.timestamp import TimestampGate
     from actorstream.runtime.inbox import Ports
-    from actorstream.runtime.lanes import InLane
     from actorstream.runtime.timestamp.lane_rows import LaneRows
-
-
-class Turns:
-    """Tells the unit when a merging whose lanes may be idle becomes idle or busy."""
-
-    def __init__(self, all_rows: Sequence[LaneRows], ports: Ports) -> None:
-        self.all_rows, self.ports = all_rows, ports
-        self._count = 0
-        """Transitions so far; odd while idle."""
-
-    def rest(self) -> None:
-        """The unit has nothing to do: it is idle if all its lanes are."""
-        if self._count & 1 or not all(each.ended or each.lane.is_idle() for each in self.all_rows):
-            return
-        if not all(each.ended for each in self.all_rows) and not any(each.head() for each in self.all_rows):
-            self._turn()
-
-    def wake(self) -> None:
-        """Rows have come."""
-        if self._count & 1:
-            self._turn()
-
-    def _turn(self) -> None:
-        self._count += 1
-        self.ports.tell_idle(self._count)
 
 
 class OneLane(Merging):
@@ -67,7 +41,7 @@ class OneLane(Merging):
 
     def __init__(self, rows: LaneRows, ports: Ports) -> None:
         super().__init__([rows.lane])
-        self.rows, self.lane, self.turns = rows, rows.lane, Turns([rows], ports)
+        self.rows, self.lane, self.idleness = rows, rows.lane, Idleness([rows.lane], ports)
 
     def next(self) -> Found:
         lane = self.lane
@@ -75,14 +49,14 @@ class OneLane(Merging):
             return Step.NOTHING
         if frame.kind != FrameKind.DATA:
             return lane, frame
-        self.turns.wake()
+        self.idleness.wake()
         batch = self.rows.take_in()
         self.last = max(self.last, int(times_of(batch)[-1]))
         self.runs.append((batch, lane.input))
         return Step.ROWS
 
     def done(self) -> None:
-        if self.rows.batches:
+        if self.rows.runs:
             self.rows.release()
 
     def reached(self) -> int:
@@ -98,20 +72,17 @@ class OneLane(Merging):
         return True
 
     def rest(self) -> None:
-        self.turns.rest()
+        self.idleness.rest()
 
-    def kept(self) -> dict[str, Any]:
-        return {"lanes": [kept_of(self.rows, [])], "tied": None}
+    def snapshot(self) -> dict[str, Any]:
+        return {"lanes": [saved_lane(self.rows, [])], "tied": None}
 
-    def take_back(self, kept: Any, schemas: Mapping[str, Schema]) -> None:
-        for _, saved in kept_by(kept["lanes"], [self.rows]):
+    def restore(self, snapshot: Any, schemas: Mapping[str, Schema]) -> None:
+        for _, saved in by_lane(snapshot["lanes"], [self.rows]):
             for each in saved:
                 batch = saved_rows(schemas[self.lane.input], each)
                 self.runs.append((batch, self.lane.input))
                 self.last = max(self.last, int(times_of(batch)[-1]))
-
-    def statistics(self) -> dict[str, int]:
-        return {"rows": 0, "behind": 0} | tied_bytes([self.rows])
 
 
 class ChannelMerging(Merging):
@@ -136,7 +107,7 @@ class ChannelMerging(Merging):
         super().__init__([rows.lane for rows in all_rows])
         self.all_rows = all_rows
         self.gate, self.ready_rows, self.ports, self.row = gate, ready_rows, ports, row
-        self.turns = Turns(all_rows, ports)
+        self.idleness = Idleness(self.lanes, ports)
         self._tied: list[Batch] = []
         """Rows of one time, to be ordered by value, while more rows of that time may come."""
         self._tied_of: LaneRows | None = None
@@ -179,19 +150,13 @@ class ChannelMerging(Merging):
                 break
             self._take_in(rows)
 
-    def marked(self, lane: InLane, barrier: int) -> None:
-        if barrier < 0 and self.all_rows[lane.index].spill:
-            lane.over = True
-
     def _take_in(self, rows: LaneRows) -> None:
-        crowded = bool(rows.batches) and (bool(rows.spill) or rows.buffered > self.most_tied)
+        crowded = bool(rows.runs) and (bool(rows.spill) or rows.buffered > self.most_tied)
         batch = rows.take_in()
-        if rows.lane.over and not rows.spill:
-            rows.lane.ended = True
         if not batch.rows:
             rows.drop()
             return
-        self.turns.wake()
+        self.idleness.wake()
         times = times_of(batch)
         if rows.idles and rows.open and times[0] < max(self.frontier, self.last):
             batch, times = self._not_late(rows, batch, times)
@@ -209,7 +174,7 @@ class ChannelMerging(Merging):
         late = times < max(self.frontier, self.last)
         self.ports.late(batch.take(late))
         rest = batch.take(~late)
-        rows.batches[-1] = rest
+        rows.runs[-1] = rows.runs[-1]._replace(batch=rest)
         if not rest.rows:
             rows.drop()
         return rest, times[~late]
@@ -263,27 +228,22 @@ class ChannelMerging(Merging):
         return max(self.last, self.gate.latest())
 
     def is_through(self) -> bool:
-        return not self._tied and not any(rows.batches for rows in self.all_rows)
+        return not self._tied and not any(rows.runs or rows.spill for rows in self.all_rows)
 
     def rest(self) -> None:
-        self.turns.rest()
+        self.idleness.rest()
 
     # -- checkpoints
 
-    def kept(self) -> dict[str, Any]:
+    def snapshot(self) -> dict[str, Any]:
         of = self._tied_of
         return {
-            "lanes": keep_lanes(self.all_rows, self.gate),
-            "tied": kept_of(of, [save_rows(joined(self._tied))]) if of is not None else None,
+            "lanes": snapshot_lanes(self.all_rows, self.gate),
+            "tied": saved_lane(of, [save_rows(joined(self._tied))]) if of is not None else None,
         }
 
-    def take_back(self, kept: Any, schemas: Mapping[str, Schema]) -> None:
-        take_back_lanes(self.all_rows, self.gate, schemas, self.most_tied, kept["lanes"])
-        if kept["tied"] is not None:
-            for of, (saved,) in kept_by([kept["tied"]], self.all_rows):
+    def restore(self, snapshot: Any, schemas: Mapping[str, Schema]) -> None:
+        restore_lanes(self.all_rows, self.gate, schemas, self.most_tied, snapshot["lanes"])
+        if snapshot["tied"] is not None:
+            for of, (saved,) in by_lane([snapshot["tied"]], self.all_rows):
                 self._tied_of, self._tied = of, [saved_rows(schemas[of.input], saved)]
-
-    def statistics(self) -> dict[str, int]:
-        """Rows that wait for their turn; `tie_bytes`: what left its channel to wait for its tie, beside the budget, and
-        `spilled_bytes` of it in files."""
-        return self.gate.statistics() | tied_bytes(self.all_rows)

@@ -14,7 +14,6 @@ from actorstream.runtime.lanes import InLane
 from actorstream.runtime.order import Order
 from actorstream.runtime.timestamp.gate_input import GateInput
 from actorstream.runtime.timestamp.gate_merging import GateMerging
-from actorstream.runtime.timestamp.gate_rows import GateRows
 from actorstream.runtime.timestamp.inbox import TimestampInbox
 from actorstream.runtime.timestamp.lane_rows import LaneRows, RowOrder
 from actorstream.runtime.timestamp.merging import ChannelMerging, OneLane
@@ -161,12 +160,12 @@ def open_gates(ends: Ends) -> dict[int, GateInput]:
         for link in links:
             sender, receiver = local_channel(link.channel, worker, bell)
             ends.senders[link.channel.id], ends.receivers[link.channel.id] = sender, receiver
-        sources = [GateRows(*each) for each in _lanes(ends, heads[0], links)]
+        lanes = [LaneRows(*each) for each in _lanes(ends, heads[0], links)]
         schema = job.edge_schemas[links[0].edge.index].plain
-        ties = max(len(source.order.columns) for source in sources)
+        ties = max(len(rows.order.columns) for rows in lanes)
         bell.gate = GateInput(
             worker.ring,
-            sources,
+            lanes,
             ties,
             schema,
             one_stream=heads[0].contract.one_stream,

@@ -105,7 +105,7 @@ class ReadyRows:
             if not count:
                 parts.append(None)
                 continue
-            parts.append((lanes[at].batches[0], gate.first(at) - count))
+            parts.append((lanes[at].runs[0].batch, gate.first(at) - count))
             if not gate.left(at):
                 lanes[at].release()
         return parts
@@ -113,7 +113,7 @@ class ReadyRows:
     def _slice(self, at: int, rows: int) -> Batch:
         """The `rows` of a lane that went last; what is used up is given back."""
         lane, gate = self.lanes[at], self.gate
-        batch = lane.batches[0]
+        batch = lane.runs[0].batch
         part = cut(batch, gate.first(at) - rows, rows)
         if not gate.left(at):
             lane.release()

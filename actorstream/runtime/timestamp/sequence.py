@@ -13,6 +13,8 @@ from actorstream.events.batch import Batch
 from actorstream.events.saved import SavedRows, save_rows, saved_rows
 from actorstream.native.ascending import first_descent
 from actorstream.native.merge import ENDED
+from actorstream.topology.serial import POSITION
+from actorstream.topology.timestamp import ORIGIN
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -34,7 +36,7 @@ class Unsorted(Exception):
         self.row, self.time, self.before = row, time, before
 
 
-Kept = tuple[int, SavedRows | None]
+Saved = tuple[int, SavedRows | None]
 """What a sequence keeps in a checkpoint: the time below which nothing leaves it any more, and the rows that wait."""
 
 
@@ -70,11 +72,11 @@ class Ascending:
         """Rows that wait."""
         return 0
 
-    def kept(self) -> Kept:
+    def snapshot(self) -> Saved:
         return self.last, None
 
-    def take_back(self, kept: Kept, schema: Schema) -> None:
-        self.last = kept[0]
+    def restore(self, snapshot: Saved, schema: Schema) -> None:
+        self.last = snapshot[0]
 
 
 class Sorted:
@@ -97,11 +99,11 @@ class Sorted:
         self.rows += batch.rows
         return None
 
-    def kept(self) -> Kept:
+    def snapshot(self) -> Saved:
         return self.promised, save_rows(joined(self._held)) if self.rows else None
 
-    def take_back(self, kept: Kept, schema: Schema) -> None:
-        self.promised, waiting = kept
+    def restore(self, snapshot: Saved, schema: Schema) -> None:
+        self.promised, waiting = snapshot
         if waiting is not None:
             batch = saved_rows(schema, waiting)
             times = batch.event_times()
@@ -124,6 +126,14 @@ class Sorted:
             rest.began = batch.began
             self._held, self._least = [rest], int(times[order[count]])
         return _selected(batch, order[:count])
+
+
+def placed(batch: Batch, origin: int, first: int) -> Batch:
+    """The rows of a source's partition with their places: `origin` is the partition's, `first` the number of the first row."""
+    rows = batch.rows
+    return batch.with_system(
+        **{ORIGIN: np.full(rows, origin, np.int64), POSITION: np.arange(first, first + rows)}
+    )
 
 
 def _selected(batch: Batch, order: np.ndarray) -> Batch:

@@ -15,7 +15,7 @@ from actorstream.events.interleaved import Interleaving, Part, interleaved
 from actorstream.events.saved import save_rows, saved_rows
 from actorstream.native.merge import ENDED, Merge
 from actorstream.runtime.timestamp.lane_rows import times_of
-from actorstream.runtime.timestamp.sequence import Ascending, Sorted, Unsorted, joined
+from actorstream.runtime.timestamp.sequence import Ascending, Sorted, Unsorted, joined, placed
 from actorstream.topology.serial import POSITION
 from actorstream.topology.timestamp import ORIGIN
 from actorstream.windows.watermark import PartitionWatermarks
@@ -53,9 +53,8 @@ class _Reader:
         return None
 
     def _in_order(self, batch: Batch) -> Batch | None:
-        rows, first = batch.rows, self.source.row
-        system = {ORIGIN: np.full(rows, self.origin, np.int64), POSITION: np.arange(first, first + rows)}
-        batch = batch.with_system(**system)
+        first = self.source.row
+        batch = placed(batch, self.origin, first)
         times = times_of(batch)
         if not self.sorts:
             try:
@@ -72,25 +71,25 @@ class _Reader:
             self.sequence.take(batch, times)
         return self.sequence.release(self.watermarks.watermark(self.origin))
 
-    def kept(self, waiting: Batch | None) -> Any:
+    def snapshot(self, waiting: Batch | None) -> Any:
         """What was read and has not gone, `waiting` of it in order already."""
         return {
             "state": self.source.snapshot(),
             "position": self.source.kept_position(),
             "watermarks": self.watermarks.snapshot(),
-            "sequence": self.sequence.kept(),
+            "sequence": self.sequence.snapshot(),
             "waiting": None if waiting is None else save_rows(waiting),
         }
 
-    def take_back(self, kept: Any) -> Batch | None:
-        """Answers what is in order already."""
-        self.source.take_back(kept["position"])
-        if kept["state"] is not None:
-            self.source.restore(kept["state"])
-        self.watermarks.restore(kept["watermarks"])
+    def restore(self, snapshot: Any) -> Batch | None:
+        """Returns what is in order already."""
+        self.source.take_back(snapshot["position"])
+        if snapshot["state"] is not None:
+            self.source.restore(snapshot["state"])
+        self.watermarks.restore(snapshot["watermarks"])
         schema = self.source.row_schema()
-        self.sequence.take_back(kept["sequence"], schema)
-        return None if kept["waiting"] is None else saved_rows(schema, kept["waiting"])
+        self.sequence.restore(snapshot["sequence"], schema)
+        return None if snapshot["waiting"] is None else saved_rows(schema, snapshot["waiting"])
 
     def _refused(self, error: Unsorted, batch: Batch, first: int) -> DataError:
         at = max(error.row, 0)
@@ -219,13 +218,13 @@ class MergedPartitions(Source):
         for at, (reader, batch) in enumerate(zip(self.readers, self._filled)):
             first = self._merge.first(at)
             waiting = None if batch is None else batch.slice(first, batch.rows - first)
-            found[reader.name] = reader.kept(waiting)
+            found[reader.name] = reader.snapshot(waiting)
         return found
 
     def restore(self, snapshot: Any) -> None:
         for at, reader in enumerate(self.readers):
             if reader.name in snapshot:
-                batch = self._filled[at] = reader.take_back(snapshot[reader.name])
+                batch = self._filled[at] = reader.restore(snapshot[reader.name])
                 if batch is not None:
                     self._merge.fill(at, times_of(batch))
 

@@ -14,15 +14,22 @@ from actorstream.errors import ConfigurationError
 
 COMMAND = "ACTORSTREAM_RANK_COMMAND"
 """The environment's variable that has the command of a rank."""
-SURVIVED_S = 5
-SHELL = (
-    "trap : INT TERM USR1; "
-    f'eval "${COMMAND}"; status=$?; '
-    f"case $status in 130) ;; *) [ $status -lt 128 ] || sleep {SURVIVED_S};; esac; exit $status"
-)
+SURVIVED_S = 3
+SHELL = f"""
+trap : INT TERM USR1
+eval "${COMMAND}"
+status=$?
+if [ $status -ge 128 ] && [ $status -ne 130 ]; then
+    sleep {SURVIVED_S}
+    rank=${{PMI_RANK:-${{OMPI_COMM_WORLD_RANK:-$PMIX_RANK}}}}
+    echo "actorstream: rank $rank on host $(uname -n) was ended by signal $((status - 128)), and no other rank could say so;\
+ launch again, with --resume if the run has checkpoints" >&2
+fi
+exit $status
+"""
 """Runs a rank. mpiexec kills all ranks as soon as a process of its own was killed; this one is not, and waits until the other
-ranks have said why the run ends, and have ended it. Its command line does not show the rank's, so that nobody takes it for
-one."""
+ranks have said why the run ends, and have ended it. Where they cannot, it says so itself: some versions of MPI crash when they
+send to a process that was killed. Its command line does not show the rank's, so that nobody takes it for one."""
 
 
 def mpiexec(ranks: int, command: Sequence[str]) -> list[str]:

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Callable, Iterable
+from collections import deque
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from time import monotonic
 from typing import Any, Protocol
@@ -31,7 +32,6 @@ from actorstream.transports.network.message import (
     SENDER_CLOSED,
     Envelope,
     Message,
-    credit_of,
     header_of,
     key_between,
     read,
@@ -83,7 +83,8 @@ class Exchange:
         peers |= {c.sender for c in channels if c.receiver == worker}
         peers.discard(worker)
         self.links = {
-            peer: Link(port, Envelope(worker, peer, network.plan, network.secret)) for peer in sorted(peers)
+            peer: Link(port, Envelope(worker, peer, network.plan, network.secret), self._soon)
+            for peer in sorted(peers)
         }
         self._keys = {peer: key_between(network.secret, peer, worker) for peer in peers}
         self._eventfd = create_eventfd() if bell is None else None
@@ -101,6 +102,7 @@ class Exchange:
         self._later: asyncio.TimerHandle | None = None
         self._changed: asyncio.Event | None = None
         self._mismatch: ConfigurationError | None = None
+        self._rung: set[int] = set()
         self.closed = False
 
     # -- channel ends
@@ -127,16 +129,22 @@ class Exchange:
         return found
 
     def ring(self, bit: int) -> None:
-        """Rings this worker's own doorbell."""
-        if not self.closed:
+        """Rings this worker's own doorbell; while packets are taken in, once they all are."""
+        if self._polling:
+            self._rung.add(bit)
+        elif not self.closed:
             self.bell.ring(bit)
 
     def owe(self, link: Link, end: End, *, soon: bool) -> None:
         """Notes an end that has promises or credit to send. `soon`: even if nobody looks at the doorbell."""
         link.owing[id(end)] = end
-        if soon and not self._flushing:
+        if soon:
+            self._soon()
+
+    def _soon(self) -> None:
+        if not self._flushing:
             self._flushing = True
-            self._loop().call_soon(self._flush_soon)
+            _loop(self.worker).call_soon(self._flush_soon)
 
     # -- what goes and comes
 
@@ -147,15 +155,17 @@ class Exchange:
         self._polling = True
         try:
             receive, left = self.port.receive, AT_ONCE
-            while left and (parts := receive()) is not None:
-                self._take(*parts)
-                left -= 1
+            while left > 0 and (parts := receive()) is not None:
+                left -= self._take(*parts)
             self.flush()
-            if not left and not self._again:  # a descriptor tells of the rest only once
+            if left <= 0 and not self._again:  # a descriptor tells of the rest only once
                 self._again = True
-                self._loop().call_soon(self._poll_again)
+                _loop(self.worker).call_soon(self._poll_again)
         finally:
             self._polling = False
+            rung, self._rung = self._rung, set()
+            for bit in rung:
+                self.ring(bit)
 
     def _poll_again(self) -> None:
         self._again = False
@@ -167,7 +177,7 @@ class Exchange:
         for link in self.links.values():
             left |= link.settle(now=now)
         if left and self._later is None:
-            self._later = self._loop().call_later(LATER_S, self._flush_later)
+            self._later = _loop(self.worker).call_later(LATER_S, self._flush_later)
 
     def _flush_soon(self) -> None:
         self._flushing = False
@@ -179,36 +189,43 @@ class Exchange:
         if not self.closed:
             self.flush(now=True)
 
-    def _take(self, head: Any, apart: Any | None) -> None:
-        try:
-            header = header_of(head, self.worker, self._keys)
-        except ConfigurationError as error:
-            self._refuse(error)
-            return
-        if header is None:
-            self.refused += 1
-            return
-        link = self.links[header[4]]
-        if link.lost:
-            return
-        try:
-            message = read(header, head, apart)
-            nbytes = len(message.body)
-            if message.kind == HELLO:
-                self._greet(link, message)
-            elif not link.greeted:
-                raise BrokenError(f"a message of kind {message.kind} before a greeting")
-            if link.accepts(message, nbytes):
-                self._dispatch(link, message)
-        except BrokenError as error:
-            self.lose(link.peer, f"worker {link.peer} sent what it must not: {error}")
+    def _take(self, packet: Any, bodies: Sequence[Any] = ()) -> int:
+        """Takes in the messages of a packet, and returns how many there were, or about."""
+        at = count = 0
+        following = deque(bodies)
+        while count == 0 or at < len(packet):
+            count += 1
+            try:
+                header = header_of(packet, at, self.worker, self._keys)
+            except ConfigurationError as error:
+                self._refuse(error)
+                break
+            if header is None:
+                self.refused += 1
+                break
+            link = self.links[header[4]]
+            if link.lost:
+                break
+            try:
+                message, at = read(header, packet, at, following)
+                if message.kind == HELLO:
+                    self._greet(link, message)
+                elif not link.greeted:
+                    raise BrokenError(f"a message of kind {message.kind} before a greeting")
+                if link.accepts(message, len(message.body)):
+                    self._dispatch(link, message)
+                if following and at >= len(packet):
+                    raise BrokenError(f"{len(following)} payloads behind the last message of a packet")
+            except BrokenError as error:
+                self.lose(link.peer, f"worker {link.peer} sent what it must not: {error}")
         if self._changed is not None:
             self._change()
+        return count
 
     def _dispatch(self, link: Link, message: Message) -> None:
         kind = message.kind
         if kind in FRAMES:
-            number, taken, taken_bytes = credit_of(message)
+            number, taken, taken_bytes = message.credit
             if number:
                 self._outgoing(link, number - 1).credit(taken, taken_bytes)
             self._incoming(link, message.channel).arrive(message)
@@ -353,13 +370,12 @@ class Exchange:
         if self._eventfd is not None:
             os.close(self._eventfd)
 
-    def _loop(self) -> asyncio.AbstractEventLoop:
-        try:
-            return asyncio.get_running_loop()
-        except RuntimeError:
-            raise ClosedError(
-                f"worker {self.worker}: a network transport is used in its event loop"
-            ) from None
+
+def _loop(worker: int) -> asyncio.AbstractEventLoop:
+    try:
+        return asyncio.get_running_loop()
+    except RuntimeError:
+        raise ClosedError(f"worker {worker}: a network transport is used in its event loop") from None
 
 
 def here() -> bytes:

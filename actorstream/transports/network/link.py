@@ -1,39 +1,46 @@
 """A worker's link to one peer: numbers what is sent, keeps it until the peer has it, and takes in what comes once each.
 
-The link survives a connection that is cut: `resend` repeats what the peer has not acknowledged, and `accepts` drops
-what came before. It knows no sockets and no channels' credit.
+Messages are gathered into packets while a channel's consumer has work to do already. The link survives a connection that
+is cut: `resend` repeats what the peer has not acknowledged, and `accepts` drops what came before. It knows no sockets and no
+channels' credit.
 """
 
 from __future__ import annotations
 
 import secrets
 from collections import deque
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
 from actorstream.errors import BrokenError
-from actorstream.transports.network.message import ACK, APART, HELLO, NO_CREDIT, Credit, Envelope
+from actorstream.transports.base import DATA
+from actorstream.transports.network.message import ACK, APART, HELLO, NO_CREDIT, Credit, Envelope, followed
 
 if TYPE_CHECKING:
-    from actorstream.transports.base import Frame
-    from actorstream.transports.network.message import Message
+    from actorstream.transports.base import DATA, Frame
+from actorstream.transports.network.message import Message
 
 INLINE = 16 << 10
-"""A payload of at most so many bytes is copied behind its header, which costs less than a second part."""
+"""A payload of at most so many bytes is copied into its packet, which costs less than to send it by itself."""
+PACKET_BYTES, FOLLOWING_BYTES = 64 << 10, 256 << 10
+"""A packet of so many bytes, or with payloads of so many bytes behind it, waits for nothing more."""
+MOST_FOLLOWING = FOLLOWING_BYTES // INLINE
+"""A packet has at most so many payloads behind it."""
 WINDOW = 1024
 """With so many unacknowledged messages, credits and promises wait: later ones replace them."""
-ACK_MESSAGES, ACK_BYTES = 32, 1 << 20
+ACK_MESSAGES, ACK_BYTES = 256, 1 << 20
 """What is acknowledged at once; less waits for a message that goes back anyway, or for the next timer."""
 
 
 class Port(Protocol):
-    """How the messages of a worker reach its peers. `receive` returns None if nothing has come. `descriptor` is readable once
-    something has come; None: there is no such descriptor."""
+    """How the packets of a worker, and the payloads that follow them, reach its peers. `receive` returns None if nothing has
+    come. `descriptor` is readable once something has come; None: there is no such descriptor."""
 
     @property
     def descriptor(self) -> int | None: ...
 
-    def send(self, peer: int, head: bytes, payload: memoryview | None) -> None: ...
-    def receive(self) -> tuple[Any, Any | None] | None: ...
+    def send(self, peer: int, packet: bytes, bodies: Sequence[memoryview]) -> None: ...
+    def receive(self) -> tuple[Any, Sequence[Any]] | None: ...
 
 
 class End(Protocol):
@@ -47,14 +54,18 @@ class End(Protocol):
 class Link:
     """The link from worker `envelope.sender` to its peer `envelope.receiver`, with what has come back over it.
 
+    Args:
+        soon: called when a packet waits for more messages; `push` is to be called before the worker waits.
+
     Attributes:
         greeted: whether the peer has said HELLO.
         left: whether the peer has said BYE: it reads nothing any more.
         lost: why the peer is lost; "" if it is not.
     """
 
-    def __init__(self, port: Port, envelope: Envelope) -> None:
+    def __init__(self, port: Port, envelope: Envelope, soon: Callable[[], None] = lambda: None) -> None:
         self.port, self.envelope = port, envelope
+        self._soon = soon
         self.peer = envelope.receiver
         self.greeted = self.left = False
         self.lost = ""
@@ -69,7 +80,13 @@ class Link:
         self._told = 0
         """What the peer was last told of `seen`."""
         self._untold_bytes = 0
-        self._kept: deque[tuple[int, bytes, memoryview | None]] = deque()
+        self._kept: deque[tuple[int, bytes, list[memoryview]]] = deque()
+        """Packets, by the number of their last message."""
+        self._parts: list[bytes | memoryview] = []
+        """The packet that is being gathered, and what is to follow it."""
+        self._bodies: list[memoryview] = []
+        self._nbytes = self._following = self._pushed = 0
+        self._holds = False
 
     @property
     def is_open(self) -> bool:
@@ -79,7 +96,7 @@ class Link:
     @property
     def unacknowledged(self) -> int:
         """Messages that the peer may not have."""
-        return len(self._kept)
+        return self._sent - self._acked
 
     def control(self, kind: int, channel: int = 0, body: bytes = b"") -> None:
         """Sends a control message, if the peer still reads."""
@@ -88,33 +105,61 @@ class Link:
         seq = 0
         if kind not in (HELLO, ACK):
             self._sent = seq = self._sent + 1
-        self._put(seq, self.envelope.control(kind, seq, self.seen, channel, body), None)
+        self._add(self.envelope.control(kind, seq, self.seen, channel, body))
+        if pad := -len(body) & 7:
+            self._add(bytes(pad))
+        if not self._holds:
+            self.push()
 
-    def frame(self, frame: Frame, flags: int, channel: int, payload: memoryview | None) -> None:
-        """Sends a frame, and with it what is owed. The memory of `payload` must stay as it is as long as the view exists."""
+    def frame(
+        self, frame: Frame, flags: int, channel: int, payload: memoryview | None, *, idle: bool
+    ) -> None:
+        """Sends a frame, and with it what is owed. The memory of `payload` must stay as it is as long as the view exists.
+        `idle`: the consumer waits for it; else it may travel with others that follow."""
         # whoever sees the frame sees the credit of what was consumed before it, too
         credit = self._settle_with_frame() if self.owing else NO_CREDIT
         self._sent = seq = self._sent + 1
         length = 0 if payload is None else len(payload)
-        apart = length > INLINE
-        if apart:
-            flags |= APART
-        head = self.envelope.frame(frame, flags, seq, self.seen, channel, length, credit)
-        if payload is not None and not apart:
-            self._put(seq, b"".join((head, payload)), None)
+        if length > INLINE:
+            assert payload is not None
+            head = self.envelope.frame(frame, flags | APART, seq, self.seen, channel, length, credit)
+            self._bodies.append(payload)
+            self._following += length
+            self._add(head)
         else:
-            self._put(seq, head, payload if apart else None)
+            self._add(self.envelope.frame(frame, flags, seq, self.seen, channel, length, credit))
+            if payload is not None:
+                self._add(payload)
+                if pad := -length & 7:
+                    self._add(bytes(pad))
+        if idle or frame.kind != DATA or self._nbytes >= PACKET_BYTES or self._following >= FOLLOWING_BYTES:
+            self.push()
+        else:
+            self._soon()
 
-    def _put(self, seq: int, head: bytes, payload: memoryview | None) -> None:
-        if seq:
-            self._kept.append((seq, head, payload))
+    def _add(self, part: bytes | memoryview) -> None:
+        self._parts.append(part)
+        self._nbytes += len(part)
+
+    def push(self) -> None:
+        """Sends the packet that is being gathered."""
+        parts, bodies = self._parts, self._bodies
+        if not parts:
+            return
+        if bodies:
+            parts[0] = followed(parts[0])  # type: ignore[arg-type]
+        packet = b"".join(parts)
+        self._parts, self._bodies, self._nbytes, self._following = [], [], 0, 0
+        if self._sent > self._pushed:
+            self._pushed = self._sent
+            self._kept.append((self._sent, packet, bodies))
         self._told, self._untold_bytes = self.seen, 0
-        self.port.send(self.peer, head, payload)
+        self.port.send(self.peer, packet, bodies)
 
     def resend(self) -> None:
         """Sends everything again that the peer has not acknowledged: the connection was cut and is there again."""
-        for _, head, payload in self._kept:
-            self.port.send(self.peer, head, payload)
+        for _, packet, bodies in self._kept:
+            self.port.send(self.peer, packet, bodies)
 
     def accepts(self, message: Message, nbytes: int) -> bool:
         """Takes in the acknowledgement of a message, and says whether the message itself is the next one.
@@ -147,35 +192,45 @@ class Link:
         return True
 
     def settle(self, *, now: bool) -> bool:
-        """Sends promises, credit and acknowledgements that are worth a message; `now`: all. Returns whether some are left."""
+        """Sends the packet that is being gathered, and the promises, credit and acknowledgements that are worth a message; `now`:
+        all. Returns whether some are left."""
         left = False
         if self.owing:
             if not self.is_open:
                 self.owing.clear()
-            elif len(self._kept) < WINDOW:
+            elif self.unacknowledged < WINDOW:
                 owing, self.owing = self.owing, {}
+                self._holds = True
                 for number, end in owing.items():
                     if end.settle(now=now):
                         self.owing[number] = end
+                self._holds = False
             left = bool(self.owing)
+        self.push()
         return self.acknowledge(now=now) or left
 
     def _settle_with_frame(self) -> Credit:
         """Sends what is owed before a frame, except the credit that is returned: the frame carries that of one channel."""
         credit = NO_CREDIT
-        if len(self._kept) < WINDOW:
+        if self.unacknowledged < WINDOW:
             owing, self.owing = self.owing, {}
+            self._holds = True
             for end in owing.values():
                 found = end.take_credit() if credit is NO_CREDIT else None
                 if found is None:
                     end.settle(now=True)
                 else:
                     credit = found
+            self._holds = False
         return credit
 
     def drop(self) -> None:
         """Gives up what waits for an acknowledgement: nobody will send one."""
         self._kept.clear()
+        self._parts.clear()
+        self._bodies.clear()
+        self._nbytes = self._following = 0
+        self._acked = self._pushed = self._sent
         self.owing.clear()
 
 

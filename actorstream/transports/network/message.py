@@ -1,4 +1,5 @@
-"""The bytes of a message between two workers: a versioned header, the fields of a frame, and a payload.
+"""The bytes of a message between two workers: a versioned header, the fields of a frame, and a payload. One or more messages,
+each at a multiple of 8 bytes, are a packet, which travels as a whole.
 
 ```
  byte 0                                                                                  64              208
@@ -7,26 +8,31 @@
 |   4   |    2    |   1  |   1   |   4    |    4     |   8  | 16  |  8  |  8  |    4    |   4    |  144  | length  |
 +-------+---------+------+-------+--------+----------+------+-----+-----+-----+---------+--------+-------+---------+
 ```
-Control messages have no frame: their body of `length` bytes follows at byte 64. The last 24 bytes of a frame's fields give
+Control messages have no frame: their body of `length` bytes follows at byte 64. Large payloads are not in the packet but
+follow it, in the order of their messages. The last 24 bytes of a frame's fields give
 back credit of one channel: its number plus one (0: no credit), frames and bytes. All numbers are little-endian. This
 module reads and writes bytes; it opens nothing and keeps nothing.
 """
 
 from __future__ import annotations
 
+from collections import deque
 from dataclasses import dataclass
 from hashlib import blake2b
 from struct import Struct
 from typing import Any
 
 from actorstream.errors import BrokenError, ConfigurationError
+from actorstream.native.frames import pack_frame, unpack_frame
 from actorstream.transports.base import Frame, FrameKind
 
 MAGIC = b"ASnt"
-VERSION = 2
+VERSION = 3
 HEAD = Struct("<4sHBBIIQ16sQQII")
 FRAME = Struct("<QQqqqqqqqqqqqqqQQQ")
 WHOLE = Struct(HEAD.format + FRAME.format[1:])
+PREFIX = 40
+"""Bytes that all headers between two workers have in common, but for kind and flags."""
 Credit = tuple[int, int, int]
 """Of a channel's number plus one: the frames and bytes that were consumed, in all."""
 NO_CREDIT: Credit = (0, 0, 0)
@@ -36,11 +42,14 @@ MOST_BYTES = 1 << 30
 HELLO, BYE, ACK, CREDIT, PROMISES, SENDER_CLOSED, RECEIVER_CLOSED, STREAM, STREAM_END, GATHER = range(16, 26)
 FRAMES = frozenset(int(kind) for kind in FrameKind)
 APART = 1
-"""Flag: the payload is the second part of the message."""
+"""Flag: the payload follows the packet."""
 SAME = 2
 """Flag: the payload is that of the frame before on this channel, and does not travel again."""
 KEEP = 4
 """Flag: a frame that follows may refer to the payload of this one."""
+
+FOLLOWED = 8
+"""Flag of a packet's first message: payloads follow the packet."""
 
 GREETING = Struct("<QQQ16s")
 """Of HELLO: process, incarnation, workers of the run, where the process runs."""
@@ -69,7 +78,7 @@ def key_between(secret: bytes, sender: int, receiver: int) -> bytes:
 
 @dataclass(slots=True)
 class Message:
-    """A received message. `fields` are those of a frame; `body` is the payload or the control message's body."""
+    """A received message. `body` is the payload of `frame`, whose own is not set yet, or the control message's body."""
 
     kind: int
     flags: int
@@ -77,18 +86,21 @@ class Message:
     seq: int
     ack: int
     channel: int
-    fields: tuple[Any, ...]
+    frame: Frame | None
+    credit: Credit
+    """What a frame gives back of another channel."""
     body: Any
 
 
 class Envelope:
     """What the headers from one worker to another have in common."""
 
-    __slots__ = ("key", "plan", "receiver", "sender")
+    __slots__ = ("_prefix", "key", "plan", "receiver", "sender")
 
     def __init__(self, sender: int, receiver: int, plan: int, secret: bytes) -> None:
         self.sender, self.receiver, self.plan = sender, receiver, plan
         self.key = key_between(secret, sender, receiver)
+        self._prefix = self.control(0, 0, 0)[:PREFIX]
 
     def control(self, kind: int, seq: int, ack: int, channel: int = 0, body: bytes = b"") -> bytes:
         """The bytes of a control message."""
@@ -119,49 +131,20 @@ class Envelope:
         credit: Credit = NO_CREDIT,
     ) -> bytes:
         """The header and the fields of a frame, whose payload of `length` bytes follows, and credit for another channel."""
-        return WHOLE.pack(
-            MAGIC,
-            VERSION,
-            frame.kind,
-            flags,
-            self.sender,
-            self.receiver,
-            self.plan,
-            self.key,
-            seq,
-            ack,
-            channel,
-            length,
-            frame.nbytes,
-            frame.schema,
-            frame.rows,
-            frame.first,
-            frame.producer,
-            frame.sequence,
-            frame.serial,
-            frame.piece,
-            frame.pieces,
-            frame.barrier,
-            frame.min_time,
-            frame.max_time,
-            frame.min_entry,
-            frame.max_entry,
-            frame.began,
-            *credit,
-        )
+        return pack_frame(self._prefix, frame, flags, seq, ack, channel, length, *credit)
 
 
 Header = tuple[bytes, int, int, int, int, int, int, bytes, int, int, int, int]
 """The fields of HEAD, as drawn above."""
 
 
-def header_of(head: Any, receiver: int, keys: dict[int, bytes]) -> Header | None:
-    """The header of a message; None: it carries no key of this run, or is for somebody else.
+def header_of(packet: Any, at: int, receiver: int, keys: dict[int, bytes]) -> Header | None:
+    """The header of the message at byte `at`; None: it carries no key of this run, or is for somebody else.
 
     ConfigurationError: the sender belongs to this run, but has another version."""
-    if len(head) < HEAD.size:
+    if len(packet) < at + HEAD.size:
         return None
-    header: Header = HEAD.unpack_from(head)  # type: ignore[assignment]
+    header: Header = HEAD.unpack_from(packet, at)  # type: ignore[assignment]
     if header[0] != MAGIC or header[5] != receiver or keys.get(header[4]) != header[7]:
         return None
     if header[1] != VERSION:
@@ -172,17 +155,19 @@ def header_of(head: Any, receiver: int, keys: dict[int, bytes]) -> Header | None
     return header
 
 
-def read(header: Header, head: Any, apart: Any | None) -> Message:
-    """The message with this header. BrokenError: nothing that this version sends is like that."""
+def read(header: Header, packet: Any, at: int, bodies: deque[Any]) -> tuple[Message, int]:
+    """The message with this header, which begins at byte `at` of the packet, and where the next one begins. `bodies`: what
+    follows the packet; the message takes its own away. BrokenError: nothing that this version sends is like that."""
     _, _, kind, flags, _, _, plan, _, seq, ack, channel, length = header
-    fields: tuple[Any, ...] = ()
+    flags &= ~FOLLOWED
+    frame, credit = None, NO_CREDIT
+    start = at + HEAD.size
     if kind in FRAMES:
-        if len(head) < WHOLE.size:
-            raise BrokenError(f"a frame of {len(head)} bytes; its header alone has {WHOLE.size}")
-        fields = FRAME.unpack_from(head, HEAD.size)
-        start = WHOLE.size
+        if len(packet) < at + WHOLE.size:
+            raise BrokenError(f"a frame of {len(packet) - at} bytes; its header alone has {WHOLE.size}")
+        frame, credit = unpack_frame(Frame, kind, packet, start)
+        start = at + WHOLE.size
     else:
-        start = HEAD.size
         wanted = _BODIES.get(kind)
         if wanted is None and kind != PROMISES and kind not in _ANY_LENGTH:
             allowed = sorted(FRAMES | {*_BODIES, PROMISES} | _ANY_LENGTH)
@@ -193,58 +178,56 @@ def read(header: Header, head: Any, apart: Any | None) -> Message:
         raise BrokenError(f"a message of kind {kind} with sequence number {seq}")
     if length > MOST_BYTES:
         raise BrokenError(f"a message of {length} bytes; allowed: at most {MOST_BYTES}")
-    body = _body(head, apart, start, flags, length)
-    return Message(kind, flags, plan, seq, ack, channel, fields, body)
+    if flags & ~(APART | SAME | KEEP) or (flags & APART and flags & SAME) or (flags & SAME and length):
+        raise BrokenError(f"a frame with flags {flags} and {length} bytes")
+    if flags & APART:
+        if not bodies:
+            raise BrokenError("a frame whose payload does not follow")
+        body, end = bodies.popleft(), start
+    else:
+        end = start + length
+        body = packet[start:end]
+    if len(body) != length:
+        raise BrokenError(f"a message that announces {length} bytes and has {len(body)}")
+    return Message(kind, flags, plan, seq, ack, channel, frame, credit, body), end + (-end & 7)
+
+
+def read_single(header: Header, packet: Any, bodies: deque[Any]) -> Message:
+    """The only message of a packet. BrokenError: as of `read`, or there is more."""
+    message, end = read(header, packet, 0, bodies)
+    if bodies or end < len(packet):
+        raise BrokenError(
+            f"a packet of {len(packet)} bytes and {len(bodies)} payloads behind its only message"
+        )
+    return message
+
+
+def following(packet: Any) -> list[int]:
+    """The lengths of the payloads that follow a packet of another worker of the run."""
+    found: list[int] = []
+    at = 0
+    if len(packet) < HEAD.size or not packet[7] & FOLLOWED:
+        return found
+    while at + HEAD.size <= len(packet):
+        kind, flags = packet[at + 6], packet[at + 7]
+        length = int.from_bytes(packet[at + HEAD.size - 4 : at + HEAD.size], "little")
+        at += WHOLE.size if kind in FRAMES else HEAD.size
+        if flags & APART:
+            found.append(min(length, MOST_BYTES))
+        else:
+            at += length + (-length & 7)
+    return found
+
+
+def followed(first: bytes) -> bytes:
+    """The first message of a packet, marked as one that payloads follow."""
+    return b"".join((first[:7], bytes((first[7] | FOLLOWED,)), first[8:]))
 
 
 def _fits(kind: int, length: int, wanted: int | None) -> bool:
     if wanted is not None:
         return length == wanted
     return kind in _ANY_LENGTH or (length > 0 and length % PROMISE.size == 0)
-
-
-def _body(head: Any, apart: Any | None, start: int, flags: int, length: int) -> Any:
-    if flags & ~(APART | SAME | KEEP) or (flags & APART and flags & SAME) or (flags & SAME and length):
-        raise BrokenError(f"a frame with flags {flags} and {length} bytes")
-    if (apart is not None) != bool(flags & APART):
-        raise BrokenError(f"a message of {1 + (apart is not None)} parts with flags {flags}")
-    body = apart if apart is not None else head[start:]
-    if len(body) != length or (apart is not None and len(head) != start):
-        raise BrokenError(f"a message that announces {length} bytes and has {len(body)}")
-    return body
-
-
-def credit_of(message: Message) -> Credit:
-    """The credit that a frame carries."""
-    found: Credit = message.fields[-3:]  # type: ignore[assignment]
-    return found
-
-
-def frame_of(message: Message, payload: Any) -> Frame:
-    """The frame of a message."""
-    frame = Frame.__new__(Frame)
-    frame.kind, frame.payload = message.kind, payload
-    (
-        frame.nbytes,
-        frame.schema,
-        frame.rows,
-        frame.first,
-        frame.producer,
-        frame.sequence,
-        frame.serial,
-        frame.piece,
-        frame.pieces,
-        frame.barrier,
-        frame.min_time,
-        frame.max_time,
-        frame.min_entry,
-        frame.max_entry,
-        frame.began,
-        _,
-        _,
-        _,
-    ) = message.fields
-    return frame
 
 
 def to_own_clock(frame: Frame, ahead: int) -> None:

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import weakref
 from collections import deque
-from collections.abc import Callable
-from functools import partial
 from struct import Struct
 from typing import TYPE_CHECKING, Any
 
@@ -24,7 +22,6 @@ from actorstream.transports.network.message import (
     SAME,
     Credit,
     Message,
-    frame_of,
     to_own_clock,
 )
 
@@ -33,6 +30,8 @@ if TYPE_CHECKING:
     from actorstream.transports.network.link import Link
 
 END = int(FrameKind.END)
+LEAST_KEPT = 256
+"""So many consumed jumbo tuples are noted before it is looked which of them are free."""
 LEAST_BLOCK = 64
 """Bytes of a jumbo tuple's header."""
 _ROWS = Struct("<q")
@@ -52,9 +51,9 @@ class NetworkReceiveChannel(ReceiveChannel):
         self._told = self._told_bytes = 0
         self._last: JumboTuple | None = None
         """The payload that the next frame may refer to."""
-        self._kept: dict[int, weakref.ref[Any]] = {}
-        self._newest: Callable[[], Any] = lambda: None
-        self._counted = 0
+        self._kept: list[weakref.ref[Any]] = []
+        """Of the memory of consumed jumbo tuples; some of it is free by now."""
+        self._most_kept = LEAST_KEPT
         self._ended = False
         self._lost = ""
         self._closed = False
@@ -75,7 +74,9 @@ class NetworkReceiveChannel(ReceiveChannel):
         elif len(message.body):
             payload = _payload(message.body, self._trusted)
         self._last = payload if message.flags & KEEP else None
-        frame = frame_of(message, payload)
+        frame = message.frame
+        assert frame is not None
+        frame.payload = payload
         if self._link.ahead:
             to_own_clock(frame, self._link.ahead)
         self._check(frame)
@@ -142,12 +143,19 @@ class NetworkReceiveChannel(ReceiveChannel):
             self._exchange.owe(self._link, self, soon=True)
 
     def _count(self, payload: JumboTuple) -> None:
-        """Counts a consumed jumbo tuple as kept until the last view of its memory dies."""
+        """Notes a consumed jumbo tuple, which is kept until the last view of its memory dies."""
         root = payload.root()
-        owner = root.base if isinstance(root.base, np.ndarray) else root
-        if self._newest() is not owner:  # else a part of it was consumed before
-            number, self._counted = self._counted, self._counted + 1
-            self._newest = self._kept[number] = weakref.ref(owner, partial(self._kept.pop, number))
+        owner, kept = root.base if isinstance(root.base, np.ndarray) else root, self._kept
+        if kept and kept[-1]() is owner:
+            return  # a part of it was consumed before
+        kept.append(weakref.ref(owner))
+        if len(kept) >= self._most_kept:
+            self._most_kept = max(LEAST_KEPT, 2 * self._forget_freed())
+
+    def _forget_freed(self) -> int:
+        """Returns how many jumbo tuples are kept."""
+        self._kept = [each for each in self._kept if each() is not None]
+        return len(self._kept)
 
     def settle(self, *, now: bool) -> bool:
         """Gives back credit, if it is worth a message or `now`. Returns whether some is left to give."""
@@ -175,7 +183,7 @@ class NetworkReceiveChannel(ReceiveChannel):
         return len(self._frames)
 
     def statistics(self) -> dict[str, int]:
-        return {"received": self._taken, "waiting": len(self._frames), "kept": len(self._kept)}
+        return {"received": self._taken, "waiting": len(self._frames), "kept": self._forget_freed()}
 
     def close(self) -> None:
         if not self._closed:

@@ -23,6 +23,8 @@ AT_ONCE = 200
 """Descriptors of one message; the kernel takes 253."""
 AGAIN_S = 0.01
 PROOF_BYTES = 32
+PROOF_S = 1.0
+"""How long one who connects may take to prove that it is a worker of the run; the next one waits meanwhile."""
 _LENGTHS = struct.Struct("<II")
 _CREDENTIALS = struct.Struct("3i")
 
@@ -89,9 +91,8 @@ class SameHost:
                 except TimeoutError:
                     raise self._absent(sorted(missing.values())) from None
                 with sock, suppress(OSError, EOFError):
-                    sock.settimeout(max(0.01, end - monotonic()))
-                    proof = _exactly(sock, PROOF_BYTES)
-                    if not _is_own_user(sock) or proof not in missing:
+                    sock.settimeout(max(0.01, min(PROOF_S, end - monotonic())))
+                    if not _is_own_user(sock) or (proof := _exactly(sock, PROOF_BYTES)) not in missing:
                         continue
                     sock.sendall(self._proof(self.rank))
                     _send(sock, handed)

@@ -52,12 +52,13 @@ class NetworkSendChannel(SendChannel):
                 )
             body = payload.root()[:nbytes].data
             flags = self._keep(frame)
+        idle = self._sent == self._taken
         self._sent += 1
         self._sent_bytes += frame.nbytes
         waiting = self._sent_bytes - self._taken_bytes
         if waiting > self._peak:
             self._peak = waiting
-        self._link.frame(frame, flags, self.channel.id, body)
+        self._link.frame(frame, flags, self.channel.id, body, idle=idle)
         return True
 
     def _keep(self, frame: Frame) -> int:

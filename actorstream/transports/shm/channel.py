@@ -323,8 +323,8 @@ class ShmReceiveChannel(ReceiveChannel):
         elif not taken % HOARD_EVERY:
             self._copies = self._ring.statistics().loans > self._most_kept
 
-    def run(self, most: int) -> tuple[int, int]:
-        return self._ring.run(most) if self.forwardable else super().run(most)
+    def run(self, most: int, ahead: int = 0) -> tuple[int, int]:
+        return self._ring.run(most) if self.forwardable and not ahead else super().run(most, ahead)
 
     def consume_run(self, count: int) -> None:
         if not self.forwardable:

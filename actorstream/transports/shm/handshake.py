@@ -120,7 +120,7 @@ async def receive_hello(connection: socket.socket) -> ProducerHello:
         os.close(fd)
     try:
         return _hello.decode(data)
-    except msgspec.MsgspecError as error:
+    except (msgspec.MsgspecError, UnicodeDecodeError) as error:
         raise BrokenError(f"the other side sent no hello: {error}") from None
 
 
@@ -129,7 +129,7 @@ async def receive_offer(connection: socket.socket) -> tuple[Offer, list[int]]:
     data, fds = await _receive(connection, DESCRIPTORS)
     try:
         answer = _answer.decode(data)
-    except msgspec.MsgspecError as error:
+    except (msgspec.MsgspecError, UnicodeDecodeError) as error:
         answer = Refusal(f"it sent no offer ({error})")
     if isinstance(answer, Offer) and len(fds) == DESCRIPTORS:
         return answer, fds

@@ -7,7 +7,7 @@ peer that it was connected to, and all that comes is read in one place, behind o
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from time import monotonic, sleep
 from typing import Any
 
@@ -17,7 +17,7 @@ from zmq.utils.garbage import gc as collector
 from zmq.utils.monitor import recv_monitor_message
 
 from actorstream.errors import ConfigurationError
-from actorstream.transports.network.link import INLINE, WINDOW
+from actorstream.transports.network.link import INLINE, MOST_FOLLOWING, WINDOW
 from actorstream.transports.network.message import MOST_BYTES, WHOLE
 
 RECONNECT_MS, MOST_RECONNECT_MS = 20, 500
@@ -48,7 +48,7 @@ class Sockets:
         self._mark = slots + 2 * WINDOW
         self._out: dict[int, zmq.Socket[bytes]] = {}
         self._monitors: dict[int, zmq.Socket[bytes]] = {}
-        self._unsent: dict[int, deque[tuple[bytes, Any]]] = {}
+        self._unsent: dict[int, deque[tuple[bytes, Sequence[memoryview]]]] = {}
         self._watched: list[int] = []
         try:
             self._in = self._socket(zmq.PULL)
@@ -94,39 +94,38 @@ class Sockets:
         self._monitors[peer] = made.get_monitor_socket(EVENTS)
         made.connect(address)
 
-    def send(self, peer: int, head: bytes, payload: memoryview | None) -> None:
-        """Sends a message, or keeps it until there is room, which the links' credit makes rare."""
+    def send(self, peer: int, packet: bytes, bodies: Sequence[memoryview]) -> None:
+        """Sends a packet and what follows it, or keeps both until there is room, which the links' credit makes rare."""
         waiting = self._unsent[peer]
-        if waiting or not self._send(peer, head, payload):
-            waiting.append((head, payload))
+        if waiting or not self._send(peer, packet, bodies):
+            waiting.append((packet, bodies))
 
-    def _send(self, peer: int, head: bytes, payload: memoryview | None) -> bool:
+    def _send(self, peer: int, packet: bytes, bodies: Sequence[memoryview]) -> bool:
         out = self._out[peer]
         try:
-            if payload is None:
-                out.send(head, _NOW)
-            else:
-                out.send(head, _MORE)
-                out.send(payload, _NOW, copy=len(payload) < BY_REFERENCE)
+            out.send(packet, _MORE if bodies else _NOW)
         except zmq.Again:
             return False
+        for left, body in zip(range(len(bodies) - 1, -1, -1), bodies):
+            # ZeroMQ takes the parts behind the first one whatever its high-water mark is
+            out.send(body, _MORE if left else _NOW, copy=len(body) < BY_REFERENCE)
         return True
 
-    def receive(self) -> tuple[Any, Any | None] | None:
-        """The parts of the next message of any peer; None: nothing has come."""
+    def receive(self) -> tuple[Any, Sequence[Any]] | None:
+        """The next packet of any peer, and what follows it; None: nothing has come."""
         if not _readable(self._in):
             self._retry()
             return None
         part = self._in.recv(_NOW, copy=False)
-        head = memoryview(part.bytes) if len(part) <= SMALL else part.buffer
+        packet = memoryview(part.bytes) if len(part) <= SMALL else part.buffer
         if not part.more:
-            return head, None
-        part = self._in.recv(_NOW, copy=False)
-        apart = part.buffer
-        while part.more:  # no message of ours: all of it is taken away, and its length will not be right
+            return packet, ()
+        bodies: list[Any] = []
+        while part.more:
             part = self._in.recv(_NOW, copy=False)
-            apart = part.buffer[:0]
-        return head, apart
+            if len(bodies) <= MOST_FOLLOWING:  # one more than any packet of ours has
+                bodies.append(part.buffer)
+        return packet, bodies
 
     def _retry(self) -> None:
         for peer, waiting in self._unsent.items():

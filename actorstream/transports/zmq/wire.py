@@ -11,7 +11,8 @@ import asyncio
 import os
 import socket
 import threading
-from collections.abc import Callable, Iterable
+from collections import deque
+from collections.abc import Callable, Iterable, Sequence
 from time import monotonic
 from typing import Any
 from zlib import crc32
@@ -34,7 +35,7 @@ from actorstream.transports.network.message import (
     Message,
     header_of,
     key_between,
-    read,
+    read_single,
 )
 from actorstream.transports.network.stream_pump import StreamPump
 from actorstream.transports.zmq.sockets import LINGER_MS, Sockets, curve_keys
@@ -186,9 +187,9 @@ class Wire:
         for link in self.links.values():
             link.acknowledge(now=True)
 
-    def _take(self, head: Any, apart: Any | None) -> None:
+    def _take(self, packet: Any, bodies: Sequence[Any] = ()) -> None:
         try:
-            header = header_of(head, self.rank, self._keys)
+            header = header_of(packet, 0, self.rank, self._keys)
         except ConfigurationError as error:
             self._mismatch = error
             self._changed.set()
@@ -197,7 +198,7 @@ class Wire:
             self.refused += header is None
             return
         try:
-            message = read(header, head, apart)
+            message = read_single(header, packet, deque(bodies))
             if message.kind == HELLO:
                 self._greeted(link, message)
             elif not link.greeted:

@@ -81,3 +81,9 @@ def test_the_first_frame_keeps_its_bytes_so_that_versions_can_tell_each_other_ap
         control_frame(hello)
         == bytes.fromhex("18000000 00 00 0000 00000000 00000000") + b"\x95\xa5hello\x01\xa1a\x07@"
     )
+
+
+def test_a_text_that_is_none_is_refused() -> None:
+    body = control_frame(Hello(protocol=1, name="town", identity=7, max_frame=64))[HEADER.size :]
+    with pytest.raises(BrokenError, match="a control frame that is none"):
+        read_control(body.replace(b"town", b"t\xffwn"))

@@ -14,7 +14,6 @@ from benchmarks.job import JobError
 from benchmarks.linear_road import (
     COUNTS,
     KEPT,
-    LAYERS,
     OPERATORS,
     SETTINGS,
     Injector,
@@ -33,14 +32,14 @@ SVG = "{http://www.w3.org/2000/svg}"
 @pytest.mark.parametrize("operator", OPERATORS)
 def test_ol_has_merge_sort_operators_where_there_is_anything_to_merge(operator: str, tmp_path: Path) -> None:
     def actors(layer: str, injectors: int, instances: int) -> dict[str, int]:
-        made = topology(operator, injectors, instances, 1.0, 1024, tmp_path)
-        job = compile_job(made.spec(), DeploySpec(transport="shm", workers=2, merge=LAYERS[layer]))
+        made = topology(operator, layer, injectors, instances, 1.0, 1024, tmp_path)
+        job = compile_job(made.spec(), DeploySpec(transport="shm", workers=2))
         return {name: actor.replicas for name, actor in job.graph.actors.items()}
 
     for injectors, instances in SETTINGS:
         plain = {"inject": injectors, "operator": instances, "seen": instances}
-        sorts = {"operator.merge": instances} if injectors > 1 else {}
-        results = {"seen.merge": instances} if instances > 1 else {}
+        sorts = {"operator_merge": instances} if injectors > 1 else {}
+        results = {"seen_merge": instances} if instances > 1 else {}
         assert actors("cl", injectors, instances) == plain
         assert actors("ol", injectors, instances) == plain | sorts | results
 

@@ -18,9 +18,11 @@ from actorstream.control.messages import (
     Drain,
     Failed,
     Finished,
+    Lost,
     Prepared,
     Snapshot,
     Started,
+    encode,
 )
 from actorstream.control.pipe import ControlPipe
 from actorstream.errors import BrokenError, OperatorError, RunError
@@ -156,3 +158,12 @@ def test_other_errors_keep_their_words_and_say_which_worker() -> None:
     assert isinstance(found, RunError)
     assert "worker 3 failed: KeyError: 'missing'" in str(found)
     assert "test_pipe.py" in str(found), "with the traceback"
+
+
+def test_a_text_that_is_none_is_a_broken_link() -> None:
+    left, right = ControlPipe.pair()
+    data = encode(Lost(1, "gone"))
+    data = data.replace(b"gone", b"g\xffne")
+    left.sock.sendall(struct.pack("<Q", len(data)) + data)
+    with pytest.raises(BrokenError, match="cannot be decoded"):
+        right.receive()

@@ -50,7 +50,6 @@ POOL = {"schedule": "ct", "threads": 1}
         ({"through": Copies}, {"sink": ""}),
         ({"merge": "channel"}, {}),
         ({"merge": "channel", **POOL}, {"sink": ""}),
-        ({"merge": "shared", **POOL}, {}),
         ({"workers": 2}, {"sink": ""}),
         ({"replicas": 1}, {}),
         ({"route": "key"}, {}),
@@ -73,7 +72,6 @@ def test_a_gate_does_for_replicas_that_get_the_same_rows_in_one_process(
         ({"route": "key", "workers": 2, "transport": "shm"}, set()),
         ({"route": "key", "merge": "channel"}, set()),
         ({"route": "key", "merge": "channel", **POOL}, {"sink"}),
-        ({"route": "key", "merge": "operator", **POOL}, set()),
     ],
     ids=str,
 )

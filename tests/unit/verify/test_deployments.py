@@ -173,4 +173,4 @@ def test_who_merges_is_varied_only_where_an_input_is_in_timestamp_order() -> Non
     among = dimensions(timestamp=True, rows=10_000)
     assert baseline(among).settings()["deploy.merge"] == "channel"
     tried = {each.settings().get("deploy.merge") for each in choose(among, 12)}
-    assert tried == {None, "gate", "operator", "shared"}
+    assert tried == {None, "gate"}

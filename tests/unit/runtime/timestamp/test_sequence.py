@@ -97,7 +97,7 @@ def test_what_waits_and_what_was_promised_come_back_from_a_checkpoint() -> None:
     sequence, again = Sorted(), Sorted()
     sequence.take(*batch([14, 11, 14]))
     sequence.release(12)
-    again.take_back(sequence.kept(), Schema.of(At))
+    again.restore(sequence.snapshot(), Schema.of(At))
     assert again.rows == 2
     with pytest.raises(Unsorted):
         again.take(*batch([11]))
@@ -108,6 +108,6 @@ def test_what_waits_and_what_was_promised_come_back_from_a_checkpoint() -> None:
 
     rising, risen = Ascending(), Ascending()
     rising.take(*batch([7]))
-    risen.take_back(rising.kept(), Schema.of(At))
+    risen.restore(rising.snapshot(), Schema.of(At))
     with pytest.raises(Unsorted):
         risen.take(*batch([6]))

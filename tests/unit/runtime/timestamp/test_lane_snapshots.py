@@ -16,8 +16,8 @@ from actorstream.events.saved import saved_rows
 from actorstream.events.schema import Schema
 from actorstream.ordering.timestamp import TimestampGate
 from actorstream.runtime.lanes import InLane
-from actorstream.runtime.timestamp.kept import keep_lanes, take_back_lanes
 from actorstream.runtime.timestamp.lane_rows import LaneRows, RowOrder, times_of
+from actorstream.runtime.timestamp.lane_snapshots import restore_lanes, snapshot_lanes
 from actorstream.runtime.timestamp.spill import Spill
 from actorstream.transports.base import Channel as Ends
 from actorstream.transports.base import Frame, FrameKind, ReceiveChannel
@@ -89,7 +89,7 @@ def go(lanes: list[LaneRows], gate: TimestampGate, limit: int) -> list[int]:
     """Lets up to so many rows go: the lane of each."""
     rows, only, tags = gate.ready(limit)
     for lane in lanes:
-        if rows and lane.batches and not gate.left(lane.index):
+        if rows and lane.runs and not gate.left(lane.index):
             lane.release()
     return [only] * rows if only is not None else tags.tolist()
 
@@ -141,25 +141,28 @@ def test_a_gate_that_takes_back_what_waited_goes_on_with_the_same_sequence(
         gate.refresh()
         gone += go(lanes, gate, limit)
 
-    kept = msgspec.msgpack.decode(msgspec.msgpack.encode(keep_lanes(lanes, gate)))
+    kept = msgspec.msgpack.decode(msgspec.msgpack.encode(snapshot_lanes(lanes, gate)))
     waited = [
         sum(len(frame) for frame in frames[:taken]) - gone.count(lane) for lane, frames in enumerate(times)
     ]
     fresh = lanes_of([Channel([frame.payload for frame in channel.frames]) for channel in channels])
     for lane, old in zip(fresh, lanes):
-        if old.open:  # the frame whose rows wait is still in the channel; a producer does not send it again
-            lane.lane.consume()
+        # frames whose rows wait may still be in the channel; a producer does not send them again
+        lane.lane.consume_run(old.open)
     again = gate_of(fresh)
-    take_back_lanes(fresh, again, {"rows": Schema.of(At)}, most_tied, kept)
-    assert keep_lanes(fresh, again) == keep_lanes(lanes, gate)
+    restore_lanes(fresh, again, {"rows": Schema.of(At)}, most_tied, kept)
+    assert snapshot_lanes(fresh, again) == snapshot_lanes(lanes, gate)
     assert any(lane.spill for lane in fresh) == any(spills(rows, most_tied) for _, _, rows in kept)
     for lane, rows in zip(fresh, whole):
         first = gone.count(lane.index)
-        here = [*lane.batches, *(saved_rows(Schema.of(At), each) for each in lane.spill.saved())]
+        here = [
+            *(run.batch for run in lane.runs),
+            *(saved_rows(Schema.of(At), each) for each in lane.spill.saved()),
+        ]
         assert rows_of(here) == rows[first : first + waited[lane.index]]
-    while any(lane.head() is not None for lane in fresh) or any(lane.batches for lane in fresh):
+    while any(lane.head() is not None for lane in fresh) or any(lane.runs for lane in fresh):
         for lane in fresh:
-            if not lane.batches or not lane.spill:  # what comes behind spilled rows stays in its channel
+            if not lane.runs or not lane.spill:  # what comes behind spilled rows stays in its channel
                 take_in([lane], again, 1)
             lane.lane.ended = lane.head() is None and not lane.spill
         gone += go(fresh, again, 3)

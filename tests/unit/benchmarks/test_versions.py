@@ -1,0 +1,69 @@
+"""Two versions are compared case by case, and whatever is better counts as more."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from benchmarks.record import Record
+from benchmarks.versions import TIMES, VersionError, compare, ratio
+
+SCRIPT = """#!/bin/sh
+# stands for a version: notes that it ran, and writes its figures where `--json F` says
+echo "$0" >> "{log}"
+while [ "$1" != --json ]; do shift; done
+cp "{figures}" "$2"
+"""
+
+
+def version(folder: Path, log: Path, figures: str) -> Path:
+    (folder / ".venv/bin").mkdir(parents=True)
+    (folder / "figures.json").write_text(figures)
+    python = folder / ".venv/bin/python"
+    python.write_text(SCRIPT.format(log=log, figures=folder / "figures.json"))
+    python.chmod(0o755)
+    return folder
+
+
+def figure(case: str, value: float, unit: str) -> str:
+    return f'{{"suite":"s","case":"{case}","value":{value},"unit":"{unit}","runs":3,"min":1,"max":1}}'
+
+
+def test_versions_run_in_turns_and_the_cases_of_both_are_compared(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    log = tmp_path / "log"
+    here = version(
+        tmp_path / "here",
+        log,
+        f"[{figure('rate', 300, 'rows/s')},{figure('time', 5, 'µs')},{figure('new', 1, 'rows/s')}]",
+    )
+    other = version(tmp_path / "other", log, f"[{figure('rate', 200, 'rows/s')},{figure('time', 10, 'µs')}]")
+    monkeypatch.setattr("benchmarks.versions.ROOT", here)
+    found = compare(other, ["s"], rounds=3)
+    assert [(each.case, each.value, each.unit, each.runs) for each in found] == [
+        ("rate", 1.5, TIMES, 3),
+        ("time", 2.0, TIMES, 3),
+    ]
+    order = [Path(line).parents[2].name for line in log.read_text().splitlines()]
+    assert order == ["here", "other", "other", "here", "here", "other"]
+
+
+def test_a_checkout_without_an_environment_is_named(tmp_path: Path) -> None:
+    with pytest.raises(VersionError, match="make an environment there"):
+        compare(tmp_path, ["ysb"], rounds=1)
+
+
+def test_versions_without_a_common_case_are_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    here = version(tmp_path / "here", tmp_path / "log", f"[{figure('a', 1, 'rows/s')}]")
+    other = version(tmp_path / "other", tmp_path / "log", f"[{figure('b', 1, 'rows/s')}]")
+    monkeypatch.setattr("benchmarks.versions.ROOT", here)
+    with pytest.raises(VersionError, match="none of its cases of s"):
+        compare(other, ["s"], rounds=1)
+
+
+@pytest.mark.parametrize(("unit", "expected"), [("MB/s", 2.0), ("µs", 0.5), ("times", 2.0)])
+def test_more_is_better_but_for_times(unit: str, expected: float) -> None:
+    own, other = (Record("s", "c", value, unit, 1, value, value) for value in (4.0, 2.0))
+    assert ratio(own, other) == expected
