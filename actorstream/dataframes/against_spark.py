@@ -67,9 +67,7 @@ def check_translatable(graph: Graph) -> None:
             try:
                 translated(graph, actor, _table_schema(graph, actor))
             except UntranslatableError as error:
-                allowed = (
-                    "map, filter, split, union, static-join, and aggregate with tumbling or sliding windows"
-                )
+                allowed = "map, filter, split, union, join, static-join, asof-join, top, and aggregate without windows of counts"
                 problems.append(Problem(where, f"cannot be translated to Spark SQL: {error}", allowed))
         elif actor.role == "sink":
             problems += [

@@ -34,6 +34,9 @@ class SparkExpression:
     def sql(self) -> str:
         return self.of(parse(self._text))
 
+    def is_float(self) -> bool:
+        return self._kind(parse(self._text)) in FLOATS
+
     def call(self) -> tuple[str, list[str]]:
         """Of a call of an aggregate: its name and its arguments."""
         found = parse(self._text)

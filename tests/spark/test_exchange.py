@@ -115,13 +115,15 @@ def test_a_history_from_spark_and_live_rows_are_a_table_that_spark_reads_with_ea
 
 # -- the format actorstream -------------------------------------------------------------------------------------
 
-TOTALS = """
-name = "totals"
+ROWS = """
 [actors.rows]
 type = "csv-source"
 path = "rows.csv"
 schema = { ts = "int", key = "uint8", value = "int?" }
 event_time = "ts"
+"""
+TOTALS = """
+name = "totals"
 [actors.sums]
 type = "aggregate"
 inputs = ["rows"]
@@ -142,7 +144,7 @@ path = "all.jsonl"
 @pytest.fixture
 def totals(spark: Any, tmp_path: Path) -> Path:
     register(spark)
-    (tmp_path / "totals.toml").write_text(TOTALS)
+    (tmp_path / "totals.toml").write_text(TOTALS + ROWS)
     rows = [(number, number % 3, "" if number % 7 == 0 else number) for number in range(1000)]
     with (tmp_path / "rows.csv").open("w") as file:
         csv.writer(file).writerows([("ts", "key", "value"), *rows])
@@ -269,13 +271,10 @@ def descendants_with(text: str) -> list[int]:
 
 # -- verify --against spark -------------------------------------------------------------------------------------
 
+NAMES = ("named", "sessions", "best", "pairs", "nearest", "windows")
+"""The actors whose rows are compared, beside an output of `ways`."""
 LOGIC = """
 name = "logic"
-[actors.rows]
-type = "csv-source"
-path = "rows.csv"
-schema = { ts = "int", key = "uint8", value = "int?" }
-event_time = "ts"
 [actors.more]
 type = "map"
 inputs = ["rows"]
@@ -303,19 +302,36 @@ inputs = ["both"]
 key = ["key", "name"]
 window = { type = "sliding", size = "30ms", slide = "20ms", offset = "3ms" }
 aggregates = { rows = "count()", values = "count(value)", total = "sum(value * 2)", most = "max(share)", kinds = "count_distinct(rest)" }
-[actors.named-out]
-type = "csv-sink"
-inputs = ["named"]
-path = "named.csv"
-[actors.even-out]
-type = "csv-sink"
+[actors.sessions]
+type = "aggregate"
 inputs = ["ways.even"]
-path = "even.csv"
-[actors.windows-out]
-type = "csv-sink"
-inputs = ["windows"]
-path = "windows.csv"
+key = ["key"]
+window = { type = "session", gap = "6ms" }
+aggregates = { rows = "count()", most = "max(value)" }
+[actors.best]
+type = "top"
+inputs = ["more"]
+n = 2
+by = ["rest", "-share"]
+key = "key"
+window = { type = "tumbling", size = "50ms" }
+[actors.pairs]
+type = "join"
+inputs = ["ways.low", "some"]
+on = "key"
+window = { type = "sliding", size = "40ms", slide = "20ms" }
+how = "outer"
+[actors.nearest]
+type = "asof-join"
+inputs = ["more", "ways.even"]
+by = "key"
+direction = "nearest"
+tolerance = "20ms"
 """  # noqa: E501
+
+
+def csv_sink(name: str, output: str) -> str:
+    return f'[actors.{name}-out]\ntype = "csv-sink"\ninputs = ["{output}"]\npath = "{name}.csv"\n'
 
 
 def test_verify_compares_a_topology_with_the_same_logic_in_spark_sql(
@@ -323,16 +339,17 @@ def test_verify_compares_a_topology_with_the_same_logic_in_spark_sql(
 ) -> None:
     monkeypatch.setattr("actorstream.spark.session.spark_session", lambda: nullcontext(spark))
     topology = totals.with_name("logic.toml")
-    topology.write_text(LOGIC)
+    outputs = {**{name: name for name in NAMES}, "even": "ways.even"}
+    topology.write_text(LOGIC + ROWS + "".join(csv_sink(*each) for each in outputs.items()))
     totals.with_name("names.csv").write_text("key,label,value\n0,zero,1\n1,one,2\n1,uno,3\n")
     assert main(["verify", str(topology), "--against", "spark", "--json"]) == 0
     sinks = {each["sink"]: each["rows"] for each in json.loads(capsys.readouterr().out)["sinks"]}
-    assert sinks.keys() == {"named-out", "even-out", "windows-out"}
-    assert all(rows > 50 for rows in sinks.values())
+    assert sinks.keys() == {f"{name}-out" for name in outputs}
+    assert all(rows > 50 for rows in sinks.values()), sinks
     with totals.with_name("rows.csv").open("a") as file:
         file.write("1,1,7\n")  # late: it is in no window here, and Spark knows nothing of that
-    assert main(["verify", str(topology), "--against", "spark"]) == 1
+    assert main(["verify", str(totals), "--against", "spark"]) == 1
     said = capsys.readouterr().out
-    assert "windows-out: DIFFERENT: " in said
+    assert "out: DIFFERENT: " in said
     assert "only in Spark's: window_start=" in said
-    assert "even-out: " in said
+    assert "all: 1,001 rows, the same as Spark's" in said

@@ -87,12 +87,12 @@ class RankMonitor:
             self._changed.wait_for(lambda: len(self._waiting) < self._workers or not self._links)
             if len(self._waiting) < self._workers:
                 return  # the last task that comes tells all
-            for each in self._waiting.values():
-                with suppress(OSError):
-                    each.sendall(json.dumps({"attempt": self.attempts}).encode() + b"\n")
             if self.attempts:
                 told = f"actorstream: Spark starts the workers again (attempt {self.attempts + 1})"
                 print(told, file=sys.stderr, flush=True)
+            for each in self._waiting.values():
+                with suppress(OSError):
+                    each.sendall(json.dumps({"attempt": self.attempts}).encode() + b"\n")
             self.attempts += 1
             self._links.update(self._waiting.values())
             self._waiting.clear()

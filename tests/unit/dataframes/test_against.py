@@ -50,18 +50,16 @@ where = "round(n / 3, 2) > 1"
 [actors.sessions]
 type = "aggregate"
 inputs = ["rows"]
-window = { type = "session", gap = "1s" }
+window = { type = "count", size = 5 }
 aggregates = { rows = "count()" }
 [actors.first]
 type = "aggregate"
 inputs = ["rows"]
 aggregates = { n = "first(n)" }
-[actors.best]
-type = "top"
+[actors.asked]
+type = "map-async"
 inputs = ["rows"]
-n = 1
-by = "n"
-window = { type = "tumbling", size = "1s" }
+function = "asyncio:sleep"
 [actors.out]
 type = "null-sink"
 inputs = ["rounded"]
@@ -80,9 +78,9 @@ def test_every_actor_that_cannot_be_translated_is_named(
     said = capsys.readouterr().err
     for line in (
         "actors.rounded: cannot be translated to Spark SQL: 'round(n / 3, 2)' in 'round(n / 3, 2) > 1'; allowed: map, ",
-        "actors.sessions: cannot be translated to Spark SQL: a window of the type 'session'",
+        "actors.sessions: cannot be translated to Spark SQL: a window of the type 'count'",
         "actors.first: cannot be translated to Spark SQL: 'first' in 'first(n)'",
-        "actors.best: cannot be translated to Spark SQL: the operator 'top'",
+        "actors.asked: cannot be translated to Spark SQL: the operator 'map-async'",
         "actors.late: has the input 'sessions.late', which depends on the run",
     ):
         assert line in said
