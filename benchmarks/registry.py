@@ -13,6 +13,7 @@ SUITES = {
     "exchange": "benchmarks.suites.exchange",
     "actors": "benchmarks.suites.actors",
     "connectors": "benchmarks.suites.connectors",
+    "spark": "benchmarks.suites.spark",
     "python-map": "benchmarks.suites.python_map",
     "word-count": "benchmarks.suites.word_count",
     "latency": "benchmarks.suites.latency",

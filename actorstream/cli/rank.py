@@ -64,6 +64,9 @@ def launch_rank(
                 raise ConfigurationError(
                     Problem("--plan", f"has {job.processes} workers", f"{assembly.size}, one for each rank")
                 )
+            if job.deploy.network.home >= assembly.size:
+                allowed = f"a rank of the run, from 0 to {assembly.size - 1}"
+                raise ConfigurationError(Problem("network.home", f"is {job.deploy.network.home}", allowed))
             if resume:
                 restore_job(job)
         return job

@@ -28,6 +28,7 @@ def verify(
     vary: Annotated[list[str] | None, Parameter(negative=())] = None,
     runs: int = 12,
     seed: int = 0,
+    kills: int = 0,
     skip: Annotated[list[str] | None, Parameter(negative=())] = None,
     keep: Path | None = None,
     first: Annotated[bool, Parameter(negative=())] = False,
@@ -64,6 +65,9 @@ def verify(
         How many deployments to try, beside the first run.
     seed
         Another one tries other deployments and delays.
+    kills
+        Processes to kill in each run, one after the other, at moments drawn from the seed; after each, --resume goes on
+        from the last checkpoint.
     skip
         A sink that is not compared and writes where it always does; may be given several times.
     keep
@@ -78,6 +82,7 @@ def verify(
     json_
         Prints what was found as one JSON object; the table goes to stderr.
     """
+    from actorstream.verify.killed import KilledTarget
     from actorstream.verify.launches import FileTarget
     from actorstream.verify.verify import Verification
 
@@ -85,8 +90,11 @@ def verify(
     if against is not None:
         return verify_against_spark(topology, deploy, sets, json_=json_)
     begin, show, clear = progress()
+    target = (
+        KilledTarget(topology, deploy, sets, kills, seed) if kills > 0 else FileTarget(topology, deploy, sets)
+    )
     verification = Verification(
-        FileTarget(topology, deploy, sets),
+        target,
         workers=numbers("--workers", workers),
         transports=None if transports is None else listed(transports),
         batch_sizes=numbers("--batch-sizes", batch_sizes),
@@ -105,6 +113,8 @@ def verify(
         found = verification.run()
     finally:
         clear()
+    if isinstance(target, KilledTarget):
+        found.notes.append(f"{target.struck} processes were killed, and --resume went on")
     out = sys.stderr if json_ else sys.stdout
     print("\n".join([*found.table(), "", *found.conclusion()]), file=out, flush=True)
     if json_:

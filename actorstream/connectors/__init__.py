@@ -10,6 +10,7 @@ BUILTIN: dict[str, str] = {
     "parquet-source": "actorstream.connectors.parquet_source:ParquetSource",
     "generator-source": "actorstream.connectors.generator:GeneratorSource",
     "spark-source": "actorstream.spark.source:SparkSource",
+    "spark-stream-source": "actorstream.spark.stream_source:SparkStreamSource",
     "history-then-live": "actorstream.connectors.history_then_live:HistoryThenLive",
     "memory-source": "actorstream.connectors.memory:MemorySource",
     "csv-sink": "actorstream.connectors.csv_sink:CsvSink",

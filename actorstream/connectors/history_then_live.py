@@ -298,7 +298,7 @@ def _tables(keys: Mapping[str, Any]) -> tuple[SourceTable, SourceTable]:
 
 
 def _unlike(history: Schema, live: Schema, cut: datetime | int | None) -> list[Problem]:
-    """What keeps two schemas from being cut at an event time."""
+    """The problems of a history and live rows of these schemas, if the one is to be followed by the other at an event time."""
     if history.event_time is None or live.event_time is None:
         name = HISTORY if history.event_time is None else LIVE
         return [

@@ -86,7 +86,7 @@ class SourceTable:
         return Schema.of(self.cls.output_types(dict(self.keys), [])["default"])
 
     def problems(self, name: str, base: Path) -> Iterable[Problem]:
-        """What the class finds wrong with the keys, as problems of the key `name`."""
+        """Asks the class to check the keys, and yields its problems as problems of the key `name`."""
         for each in self.cls.check(dict(self.keys), [], base):
             yield Problem(f"{name}.{each.where}", each.message, each.allowed, each.hint)
 

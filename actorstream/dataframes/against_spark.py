@@ -49,7 +49,7 @@ class ComparedSink:
         return not self.missing and not self.extra
 
     def lines(self) -> list[str]:
-        """What was found, in words."""
+        """The result as lines of text: how many rows are alike, and examples of those that are not."""
         if self.same:
             return [f"{self.sink}: {self.rows:,} rows, the same as Spark's"]
         what = f"{self.sink}: DIFFERENT: {self.missing:,} rows only in Spark's, {self.extra:,} only here"

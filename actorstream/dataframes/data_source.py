@@ -15,18 +15,22 @@ from pyspark.sql.datasource import (
     DataSource,
     DataSourceArrowWriter,
     DataSourceReader,
+    DataSourceStreamArrowWriter,
     DataSourceStreamReader,
     InputPartition,
     WriterCommitMessage,
 )
 
 from actorstream.dataframes.arrow_rows import arrow_schema, as_spark_has
+from actorstream.dataframes.run_beside import RunBeside
 from actorstream.dataframes.topology_run import TopologyOptions, TopologyRun, replaced, rows_of
 from actorstream.errors import ConfigurationError, Problem
+from actorstream.spark.stream_source import batch_folder
 
 _NUMBER = re.compile(r"-(\d+)\.parquet$")
 VISIBLE = "actorstream.dataframes.replacing:VisibleRows"
 GIVEN = "actorstream.dataframes.replacing:GivenRows"
+STREAMED = "actorstream.dataframes.replacing:StreamedRows"
 
 
 class ActorstreamDataSource(DataSource):  # type: ignore[misc]
@@ -61,6 +65,15 @@ class ActorstreamDataSource(DataSource):  # type: ignore[misc]
         graph = options.graph()
         source = options.source(graph)
         return TopologyWriter(options, source)
+
+    def streamWriter(self, schema: Any, overwrite: bool) -> DataSourceStreamArrowWriter:
+        options = TopologyOptions.of(self.options, needs_topology=False)
+        if not options.folder:
+            raise ConfigurationError(
+                Problem("folder", "is missing", "where the query puts its rows, and the topology reads them")
+            )
+        source = options.source(options.graph()) if options.topology else ""
+        return TopologyStreamWriter(options, source)
 
 
 class TopologyReader(DataSourceReader):  # type: ignore[misc]
@@ -148,28 +161,11 @@ class TopologyWriter(DataSourceArrowWriter):  # type: ignore[misc]
         self.folder = tempfile.mkdtemp(prefix="actorstream-rows-", dir=options.folder or None)
 
     def write(self, iterator: Iterator[Any]) -> WriterCommitMessage:
-        import pyarrow.parquet as pq
-        from pyspark import TaskContext
-
-        context = TaskContext.get()
-        task = context.partitionId() if context is not None else 0
-        path, writer = f"{self.folder}/.{task:06d}-{secrets.token_hex(6)}.parquet", None
-        try:
-            for batch in iterator:
-                writer = writer or pq.ParquetWriter(path, batch.schema)
-                writer.write_batch(batch)
-        finally:
-            if writer is not None:
-                writer.close()
-        return WrittenPart(task, path if writer is not None else "")
+        return written_part(iterator, self.folder)
 
     def commit(self, messages: list[Any]) -> None:
-        parts = sorted(
-            (each for each in messages if each is not None and each.path), key=lambda each: each.task
-        )
         try:
-            for part in parts:  # those of attempts that failed stay hidden
-                Path(part.path).replace(f"{self.folder}/part-{part.task:06d}.parquet")
+            move_parts(messages, self.folder)
             sets = replaced(self.source, type=GIVEN, replicas=1, path=self.folder)
             run = TopologyRun(self.options, sets)
             try:
@@ -181,3 +177,76 @@ class TopologyWriter(DataSourceArrowWriter):  # type: ignore[misc]
 
     def abort(self, messages: list[Any]) -> None:
         shutil.rmtree(self.folder, ignore_errors=True)
+
+
+class TopologyStreamWriter(DataSourceStreamArrowWriter):  # type: ignore[misc]
+    """Gives the batches of a streaming query to a topology that runs all the time: to one that the user has launched with a
+    spark-stream-source, or else one that is started beside Spark's driver and ends with it. Spark may commit a batch again;
+    the one that is there counts."""
+
+    def __init__(self, options: TopologyOptions, source: str) -> None:
+        self.options, self.source = options, source
+        self.folder = Path(options.folder).absolute()
+        self.rows = self.folder / "rows"
+        self.rows.mkdir(parents=True, exist_ok=True)
+
+    def write(self, iterator: Iterator[Any]) -> WriterCommitMessage:
+        return written_part(iterator, str(self.rows))
+
+    def commit(self, messages: list[Any], batchId: int) -> None:
+        self._check_query(batchId)
+        whole = batch_folder(self.rows, batchId)
+        if whole.exists():
+            self.abort(messages, batchId)
+        else:
+            partial = whole.with_name(f".{whole.name}")
+            shutil.rmtree(partial, ignore_errors=True)  # of a commit that was cut off
+            partial.mkdir()
+            move_parts(messages, str(partial))
+            partial.rename(whole)
+        if self.source:
+            sets = replaced(self.source, type=STREAMED, replicas=1, path=str(self.rows))
+            sets += [
+                f"deploy.checkpoint.path={self.folder / 'state'}",
+                f"deploy.checkpoint.every={self.options.every}",
+            ]
+            RunBeside(self.folder, self.options, sets).start()
+
+    def abort(self, messages: list[Any], batchId: int) -> None:
+        for part in messages:
+            if part is not None and part.path:
+                Path(part.path).unlink(missing_ok=True)
+
+    def _check_query(self, number: int) -> None:
+        """ConfigurationError: another query has written here, whose batches have the same numbers."""
+        name, path = self.options.checkpoints, self.rows / ".query"
+        if not path.exists():
+            path.write_text(name)
+        elif path.read_text() != name:
+            what = f"{str(self.folder)!r} has the rows of a query with the checkpoints {path.read_text()!r}, not {name!r}"
+            raise ConfigurationError(Problem("folder", what, "a folder for each query"))
+
+
+def written_part(batches: Iterator[Any], folder: str) -> WrittenPart:
+    """Writes the rows of a task into a hidden file."""
+    import pyarrow.parquet as pq
+    from pyspark import TaskContext
+
+    context = TaskContext.get()
+    task = context.partitionId() if context is not None else 0
+    path, writer = f"{folder}/.{task:06d}-{secrets.token_hex(6)}.parquet", None
+    try:
+        for batch in batches:
+            writer = writer or pq.ParquetWriter(path, batch.schema)
+            writer.write_batch(batch)
+    finally:
+        if writer is not None:
+            writer.close()
+    return WrittenPart(task, path if writer is not None else "")
+
+
+def move_parts(messages: list[Any], folder: str) -> None:
+    """Gives the files of the tasks that count their names, by task; those of attempts that failed stay hidden."""
+    for part in messages:
+        if part is not None and part.path:
+            Path(part.path).replace(f"{folder}/part-{part.task:06d}.parquet")

@@ -14,6 +14,7 @@ from actorstream.connectors.sink import END, Sink
 from actorstream.dataframes.arrow_rows import arrow_rows, arrow_schema
 from actorstream.events.event import Event
 from actorstream.spark.sink import SparkSink
+from actorstream.spark.stream_source import SparkStreamSource
 
 if TYPE_CHECKING:
     from actorstream.errors import Problem
@@ -82,7 +83,36 @@ class VisibleRows(SparkSink):
 
 
 class GivenRows(ParquetSource):
-    """The files that tasks have written."""
+    """The files that the tasks of a query have written."""
+
+    def __init__(
+        self,
+        path: Path,
+        event: type[Event] | None = None,
+        schema: dict[str, str] | None = None,
+        event_time: str | None = None,
+        time_unit: str | None = None,
+        max_out_of_orderness: timedelta | None = None,
+        rate: float | None = None,
+        stream: str | None = None,
+        streams: list[str] | None = None,
+        **former: Any,
+    ) -> None:
+        super().__init__(
+            path,
+            event=event,
+            schema=schema,
+            event_time=event_time,
+            time_unit=time_unit,
+            max_out_of_orderness=max_out_of_orderness,
+            rate=rate,
+            stream=stream,
+            streams=streams,
+        )
+
+
+class StreamedRows(SparkStreamSource):
+    """The batches that a streaming query writes."""
 
     def __init__(
         self,

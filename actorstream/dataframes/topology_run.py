@@ -21,7 +21,7 @@ LOOK_S = 0.1
 
 
 class TopologyOptions(NamedTuple):
-    """What the options of a reader or writer say.
+    """The options that a reader or writer was given.
 
     Attributes:
         topology: the file.
@@ -31,6 +31,7 @@ class TopologyOptions(NamedTuple):
         deploy: the deployment file; "": none.
         folder: where files and checkpoints lie; "": none.
         every: time between checkpoints of a streaming query's run.
+        checkpoints: where a streaming query has its own.
     """
 
     topology: str
@@ -40,10 +41,15 @@ class TopologyOptions(NamedTuple):
     deploy: str
     folder: str
     every: str
+    checkpoints: str = ""
 
     @classmethod
-    def of(cls, options: Mapping[str, str]) -> TopologyOptions:
+    def of(cls, options: Mapping[str, str], *, needs_topology: bool = True) -> TopologyOptions:
         """ConfigurationError: an option is missing or unknown."""
+        options = dict(options)
+        checkpoints = next(
+            (options.pop(name) for name in list(options) if name.lower() == "checkpointlocation"), ""
+        )
         known = ("topology", "path", "output", "input", "set", "deploy", "folder", "every")
         problems = [
             Problem(name, "is not an option here", listed(known), did_you_mean(name, known))
@@ -51,7 +57,7 @@ class TopologyOptions(NamedTuple):
             if name not in known
         ]
         topology = options.get("topology") or options.get("path") or ""
-        if not topology:
+        if not topology and needs_topology:
             problems.append(Problem("topology", "is missing", "the file of a topology, also as load(FILE)"))
         if problems:
             raise ConfigurationError(problems)
@@ -64,6 +70,7 @@ class TopologyOptions(NamedTuple):
             options.get("deploy", ""),
             options.get("folder", ""),
             options.get("every", "1s"),
+            checkpoints,
         )
 
     def graph(self) -> Any:

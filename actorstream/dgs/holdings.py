@@ -1,5 +1,5 @@
-"""What a worker of a synchronization plan has at a moment: states, events that are not processed, how far it is. Changes
-nothing."""
+"""Reads what a worker of a synchronization plan holds between two of its steps: its states, the events that it has not processed,
+and the time up to which it has processed all. It changes nothing."""
 
 from __future__ import annotations
 

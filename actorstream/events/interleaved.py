@@ -118,7 +118,7 @@ def runs(
     *,
     as_events: bool = False,
 ) -> Iterator[tuple[Batch, int]]:
-    """The rows of a interleaving whose parts are of different kinds (inputs, say), as runs of rows of one kind.
+    """The rows of an interleaving whose parts are of different kinds (inputs, say), as runs of rows of one kind.
 
     schemas: of each kind, see `interleaved`. kinds: of each part. Yields batches, each with the number of a part of its
     kind."""

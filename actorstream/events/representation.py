@@ -280,8 +280,8 @@ class Representation(msgspec.Struct, eq=False, gc=False):
 
 
 def known_times(rows: Representation) -> tuple[int, int] | None:
-    """What no event time is below and none above, where that is known without looking at them: of the batch that
-    the rows are taken from, say. They need not be the least and the greatest."""
+    """A lower and an upper bound of the rows' event times, if they are known without a look at the times; None: they are not.
+    Rows that are taken from a batch have the bounds of that batch."""
     name = rows.schema.event_time
     batch: Representation | None = rows
     while batch is not None and name is not None and batch.schema.event_time == name:

@@ -38,7 +38,3 @@ class Gate(ABC):
     @abstractmethod
     def next(self) -> Any | None:
         """The lane whose head goes next, or None while nothing may. Lanes that are held or ended never go."""
-
-    def statistics(self) -> dict[str, int]:
-        """Rows or frames that wait inside the gate, by name."""
-        return {}

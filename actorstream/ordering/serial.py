@@ -126,9 +126,6 @@ class SerialGate(Gate):
                 return lane
         return None
 
-    def statistics(self) -> dict[str, int]:
-        return {"open": int(self.open_number is not None)}
-
 
 def merged_tags(pieces: Sequence[Sequence[np.ndarray]], ranks: Sequence[int]) -> Tags | None:
     """The piece of each row of a serial number, in order; None: a piece has its own rows in another order (`merge_order`).

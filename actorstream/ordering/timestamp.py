@@ -39,7 +39,7 @@ class TimestampGate(Gate):
         super().__init__(lanes)
         count = len(lanes)
         self.ties = ties
-        self.kernel = self._merge = Merge(ranks if ranks is not None else [0] * count, ties)
+        self._merge = Merge(ranks if ranks is not None else [0] * count, ties)
         self._left = [0] * count
         self.taken = [0] * count
         """Rows of each lane among those that the last `ready` answered with tags."""
@@ -189,7 +189,3 @@ class TimestampGate(Gate):
     def latest(self) -> int:
         """The greatest time that came in."""
         return max(self._last, default=NOTHING)
-
-    def statistics(self) -> dict[str, int]:
-        """`rows` that are here, and how many of them are `behind` what the merge has: they have left their channel."""
-        return {"rows": self.rows(), "behind": self.rows() - sum(self._left)}

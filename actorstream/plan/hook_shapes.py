@@ -58,38 +58,24 @@ def _nested(hook: Callable[..., Any]) -> dict[str, Any]:
     return {name: value for base in reversed(mro) for name, value in vars(base).items()}
 
 
-def collector(hook: Callable[..., Any]) -> Callable[[list[Any], Iterator[Any]], None]:
-    """How the results of a sync event hook are gathered into a list: single, many, or decided by looking at them."""
-    shape = shape_of(hook)
-    if shape == "generator":
-        return lambda out, events: out.extend(chain.from_iterable(map(hook, events)))
+def collector(shape: str) -> Callable[[list[Any], Iterable[Any]], None]:
+    """How what hooks of a shape have returned is gathered into a list: single, many, or decided by a look at each."""
     if shape == "one":
-        return lambda out, events: out.extend(map(hook, events))
-    if shape == "single":
-        return lambda out, events: out.extend(filter(None, map(hook, events)))
-    if shape == "many":
-        return lambda out, events: out.extend(chain.from_iterable(filter(None, map(hook, events))))
-    if shape == "nothing":
-        return lambda out, events: out.extend(filter(None, map(hook, events)))
+        return list.extend
+    if shape in ("single", "nothing"):
+        return lambda out, results: out.extend(filter(None, results))
+    if shape in ("generator", "many"):
+        return lambda out, results: out.extend(chain.from_iterable(filter(None, results)))
 
-    def look(out: list[Any], events: Iterator[Any]) -> None:
+    def look(out: list[Any], results: Iterable[Any]) -> None:
         start = len(out)
         try:
-            out.extend(filter(None, map(hook, events)))
+            out.extend(filter(None, results))
         finally:
             if not {list, tuple, types.GeneratorType}.isdisjoint(map(type, out[start:])):
                 out[start:] = list(flatten(out[start:]))
 
     return look
-
-
-def result_appender(shape: str) -> Callable[[list[Any], Any], None]:
-    """How the result of a hook of this shape for one event, which is not None, goes into a list."""
-    if shape in ("generator", "many"):
-        return list.extend
-    if shape in ("one", "single"):
-        return list.append
-    return lambda out, result: out.extend(flatten((result,)) if result else ())
 
 
 def _annotated_shape(hook: Callable[..., Any]) -> str:

@@ -96,6 +96,3 @@ class FifoInbox(Inbox):
         if self.idleness is not None:
             self.idleness.reach(self._frontier)
         return self._frontier
-
-    def statistics(self) -> dict[str, int]:
-        return self.gate.statistics()

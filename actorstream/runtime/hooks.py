@@ -19,11 +19,14 @@ from actorstream.events.event import Event
 from actorstream.events.feed import Feed, taken
 from actorstream.events.schema import Schema
 from actorstream.native.emitter import Emitter
-from actorstream.plan.hook_shapes import collector, flatten, is_async, result_appender, shape_of
+from actorstream.plan.hook_shapes import collector, is_async, shape_of
 from actorstream.runtime.event_columns import EventColumns, Loop, loop_of
 from actorstream.runtime.failures import Failures
 from actorstream.runtime.portions import BYTES, Widths, metered, result_portions
 from actorstream.topology.suggestions import no_output
+
+NO_SEVERAL = (Event, Batch, str, bytes)
+"""What a hook returns that may be iterable and is one thing."""
 
 
 class Outbox(Emitter):
@@ -61,6 +64,28 @@ class Outbox(Emitter):
         if events:
             self.batches.append((to, events.copy()))
             events.clear()  # a hook's results may be on their way into this very list
+
+    def gather(self, result: Any) -> None:
+        """Takes what a hook has returned: an event, a batch, several of them, or nothing."""
+        if result is None:
+            return
+        if (
+            type(result) not in BATCHES
+            and not isinstance(result, NO_SEVERAL)
+            and isinstance(result, Iterable)
+        ):
+            for item in result:
+                self.gather(item)
+        else:
+            self.emit(result, "default")
+
+    async def gather_awaited(self, result: Any) -> None:
+        """The same for what a hook that awaits has returned: its coroutine, or what it yields."""
+        if isinstance(result, AsyncIterator):
+            async for item in result:
+                self.gather(item)
+        else:
+            self.gather(await result)
 
     def mark(self) -> tuple[int, dict[str, int]]:
         """A point to go back to with `rollback`."""
@@ -116,8 +141,7 @@ class EventCall:
     def __init__(self, hook: Callable[..., Any], outbox: Outbox, failures: Failures) -> None:
         self.hook, self.outbox, self.failures = hook, outbox, failures
         self.is_async = is_async(hook)
-        self.collect = collector(hook)
-        self._append = result_appender(shape_of(hook))
+        self.collect = collector(shape_of(hook))
         self._yields = shape_of(hook) == "generator"
         self._widths: Widths = {}
         self._each = 0
@@ -178,7 +202,7 @@ class EventCall:
                 elif self._yields:
                     out.extend(some)
                 else:
-                    self.collect(out, some)
+                    self.collect(out, map(self.hook, some))
             except Exception as error:
                 if type(out) is EventColumns:
                     self._level(out, error, events, begun)
@@ -211,7 +235,7 @@ class EventCall:
                 return None
             out = self.outbox.events["default"]
             if not (self._yields and self.in_portions):
-                self._append(out, result)
+                self.collect(out, (result,))
                 return None
             some = metered(result, BYTES, self._each, self.outbox, self._widths)
             out.extend(some)
@@ -230,17 +254,9 @@ class EventCall:
 
     async def run_async(self, events: list[Any]) -> None:
         """The same for a hook that awaits; one event at a time, in order."""
-        emit = self.outbox.emit
         for event in events:
             try:
-                result = self.hook(event)
-                if isinstance(result, AsyncIterator):
-                    async for item in result:
-                        emit(item, "default")
-                    continue
-                result = await result
-                for item in flatten((result,)):
-                    emit(item, "default")
+                await self.outbox.gather_awaited(self.hook(event))
             except Exception as error:
                 self.failures.failed(event, error)
 
@@ -271,18 +287,14 @@ class BatchCall:
         results, self.rest = self.rest, None
         assert results is not None
         try:
-            yield from result_portions(results, self.outbox, self._widths, self._take)
+            yield from result_portions(results, self.outbox, self._widths, self.outbox.gather)
         except Exception as error:
             self.failures.failed(batch.events()[0] if batch.rows == 1 else batch, error)
-
-    def _take(self, item: Any) -> None:
-        if item is not None:
-            self.outbox.emit(item, "default")
 
     def run(self, batch: Batch) -> None:
         mark = self.outbox.mark() if self.stateless else None
         try:
-            self._gather(self.hook(batch))
+            self.outbox.gather(self.hook(batch))
         except Exception as error:
             self._failed(batch, mark, error)
 
@@ -299,7 +311,7 @@ class BatchCall:
             if type(made) is GeneratorType and self._in_portions:
                 self.rest = made
                 return None
-            self._gather(made)
+            self.outbox.gather(made)
         except Exception as error:
             self._failed(batch, (0, dict.fromkeys(outbox.events, 0)) if self.stateless else None, error)
         return None
@@ -311,7 +323,7 @@ class BatchCall:
             made = finish()
             if made is None or (type(made) in BATCHES and not self.outbox.touched):
                 return made  # type: ignore[no-any-return]
-            self._gather(made)
+            self.outbox.gather(made)
         except Exception as error:
             self.failures.failed(batch.events()[0] if batch.rows == 1 else batch, error)
         return None
@@ -329,23 +341,8 @@ class BatchCall:
         self.run(batch.slice(0, half))
         self.run(batch.slice(half, batch.rows - half))
 
-    def _gather(self, result: Any) -> None:
-        if result is None:
-            return
-        if isinstance(result, Batch):
-            self.outbox.emit(result, "default")
-            return
-        for item in result:
-            if item is not None:
-                self.outbox.emit(item, "default")
-
     async def run_async(self, batch: Batch) -> None:
         try:
-            result = self.hook(batch)
-            if isinstance(result, AsyncIterator):
-                async for item in result:
-                    self.outbox.emit(item, "default")
-            else:
-                self._gather(await result)
+            await self.outbox.gather_awaited(self.hook(batch))
         except Exception as error:
             self.failures.failed(batch, error)

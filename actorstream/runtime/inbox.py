@@ -101,10 +101,6 @@ class Inbox(ABC):
     def restore(self, snapshot: Any) -> None:
         """Restores what `snapshot` returned when the checkpoint was made."""
 
-    def statistics(self) -> dict[str, int]:
-        """Counts of the rows or frames that wait in the inbox, by name."""
-        return {}
-
     # -- for orders
 
     def _give(self, batch: Batch, source: str) -> Step:

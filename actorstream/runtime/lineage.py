@@ -10,11 +10,20 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from actorstream.errors import SchemaError
 from actorstream.runtime.portions import BYTES
 
 if TYPE_CHECKING:
     from actorstream.events.batch import Batch
     from actorstream.runtime.hooks import EventCall, Outbox
+
+
+def dropped(batch: Batch, what: str, consumer: str) -> SchemaError:
+    """The error of a hook that has emitted rows without what they should descend with. consumer: what needs it."""
+    return SchemaError(
+        f"rows of {batch.schema.name} carry no {what}: on_batch dropped their lineage, which {consumer} downstream needs; use "
+        "batch.take(...), batch.with_columns(...) or Batch.of(..., origin=rows)"
+    )
 
 
 class Descent:

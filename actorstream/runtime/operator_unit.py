@@ -229,7 +229,3 @@ class OperatorUnit(Unit):
 
     def restore(self, snapshot: Any) -> None:
         self.inbox.restore(snapshot)
-
-    def statistics(self) -> dict[str, int]:
-        """Rows and frames that wait in the inbox."""
-        return self.inbox.statistics()

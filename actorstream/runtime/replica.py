@@ -98,7 +98,7 @@ class Replica:
         self.pausing = Pausing(self)
         rowless = RowlessHooks(self)
         self.start = rowless.start
-        self.call, self.take_result, self.dispatch_of = rowless.call, rowless.take, rowless.dispatch
+        self.call, self.dispatch_of = rowless.call, rowless.dispatch
         self.arena: Arena | None = None
         """Holds batches that are written in place; None: they lie on the heap, because none of them leaves the process."""
         self._fits: dict[str, Schema] = {}

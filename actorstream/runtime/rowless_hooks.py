@@ -60,7 +60,7 @@ class RowlessHooks:
                 return self._await(lambda: result, hook)
             at_once = not inspect.isgenerator(result)
             if at_once:
-                self.take(result)
+                replica.outbox.gather(result)
         except Exception as error:
             raise operator_error(replica.name, replica.replica, None, error) from error
         if at_once:
@@ -88,7 +88,7 @@ class RowlessHooks:
         replica = self._replica
         widths = widths_of(replica.schemas, replica.edges)
         try:
-            yield from result_portions(results, replica.outbox, widths, self.take)
+            yield from result_portions(results, replica.outbox, widths, replica.outbox.gather)
         except Exception as error:
             raise operator_error(replica.name, replica.replica, None, error) from error
 
@@ -97,24 +97,9 @@ class RowlessHooks:
         replica = self._replica
         self._begins(hook)
         try:
-            result = begin()
-            if inspect.isasyncgen(result):
-                async for item in result:
-                    self.take(item)
-            else:
-                self.take(await result)
+            await replica.outbox.gather_awaited(begin())
         except Exception as error:
             raise operator_error(replica.name, replica.replica, None, error) from error
         finally:
             replica.busy -= 1
         self.dispatch(hook)
-
-    def take(self, result: Any) -> None:
-        """Puts what a hook has returned into the outbox: events, batches, or several of them."""
-        if result is None:
-            return
-        if isinstance(result, (list, tuple)) or inspect.isgenerator(result):
-            for item in result:
-                self.take(item)
-        else:
-            self._replica.outbox.emit(result, "default")

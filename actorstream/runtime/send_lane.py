@@ -249,11 +249,6 @@ class SendLane:
         """Sends all rows that wait; returns whether the channel had room for them."""
         return self.flush() if self.pending or self._encoded is not None else True
 
-    @property
-    def is_clear(self) -> bool:
-        """Whether nothing waits here, so that a row that is sent past the lane overtakes nothing."""
-        return not self.pending and not self.blocked and self._encoded is None
-
     def flush(self) -> bool:
         """Sends all rows and marks that wait. False: the channel has no credit; `on_blocked` was called, and the rest waits."""
         started = monotonic_ns()

@@ -55,8 +55,6 @@ class Turns:
         self._open = True
         for unit in worker.units:
             self.mark(unit)
-        self._scheduled = True
-        worker.loop.call_soon(self._turns)
 
     def end(self) -> None:
         """No unit gets another turn."""
@@ -82,11 +80,11 @@ class Turns:
         self.mark_later(unit, self.delays.draw_s())
 
     def mark(self, unit: Unit) -> None:
-        """Puts a unit into the ready queue."""
-        if not unit.ready and not unit.done:
+        """Puts a unit into the ready queue. Before `open`, which marks all, and after `end` nothing has to be done."""
+        if self._open and not unit.ready and not unit.done:
             unit.ready = True
             self.ready.append(unit)
-            if self._open and not self._turning and not self._scheduled:
+            if not self._turning and not self._scheduled:
                 self._scheduled = True
                 self.worker.loop.call_soon(self._turns)
 

@@ -52,6 +52,8 @@ class NetworkSpec(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
     """A worker that is not heard for so long is lost."""
     start_timeout: _Limit = timedelta(seconds=30)
     """How long workers wait for each other at the start."""
+    home: Annotated[int, Meta(ge=0, description="a whole number of at least 0")] = 0
+    """The worker that hosts the control of the run, shows its progress and writes its report."""
     remote_shell: list[str] = msgspec.field(default_factory=lambda: list(SSH))
     """The command that `launch` starts hosts with; target and command line follow as its last two arguments."""
     command: list[str] = []

@@ -15,7 +15,7 @@ An actor with `order = "serial"` sees what it would see if everything upstream r
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
@@ -305,8 +305,9 @@ class _Region:
         merges = {name for name, edges in self.inputs.items() if self._merges(edges, whole)}
         merging.update(merges)
         places = {name for name in whole if name == self.point or self.is_tree}
-        need = self._need_position(merges, places)
-        spread = self._spread_again(places)
+        # who merges rows further down needs their positions; where a route spreads them once more, they are counted
+        need = rows_reach(self.names, self.outputs, lambda edge: edge.consumer in merges, places)
+        spread = rows_reach(self.names, self.outputs, self._spreads, places)
         columns: dict[str, tuple[str, ...]] = {}
         for name in self.names:
             ordinal = ""
@@ -341,27 +342,27 @@ class _Region:
         """Whether rows come out at a heartbeat: then every replica has some for the same number."""
         return any("on_heartbeat" in vars(cls) and cls.__module__ != BASE for cls in actor.cls.__mro__)
 
+    def _spreads(self, edge: Edge) -> bool:
+        """Whether a route spreads the rows of a number over several replicas."""
+        return self.actors[edge.consumer].replicas > 1 and edge.route not in WHOLE
+
     def _merges(self, edges: Iterable[Edge], whole: set[str]) -> bool:
         edges = list(edges)
         return len(edges) > 1 or any(edge.producer not in whole and edge.route != "forward" for edge in edges)
 
-    def _need_position(self, merges: set[str], places: set[str]) -> set[str]:
-        """Actors whose rows need a position: they are merged further down, before anybody places them anew."""
-        need: set[str] = set()
-        for name in reversed(self.names):
-            for edge in self.outputs[name]:
-                consumer = edge.consumer
-                if consumer in merges or (consumer in need and consumer not in places):
-                    need.add(name)
-        return need
 
-    def _spread_again(self, places: set[str]) -> set[str]:
-        """Actors whose rows a route further down spreads, before anybody places them anew."""
-        spread: set[str] = set()
-        for name in reversed(self.names):
-            for edge in self.outputs[name]:
-                consumer = edge.consumer
-                many = self.actors[consumer].replicas > 1 and edge.route not in WHOLE
-                if many or (consumer in spread and consumer not in places):
-                    spread.add(name)
-        return spread
+def rows_reach(
+    names: Iterable[str],
+    outputs: Mapping[str, Iterable[Edge]],
+    wanted: Callable[[Edge], bool],
+    places: Collection[str],
+) -> set[str]:
+    """Actors whose rows come to an edge that is `wanted` before one of `places` places them anew.
+
+    names: of the actors, producers first. outputs: the edges of each."""
+    found: set[str] = set()
+    for name in reversed(list(names)):
+        for edge in outputs.get(name, ()):
+            if wanted(edge) or (edge.consumer in found and edge.consumer not in places):
+                found.add(name)
+    return found

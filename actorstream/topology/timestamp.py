@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 from actorstream.topology.graph import Edge, Graph, GraphActor
 from actorstream.topology.schemas import keyed_by
-from actorstream.topology.serial import BASE, ORDINAL, POSITION
+from actorstream.topology.serial import BASE, ORDINAL, POSITION, rows_reach
 
 if TYPE_CHECKING:
     from actorstream.topology.written import Written
@@ -227,8 +227,8 @@ class _Region:
             if self.actors[name].role == "source"
             or (self.actors[name].replicas == 1 and name not in by_value)
         }
-        need = self._need(places, by_value)
-        spread = self._spread_again(places)
+        need = rows_reach(self.actors, self.outputs, self._merges, places | by_value)
+        spread = rows_reach(self.actors, self.outputs, self._spreads, places)
         widths: dict[str, int] = {}
         columns: dict[str, tuple[str, ...]] = {}
         producers: dict[str, Sequenced] = {}
@@ -303,23 +303,10 @@ class _Region:
         schemas = [actor.outputs[edge.output] for edge in self.outputs[name]]
         return found if all(field in schema for field in found for schema in schemas) else ()
 
-    def _need(self, places: set[str], by_value: set[str]) -> set[str]:
-        """Actors whose tied rows must be told apart further down, before anybody places them anew."""
-        need: set[str] = set()
-        for name in reversed(list(self.actors)):
-            for edge in self.outputs.get(name, ()):
-                several = self.actors[name].replicas > 1 and edge.route != "forward"
-                behind = edge.consumer in need and edge.consumer not in places | by_value
-                if several or behind:
-                    need.add(name)
-        return need
+    def _merges(self, edge: Edge) -> bool:
+        """Whether rows of several replicas, which may be tied, come to one consumer."""
+        return self.actors[edge.producer].replicas > 1 and edge.route != "forward"
 
-    def _spread_again(self, places: set[str]) -> set[str]:
-        """Actors whose rows a route further down spreads, before anybody places them anew."""
-        spread: set[str] = set()
-        for name in reversed(list(self.actors)):
-            for edge in self.outputs.get(name, ()):
-                many = self.actors[edge.consumer].replicas > 1 and edge.route != "forward"
-                if many or (edge.consumer in spread and edge.consumer not in places):
-                    spread.add(name)
-        return spread
+    def _spreads(self, edge: Edge) -> bool:
+        """Whether a route spreads rows over several replicas."""
+        return self.actors[edge.consumer].replicas > 1 and edge.route != "forward"

@@ -96,8 +96,19 @@ class FileTarget:
 
     def run(self, deployment: Deployment, outputs: Sequence[SinkOutput], folder: Path, timeout: float) -> Ran:
         folder.mkdir(parents=True)
+        return self.finish(deployment, outputs, folder, timeout)
+
+    def finish(
+        self,
+        deployment: Deployment,
+        outputs: Sequence[SinkOutput],
+        folder: Path,
+        timeout: float,
+        *more: str,
+    ) -> Ran:
+        """One run in a folder that is there; `more`: further words of its command line."""
         command = [sys.executable, "-m", "actorstream", *self.arguments(deployment, outputs, folder)]
-        command += ["--quiet", "--report", str(folder / REPORT)]
+        command += ["--quiet", "--report", str(folder / REPORT), *more]
         started = monotonic()
         with (folder / STDOUT).open("wb") as out, (folder / STDERR).open("wb") as err:
             process = subprocess.Popen(
@@ -109,13 +120,13 @@ class FileTarget:
                 used = _processor_time(process.pid)  # tells a run that hangs from one that is slow
                 _kill(process)
                 how = f"within {timeout:.0f} s, in which it used {used:.1f} s of processor time"
-                return Ran(monotonic() - started, error=f"did not end {how}\n{_said(folder)}")
+                return Ran(monotonic() - started, error=f"did not end {how}\n{said(folder)}")
             except BaseException:
                 _kill(process)
                 raise
         seconds = monotonic() - started
         if status != 0:
-            return Ran(seconds, error=f"exit status {status}\n{_said(folder)}")
+            return Ran(seconds, error=f"exit status {status}\n{said(folder)}")
         ran = Ran(seconds, busiest=busiest(json.loads((folder / REPORT).read_text())))
         for output, path in _led(outputs, folder):
             add_files(ran, output, path)
@@ -156,7 +167,8 @@ def busiest(report: dict[str, Any]) -> int:
     return max(moved, default=0)
 
 
-def _said(folder: Path) -> str:
+def said(folder: Path) -> str:
+    """The last lines of what a run has said."""
     lines = (folder / STDERR).read_text(errors="replace").rstrip().splitlines()
     return "\n".join(lines[-SAID_LINES:])
 

@@ -150,7 +150,3 @@ class TestEveryOrdering:
         finish(gate, lanes, taken)
         assert sorted(taken, key=str) == [(1, 0), (1, 1), "end", "end"]
         assert gate.next() is None
-
-    def test_statistics_are_numbers_by_name(self, ordering: type[Gate]) -> None:
-        statistics = ordering(lanes_of([1])).statistics()
-        assert all(isinstance(name, str) and isinstance(value, int) for name, value in statistics.items())

@@ -204,7 +204,7 @@ def flood_keepalive(count: int, draw: random.Random) -> None:
     threads = []
     for own, sock in enumerate(socks):
         sock.bind(("127.0.0.1", ports[own]))
-        thread = KeepaliveThread(sock.fileno(), own, 1, every_s=0.01, limit_s=60.0, grace_s=600.0)
+        thread = KeepaliveThread(sock.fileno(), own, 1, every_s=0.01, limit_s=36_000.0, grace_s=600.0)
         thread.add(1 - own, socket_address("127.0.0.1", ports[1 - own]), keys[own], keys[1 - own])
         thread.start()
         threads.append(thread)

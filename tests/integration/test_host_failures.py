@@ -63,7 +63,7 @@ def test_hosts_are_started_by_hand_in_any_order(tmp_path: Path) -> None:
     file, pipe = running(tmp_path, count=20_000)
     key = make_key(tmp_path / "keys")
     with hosts(2) as made:
-        words = [file, "--deploy", deployment(tmp_path, made, f'key = "{key}"'), "-q"]
+        words = [file, "--deploy", deployment(tmp_path, made, f'key = "{key}"', "home = 1"), "-q"]
         second = made.launch(1, *words, "--rank", 1)
         first = made.launch(0, *words, "--rank", 0)
         wait_until_both_work(pipe)

@@ -20,6 +20,8 @@ from tests.integration.rank_parts import CHECKPOINT, ENDLESS, doubled, rank_pids
 
 COMMAND = ["topology.toml", "--deploy", "deploy.toml", "--quiet"]
 RANKS = 3
+AT_2 = ["--set", "deploy.network.home=2"]
+"""Control at a rank that neither reads nor writes."""
 
 
 @pytest.fixture
@@ -41,7 +43,7 @@ def test_launch_starts_the_ranks_itself_and_one_report_covers_them(
     tmp_path: Path, here: Announcements
 ) -> None:
     write(tmp_path)
-    with launched(tmp_path, *COMMAND, "--workers", RANKS, "--report", "report.json") as run:
+    with launched(tmp_path, *COMMAND, "--workers", RANKS, "--report", "report.json", *AT_2) as run:
         status, _, errors = run.wait()
     assert (status, errors) == (0, "")
     assert doubled(tmp_path) == list(range(0, 6000, 2))
@@ -153,6 +155,7 @@ def test_ranks_with_other_files_say_which_and_with_what(tmp_path: Path) -> None:
     [
         (["--set", "actors.double.replicas=none"], "actors.double.replicas"),
         (["--workers", "5"], "--workers: is 5"),
+        (["--set", "deploy.network.home=2"], "network.home: is 2"),
     ],
 )
 def test_what_is_wrong_for_all_ranks_is_said_once(tmp_path: Path, words: list[str], said: str) -> None:

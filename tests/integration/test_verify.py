@@ -19,8 +19,10 @@ from actorstream.actors.contract import Contract
 from actorstream.errors import ConfigurationError, RunError
 from actorstream.testing import NotTheSame, verify
 from actorstream.verify.deployments import Deployment
+from actorstream.verify.killed import KilledTarget
 from actorstream.verify.launches import FileTarget
 from actorstream.verify.sinks import SinkOutput
+from actorstream.verify.verify import Verification
 from tests.integration.parts import Number, Numbers, Pass
 from tests.integration.pooled import Fails
 from tests.integration.serial_parts import Chain, Some
@@ -251,3 +253,11 @@ def test_wrong_options_are_problems(options: dict[str, Any], said: str, tmp_path
 def test_files_are_never_kept_among_others(tmp_path: Path) -> None:
     with pytest.raises(ConfigurationError, match=r"--keep: .* is not empty"):
         verify(written(tmp_path), keep=tmp_path)
+
+
+def test_runs_whose_processes_are_killed_go_on_and_give_the_same(tmp_path: Path) -> None:
+    text = CHANCE.replace("replicas = 3", "").replace("count = 600", "count = 900\nrate = 600")
+    target = KilledTarget(written(tmp_path, text), None, (), kills=2, seed=0)
+    found = Verification(target, transports=["shm"], workers=[2], runs=1, batch_sizes=[64]).run().check()
+    assert found.rows == {"out": 1350}
+    assert target.struck == 2

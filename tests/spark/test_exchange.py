@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import csv
 import json
+import os
 import random
 import re
+import signal
 from collections import Counter
 from collections.abc import Callable
-from contextlib import nullcontext
+from contextlib import nullcontext, suppress
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from actorstream.cli.main import main
@@ -219,6 +223,48 @@ def test_a_streaming_query_gets_each_row_once_also_when_it_starts_again(spark: A
                 found = sorted(tuple(row) for row in spark.read.parquet(str(result)).collect())
         query.stop()
     assert found == expected
+
+
+def test_a_streaming_query_feeds_a_topology_each_row_once_also_when_it_starts_again(
+    spark: Any, totals: Path
+) -> None:
+    folder, read = totals.parent, spark.readStream.schema("ts bigint, key bigint, value bigint")
+    (folder / "in").mkdir()
+    options = {
+        **{"topology": str(totals), "folder": str(folder / "run"), "every": "20ms"},
+        **{"checkpointLocation": str(folder / "checkpoint")},
+        "set": f'actors.out.type="spark-sink"\nactors.out.path="{folder}/sums"',
+    }
+    expected = [row for row in summed() if row[0] < 990]  # more rows could come into the last window
+    try:
+        for part in range(2):
+            rows = range(part * 500, part * 500 + 500)
+            table = [{"ts": row, "key": row % 3, "value": None if row % 7 == 0 else row} for row in rows]
+            pq.write_table(pa.Table.from_pylist(table), folder / f"in/{part}.parquet")
+            query = (
+                read.parquet(str(folder / "in")).writeStream.format("actorstream").options(**options).start()
+            )
+            query.processAllAvailable()  # raises what the query failed with
+            query.stop()
+        found: list[tuple[int, ...]] = []
+        while len(found) < len(expected):
+            assert not (folder / "run/.run.failed").exists(), (folder / "run/.run.failed").read_text()
+            files = (folder / "sums").glob("*.parquet")
+            found = [tuple(row.values()) for path in files for row in pq.read_table(path).to_pylist()]
+    finally:
+        for process in descendants_with(str(folder)):
+            os.kill(process, signal.SIGTERM)
+    assert sorted((start, *rest) for start, _, *rest in found) == expected
+
+
+def descendants_with(text: str) -> list[int]:
+    """Processes whose command line has this text."""
+    found = []
+    for path in Path("/proc").glob("[0-9]*/cmdline"):
+        with suppress(OSError):
+            if text in path.read_text() and "launch" in path.read_text():
+                found.append(int(path.parent.name))
+    return found
 
 
 # -- verify --against spark -------------------------------------------------------------------------------------

@@ -115,7 +115,7 @@ class HomeRank:
             if rank == self.own.rank:
                 self._go(rank, "ended")
             else:
-                self._lose(rank, "has ended without a word: its process was killed, or its host is gone")
+                self._lose(rank, self.ways.how_lost(Sign.CLOSED))
         self._look()
 
     def _take(self, rank: int, message: Message) -> None:
@@ -132,16 +132,9 @@ class HomeRank:
 
     def _felt(self) -> None:
         for rank, sign in self.ways.pulse.news():
-            if sign is Sign.SILENT:
-                limit = self.ways.pulse.limit_s
-                self._lose(
-                    rank,
-                    f"has given no sign of life for {limit:g} s: its process is stopped, its host is gone, or the network to "
-                    "it is cut",
-                )
-            else:
+            if sign is not Sign.SILENT:
                 self._heard(rank)  # what it has sent before
-                self._lose(rank, "has ended without a word: its process was killed, or its host is gone")
+            self._lose(rank, self.ways.how_lost(sign))
         self._look()
 
     def _lose(self, rank: int, how: str) -> None:

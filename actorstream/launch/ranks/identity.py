@@ -1,5 +1,5 @@
-"""What each rank tells the others of itself before the run, and whether all of them are about to run the same job. Pure, but for
-`code_of`, which reads the files of the actors' classes."""
+"""Checks before the run that all ranks run the same job. Each rank sends the others its identity: host, versions, fingerprints of
+graph and plan, digests of the actors' code. Only `code_of` reads files; the rest is pure."""
 
 from __future__ import annotations
 

@@ -88,21 +88,16 @@ class OtherRank:
         except BrokenError as error:
             self._lose(f"sent what it must not: {error}")
         if self.link.closed and self.told is None:
-            self._lose("has ended without a word: its process was killed, or its host is gone")
+            self._lose(self.ways.how_lost(Sign.CLOSED))
 
     def _felt(self) -> None:
         for _, sign in self.ways.pulse.news():
-            if sign is Sign.SILENT:
-                limit = self.ways.pulse.limit_s
-                self._lose(
-                    f"has given no sign of life for {limit:g} s: its process is stopped, its host is gone, or the network to "
-                    "it is cut"
-                )
-            elif sign is Sign.ENDS:
+            if sign is Sign.ENDS:
                 self.own.link.send(Abort())
-            else:
-                self._heard()
-                self._lose("has ended without a word: its process was killed, or its host is gone")
+                continue
+            if sign is not Sign.SILENT:
+                self._heard()  # what it has sent before
+            self._lose(self.ways.how_lost(sign))
 
     def _lose(self, how: str) -> None:
         if not self._over.is_set():

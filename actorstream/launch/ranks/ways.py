@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from actorstream.actors.peer_end import SocketEnd
 from actorstream.control.pipe import ControlPipe
+from actorstream.native.pulse import Sign
 from actorstream.plan.fuse import takes_messages
 
 if TYPE_CHECKING:
@@ -38,6 +39,15 @@ class Ways:
         self.peers = {peer: SocketEnd(sock) for (peer, purpose), sock in sockets.items() if purpose == ACTORS}
         vital = () if rank == home else (home,)
         self.pulse = assembly.signs_of_life(near, vital, limit_s=limit_s, grace_s=LEAVING_S)
+
+    def how_lost(self, sign: Sign) -> str:
+        """What has become of a rank that is lost, in words."""
+        if sign is Sign.SILENT:
+            return (
+                f"has given no sign of life for {self.pulse.limit_s:g} s: its process is stopped, its host is gone, or the "
+                "network to it is cut"
+            )
+        return "has ended without a word: its process was killed, or its host is gone"
 
     def close(self) -> None:
         """Lets go of all, in order."""

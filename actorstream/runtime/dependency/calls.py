@@ -114,7 +114,7 @@ class ProgramCalls:
                 if answer.rows:
                     replica.forward(answer)
             elif answer is not None:
-                replica.take_result(answer)
+                replica.outbox.gather(answer)
         except Exception as error:
             raise self._error(error, batch if batch.rows > 1 else batch.events()[0]) from error
         return True
@@ -139,7 +139,7 @@ class ProgramCalls:
 
     def _take_any(self, out: list[Any], answer: Any) -> None:
         if isinstance(answer, Batch):
-            self.replica.take_result(answer)
+            self.replica.outbox.gather(answer)
         else:
             out.extend(flatten((answer,)))
 
@@ -178,7 +178,7 @@ class ProgramCalls:
         self._worked = True
         if hasattr(self.program, "end"):
             try:
-                self.replica.take_result(self.program.end(state))
+                self.replica.outbox.gather(self.program.end(state))
             except Exception as error:
                 raise self._error(error) from error
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable
 from time import monotonic_ns
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from actorstream.metrics.counters import Counter
 from actorstream.runtime.operator_unit import OperatorUnit
@@ -32,8 +32,7 @@ class Schedule:
 
     def __init__(self, worker: WorkerPort) -> None:
         self._worker = worker
-        self._early: deque[Unit] = deque()  # units that were marked before there was a scheduler
-        self._scheduler: Scheduler | None = None
+        self._scheduler: Scheduler
         self.operators: dict[int, Operator] = {}
         """The operator of each unit, by the unit's identity."""
         self.kernels: Kernels | None = None
@@ -61,9 +60,6 @@ class Schedule:
         self._frame_rows = dict.fromkeys(self._waiting, 1.0)
         for each in operators:
             each.is_open = False
-        early, self._early = self._early, deque()
-        for unit in early:
-            self.append(unit)
         if deploy.threads > 0 and any(unit.kernels for unit in units):
             self.kernels = Kernels(
                 units,
@@ -88,17 +84,12 @@ class Schedule:
 
     def append(self, unit: Unit) -> None:
         """Takes a unit that is ready."""
-        if self._scheduler is None:
-            self._early.append(unit)
-        else:
-            self._waiting[self.operators[id(unit)].index].append(unit)
+        self._waiting[self.operators[id(unit)].index].append(unit)
 
     def __bool__(self) -> bool:
         """Whether there is a turn for the loop's thread."""
-        if self._due is not None or self._early or self._helps:
+        if self._due is not None or self._helps:
             return True
-        if self._scheduler is None:
-            return False
         kernels = self.kernels
         if kernels is not None:
             for unit in kernels.done():
@@ -124,8 +115,6 @@ class Schedule:
 
     def popleft(self) -> Any:
         """The next turn: an object with `step`, as a unit has."""
-        if self._early:
-            return self._early.popleft()
         if self._helps:
             self._helps = False
             assert self.kernels is not None
@@ -153,7 +142,7 @@ class Schedule:
         return all(isinstance(unit, SourceUnit) for ready in self._waiting.values() for unit in ready)
 
     def _run(self, unit: Unit, allotted: Allotment) -> None:
-        """Runs one turn of a unit, and measures it."""
+        """Runs and measures one turn of a unit, and puts it back into the queue if it has more to do."""
         unit.ready = False
         if isinstance(unit, SourceUnit):
             unit.most_rows = allotted.tuples
@@ -165,23 +154,16 @@ class Schedule:
         took = monotonic_ns() - started
         kernel = sum(edge.called_ns for edge in unit.kernels) - kernel
         rows = head.events_out - read if isinstance(unit, SourceUnit) else head.events_in - taken
-        turn = Turn(rows, tail.events_out - made, head.jumbo_in - frames, took, kernel)
-        self.finish(unit, allotted, status, turn)
-
-    def finish(self, unit: Unit, allotted: Allotment, status: Status, turn: Turn) -> None:
-        """Notes what a unit has done in its turn, and puts it back into the queue if it has more to do."""
-        operator, took, kernel, worked = allotted.operator, turn.took_ns, turn.kernel_ns, 0
+        operator, worked = allotted.operator, 0
         if unit.kernels and self.kernels is not None:
             worked = self.kernels.worked(unit)
             took, kernel = took + worked, kernel + worked
-        if turn.frames:
+        if head.jumbo_in > frames:
             mean = self._frame_rows[operator.index]
-            self._frame_rows[operator.index] = mean + (turn.rows / turn.frames - mean) / 8
-        made = (
-            turn.made if operator.downstream else turn.rows
-        )  # what leaves the process is not scheduled here
-        assert self._scheduler is not None
-        self._scheduler.finish(operator, turn.rows, made, took, monotonic_ns(), kernel, worked)
+            self._frame_rows[operator.index] = mean + (rows / (head.jumbo_in - frames) - mean) / 8
+        # what leaves the process is not scheduled here
+        made = tail.events_out - made if operator.downstream else rows
+        self._scheduler.finish(operator, rows, made, took, monotonic_ns(), kernel, worked)
         self._look(operator)
         if status is Status.READY:
             if self._worker.turns.delays.longest_s:
@@ -218,16 +200,6 @@ class Schedule:
                 row[Counter.POOLED_PS] = int(measured.mean_pooled * 1000)
                 row[Counter.SELECTIVITY_PPM] = int(measured.mean_selectivity * 1e6)
                 row[Counter.WORKLIST_MAX] = int(operator.peak)
-
-
-class Turn(NamedTuple):
-    """What a unit has done in a turn: rows taken (a source: read) and emitted, jumbo tuples, and time, of it in kernels."""
-
-    rows: int
-    made: int
-    frames: int
-    took_ns: int
-    kernel_ns: int
 
 
 class _Turn:

@@ -164,9 +164,6 @@ class SerialInbox(Inbox):
         if number < NO_BOUND:
             self.numbering.promise(number)
 
-    def statistics(self) -> dict[str, int]:
-        return self.gate.statistics()
-
 
 def _merged(pieces: list[Piece]) -> Iterator[tuple[Batch, str]]:
     """The rows of one number in order, as runs of rows of one input each."""

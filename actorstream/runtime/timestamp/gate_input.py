@@ -339,11 +339,3 @@ class GateInput:
                 found.append((made, source.lane.input))
             at += count
         return found
-
-    def statistics(self) -> dict[str, int]:
-        """About how many rows are in the gate and wait before it."""
-        behind = rows = 0
-        for source in self.sources:
-            counts = [run.batch.rows for run in source.rows.runs]
-            rows, behind = rows + sum(counts), behind + sum(counts[source.added - source.gone :])
-        return {"rows": rows, "behind": behind}

@@ -8,7 +8,6 @@ from actorstream.native.scalegate import Stretches
 from actorstream.runtime.inbox import Step
 from actorstream.runtime.lanes import InLane
 from actorstream.runtime.timestamp.inbox import Found, Merging
-from actorstream.runtime.timestamp.lane_snapshots import tied_bytes
 from actorstream.transports.base import FRONTIER_END, FRONTIER_MIN, Frame, FrameKind, ReceiveChannel
 
 if TYPE_CHECKING:
@@ -104,9 +103,6 @@ class GateMerging(Merging):
 
     def restore(self, snapshot: Any, schemas: Mapping[str, Schema]) -> None:
         self.gate.restore(snapshot["lanes"], schemas)
-
-    def statistics(self) -> dict[str, int]:
-        return self.gate.statistics() | tied_bytes(self.gate.all_rows)
 
 
 def _no_rows(frame: Frame) -> Batch:

@@ -74,9 +74,6 @@ class Merging(ABC):
     def restore(self, snapshot: Any, schemas: Mapping[str, Schema]) -> None:
         """Restores the rows that `snapshot` returned. schemas: those of the inputs, by name."""
 
-    def statistics(self) -> dict[str, int]:
-        return {}
-
 
 class TimestampInbox(Inbox):
     """Inputs in timestamp order as one sequence, and side inputs, which take turns with it.
@@ -171,6 +168,3 @@ class TimestampInbox(Inbox):
     def restore(self, snapshot: Any) -> None:
         self.merging.restore(snapshot, self.schemas)
         self._floor, self.merging.last = snapshot["promised"], snapshot["last"]
-
-    def statistics(self) -> dict[str, int]:
-        return self.merging.statistics()

@@ -85,18 +85,10 @@ def put_aside(rows: LaneRows, gate: TimestampGate) -> None:
     gate.passed(rows.index, last)
 
 
-def tied_bytes(all_rows: Sequence[LaneRows]) -> dict[str, int]:
-    """Bytes of the rows that have left their channel and wait: `tie_bytes`, of these `spilled_bytes` in files."""
-    spilled = sum(rows.spill.nbytes for rows in all_rows)
-    return {"tie_bytes": spilled + sum(rows.buffered for rows in all_rows), "spilled_bytes": spilled}
-
-
 def count_tied(all_rows: Sequence[LaneRows], row: np.ndarray) -> None:
-    """Notes in a replica's counters the most bytes that have waited at once."""
-    now = tied_bytes(all_rows)
-    for counter, found in (
-        (Counter.TIE_BYTES, now["tie_bytes"]),
-        (Counter.SPILLED_BYTES, now["spilled_bytes"]),
-    ):
-        if found > row[counter]:
-            row[counter] = found
+    """Notes in a replica's counters the most bytes that have left their channel and have waited at once, and how many of them in
+    files."""
+    spilled = sum(rows.spill.nbytes for rows in all_rows)
+    tied = spilled + sum(rows.buffered for rows in all_rows)
+    row[Counter.TIE_BYTES] = max(row[Counter.TIE_BYTES], tied)
+    row[Counter.SPILLED_BYTES] = max(row[Counter.SPILLED_BYTES], spilled)

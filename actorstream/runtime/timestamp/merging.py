@@ -20,7 +20,6 @@ from actorstream.runtime.timestamp.lane_snapshots import (
     restore_lanes,
     saved_lane,
     snapshot_lanes,
-    tied_bytes,
 )
 from actorstream.runtime.timestamp.ready_rows import ReadyRows
 from actorstream.runtime.timestamp.sequence import joined
@@ -84,9 +83,6 @@ class OneLane(Merging):
                 batch = saved_rows(schemas[self.lane.input], each)
                 self.runs.append((batch, self.lane.input))
                 self.last = max(self.last, int(times_of(batch)[-1]))
-
-    def statistics(self) -> dict[str, int]:
-        return {"rows": 0, "behind": 0} | tied_bytes([self.rows])
 
 
 class ChannelMerging(Merging):
@@ -251,8 +247,3 @@ class ChannelMerging(Merging):
         if snapshot["tied"] is not None:
             for of, (saved,) in by_lane([snapshot["tied"]], self.all_rows):
                 self._tied_of, self._tied = of, [saved_rows(schemas[of.input], saved)]
-
-    def statistics(self) -> dict[str, int]:
-        """Rows that wait for their turn; `tie_bytes`: what left its channel to wait for its tie, beside the budget, and
-        `spilled_bytes` of it in files."""
-        return self.gate.statistics() | tied_bytes(self.all_rows)

@@ -13,6 +13,8 @@ from actorstream.events.batch import Batch
 from actorstream.events.saved import SavedRows, save_rows, saved_rows
 from actorstream.native.ascending import first_descent
 from actorstream.native.merge import ENDED
+from actorstream.topology.serial import POSITION
+from actorstream.topology.timestamp import ORIGIN
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -124,6 +126,14 @@ class Sorted:
             rest.began = batch.began
             self._held, self._least = [rest], int(times[order[count]])
         return _selected(batch, order[:count])
+
+
+def placed(batch: Batch, origin: int, first: int) -> Batch:
+    """The rows of a source's partition with their places: `origin` is the partition's, `first` the number of the first row."""
+    rows = batch.rows
+    return batch.with_system(
+        **{ORIGIN: np.full(rows, origin, np.int64), POSITION: np.arange(first, first + rows)}
+    )
 
 
 def _selected(batch: Batch, order: np.ndarray) -> Batch:

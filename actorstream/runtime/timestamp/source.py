@@ -15,7 +15,7 @@ from actorstream.events.interleaved import Interleaving, Part, interleaved
 from actorstream.events.saved import save_rows, saved_rows
 from actorstream.native.merge import ENDED, Merge
 from actorstream.runtime.timestamp.lane_rows import times_of
-from actorstream.runtime.timestamp.sequence import Ascending, Sorted, Unsorted, joined
+from actorstream.runtime.timestamp.sequence import Ascending, Sorted, Unsorted, joined, placed
 from actorstream.topology.serial import POSITION
 from actorstream.topology.timestamp import ORIGIN
 from actorstream.windows.watermark import PartitionWatermarks
@@ -53,9 +53,8 @@ class _Reader:
         return None
 
     def _in_order(self, batch: Batch) -> Batch | None:
-        rows, first = batch.rows, self.source.row
-        system = {ORIGIN: np.full(rows, self.origin, np.int64), POSITION: np.arange(first, first + rows)}
-        batch = batch.with_system(**system)
+        first = self.source.row
+        batch = placed(batch, self.origin, first)
         times = times_of(batch)
         if not self.sorts:
             try:

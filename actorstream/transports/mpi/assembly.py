@@ -15,8 +15,10 @@ from typing import TYPE_CHECKING, Any
 
 from actorstream.errors import ConfigurationError
 from actorstream.transports.assembly import Assembly
+from actorstream.transports.mpi.output import wait_until_read
 from actorstream.transports.mpi.starter import mpiexec
 from actorstream.transports.mpi.world import alone, is_rank, load, ranks_here, started_ranks
+from actorstream.transports.network.interfaces import ANY
 from actorstream.transports.network.same_host import SameHost, own_place
 from actorstream.transports.network.streams import Streams
 
@@ -31,6 +33,8 @@ ENDED_S = 2.0
 """How long a rank waits to be ended with the job."""
 OTHERS_S = 0.1
 """How long a rank waits before it ends the job, so that others may say why they end, too."""
+READ_S = 1.0
+"""How long a rank waits until what it has said was read, before it ends the job."""
 SEED_BYTES = 16
 _LENGTH = struct.Struct("<Q")
 
@@ -40,15 +44,21 @@ class MpiAssembly(Assembly):
     the worker runs."""
 
     def __init__(
-        self, interface: str | None = None, *, shares_memory: bool = False, limit_s: float = 30.0
+        self,
+        interface: str | None = None,
+        *,
+        shares_memory: bool = False,
+        limit_s: float = 30.0,
+        home: int = 0,
     ) -> None:
-        """`shares_memory`: whether ranks of one host do; they wait `limit_s` for each other. ConfigurationError: there is no MPI
-        that works, or each process is alone in a world of its own."""
+        """`interface`: as of `Streams`. `shares_memory`: whether ranks of one host do; they wait `limit_s` for each other.
+        ConfigurationError: there is no MPI that works, or each process is alone in a world of its own."""
         self._mpi = load()
         self._world = self._mpi.COMM_WORLD
         self.rank, self.size = int(self._world.Get_rank()), int(self._world.Get_size())
         if self.size == 1 and started_ranks() > 1:
             raise alone(started_ranks())
+        self.home = min(home, self.size - 1)
         ranks_here(self._mpi)  # now, while all ranks do the same, and not in the midst of messages
         self._died = False
         if signal.getsignal(signal.SIGUSR1) == signal.SIG_DFL:
@@ -62,8 +72,13 @@ class MpiAssembly(Assembly):
     def found(cls, deploy: DeploySpec) -> MpiAssembly | None:
         if not is_rank():
             return None
-        limit_s = deploy.network.start_timeout.total_seconds()
-        return cls(shares_memory=deploy.same_host == "shm", limit_s=limit_s)
+        network = deploy.network
+        return cls(
+            network.listen if network.listen not in ("", ANY) else None,
+            shares_memory=deploy.same_host == "shm",
+            limit_s=network.start_timeout.total_seconds(),
+            home=network.home,
+        )
 
     def _meet(self, limit_s: float) -> SameHost:
         """Tells all ranks where this one runs, and makes a secret with them."""
@@ -150,6 +165,8 @@ class MpiAssembly(Assembly):
             self._drop_last()
             self._mpi.Finalize()
             return
+        if ends_others:
+            wait_until_read(READ_S)  # MPI_Abort would overtake it
         sleep(OTHERS_S if ends_others else ENDED_S)
         if ends_others:
             self._world.Abort(status or 1)

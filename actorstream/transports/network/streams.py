@@ -120,8 +120,8 @@ class Streams:
         raise ConfigurationError(
             f"rank {self.rank} on host {self._places[self.rank].host} cannot reach rank {peer} on host {there.host} ("
             + "; ".join(tried)
-            + "); the hosts of a run have to reach each other over TCP: name the network that they share, or open its "
-            "firewall between them"
+            + "); the hosts of a run have to reach each other over TCP: set network.listen to the network that they "
+            "share, or open its firewall between them"
         )
 
     def _ways(self, there: _Place) -> list[tuple[int, str | tuple[str, int]]]:
@@ -185,7 +185,9 @@ class Streams:
         who = ", ".join(f"rank {peer} on host {self._places[peer].host}" for peer in sorted(peers))
         raise ConfigurationError(
             f"rank {self.rank} on host {self._places[self.rank].host} was not reached in time by {who}; the hosts of a run "
-            "have to reach each other over TCP: name the network that they share, or open its firewall between them"
+            "have to reach each other over TCP: set network.listen to a network "
+            "that they share, or open its "
+            "firewall between them"
         )
 
 

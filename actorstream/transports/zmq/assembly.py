@@ -49,6 +49,7 @@ class ZmqAssembly(Assembly):
         """ConfigurationError: the others are not found, this host is not the one that is meant, a port is in use, ..."""
         network = deploy.network
         self.rank, self.size = rank, deploy.workers
+        self.home = min(network.home, self.size - 1)
         self.shares_output = step is not None or os.environ.get(VARIABLE) == FROM_STDIN
         self._limit_s = network.start_timeout.total_seconds()
         self._away_s = network.peer_timeout.total_seconds()

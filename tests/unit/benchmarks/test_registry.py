@@ -16,6 +16,7 @@ NAMES = {
     "exchange": "keyed-2to2",
     "actors": "tell ask ask-p99",
     "connectors": "csv-read jsonl-read parquet-read csv-write",
+    "spark": "source first-batch no-op identity identity-sorted local-iterator",
     "python-map": "event-3-fields-return event-3-fields-yield event-3-fields-same"
     " bare-loop-return bare-loop-yield bare-loop-same event-int batch-numpy",
     "word-count": "per-event-1 per-event-2 batch-1 batch-2 native-2",

@@ -168,7 +168,7 @@ def test_whatever_the_interleaving_the_ready_rows_are_those_of_the_definition(
     reader.drain()
     assert reader.out == expected
     assert reader.gate.reached() == END
-    assert reader.gate.statistics() == {"rows": 0, "behind": 0}
+    assert reader.gate.rows() == 0
 
 
 def test_an_idle_lane_is_not_waited_for_and_is_again_when_it_wakes() -> None:
@@ -222,7 +222,7 @@ def test_rows_that_are_tied_with_what_is_waited_on_are_wanted_from_behind_their_
     assert reader.out == []
     assert not lanes[0].arrived
     assert reader.gate.crowded() == [0]
-    assert reader.gate.statistics() == {"rows": 3, "behind": 2}
+    assert reader.gate.rows() == 3
 
 
 def test_rows_later_than_what_is_waited_on_stay_in_their_channel() -> None:

@@ -47,7 +47,7 @@ class KernelWorker:
         self.worker.units = build_units(self.worker)
         assert self.worker.turns.schedule is not None
         self.schedule = self.worker.turns.schedule
-        self.schedule.open(self.worker.units, lambda: None)
+        self.worker.turns.open()
         self.worker.turn_ns = 1 << 60  # no turn ends because the machine is busy
         self.unit = self.worker.units[0]
         self.edge: KernelEdge = next(edge for unit in self.worker.units for edge in unit.kernels)

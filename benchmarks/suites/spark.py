@@ -1,0 +1,154 @@
+"""`spark`: rows of Parquet through Spark's tasks into actors, against what Spark does with the same rows itself."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from benchmarks import job
+from benchmarks.compiled import cache_folder
+from benchmarks.dataflow import COMMAND, toml
+from benchmarks.suite import Case, Probe, Settings, Suite
+
+COLUMNS = {"ts": "int", "number": "int", "key": "int", "value": "float", "share": "float"}
+BATCH = 16_384
+GROUP_ROWS = 1 << 20
+MARK = " ranges"
+"""Ends the line with which the driver says that the table was read for its digest."""
+
+
+def generated(rows: int) -> Path:
+    """The file of so many rows by time, which is made unless it is there."""
+    folder = cache_folder() / "data"
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / f"spark-{rows}.parquet"
+    if path.exists():
+        return path
+    random = np.random.default_rng(7)
+    unfinished = folder / f"{path.name}.{os.getpid()}"
+    writer = None
+    for first in range(0, rows, GROUP_ROWS):
+        size = min(GROUP_ROWS, rows - first)
+        ts = np.arange(first, first + size)
+        whole = {"ts": ts, "number": ts * 7, "key": random.integers(0, 1000, size)}
+        table = pa.table({**whole, "value": random.random(size), "share": random.random(size)})
+        writer = writer or pq.ParquetWriter(unfinished, table.schema)
+        writer.write_table(table)
+    assert writer is not None
+    writer.close()
+    unfinished.replace(path)
+    return path
+
+
+def source(rows: int) -> list[float]:
+    """Rows a second from the end of the first reading, which is for the digest, to the last `on_batch`; and seconds from the
+    command to the first `on_batch`. ValueError: rows are missing."""
+    with tempfile.TemporaryDirectory(prefix="actorstream-benchmark-") as folder:
+        topology = Path(folder) / "spark.toml"
+        actors = {
+            "rows": {
+                "type": "spark-source",
+                "path": str(generated(rows)),
+                "event_time": "ts",
+                "schema": COLUMNS,
+            },
+            "meter": {"type": "benchmarks.meter:Meter", "inputs": ["rows"], "into": folder, "touch": True},
+        }
+        topology.write_text(toml("spark", actors))
+        started, read = time.monotonic_ns(), 0
+        command = [str(COMMAND), "launch", str(topology), "--set", 'deploy.transport="local"', "--quiet"]
+        with subprocess.Popen(command, cwd=job.ROOT, stderr=subprocess.PIPE, text=True) as process:
+            assert process.stderr is not None
+            said = []
+            for line in process.stderr:
+                said.append(line)
+                if line.rstrip().endswith(MARK):
+                    read = time.monotonic_ns()
+        if process.returncode or not read:
+            raise job.JobError(f"spark-source failed with exit code {process.returncode}: {''.join(said)}")
+        (note,) = (json.loads(path.read_text()) for path in Path(folder).glob("*-meter.json"))
+    if note["rows"] != rows:
+        raise ValueError(f"the table has {rows} rows and {note['rows']} arrived")
+    return [rows / ((note["ended_ns"] - read) / 1e9), (note["begun_ns"] - started) / 1e9]
+
+
+def inside(rows: int) -> list[float]:
+    """Rows a second of Spark alone: nothing done, an identity in Python, that behind the sort of a spark-source, and rows one
+    by one in the driver (of a tenth of the rows). Each is the second run in one session."""
+    from actorstream.spark.session import spark_session
+
+    path = str(generated(rows))
+    options = {"spark.sql.execution.arrow.maxRecordsPerBatch": str(BATCH)}
+    with spark_session("local[*]", options) as spark:
+        table = spark.read.parquet(path)
+        names = list(COLUMNS)
+        tasks = spark.sparkContext.defaultParallelism
+        in_order = table.repartition(tasks, *names).sortWithinPartitions(*names)
+
+        def drop(frame: Any) -> None:
+            frame.write.format("noop").mode("overwrite").save()
+
+        def identity(batches: Iterator[Any]) -> Iterator[Any]:
+            yield from batches
+
+        tenth = table.limit(rows // 10)
+        runs: list[tuple[int, Callable[[], object]]] = [
+            (rows, lambda: drop(table)),
+            (rows, lambda: drop(table.mapInArrow(identity, table.schema))),
+            (rows, lambda: drop(in_order.mapInArrow(identity, table.schema))),
+            (rows // 10, lambda: sum(1 for _ in tenth.toLocalIterator())),
+        ]
+        return [count / _seconds(run) for count, run in runs]
+
+
+def _seconds(run: Callable[[], object]) -> float:
+    run()
+    began = time.monotonic()
+    run()
+    return time.monotonic() - began
+
+
+def called(function: str, rows: int) -> list[float]:
+    found: list[float] = job.call(f"{__name__}:{function}", rows=rows)
+    return found
+
+
+def suite(settings: Settings) -> Suite:
+    rows = settings.scale(10_000_000, 500_000)
+    ours = (Case("source", "rows/s", against="identity"), Case("first-batch", "s"))
+    theirs = (
+        Case("no-op", "rows/s"),
+        Case("identity", "rows/s", against="no-op"),
+        Case("identity-sorted", "rows/s", against="no-op"),
+        Case("local-iterator", "rows/s", against="identity"),
+    )
+    notes = (
+        f"{rows:,} rows of 5 columns (int64, float64) in Parquet, by time; local[*]",
+        "source: sorts too; from the end of its first reading, in a session that has run nothing else",
+        "the others: the second run in one session",
+    )
+    probes = (
+        Probe(ours, partial(called, "source", rows)),
+        Probe(theirs, partial(called, "inside", rows)),
+    )
+    return Suite("spark", probes, notes=notes, summary=told)
+
+
+def told(medians: Any) -> list[str]:
+    """The ratios that matter."""
+    found = {
+        name: medians["source"] / medians[name]
+        for name in ("no-op", "identity", "identity-sorted", "local-iterator")
+    }
+    return ["source / " + name + f": {ratio:.2f}" for name, ratio in found.items()]
