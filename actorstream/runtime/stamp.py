@@ -10,6 +10,9 @@ if TYPE_CHECKING:
     from actorstream.events.batch import Batch
     from actorstream.runtime.replica import Replica
 
+REPLICA_SHIFT = 40
+"""Where the replica's number stands in a count of rows of several replicas, above the rows of each."""
+
 
 class Stamp(ABC):
     """The sender's side of an order, for one replica. It sends with `Replica.send` and `Promises.send`.

@@ -16,7 +16,8 @@ import numpy as np
 
 from actorstream.errors import SchemaError
 from actorstream.plan.channels import SERIAL_WORD
-from actorstream.runtime.stamp import Stamp
+from actorstream.runtime.lineage import dropped
+from actorstream.runtime.stamp import REPLICA_SHIFT, Stamp
 from actorstream.topology.serial import POSITION
 
 if TYPE_CHECKING:
@@ -27,8 +28,6 @@ if TYPE_CHECKING:
 
 END_HAND_OVER = 1 << 46
 """The hand-over of rows that are emitted at the end; with up to 65,536 actors its numbers are positive int64."""
-REPLICA_SHIFT = 40
-"""Where the replica's number stands in an ordinal, above a count of rows."""
 ASIDE_HOOKS = ("on_start", "on_timer", "on_message")
 """Hooks whose rows belong to no serial number of the input."""
 MOST_ROWS, MOST_BATCHES, SHARE = 65_536, 16, 16
@@ -212,10 +211,7 @@ class Follower(SerialStamp):
             system = {POSITION: self.base + running if phase else running}
         else:
             if POSITION not in batch.system:
-                raise SchemaError(
-                    f"rows of {batch.schema.name} carry no {POSITION}: on_batch dropped their lineage, which a serial "
-                    "edge downstream needs; use batch.take(...), batch.with_columns(...) or Batch.of(..., origin=rows)"
-                )
+                raise dropped(batch, POSITION, "a serial edge")
             system = {}
         if described.ordinal:
             system[described.ordinal] = self.base + running

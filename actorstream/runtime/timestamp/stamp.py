@@ -10,8 +10,7 @@ import numpy as np
 from actorstream.errors import DataError, OperatorError
 from actorstream.plan.edge_schemas import TIME
 from actorstream.runtime.lineage import dropped
-from actorstream.runtime.serial.numbering import REPLICA_SHIFT
-from actorstream.runtime.stamp import Stamp
+from actorstream.runtime.stamp import REPLICA_SHIFT, Stamp
 from actorstream.runtime.timestamp.lane_rows import times_of, zeros
 from actorstream.runtime.timestamp.sequence import Ascending, Sorted, Unsorted, placed
 from actorstream.runtime.timestamp.ties import by_value
