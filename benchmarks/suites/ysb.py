@@ -7,7 +7,7 @@ from functools import partial
 
 from benchmarks import job
 from benchmarks.loops.ysb import WIDE_BYTES
-from benchmarks.suite import Settings, Suite, probe
+from benchmarks.suite import Probe, Settings, Suite, probe
 from benchmarks.yahoo import (
     EVENTS,
     LOOPS,
@@ -36,8 +36,16 @@ PEERS = (
     PeerRun("bytewax-2", "bytewax", "bytewax_ysb.py", ("ysb", "2"), (20_000_000, 6_000_000)),
     PeerRun("pathway-1", "pathway", "pathway_ysb.py", ("ysb",), (800_000, 300_000)),
 )
+NETWORK_START_SECONDS = 2.0
+"""What ranks take longer to start than forked workers, at most."""
 TEXT_ROWS = 16_384
 """Rows of a batch of texts: it has 2.6 MB then, and is not pushed out of the caches while it is made."""
+
+
+def over(way: str, seconds: float) -> Probe:
+    """The run on two workers over a network transport, although both are on one host."""
+    run = partial(native, YSB, 2, seconds, transport=way, same_host=way)
+    return probe(f"{way}-2", EVENTS, run, against="native-2")
 
 
 def suite(settings: Settings) -> Suite:
@@ -56,6 +64,7 @@ def suite(settings: Settings) -> Suite:
             partial(native, YSB, 2, seconds, "uuid", batch_size=TEXT_ROWS),
             against=texts,
         ),
+        *(over(way, seconds + NETWORK_START_SECONDS) for way in ("mpi", "zmq")),
         *peer_probes(PEERS, settings),
     ]
     notes = (

@@ -35,6 +35,7 @@ from actorstream.transports.network.message import (
     PROMISES,
     STREAM,
     STREAM_END,
+    WHOLE,
     Envelope,
 )
 from actorstream.transports.zmq.sockets import curve_keys
@@ -51,6 +52,8 @@ def messages(envelope: Envelope) -> list[list[bytes]]:
     return [
         [envelope.frame(frame, 0, 5, 0, 0, len(jumbo)) + jumbo],
         [envelope.frame(frame, 1, 5, 0, 0, len(jumbo)), jumbo],
+        [b"".join(envelope.frame(frame, 0, 5, 0, 0, len(jumbo)) + jumbo for _ in range(3))],
+        [b"".join(envelope.frame(frame, 1, 5, 0, 0, len(jumbo)) for _ in range(3)), jumbo, jumbo, jumbo],
         [envelope.control(CREDIT, 5, 0, 1, struct.pack("<QQ", 2**63, 7))],
         [envelope.control(PROMISES, 5, 0, 0, struct.pack("<Iq", 0, 9))],
         [envelope.control(HELLO, 0, 0, 0, bytes(40))],
@@ -96,9 +99,11 @@ async def flood_data_path(count: int, draw: random.Random) -> None:
             parts = draw.choice(right)
             head = bytearray(parts[0])
             if int.from_bytes(head[40:48], "little"):
-                struct.pack_into("<Q", head, 40, link.seen + 1)
+                step = WHOLE.size + (256 if len(parts) == 1 else 0)
+                for number, at in enumerate(range(0, len(head), step)):
+                    struct.pack_into("<Q", head, at + 40, link.seen + 1 + number)
             made = mutated([bytes(head), *parts[1:]], draw)
-            exchange._take(memoryview(made[0]), made[1:])
+            exchange.arrivals.take(memoryview(made[0]), made[1:])
             if link.lost or link.left:
                 broken += 1
                 link.lost, link.left = "", False

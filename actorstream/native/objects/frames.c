@@ -1,5 +1,6 @@
-/* pack_frame, unpack_frame: the bytes of a frame's header on a network, from a Frame and back. The layout is drawn in
- * transports/network/message.py; a test compares the two. All numbers are little-endian, as on every machine this runs on. */
+/* pack_frame, unpack_frame, unpack_run: the bytes of a frame's header on a network, from a Frame and back. The layout is
+ * drawn in transports/network/message.py; a test compares the two. All numbers are little-endian, as on every machine
+ * this runs on. */
 #include "objects.h"
 
 #include <stdint.h>
@@ -8,8 +9,9 @@
 enum { HEAD = 64, PREFIX = 40, KIND = 6, FLAGS = 7, SEQ = 40, ACK = 48, CHANNEL = 56, LENGTH = 60 };
 enum { FIELDS = 15, CREDIT = 3, SIZE = (FIELDS + CREDIT) * 8 };
 
-static const char *const names[FIELDS] = {"nbytes", "schema",  "rows",     "first",    "producer",  "sequence",  "serial", "piece",
-                                          "pieces", "barrier", "min_time", "max_time", "min_entry", "max_entry", "began"};
+static const char *const names[FIELDS] = {"nbytes",  "schema",   "rows",     "first",     "producer",
+                                          "sequence", "serial",   "piece",    "pieces",    "barrier",
+                                          "min_time", "max_time", "min_entry", "max_entry", "began"};
 enum { UNSIGNED = 2 }; /* so many fields, the first ones, and the credit are unsigned */
 static PyObject *interned[FIELDS], *kind_name, *payload_name;
 
@@ -127,4 +129,69 @@ PyObject *as_unpack_frame(PyObject *module, PyObject *const *args, Py_ssize_t co
         return NULL;
     return Py_BuildValue("(N(KKK))", frame, (unsigned long long)credit[0], (unsigned long long)credit[1],
                          (unsigned long long)credit[2]);
+}
+
+enum { LEAST_KIND = 1, MOST_KIND = 4, APART = 1, SAME = 2, KEEP = 4, WHOLE = HEAD + SIZE };
+
+/* What unpack_run gives of the frame at `bytes`. */
+static PyObject *part_of_run(PyTypeObject *type, const uint8_t *bytes, Py_ssize_t start, uint32_t length) {
+    uint32_t channel;
+    uint64_t ack, credit[CREDIT];
+    memcpy(&channel, bytes + CHANNEL, sizeof channel);
+    memcpy(&ack, bytes + ACK, sizeof ack);
+    memcpy(credit, bytes + HEAD + FIELDS * 8, sizeof credit);
+    PyObject *kind = PyLong_FromLong(bytes[KIND]);
+    PyObject *frame = kind == NULL ? NULL : frame_of(type, kind, bytes + HEAD);
+    Py_XDECREF(kind);
+    if (frame == NULL)
+        return NULL;
+    return Py_BuildValue("(NiIK(KKK)nI)", frame, (int)bytes[FLAGS], (unsigned)channel, (unsigned long long)ack,
+                         (unsigned long long)credit[0], (unsigned long long)credit[1],
+                         (unsigned long long)credit[2], start, (unsigned)length);
+}
+
+/* Whether a frame that may be taken in without a further look begins at `bytes`, of which there are `left`; `end`: where
+   it ends, from its beginning. */
+static int is_next(const uint8_t *bytes, Py_ssize_t left, const uint8_t *prefix, uint64_t seq, uint32_t *length,
+                   Py_ssize_t *end) {
+    uint64_t found;
+    if (left < WHOLE || memcmp(bytes, prefix, KIND) != 0 ||
+        memcmp(bytes + FLAGS + 1, prefix + FLAGS + 1, PREFIX - FLAGS - 1) != 0)
+        return 0;
+    memcpy(&found, bytes + SEQ, sizeof found);
+    memcpy(length, bytes + LENGTH, sizeof *length);
+    const int flags = bytes[FLAGS];
+    if (bytes[KIND] < LEAST_KIND || bytes[KIND] > MOST_KIND || found != seq || (flags & ~(APART | SAME | KEEP)) ||
+        ((flags & SAME) && ((flags & APART) || *length)))
+        return 0;
+    const Py_ssize_t body = flags & APART ? 0 : (Py_ssize_t)*length;
+    *end = WHOLE + body + (-body & 7);
+    return left - WHOLE >= body;
+}
+
+PyObject *as_unpack_run(PyObject *module, PyObject *const *args, Py_ssize_t count) {
+    (void)module;
+    if (count != 5 || !PyType_Check(args[0]) || !PyBytes_Check(args[3]) || PyBytes_GET_SIZE(args[3]) != PREFIX)
+        return PyErr_Format(PyExc_TypeError, "unpack_run takes a type, bytes, where they begin, 40 bytes and a number");
+    Py_ssize_t at = PyLong_AsSsize_t(args[2]);
+    uint64_t seq = PyLong_AsUnsignedLongLong(args[4]);
+    Py_buffer view;
+    if (PyErr_Occurred() || PyObject_GetBuffer(args[1], &view, PyBUF_SIMPLE) < 0)
+        return NULL;
+    PyObject *run = PyList_New(0);
+    uint32_t length;
+    Py_ssize_t end;
+    while (run != NULL && at >= 0 && at < view.len) {
+        const uint8_t *bytes = (const uint8_t *)view.buf + at;
+        if (!is_next(bytes, view.len - at, (const uint8_t *)PyBytes_AS_STRING(args[3]), seq, &length, &end))
+            break;
+        PyObject *part = part_of_run((PyTypeObject *)args[0], bytes, at + WHOLE, length);
+        if (part == NULL || PyList_Append(run, part) < 0)
+            Py_CLEAR(run);
+        Py_XDECREF(part);
+        at += end;
+        seq++;
+    }
+    PyBuffer_Release(&view);
+    return run == NULL ? NULL : Py_BuildValue("(Nn)", run, at);
 }

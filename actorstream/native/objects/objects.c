@@ -21,6 +21,9 @@ static PyMethodDef functions[] = {
     {"unpack_frame", (PyCFunction)(void (*)(void))as_unpack_frame, METH_FASTCALL,
      "unpack_frame(type, kind, packet, at, /)\n--\n\n"
      "The frame, without a payload, whose fields begin at byte `at`, and the credit behind them."},
+    {"unpack_run", (PyCFunction)(void (*)(void))as_unpack_run, METH_FASTCALL,
+     "unpack_run(type, packet, at, prefix, seq, /)\n--\n\n"
+     "The frames from byte `at` on that begin with `prefix` and are numbered from `seq` on, and where the last one ends."},
     {NULL, NULL, 0, NULL},
 };
 

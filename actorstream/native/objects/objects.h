@@ -21,3 +21,4 @@ PyObject *as_take(PyObject *module, PyObject *args);
 
 PyObject *as_pack_frame(PyObject *module, PyObject *const *args, Py_ssize_t count);
 PyObject *as_unpack_frame(PyObject *module, PyObject *const *args, Py_ssize_t count);
+PyObject *as_unpack_run(PyObject *module, PyObject *const *args, Py_ssize_t count);

@@ -7,8 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections import deque
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from time import monotonic
 from typing import Any, Protocol
@@ -17,24 +16,15 @@ from actorstream.errors import BrokenError, ClosedError, ConfigurationError
 from actorstream.native.doorbell import Doorbell
 from actorstream.native.memory import create_eventfd
 from actorstream.transports.base import Channel
+from actorstream.transports.network.arrivals import Arrivals
 from actorstream.transports.network.bell import PolledDoorbell
 from actorstream.transports.network.link import End, Link, Port, new_incarnation
 from actorstream.transports.network.message import (
-    ACK,
     BYE,
-    CREDIT,
-    CREDITS,
-    FRAMES,
     GREETING,
     HELLO,
-    PROMISES,
-    RECEIVER_CLOSED,
-    SENDER_CLOSED,
     Envelope,
     Message,
-    header_of,
-    key_between,
-    read,
 )
 from actorstream.transports.network.receive_channel import NetworkReceiveChannel
 from actorstream.transports.network.send_channel import NetworkSendChannel
@@ -63,7 +53,7 @@ class Exchange:
         met: called with a peer that has greeted and its process id, which is 0 if it runs on another host.
 
     Attributes:
-        refused: messages that carried no key of this run and were dropped unread.
+        arrivals: what takes packets in.
     """
 
     def __init__(
@@ -86,7 +76,6 @@ class Exchange:
             peer: Link(port, Envelope(worker, peer, network.plan, network.secret), self._soon)
             for peer in sorted(peers)
         }
-        self._keys = {peer: key_between(network.secret, peer, worker) for peer in peers}
         self._eventfd = create_eventfd() if bell is None else None
         if self._eventfd is not None:
             self.bell = PolledDoorbell.polling(
@@ -96,7 +85,7 @@ class Exchange:
             self.bell = PolledDoorbell.over(*bell, self.poll)
         self.senders: dict[int, NetworkSendChannel] = {}
         self.receivers: dict[int, NetworkReceiveChannel] = {}
-        self.refused = 0
+        self.arrivals = Arrivals(self)
         self._incarnation = new_incarnation()
         self._flushing = self._polling = self._again = False
         self._later: asyncio.TimerHandle | None = None
@@ -154,9 +143,9 @@ class Exchange:
             return
         self._polling = True
         try:
-            receive, left = self.port.receive, AT_ONCE
+            receive, take, left = self.port.receive, self.arrivals.take, AT_ONCE
             while left > 0 and (parts := receive()) is not None:
-                left -= self._take(*parts)
+                left -= take(*parts)
             self.flush()
             if left <= 0 and not self._again:  # a descriptor tells of the rest only once
                 self._again = True
@@ -189,78 +178,6 @@ class Exchange:
         if not self.closed:
             self.flush(now=True)
 
-    def _take(self, packet: Any, bodies: Sequence[Any] = ()) -> int:
-        """Takes in the messages of a packet, and returns how many there were, or about."""
-        at = count = 0
-        following = deque(bodies)
-        while count == 0 or at < len(packet):
-            count += 1
-            try:
-                header = header_of(packet, at, self.worker, self._keys)
-            except ConfigurationError as error:
-                self._refuse(error)
-                break
-            if header is None:
-                self.refused += 1
-                break
-            link = self.links[header[4]]
-            if link.lost:
-                break
-            try:
-                message, at = read(header, packet, at, following)
-                if message.kind == HELLO:
-                    self._greet(link, message)
-                elif not link.greeted:
-                    raise BrokenError(f"a message of kind {message.kind} before a greeting")
-                if link.accepts(message, len(message.body)):
-                    self._dispatch(link, message)
-                if following and at >= len(packet):
-                    raise BrokenError(f"{len(following)} payloads behind the last message of a packet")
-            except BrokenError as error:
-                self.lose(link.peer, f"worker {link.peer} sent what it must not: {error}")
-        if self._changed is not None:
-            self._change()
-        return count
-
-    def _dispatch(self, link: Link, message: Message) -> None:
-        kind = message.kind
-        if kind in FRAMES:
-            number, taken, taken_bytes = message.credit
-            if number:
-                self._outgoing(link, number - 1).credit(taken, taken_bytes)
-            self._incoming(link, message.channel).arrive(message)
-        elif kind == CREDIT:
-            self._outgoing(link, message.channel).credit(*CREDITS.unpack(message.body))
-        elif kind == PROMISES:
-            self._incoming(link, message.channel).promise(message.body)
-        elif kind == SENDER_CLOSED:
-            self._incoming(link, message.channel).lose("the sender has closed without an end mark")
-        elif kind == RECEIVER_CLOSED:
-            self._outgoing(link, message.channel).lose("the receiver has closed before the end mark")
-        elif kind == BYE:
-            link.acknowledge(now=True)
-            link.left = True
-            link.drop()
-            self._break(link.peer, f"worker {link.peer} has left")
-        elif kind not in (HELLO, ACK):
-            raise BrokenError(f"a message of kind {kind}, which no channel has")
-
-    def _incoming(self, link: Link, number: int) -> NetworkReceiveChannel:
-        channel = self.network.channels.get(number)
-        if channel is None or (channel.sender, channel.receiver) != (link.peer, self.worker):
-            raise BrokenError(
-                f"channel {number}, which does not lead from worker {link.peer} to {self.worker}"
-            )
-        return self.receiver(channel)
-
-    def _outgoing(self, link: Link, number: int) -> NetworkSendChannel:
-        channel = self.network.channels.get(number)
-        if channel is None or (channel.sender, channel.receiver) != (self.worker, link.peer):
-            raise BrokenError(
-                f"channel {number}, which does not lead from worker {self.worker} to {link.peer}"
-            )
-        return self.sender(channel)
-
     # -- peers
 
     def greet(self, peer: int) -> None:
@@ -268,10 +185,11 @@ class Exchange:
         body = GREETING.pack(os.getpid(), self._incarnation, self.network.workers, here())
         self.links[peer].control(HELLO, body=body)
 
-    def _greet(self, link: Link, message: Message) -> None:
+    def greeted(self, link: Link, message: Message) -> None:
+        """A peer has said HELLO. BrokenError: it is another process than before."""
         process, incarnation, workers, place = GREETING.unpack(message.body)
         if (message.plan, workers) != (self.network.plan, self.network.workers):
-            self._refuse(
+            self.refuse(
                 ConfigurationError(
                     f"worker {link.peer} runs plan {message.plan:#018x} of {workers} workers, worker {self.worker} "
                     f"plan {self.network.plan:#018x} of {self.network.workers}; start all workers from the same files"
@@ -282,12 +200,13 @@ class Exchange:
             raise BrokenError("a greeting of another process, in place of the one that was here")
         link.greeted, link.incarnation = True, incarnation
         self._met(link.peer, int(process) if place == here() else 0)
-        self._change()
+        self.change()
 
-    def _refuse(self, error: ConfigurationError) -> None:
+    def refuse(self, error: ConfigurationError) -> None:
+        """A peer runs something else: `gather` says so."""
         if self._mismatch is None:
             self._mismatch = error
-        self._change()
+        self.change()
 
     def lose(self, peer: int, why: str) -> None:
         """The peer is lost: its channels raise BrokenError once they are drained."""
@@ -295,10 +214,11 @@ class Exchange:
         if not link.lost:
             link.lost = why
             link.drop()
-            self._break(peer, why)
-            self._change()
+            self.part(peer, why)
+            self.change()
 
-    def _break(self, peer: int, why: str) -> None:
+    def part(self, peer: int, why: str) -> None:
+        """Nothing more goes to a peer or comes from it."""
         for channel in self.network.channels.values():
             if (channel.sender, channel.receiver) == (self.worker, peer):
                 self.sender(channel).lose(why)
@@ -353,7 +273,8 @@ class Exchange:
         finally:
             self._changed = None
 
-    def _change(self) -> None:
+    def change(self) -> None:
+        """Whoever waits for the peers looks again."""
         if self._changed is not None:
             self._changed.set()
 

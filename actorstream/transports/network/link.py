@@ -67,6 +67,8 @@ class Link:
         self.port, self.envelope = port, envelope
         self._soon = soon
         self.peer = envelope.receiver
+        self.incoming = envelope.reversed().prefix
+        """What all that comes begins with."""
         self.greeted = self.left = False
         self.lost = ""
         self.incarnation = 0
@@ -166,21 +168,28 @@ class Link:
 
         False: it has come before, or one before it was lost with a connection and will be sent again. BrokenError: it
         acknowledges what was never sent."""
-        ack = message.ack
+        self.acknowledged(message.ack)
+        if message.seq == 0:
+            return True
+        if message.seq != self.seen + 1:
+            self._untold_bytes += ACK_BYTES if message.seq <= self.seen else 0
+            return False
+        self.took(nbytes)
+        return True
+
+    def acknowledged(self, ack: int) -> None:
+        """The peer has the messages up to number `ack`. BrokenError: it cannot have."""
         if ack > self._sent:
             raise BrokenError(f"message {ack} was acknowledged, {self._sent} were sent")
         if ack > self._acked:
             self._acked, kept = ack, self._kept
             while kept and kept[0][0] <= ack:
                 kept.popleft()
-        if message.seq == 0:
-            return True
-        if message.seq != self.seen + 1:
-            self._untold_bytes += ACK_BYTES if message.seq <= self.seen else 0
-            return False
+
+    def took(self, nbytes: int) -> None:
+        """The next message of the peer was taken in."""
         self.seen += 1
         self._untold_bytes += nbytes
-        return True
 
     def acknowledge(self, *, now: bool = False) -> bool:
         """Tells the peer what has come, if that is much, or `now`. Returns whether something is left to tell."""

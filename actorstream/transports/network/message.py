@@ -95,12 +95,16 @@ class Message:
 class Envelope:
     """What the headers from one worker to another have in common."""
 
-    __slots__ = ("_prefix", "key", "plan", "receiver", "sender")
+    __slots__ = ("_secret", "key", "plan", "prefix", "receiver", "sender")
 
     def __init__(self, sender: int, receiver: int, plan: int, secret: bytes) -> None:
-        self.sender, self.receiver, self.plan = sender, receiver, plan
+        self.sender, self.receiver, self.plan, self._secret = sender, receiver, plan, secret
         self.key = key_between(secret, sender, receiver)
-        self._prefix = self.control(0, 0, 0)[:PREFIX]
+        self.prefix = self.control(0, 0, 0)[:PREFIX]
+
+    def reversed(self) -> Envelope:
+        """That of the other direction."""
+        return Envelope(self.receiver, self.sender, self.plan, self._secret)
 
     def control(self, kind: int, seq: int, ack: int, channel: int = 0, body: bytes = b"") -> bytes:
         """The bytes of a control message."""
@@ -131,7 +135,7 @@ class Envelope:
         credit: Credit = NO_CREDIT,
     ) -> bytes:
         """The header and the fields of a frame, whose payload of `length` bytes follows, and credit for another channel."""
-        return pack_frame(self._prefix, frame, flags, seq, ack, channel, length, *credit)
+        return pack_frame(self.prefix, frame, flags, seq, ack, channel, length, *credit)
 
 
 Header = tuple[bytes, int, int, int, int, int, int, bytes, int, int, int, int]

@@ -21,7 +21,6 @@ from actorstream.transports.network.message import (
     RECEIVER_CLOSED,
     SAME,
     Credit,
-    Message,
     to_own_clock,
 )
 
@@ -60,22 +59,20 @@ class NetworkReceiveChannel(ReceiveChannel):
 
     # -- what comes
 
-    def arrive(self, message: Message) -> None:
+    def arrive(self, frame: Frame, flags: int, body: Any) -> None:
         """Takes in a frame. BrokenError: its sender had no credit for it, or its rows cannot be."""
         if self._closed:
             return
         if len(self._frames) >= self.channel.slots:
             raise BrokenError(f"{self}: a frame beyond the {self.channel.slots} that may wait")
         payload = None
-        if message.flags & SAME:
+        if flags & SAME:
             payload = self._last
             if payload is None:
                 raise BrokenError(f"{self}: a frame refers to a payload that was not sent before it")
-        elif len(message.body):
-            payload = _payload(message.body, self._trusted)
-        self._last = payload if message.flags & KEEP else None
-        frame = message.frame
-        assert frame is not None
+        elif len(body):
+            payload = _payload(body, self._trusted)
+        self._last = payload if flags & KEEP else None
         frame.payload = payload
         if self._link.ahead:
             to_own_clock(frame, self._link.ahead)

@@ -112,7 +112,7 @@ class ZmqTransport(Transport):
 
     def statistics(self) -> dict[str, int]:
         """refused: messages without a key of this run, which were dropped unread."""
-        return {"refused": self._exchange.refused}
+        return {"refused": self._exchange.arrivals.refused}
 
     def lose(self, worker: int, why: str) -> None:
         if not self._exchange.closed and worker in self._exchange.links:

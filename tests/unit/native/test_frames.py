@@ -6,7 +6,7 @@ import random
 
 import pytest
 
-from actorstream.native.frames import pack_frame, unpack_frame
+from actorstream.native.frames import pack_frame, unpack_frame, unpack_run
 from actorstream.transports.base import Frame
 from actorstream.transports.network.message import FRAME, HEAD, PREFIX, WHOLE
 
@@ -70,3 +70,48 @@ def test_fields_beyond_the_packet_are_not_read(at: int) -> None:
 def test_a_channel_of_more_than_32_bits_is_refused() -> None:
     with pytest.raises(OverflowError):
         pack_frame(COMMON, Frame(1), 0, 0, 0, 2**32, 0, 0, 0, 0)
+
+
+def message(seq: int, flags: int = 0, body: bytes = b"", length: int | None = None) -> bytes:
+    made = pack_frame(
+        COMMON, Frame(1, sequence=seq), flags, seq, 9, 7, len(body) if length is None else length, 3, 2, 1
+    )
+    return made + body + bytes(-len(body) & 7)
+
+
+def test_a_run_ends_where_the_numbers_do_not_go_on() -> None:
+    packet = message(5) + message(6, body=b"twelve bytes") + message(7, flags=1, length=99) + message(9)
+    run, end = unpack_run(Frame, memoryview(packet), 0, COMMON, 5)
+    assert end == len(packet) - WHOLE.size
+    assert [(frame.sequence, *rest) for frame, *rest in run] == [
+        (5, 0, 7, 9, (3, 2, 1), WHOLE.size, 0),
+        (6, 0, 7, 9, (3, 2, 1), 2 * WHOLE.size, 12),
+        (7, 1, 7, 9, (3, 2, 1), 3 * WHOLE.size + 16, 99),
+    ]
+    assert packet[2 * WHOLE.size :][:12] == b"twelve bytes"
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        message(6, flags=8),
+        message(6, flags=3),
+        message(6, flags=2, body=b"12345678"),
+        message(6, length=1),
+        message(6, length=2**32 - 1),
+        message(6)[:-1],
+        message(6)[:6] + b"\x10" + message(6)[7:],
+        message(6)[:6] + b"\0" + message(6)[7:],
+        b"?" + message(6)[1:],
+        message(6)[:39] + b"?" + message(6)[40:],
+        b"",
+    ],
+)
+def test_what_must_be_looked_at_more_closely_is_in_no_run(wrong: bytes) -> None:
+    run, end = unpack_run(Frame, message(5) + wrong, 0, COMMON, 5)
+    assert (len(run), end) == (1, WHOLE.size)
+
+
+@pytest.mark.parametrize("at", [-1, 208, 2**40])
+def test_a_run_that_begins_outside_its_packet_is_empty(at: int) -> None:
+    assert unpack_run(Frame, message(5), at, COMMON, 5) == ([], at)
