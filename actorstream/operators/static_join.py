@@ -131,7 +131,9 @@ class StaticJoin(Actor):
     def snapshot(self) -> Any:
         """A table that came from a source actor: all its rows, since no barrier passes before it is complete. A file
         is read again."""
-        return to_bytes(self.table_rows) if self._input is not None and self.table_rows is not None else None
+        if self._input is None or (self.table_rows is None and not self._parts):
+            return None
+        return to_bytes(self._whole_table())  # the stream may not have begun
 
     def restore(self, snapshot: Any) -> None:
         if snapshot is not None:

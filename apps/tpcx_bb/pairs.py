@@ -67,6 +67,7 @@ class Counts(Native):
 
     def __init__(self, min_count: int = 0, per: str | None = None) -> None:
         self.min_count, self.per = min_count, per
+        self.restored: Any = None
 
     @classmethod
     def output_types(cls, keys: dict[str, Any], inputs: list[Schema]) -> dict[str, Schema | type[Event]]:
@@ -78,6 +79,11 @@ class Counts(Native):
         self.names = schema.user.names()
         per = self.names.index(self.per) if self.per is not None else -1
         self.kept = State(len(self.names), 1, self.min_count, per)
+        if self.restored is not None:
+            self.kept.load(self.restored)
+
+    def restore(self, snapshot: Any) -> None:
+        self.restored = snapshot  # how many fields there are is known when it starts
 
     def on_batch(self, batch: Batch) -> Batch | None:
         return self._counted(batch, self.kept.by_key("counts", [batch[name] for name in self.names]))

@@ -134,6 +134,20 @@ def test_sigterm_of_one_rank_makes_a_checkpoint_from_which_resume_goes_on(
     assert doubled(tmp_path) == list(range(0, 12000, 2))
 
 
+def test_a_rank_with_another_topology_is_named_by_all(tmp_path: Path) -> None:
+    write(tmp_path)
+    script = (
+        "import os, sys; from actorstream.cli.main import main; "
+        "more = ['--set', 'actors.double.replicas=2'] if os.environ['PMI_RANK'] == '1' else []; "
+        "sys.exit(main(['launch', *sys.argv[1:], *more]))"
+    )
+    with ranked(tmp_path, 2, sys.executable, "-c", script, *COMMAND) as run:
+        status, _, errors = run.wait()
+    assert status == 2, errors
+    assert errors.count("actorstream:") == 1, errors
+    assert "rank 1 on host" in errors and "has 3 replicas of 'double'; allowed: 2" in errors, errors
+
+
 def test_ranks_with_other_files_say_which_and_with_what(tmp_path: Path) -> None:
     write(tmp_path)
     (tmp_path / "other.toml").write_text((tmp_path / "deploy.toml").read_text().replace("64", "65"))

@@ -19,7 +19,7 @@ import msgspec
 from actorstream.checkpoint.store import CheckpointStore
 from actorstream.control.interrupted import Interrupted, Suspended
 from actorstream.control.messages import Leave
-from actorstream.errors import ActorstreamError, RunError
+from actorstream.errors import ActorstreamError, ConfigurationError, RunError
 from actorstream.launch.locks import locked
 from actorstream.launch.ranks.home_rank import HomeRank
 from actorstream.launch.ranks.identity import Identity, check_alike, code_of
@@ -90,12 +90,26 @@ class Rank:
         check_alike(self.identities, self.assembly.home)
         assert job is not None
         home = self.identities[self.assembly.home]
-        if job.fingerprint != home.plan:  # other cores than the home rank's: it decides where replicas run
-            job = compile_job(msgspec.json.decode(home.whole_plan, type=ExecutionPlan))
+        with self._agreed():
+            if (
+                job.fingerprint != home.plan
+            ):  # other cores than the home rank's: it decides where replicas run
+                job = self._planned_by(home, compile_job)
         if not self.is_home:
             job.counters = CounterTable(job.counters.rows, is_shared=False)
         self.job = job
         return job
+
+    def _planned_by(self, home: Identity, compile_job: Compile) -> Job:
+        """The job of this rank under the home rank's plan. ConfigurationError: it has another topology."""
+        try:
+            return compile_job(msgspec.json.decode(home.whole_plan, type=ExecutionPlan))
+        except ConfigurationError as error:
+            said = "; ".join(f"{each.message}; allowed: {each.allowed}" for each in error.problems)
+            raise ConfigurationError(
+                f"the plan of {home.name} does not fit what this rank was given: it {said}; give all ranks the same "
+                "topology file and --set"
+            ) from error
 
     def _identity(self) -> Identity:
         place = f"{here().hex()}-{Path('/proc/self/ns/mnt').stat().st_ino}"

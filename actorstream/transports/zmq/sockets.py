@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
+from socket import gethostname
 from time import monotonic, sleep
 from typing import Any
 
@@ -61,8 +62,8 @@ class Sockets:
         except zmq.ZMQError as error:
             self.close(0)
             raise ConfigurationError(
-                f"transport 'zmq' cannot listen at {address}: {error.strerror}; choose another port or interface, or end "
-                "the process that uses it"
+                f"transport 'zmq' on host {gethostname()} cannot listen at {address}: {error.strerror}; choose another "
+                "port or interface, or end the process that uses it"
             ) from error
 
     def _socket(self, kind: zmq.SocketType) -> zmq.Socket[bytes]:

@@ -297,6 +297,18 @@ def test_a_snapshot_carries_the_table_so_that_it_is_not_needed_again():
     assert again.snapshot() == snapshot
 
 
+def test_a_snapshot_before_the_stream_has_begun_carries_the_table_too():
+    context = Context(ads=Ad, table_campaigns=Campaign)
+    join = bound(context)
+    context.input = "table:campaigns"
+    join.on_batch(Batch.of_events(Campaign, CAMPAIGNS))
+    again = bound(context)
+    again.restore(join.snapshot())
+    again.on_start()
+    context.input = "ads"
+    assert [event for batch in again.on_batch(Batch.of_events(Ad, ADS)) for event in batch.events()]
+
+
 # -- what is refused before the run
 
 
