@@ -26,7 +26,7 @@ class CountNative(Actor):
 
     outputs: ClassVar = {"running": WordCount, "final": WordCount}
 
-    def on_start(self) -> None:
+    def __init__(self) -> None:
         self.table = kernel.Table()
 
     def on_batch(self, batch: Batch) -> None:

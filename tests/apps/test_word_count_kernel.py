@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from apps.word_count import kernel
+from apps.word_count.native_operators import CountNative
 from apps.word_count.words import words
 
 letters = st.sampled_from("abYZ@[`{019 '\u212aé■\n")
@@ -74,3 +75,10 @@ def test_added_counts_are_counted_on() -> None:
     table.add("supercalifragilisticexpialidocious", 1)
     column = pa.array(["the", "supercalifragilisticexpialidocious", "a"])
     assert table.count(column).tolist() == [42, 2, 1]
+
+
+def test_restored_counts_are_kept_when_the_operator_starts() -> None:
+    count = CountNative()
+    count.restore({"the": 2, "end": 1})
+    count.on_start()
+    assert count.snapshot() == {"the": 2, "end": 1}
