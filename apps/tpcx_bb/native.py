@@ -13,11 +13,18 @@ class Native(Actor):
     time."""
 
     kept: State
+    """Made at the latest in `on_start`, since some need to know their input."""
+    saved: Any = None
+    """What a checkpoint kept of it; None: the run does not go on from one."""
 
     contract = Contract(pool_limit=1)
+
+    def on_start(self) -> None:
+        if self.saved is not None:
+            self.kept.load(self.saved)
 
     def snapshot(self) -> Any:
         return self.kept.save()
 
     def restore(self, snapshot: Any) -> None:
-        self.kept.load(snapshot)
+        self.saved = snapshot

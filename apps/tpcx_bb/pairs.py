@@ -67,7 +67,6 @@ class Counts(Native):
 
     def __init__(self, min_count: int = 0, per: str | None = None) -> None:
         self.min_count, self.per = min_count, per
-        self.restored: Any = None
 
     @classmethod
     def output_types(cls, keys: dict[str, Any], inputs: list[Schema]) -> dict[str, Schema | type[Event]]:
@@ -79,11 +78,7 @@ class Counts(Native):
         self.names = schema.user.names()
         per = self.names.index(self.per) if self.per is not None else -1
         self.kept = State(len(self.names), 1, self.min_count, per)
-        if self.restored is not None:
-            self.kept.load(self.restored)
-
-    def restore(self, snapshot: Any) -> None:
-        self.restored = snapshot  # how many fields there are is known when it starts
+        super().on_start()
 
     def on_batch(self, batch: Batch) -> Batch | None:
         return self._counted(batch, self.kept.by_key("counts", [batch[name] for name in self.names]))
@@ -124,6 +119,7 @@ class Leaders(Native):
         *self.names, _ = schema.user.names()
         self.event = self.output_types({"per": self.per}, [schema.user])["default"]
         self.kept = State(len(self.names), 1)
+        super().on_start()
 
     def on_batch(self, batch: Batch) -> None:
         if self.per is None:
@@ -156,8 +152,7 @@ class Leaders(Native):
         return [self.current, self.kept.save()]
 
     def restore(self, snapshot: Any) -> None:
-        self.current, saved = snapshot
-        self.kept.load(saved)
+        self.current, self.saved = snapshot
 
     def _note(self, batch: Batch, first: int, end: int) -> None:
         columns = [batch[name][first:end] for name in (*self.names, "cnt")]
