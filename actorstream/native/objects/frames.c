@@ -9,8 +9,8 @@
 enum { HEAD = 64, PREFIX = 40, KIND = 6, FLAGS = 7, SEQ = 40, ACK = 48, CHANNEL = 56, LENGTH = 60 };
 enum { FIELDS = 15, CREDIT = 3, SIZE = (FIELDS + CREDIT) * 8 };
 
-static const char *const names[FIELDS] = {"nbytes",  "schema",   "rows",     "first",     "producer",
-                                          "sequence", "serial",   "piece",    "pieces",    "barrier",
+static const char *const names[FIELDS] = {"nbytes",   "schema",   "rows",      "first",     "producer",
+                                          "sequence", "serial",   "piece",     "pieces",    "barrier",
                                           "min_time", "max_time", "min_entry", "max_entry", "began"};
 enum { UNSIGNED = 2 }; /* so many fields, the first ones, and the credit are unsigned */
 static PyObject *interned[FIELDS], *kind_name, *payload_name;
@@ -146,8 +146,8 @@ static PyObject *part_of_run(PyTypeObject *type, const uint8_t *bytes, Py_ssize_
     if (frame == NULL)
         return NULL;
     return Py_BuildValue("(NiIK(KKK)nI)", frame, (int)bytes[FLAGS], (unsigned)channel, (unsigned long long)ack,
-                         (unsigned long long)credit[0], (unsigned long long)credit[1],
-                         (unsigned long long)credit[2], start, (unsigned)length);
+                         (unsigned long long)credit[0], (unsigned long long)credit[1], (unsigned long long)credit[2],
+                         start, (unsigned)length);
 }
 
 /* Whether a frame that may be taken in without a further look begins at `bytes`, of which there are `left`; `end`: where

@@ -23,7 +23,8 @@ static PyMethodDef functions[] = {
      "The frame, without a payload, whose fields begin at byte `at`, and the credit behind them."},
     {"unpack_run", (PyCFunction)(void (*)(void))as_unpack_run, METH_FASTCALL,
      "unpack_run(type, packet, at, prefix, seq, /)\n--\n\n"
-     "The frames from byte `at` on that begin with `prefix` and are numbered from `seq` on, and where the last one ends."},
+     "The frames from byte `at` on that begin with `prefix` and are numbered from `seq` on, and where the last one "
+     "ends."},
     {NULL, NULL, 0, NULL},
 };
 
