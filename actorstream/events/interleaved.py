@@ -11,7 +11,7 @@ import numpy as np
 
 from actorstream.events.batch import Batch
 from actorstream.events.column import Column
-from actorstream.native.merge import Tags, gather
+from actorstream.native.merge import Gather, Tags
 
 if TYPE_CHECKING:
     from actorstream.events.schema import Schema
@@ -37,54 +37,63 @@ class InterleavedBatch(Batch):
     """Those of the first interleaving, then those of the next."""
     _wanted: Sequence[str] = ()
     _numbers: Any = None
+    _batches: list[Batch] | None = None
+    _gather: Any = None
+    """Made when somebody asks for a column."""
 
     def _load(self, position: int) -> Column:
         name = self.schema.fields[position].name
-        return self._put_together({at: batch.column(name) for at, batch in self._batches().items()})
+        return self._put_together([batch.column(name) for batch in self._sources()])
 
     def _find_system(self) -> dict[str, Column]:
-        batches, found = self._batches(), {}
+        batches, found = self._sources(), {}
         for name in self._wanted:
-            columns = {at: batch.system[name] for at, batch in batches.items() if name in batch.system}
+            columns = [batch.system[name] for batch in batches if name in batch.system]
             if len(columns) == len(batches):
                 found[name] = self._put_together(columns)
         return found
 
-    def _batches(self) -> dict[int, Batch]:
-        """The batches of the parts, each once, by id."""
-        return {id(part[0]): part[0] for part in self._parts if part is not None}
+    def _sources(self) -> list[Batch]:
+        """The batches of the parts, each once."""
+        if self._batches is None:
+            numbers: dict[int, int] = {}
+            self._batches = []
+            which, firsts = [-1] * len(self._parts), [0] * len(self._parts)
+            for at, part in enumerate(self._parts):
+                if part is not None:
+                    which[at] = numbers.setdefault(id(part[0]), len(self._batches))
+                    firsts[at] = part[1]
+                    if which[at] == len(self._batches):
+                        self._batches.append(part[0])
+            self._gather = Gather(self._tags, np.array(which), np.array(firsts), self._ends)
+        return self._batches
 
-    def _put_together(self, columns: dict[int, Column]) -> Column:
-        """columns: of `_batches`."""
-        field = next(iter(columns.values())).field
+    def _put_together(self, columns: list[Column]) -> Column:
+        """columns: of `_sources`."""
+        field = columns[0].field
         if not field.plain:
-            return Column.concat(list(columns.values())).take(self._row_numbers())
-        made = self._gathered({at: column.data for at, column in columns.items()})
+            return Column.concat(columns).take(self._row_numbers())
+        made = self._gather.column([column.data for column in columns])
         made.setflags(write=False)
         return Column(field, self.rows, None, made, None)
 
     def _row_numbers(self) -> np.ndarray:
-        """Of each row in `_batches` laid end to end."""
+        """Of each row in `_sources` laid end to end."""
         if self._numbers is None:
-            numbers, first = {}, 0
-            for at, batch in self._batches().items():
-                numbers[at] = np.arange(first, first + batch.rows, dtype=np.uint32)
+            numbers, first = [], 0
+            for batch in self._sources():
+                numbers.append(np.arange(first, first + batch.rows, dtype=np.uint32))
                 first += batch.rows
-            self._numbers = self._gathered(numbers)
+            self._numbers = self._gather.column(numbers)
         return self._numbers  # type: ignore[no-any-return]
-
-    def _gathered(self, values: dict[int, np.ndarray]) -> np.ndarray:
-        """values: one a row of `_batches`."""
-        parts = [None if part is None else values[id(part[0])][part[1] :] for part in self._parts]
-        return gather(self._tags, parts, self._ends)
 
     @property
     def marked(self) -> bool:
-        return "_watermark" in self._wanted and all(batch.marked for batch in self._batches().values())
+        return "_watermark" in self._wanted and all(batch.marked for batch in self._sources())
 
     @property
     def nbytes(self) -> int:
-        batches = self._batches().values()
+        batches = self._sources()
         return (
             self.rows * sum(batch.nbytes for batch in batches) // max(sum(batch.rows for batch in batches), 1)
         )

@@ -19,7 +19,8 @@ ENDED = 2**63 - 1
 NOTHING = -(2**63)
 _WORDS = ffi.typeof("uint64_t *")
 _TAGS, _INT64, _MIXED = ffi.typeof("uint16_t *"), ffi.typeof("int64_t *"), lib.AS_MERGE_MIXED
-_cast, _ready = ffi.cast, lib.as_merge_ready
+_VOID = ffi.typeof("void *")
+_cast, _ready, _gather = ffi.cast, lib.as_merge_ready, lib.as_merge_gather
 
 
 class Merge:
@@ -112,32 +113,37 @@ class Merge:
         return rows, None, tags[:rows]
 
 
-def gather(tags: Tags, sources: Sequence[np.ndarray | None], ends: np.ndarray | None = None) -> np.ndarray:
-    """One column in the order of the tags: the next value of the source that each tag names.
+class Gather:
+    """Puts columns together in the order of tags, one after the other, all of the same rows.
 
     Args:
-        tags: contiguous.
-        sources: contiguous columns of one dtype of 1, 2, 4 or 8 bytes, from the next row on; None where no tag names it.
-        ends: uint64. Where stretches of the tags end, of which each has sources of its own, as many as the others; None:
-            there is one stretch.
-
-    Raises:
-        ValueError: another width.
+        tags: which part each row is the next one of; contiguous.
+        which, firsts: of each part of each stretch, the source that it lies in and the first of its rows that is meant, int64;
+            a part that no tag names has source -1 and row 0.
+        ends: uint64. Where the stretches of the tags end, which have equally many parts.
     """
-    dtype = next(each.dtype for each in sources if each is not None)
-    out = np.empty(len(tags), dtype)
-    if ends is None:
-        ends = np.array([len(tags)], np.uint64)
-    count = len(ends)
-    addresses = ffi.new("uint64_t[]", [0 if each is None else address_of(each) for each in sources])
-    if lib.as_merge_gather(
-        _cast(_TAGS, address_of(tags)),
-        _cast(_WORDS, address_of(ends)),
-        count,
-        len(sources) // count,
-        addresses,
-        dtype.itemsize,
-        _cast("void *", address_of(out)),
-    ):
-        raise ValueError(f"merge: values of {dtype.itemsize} bytes; allowed: 1, 2, 4, 8")
-    return out
+
+    __slots__ = ("_arguments", "_firsts", "_kept", "_rows", "_which")
+
+    def __init__(self, tags: Tags, which: np.ndarray, firsts: np.ndarray, ends: np.ndarray) -> None:
+        self._rows, self._which, self._firsts = len(tags), which, firsts
+        self._kept = tags, ends
+        self._arguments = (
+            _cast(_TAGS, address_of(tags)),
+            _cast(_WORDS, address_of(ends)),
+            len(ends),
+            len(which) // len(ends),
+        )
+
+    def column(self, sources: Sequence[np.ndarray]) -> np.ndarray:
+        """One column. sources: contiguous columns of one dtype of 1, 2, 4 or 8 bytes. ValueError: another width."""
+        dtype = sources[0].dtype
+        width = dtype.itemsize
+        starts = np.array([*map(address_of, sources), 0], np.int64)
+        addresses = starts[self._which] + self._firsts * width
+        out = np.empty(self._rows, dtype)
+        if _gather(
+            *self._arguments, _cast(_WORDS, address_of(addresses)), width, _cast(_VOID, address_of(out))
+        ):
+            raise ValueError(f"merge: values of {width} bytes; allowed: 1, 2, 4, 8")
+        return out
