@@ -9,10 +9,26 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from actorstream.native.merge import ENDED, MOST_LANES, MOST_TIES, NOTHING, Merge, gather
+from actorstream.native.merge import ENDED, MOST_LANES, MOST_TIES, NOTHING, Gather, Merge
 from tests.native.built import run_random, sources
 
 MANY = settings(max_examples=300, deadline=None)
+
+
+def gather(tags: np.ndarray, parts: list[Any], ends: np.ndarray | None = None) -> np.ndarray:
+    """One column of parts that are sources of their own; None: no tag names it."""
+    given = [part for part in parts if part is not None]
+    numbers = iter(range(len(given)))
+    which = np.array([-1 if part is None else next(numbers) for part in parts])
+    ends = np.array([len(tags)], np.uint64) if ends is None else ends
+    return Gather(tags, which, np.zeros(len(parts), np.int64), ends).column(given)
+
+
+def test_parts_of_one_source_begin_at_their_rows() -> None:
+    source, other = np.arange(10, dtype=np.int32), np.arange(100, 110, dtype=np.int32)
+    tags, which, firsts = np.array([0, 1, 0, 2], np.uint16), np.array([0, 1, 0]), np.array([3, 5, 8])
+    made = Gather(tags, which, firsts, np.array([4], np.uint64)).column([source, other])
+    assert made.tolist() == [3, 105, 4, 8]
 
 
 class Model:
