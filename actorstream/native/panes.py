@@ -83,7 +83,7 @@ class Panes:
         return job
 
     def job_added(self) -> bool:
-        """What `add` would have returned or raised for the last job."""
+        """Returns or raises for the last job what `add` would have for its rows."""
         return _took(self._work.status)
 
     def single(self, operands: Operands, rows: int) -> npt.NDArray[np.uint64]:

@@ -114,7 +114,7 @@ class UserJob:
 
     @property
     def answer(self) -> int:
-        """What the function has answered. ResourceError, ValueError: it was not called."""
+        """The number that the function returned. ResourceError, ValueError: the job could not call it."""
         work = self._work
         if self.job.outcome and not work.answer:
             raise_status(self.job.outcome, f"user function over {work.rows} rows of {work.count} columns")

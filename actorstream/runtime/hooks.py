@@ -26,7 +26,7 @@ from actorstream.runtime.portions import BYTES, Widths, metered, result_portions
 from actorstream.topology.suggestions import no_output
 
 NO_SEVERAL = (Event, Batch, str, bytes)
-"""What a hook returns that may be iterable and is one thing."""
+"""Types of results that count as one result, although Python can iterate over some of them."""
 
 
 class Outbox(Emitter):

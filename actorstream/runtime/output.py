@@ -39,7 +39,7 @@ class StreamEdge(OutEdge, Protocol):
         """Units in this process that may be given an event directly."""
 
     def snapshot(self) -> Any:
-        """What a checkpoint keeps of the edge with its source, as plain values."""
+        """Returns plain values, which the checkpoint of the source keeps for this edge."""
 
     def restore(self, snapshot: Any) -> None:
         """Restores what `snapshot` returned when the checkpoint was made."""

@@ -123,7 +123,7 @@ class ClusterRun:
             sleep(AGAIN_S)
 
     def _command(self, spark: SparkSession, monitor: RankMonitor, folder: Path) -> rank_task.RankCommand:
-        """What the tasks run; sends executors what they lack."""
+        """Returns the command of the tasks, and sends executors the files and packages that they lack."""
         import pyspark.cloudpickle as cloudpickle
 
         cloudpickle.register_pickle_by_value(rank_task)

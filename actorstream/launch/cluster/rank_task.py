@@ -27,7 +27,7 @@ LOOK_S = 0.2
 
 @dataclass(frozen=True)
 class RankCommand:
-    """What each task is to start.
+    """The command that each task starts.
 
     Attributes:
         monitor, token: where the driver listens, and what shows it that a task of this run connects.

@@ -41,7 +41,7 @@ class Ways:
         self.pulse = assembly.signs_of_life(near, vital, limit_s=limit_s, grace_s=LEAVING_S)
 
     def how_lost(self, sign: Sign) -> str:
-        """What has become of a rank that is lost, in words."""
+        """Returns a phrase that says how a rank was lost."""
         if sign is Sign.SILENT:
             return (
                 f"has given no sign of life for {self.pulse.limit_s:g} s: its process is stopped, its host is gone, or the "

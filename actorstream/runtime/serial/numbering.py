@@ -31,8 +31,8 @@ END_HAND_OVER = 1 << 46
 ASIDE_HOOKS = ("on_start", "on_timer", "on_message")
 """Hooks whose rows belong to no serial number of the input."""
 MOST_ROWS, MOST_BATCHES, SHARE = 65_536, 16, 16
-"""A serial number has at most so many rows, of so many full jumbo tuples, or one in `SHARE` of all rows so far; a single jumbo
-tuple is always admitted. Replicas share the numbers of a small input too, therefore."""
+"""The bounds of a serial number: rows, full jumbo tuples, and the part of all rows so far (one in `SHARE`). The last one lets
+replicas share a small input. A single jumbo tuple is always admitted."""
 ASIDE = -(1 << 62)
 """Where the positions begin of rows that a timer brings: before the number's other rows."""
 
