@@ -16,7 +16,7 @@ from actorstream.connectors.null import NullSink
 from actorstream.connectors.source import Source
 from actorstream.placement.rlas import Measured, OperatorProfile, OutputProfile, Profile
 from actorstream.profiling.chunks import row_costs
-from actorstream.profiling.feed import Sample
+from actorstream.profiling.replay import Sample
 from actorstream.profiling.sampling import sample_stage
 from actorstream.profiling.stages import Stage, alone, inputs_of, outputs_of, stages_of
 from actorstream.profiling.watch import Watched, watch
