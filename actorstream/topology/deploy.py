@@ -47,6 +47,15 @@ class DeploySpec(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
     threads: Annotated[int, Meta(ge=0, le=1024, description="a whole number from 0 to 1024")] = 0
     """Pool threads per process."""
     placement: Name = "spread"
+    bind: Annotated[
+        Literal["auto", "none", "node", "core"], Meta(description='"auto", "none", "node" or "core"')
+    ] = "auto"
+    """What each worker's threads are bound to: the cores of the memory node that the plan names, or the plan's cores alone.
+    auto: node where the placement is rlas, none elsewhere."""
+    arenas: Annotated[Literal["producer", "consumer"], Meta(description='"producer" or "consumer"')] = (
+        "producer"
+    )
+    """Of a worker that is bound: on whose memory node its jumbo tuples lie, its own or that of who reads them."""
     batch_size: Annotated[int, Meta(ge=1, le=1 << 24, description="a whole number from 1 to 16777216")] = 4096
     """Rows at which a builder is flushed at the latest."""
     wait: Annotated[Literal["park", "spin"], Meta(description='"park" or "spin"')] = "park"
