@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import traceback
+from pathlib import Path
 from typing import Any
 
 from actorstream.errors import ActorstreamError, OperatorError
@@ -12,6 +14,7 @@ EVENT_PREVIEW = 2000
 """Characters of a value that an error shows."""
 ENGINE = ("/actorstream/runtime/", "/actorstream/plan/")
 """Rooms whose lines a traceback leaves out."""
+PACKAGE = f"{Path(__file__).parents[1]}{os.sep}"
 
 
 def preview(item: Any) -> str:
@@ -38,11 +41,14 @@ def described(error: BaseException) -> str:
 
 
 def operator_error(actor: str, replica: int, what: Any, error: BaseException) -> OperatorError:
-    """The typed error of a hook that raised, with the traceback from the user's code on."""
+    """The typed error of a hook that raised, with the traceback from the user's code on; without one for an error that says all
+    itself: one of this package's own, raised with no line of the user's in between."""
     if isinstance(error, OperatorError):
         return error
     frames = traceback.extract_tb(error.__traceback__)
     own = [frame for frame in frames if not any(room in frame.filename for room in ENGINE)]
     lines = traceback.format_list(own or frames) + traceback.format_exception_only(error)
+    if isinstance(error, ActorstreamError) and all(frame.filename.startswith(PACKAGE) for frame in frames):
+        lines = []
     title = str(error) if isinstance(error, ActorstreamError) else described(error)
     return OperatorError(actor, replica, title, preview(what), "".join(lines))
