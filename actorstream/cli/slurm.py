@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 import sys
 from datetime import timedelta
+from math import inf
 from pathlib import Path
 from string import Template
 from typing import Annotated, Any
@@ -53,6 +55,7 @@ while
     [ -n "$told" ] # the signal has ended the wait, and not the run
 do :; done"""
 MPIEXEC = "mpiexec"
+_LIMIT = re.compile(r"(?:(?P<days>\d+)-)?(\d+)(?::(\d\d?))?(?::(?P<seconds>\d\d?))?")
 TRANSPORTS = ("mpi", "zmq")
 SUSPENDS = (
     "The run makes a checkpoint and stops with status 75.\n"
@@ -122,7 +125,8 @@ def slurm(
     from actorstream.plan.compile import read_job
 
     count = nodes if tasks is None else tasks
-    _check(nodes, count, cpus)
+    notice = notice or timedelta(minutes=2)
+    _check(nodes, count, cpus, time, notice)
     keys: dict[str, Any] = {}
     if plan is None:
         keys = {"transport": _transport(transport, deploy, set or []), "workers": count}
@@ -150,7 +154,7 @@ def slurm(
         even="" if count % nodes else f"\n#SBATCH --ntasks-per-node={count // nodes}",
         cpus=cpus or 1 + job.deploy.threads,
         time=time,
-        notice=round((notice or timedelta(minutes=2)).total_seconds()),
+        notice=round(notice.total_seconds()),
         folder=shlex.quote(str(Path.cwd())),
         to_whom="B:TERM" if by_mpiexec else "TERM",
         start=(BY_MPIEXEC if by_mpiexec else BY_SRUN).format(
@@ -179,15 +183,35 @@ def _transport(given: str | None, deploy: Path | None, sets: list[str]) -> str:
     return given
 
 
-def _check(nodes: int, tasks: int, cpus: int | None) -> None:
-    """ConfigurationError lists the numbers that cannot be."""
+def _check(nodes: int, tasks: int, cpus: int | None, time: str, notice: timedelta) -> None:
+    """ConfigurationError lists what SLURM would refuse, or do in another way than its user expects."""
     given: list[tuple[str, Any, int]] = [("--nodes", nodes, 1), ("--ntasks", tasks, nodes)]
     given += [] if cpus is None else [("--cpus-per-task", cpus, 1)]
     problems = [
         Problem(name, f"is {value}", f"at least {least}") for name, value, least in given if value < least
     ]
+    limit = _seconds(time)
+    if limit is None:
+        allowed = "minutes, M:SS, H:MM:SS, D-H, D-H:MM, D-H:MM:SS, or unlimited"
+        problems.append(Problem("--time", f"is {time!r}", allowed))
+    elif limit <= notice.total_seconds():
+        what = f"is {notice.total_seconds():g} s, and the time limit is {limit:g} s: the run would stop as it starts"
+        problems.append(Problem("--notice", what, "less than --time"))
     if problems:
         raise ConfigurationError(problems)
+
+
+def _seconds(time: str) -> float | None:
+    """A time limit as SLURM writes it. None: it is none."""
+    if time.lower() in ("unlimited", "infinite"):
+        return inf
+    found = _LIMIT.fullmatch(time)
+    if found is None:
+        return None
+    days, first, second, third = (int(each or 0) for each in found.groups())
+    if found["days"] is not None or found["seconds"] is not None:
+        return float(days * 86400 + first * 3600 + second * 60 + third)
+    return float(first * 60 + second)
 
 
 def _absolute(path: Path | None) -> Path | None:

@@ -1,0 +1,45 @@
+"""slurm: what SLURM would refuse is said when the script is written. That scripts run is tests/integration/test_slurm.py."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from .conftest import Answer
+
+Run = Callable[..., Answer]
+
+
+def test_all_that_cannot_be_is_listed_at_once(run: Run, topology: Path) -> None:
+    answer = run("slurm", topology, "-N", "4", "-n", "2", "-c", "0", "--time", "banana")
+    assert answer.code == 2
+    assert [line.split(";")[0] for line in answer.err.splitlines()[1:]] == [
+        "--ntasks: is 2",
+        "--cpus-per-task: is 0",
+        "--time: is 'banana'",
+    ]
+
+
+@pytest.mark.parametrize("time", ["1:2:3:4", "1.5", "-1", "1-", "1h", "1:234", ""])
+def test_a_time_limit_that_slurm_does_not_read_is_refused(time: str, run: Run, topology: Path) -> None:
+    answer = run("slurm", topology, f"--time={time}")
+    assert answer.code == 2
+    assert f"--time: is {time!r}; allowed: minutes, M:SS, H:MM:SS" in answer.err
+
+
+@pytest.mark.parametrize("time", ["3", "2:01", "0:02:01", "1-0", "0-0:03", "0-0:02:01", "UNLIMITED"])
+def test_all_forms_of_a_time_limit_are_taken(time: str, run: Run, topology: Path) -> None:
+    answer = run("slurm", topology, "--time", time)
+    assert answer.code == 0, answer.err
+    assert f"#SBATCH --time={time}\n" in answer.out
+
+
+@pytest.mark.parametrize(("time", "seconds"), [("2", 120), ("1:59", 119), ("0:01:00", 60), ("0-0:02", 120)])
+def test_a_notice_as_long_as_the_time_limit_is_refused(
+    time: str, seconds: int, run: Run, topology: Path
+) -> None:
+    answer = run("slurm", topology, "--time", time)
+    assert answer.code == 2
+    assert f"--notice: is 120 s, and the time limit is {seconds} s" in answer.err
