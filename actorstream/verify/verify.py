@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from actorstream.errors import ConfigurationError, Problem, RunError
 from actorstream.plan.compile import available
+from actorstream.transports.registry import load_transport
 from actorstream.verify.comparison import Difference, compare, counted
 from actorstream.verify.deployments import Deployment, baseline, choose, dimensions, singles
 from actorstream.verify.hints import check_ends, order_hints, time_hints
@@ -85,6 +86,8 @@ class Verification:
             problems = [Problem("actors", "no sink leaves anything to compare", "csv-sink, jsonl-sink, …")]
         if problems:
             raise ConfigurationError(problems)
+        for name in self.asked["transports"] or ():
+            load_transport(name)  # NotInstalledError: what is missing is no difference
         start = baseline(self._dimensions(graph))
         graph = self.target.graph(start)
         folder = self._folder()

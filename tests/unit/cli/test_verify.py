@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -81,3 +82,15 @@ def test_a_sink_with_effects_of_its_own_is_not_run_many_times_without_being_aske
     answer = run("verify", topology, "--skip", "out")
     assert answer.code == 2
     assert "no sink leaves anything to compare" in answer.err
+
+
+def test_a_transport_that_is_not_installed_is_no_difference(
+    run: Run, lines: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "zmq", None)
+    for name in [each for each in sys.modules if each.startswith("actorstream.transports.zmq")]:
+        monkeypatch.delitem(sys.modules, name)
+    answer = run("verify", lines, "--transports", "local,zmq", "--runs", 1)
+    assert answer.code == 2
+    assert answer.err.endswith("pip install 'actorstream[zmq]'\n")
+    assert "baseline" not in answer.out + answer.err
