@@ -187,6 +187,16 @@ def shared_memory(root: Path) -> Iterator[Finding]:
     yield Finding("huge pages", "ok", f"{value}; tried, never required")
 
 
+def _mpi_launcher() -> str | None:
+    """The program that `launch --transport mpi` would call, or what else starts ranks."""
+    found = shutil.which("mpiexec")
+    if find_spec("mpi4py") is not None:  # without it, the transport cannot be loaded
+        from actorstream.transports.mpi.starter import find_mpiexec
+
+        found = find_mpiexec()
+    return found or shutil.which("srun")
+
+
 def extras(root: Path) -> Iterator[Finding]:
     """Packages that are not needed to run, and what they are for."""
     for name, extra in (
@@ -204,8 +214,7 @@ def extras(root: Path) -> Iterator[Finding]:
             yield Finding(name, "note", "not installed: slower wake-ups", f"pip install {name}")
         else:
             yield Finding(name, "ok", f"not installed; with it: pip install 'actorstream[{extra}]'")
-    launcher = shutil.which("mpiexec") or shutil.which("srun")
-    yield Finding("MPI launcher", "ok", launcher or "none (only for transport mpi)")
+    yield Finding("MPI launcher", "ok", _mpi_launcher() or "none (only for transport mpi)")
     yield java()
 
 

@@ -32,12 +32,17 @@ ranks have said why the run ends, and have ended it. Where they cannot, it says 
 send to a process that was killed. Its command line does not show the rank's, so that nobody takes it for one."""
 
 
+def find_mpiexec() -> str | None:
+    """The mpiexec of this Python environment, or else that of PATH. None: there is none."""
+    beside = Path(sys.executable).with_name("mpiexec")
+    return str(beside) if os.access(beside, os.X_OK) else shutil.which("mpiexec")
+
+
 def mpiexec(ranks: int, command: Sequence[str]) -> list[str]:
     """The command that runs so many ranks on this host, or on those that a batch system has given.
 
     ConfigurationError: there is no mpiexec."""
-    beside = Path(sys.executable).with_name("mpiexec")
-    found = str(beside) if os.access(beside, os.X_OK) else shutil.which("mpiexec")
+    found = find_mpiexec()
     if found is None:
         raise ConfigurationError(
             "transport 'mpi': there is no mpiexec, neither in this Python environment nor in PATH; load the cluster's MPI "

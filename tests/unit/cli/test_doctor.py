@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 import resource
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -104,3 +105,9 @@ def test_a_part_that_cannot_look_does_not_hide_the_others() -> None:
 def test_what_the_limits_of_this_process_are_is_read_from_it() -> None:
     found = by_topic(list(doctor.limits(Path("/"))))
     assert found["open files (RLIMIT_NOFILE)"].value == str(resource.getrlimit(resource.RLIMIT_NOFILE)[0])
+
+
+def test_the_mpi_launcher_is_the_one_that_launch_takes(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", "/nowhere")  # the mpiexec of this Python environment comes before any of PATH
+    said = {each["topic"]: each["value"] for each in json.loads(run("doctor", "--json").out)["findings"]}
+    assert said["MPI launcher"] == str(Path(sys.executable).with_name("mpiexec"))
