@@ -87,7 +87,7 @@ class Verification:
         if problems:
             raise ConfigurationError(problems)
         for name in self.asked["transports"] or ():
-            load_transport(name)  # NotInstalledError: what is missing is no difference
+            load_transport(str(name))  # NotInstalledError: what is missing is no difference
         start = baseline(self._dimensions(graph))
         graph = self.target.graph(start)
         folder = self._folder()
