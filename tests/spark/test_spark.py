@@ -11,10 +11,12 @@ import sys
 from collections import Counter
 from collections.abc import Callable, Iterable
 from contextlib import nullcontext
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from actorstream.cli.main import main
@@ -346,6 +348,50 @@ async def test_a_table_that_has_changed_is_refused_on_resume(flights: Callable[.
     other.take_back(kept)
     with pytest.raises(ConfigurationError, match=r"has changed since the checkpoint: then [\d,]+ rows"):
         await read(other, 100, 100)
+
+
+def write_in_order(folder: Path) -> list[tuple[datetime, int, float | None]]:
+    """Files whose row groups follow one another in time. Returns their rows by time."""
+    folder.mkdir()
+    start = datetime(2024, 1, 1, tzinfo=UTC)
+    rows = [
+        (start + timedelta(seconds=number // 3), number, None if number % 7 == 0 else number / 2)
+        for number in range(5000)
+    ]
+    for file in range(2):
+        part = rows[file * 2500 : file * 2500 + 2500]
+        part[10:20] = part[19:9:-1]  # in a group, times may descend
+        columns = dict(zip(("ts", "number", "share"), zip(*part)))
+        types = [("ts", pa.timestamp("us", "UTC")), ("number", pa.int64()), ("share", pa.float64())]
+        table = pa.table(columns, schema=pa.schema(types))
+        pq.write_table(table, folder / f"{'ba'[file]}.parquet", row_group_size=300)
+    return rows
+
+
+async def test_row_groups_by_time_are_read_without_a_sort_and_a_run_goes_on_after_a_checkpoint(
+    flights: Callable[..., SparkSource], tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    expected = write_in_order(tmp_path / "in")
+    keys = {
+        **{"format": None, "options": None, "preprocess": None, "path": tmp_path / "in", "range_rows": 1000},
+        "schema": {"ts": "datetime", "number": "int", "share": "float?"},
+    }
+    source = flights(**keys)
+    rows = await read(source, 70, 1234)
+    kept = json.loads(json.dumps(source.kept_position()))
+    source.on_stop()
+    assert "5,000 rows in 5 ranges, row groups by time: not sorted" in capfd.readouterr().err
+    resumed = flights(**keys)
+    resumed.take_back(kept)
+    rows += await read(resumed, 1000, 10_000)
+    times = [row[0] for row in rows]
+    assert times == sorted(times)
+    assert sorted(rows, key=lambda row: row[1]) == expected
+    (tmp_path / "in" / "a.parquet").touch()
+    changed = flights(**keys)
+    changed.take_back(kept)
+    with pytest.raises(ConfigurationError, match="has 5,000 rows as then, but other values or files"):
+        await read(changed, 100, 100)
 
 
 UNTIMED = KEYS["preprocess"].replace("time_hour)", "nullif(time_hour, '2013-01-01T10:00:00Z'))")
