@@ -27,6 +27,7 @@ SUITES = {
     "hybrid": "benchmarks.suites.hybrid",
     "scalegate": "benchmarks.suites.scalegate",
     "linear-road": "benchmarks.suites.linear_road",
+    "briskstream": "benchmarks.suites.briskstream",
     "order-price": "benchmarks.suites.order_price",
     "dgs": "benchmarks.suites.dgs",
     "dgs-latency": "benchmarks.suites.dgs_latency",
