@@ -123,13 +123,18 @@ class Job:
     @cached_property
     def spins(self) -> bool:
         """Whether every worker has a core of its own, so that spinning takes nothing from the others."""
-        return self._processes_here <= len(os.sched_getaffinity(0))
+        return self._processes_here <= self.cpus
 
     @property
     def has_cores(self) -> bool:
         """Whether every thread of every worker has a core of its own."""
         threads = self._processes_here * (self.deploy.threads + 1)
-        return threads <= len(os.sched_getaffinity(0))
+        return threads <= self.cpus
+
+    @cached_property
+    def cpus(self) -> int:
+        """CPUs of this process's affinity mask, before it is bound to some of them."""
+        return len(os.sched_getaffinity(0))
 
     @property
     def _processes_here(self) -> int:
