@@ -193,7 +193,7 @@ class SourceUnit(Unit):
                 return self._end_of_input()
             if self._reading is not None:
                 return Status.IDLE
-            rows = self.batch_size if budget is None else min(self.batch_size, budget.rows)
+            rows = self.batch_size
             now = monotonic_ns()
             if self.pace is not None:
                 due = self.pace.due(now)
@@ -201,11 +201,6 @@ class SourceUnit(Unit):
                     self._look_again(self.pace.wait(now))
                     return Status.IDLE
                 rows = min(rows, due)
-            if self._is_async:
-                self.source.hold_position(held=True)
-                self._reading = self.worker.loop.create_task(self.source.read(rows))  # type: ignore[arg-type]
-                self._reading.add_done_callback(lambda _: self.worker.mark(self))
-                return Status.IDLE
             if chain is not None and (taken := chain.turn(rows, rows if self.pace else left, deadline)):
                 left -= taken
                 if self.pace is not None:
@@ -213,6 +208,13 @@ class SourceUnit(Unit):
                 if chain.ended or monotonic_ns() > deadline:
                     return Status.READY
                 continue
+            if budget is not None:
+                rows = min(rows, budget.rows)
+            if self._is_async:
+                self.source.hold_position(held=True)
+                self._reading = self.worker.loop.create_task(self.source.read(rows))  # type: ignore[arg-type]
+                self._reading.add_done_callback(lambda _: self.worker.mark(self))
+                return Status.IDLE
             try:
                 found: Any = read(rows)
             except Exception as error:

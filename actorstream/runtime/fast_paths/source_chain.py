@@ -47,6 +47,7 @@ class SourceChain:
         "_producers",
         "_promised",
         "_room",
+        "_room_asked",
         "_rows",
         "_turn",
         "_unit",
@@ -66,12 +67,7 @@ class SourceChain:
         unit = self._unit
         ordered = unit.watermarks is None or unit.watermarks.ordered
         plain = all(each.stamp is None and each.descent is None for each in (unit.head, *self.members))
-        if (
-            not (ordered and plain)
-            or unit.in_order
-            or unit.idle_timeout is not None
-            or unit.row_budget is not None
-        ):
+        if not (ordered and plain) or unit.in_order or unit.idle_timeout is not None:
             return False
         transport = unit.worker.transport
         self._bell = transport.doorbell.handle if transport is not None else None
@@ -88,11 +84,11 @@ class SourceChain:
         return True
 
     def _make_room(self, rows: int) -> None:
-        """Links the members anew for batches of up to so many rows."""
+        """Links the members anew for batches of up to so many rows, or as many as the source makes at once."""
         made = self._unit.source.native_rows(rows)
         if made is None:
             raise UnlinkedError
-        self._rows = made
+        self._rows, self._room_asked = made, rows
         linking = Linking(made.schema)
         linked, sets = linking.rows, []
         for number, member in enumerate(self.members):
@@ -113,21 +109,27 @@ class SourceChain:
             sets,
             self._producers,
             self._bell,
-            rows,
+            made.rows,
             made,
         )
 
     def turn(self, rows: int, most: int, deadline: int) -> int:
         """Takes up to `most` rows of the source, `rows` a batch, until a time of the monotonic clock; returns how many. 0: the
         next batch is to go the way of batches, and all has been settled."""
-        if rows > self._turn.most_rows:
+        if rows > self._room_asked:
             self.settle()
             self._make_room(rows)
         if not self._begun and not self._begin():
             return 0
         turn, before = self._turn, self._made
         promises = len(self._producers) if all(map(_has_sent, self._lanes)) else 0
-        why = turn.run(rows, most, promises, deadline, deadline - self._unit.worker.turn_ns + LISTEN_NS)
+        why = turn.run(
+            min(rows, turn.most_rows),
+            most,
+            promises,
+            deadline,
+            deadline - self._unit.worker.turn_ns + LISTEN_NS,
+        )
         self._made = made = turn.made
         self._promised = promises > 0
         self.ended = why in (DUE, RUNG)
