@@ -74,7 +74,7 @@ class _Builder:
         for source, chain in job.source_chains.items():
             unit = self.units.get(source)
             if isinstance(unit, SourceUnit):
-                unit.chain = SourceChain(unit, [self.replicas[replica] for replica in chain])
+                unit.chain = SourceChain(unit, [self.replicas[link.replica] for link in chain], chain)
         for planned in mine:
             self._static_inputs(planned)
         for planned in mine:
