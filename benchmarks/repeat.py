@@ -43,14 +43,13 @@ class Repeat(Source):
     def read(self, max_rows: int) -> Batch | None:
         now = monotonic()
         if not self.parts:
-            rows = max_rows if self.rate is None else MOST_ROWS  # a paced source is first asked for one row
-            self.parts = [part for shard in self.mine for part in self.make(shard, rows)]
+            self.parts = [part for shard in self.mine for part in self.make(shard, MOST_ROWS)]
             self.ends = now + self.seconds
         if now >= self.ends:
             return None
         part = self.parts[self.read_batches % len(self.parts)]
-        if self.rate is not None:
-            rows = len(next(iter(part.values())))
+        rows = len(next(iter(part.values())))
+        if self.sent or rows > max_rows:
             first, self.sent = self.sent, min(rows, self.sent + max_rows)
             part = {name: column[first : self.sent] for name, column in part.items()}
             if self.sent < rows:

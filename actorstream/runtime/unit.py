@@ -11,6 +11,7 @@ from functools import cached_property
 from time import monotonic_ns
 from typing import TYPE_CHECKING, Any
 
+from actorstream.metrics.batch_sizes import BatchSizes
 from actorstream.metrics.counters import Counter
 from actorstream.runtime.async_hooks import AsyncHooks
 from actorstream.runtime.pausing import PausedHooks
@@ -174,6 +175,7 @@ class Unit:
             peak = max(peak, found["peak_bytes"])
             sent += found["sent_bytes"] * channel.channel.is_remote
         row = self.head.row
+        BatchSizes.publish([lane.sizes for lane in self.lanes], row)
         row[Counter.SENT_BYTES] = sent
         row[Counter.TRANSFER_NS] = transfer
         row[Counter.QUEUE_MAX_BYTES] = peak
