@@ -195,6 +195,20 @@ def summary(result: RunResult, processes: int) -> None:
         f"({report['transport']}){dead}",
         file=sys.stderr,
     )
+    for line in _refusals(report):
+        print(line, file=sys.stderr)
+
+
+def _refusals(report: dict[str, Any]) -> list[str]:
+    """A line for each binding that the system has refused to some workers."""
+    refused: dict[str, list[str]] = {}
+    for each in report.get("placement", []):
+        if "refused" in each:
+            refused.setdefault(each["refused"], []).append(str(each["worker"]))
+    return [
+        f"workers {', '.join(workers)} could not be bound as planned, and ran where the system put them: {why}"
+        for why, workers in refused.items()
+    ]
 
 
 def _sources(report: dict[str, Any]) -> list[tuple[int]]:

@@ -67,7 +67,7 @@ def plan(
         Writes the execution plan to this file, for `launch --plan`.
     """
     from actorstream.cli.output_file import check_output, write_output
-    from actorstream.plan.compile import available, make_job, make_plan
+    from actorstream.plan.compile import available, graph_and_plan, make_job
     from actorstream.plan.gates import described, wants_gates
     from actorstream.plan.preaggregate import pre_aggregated
     from actorstream.plan.registry import registry
@@ -89,10 +89,11 @@ def plan(
         workers=workers,
         transport=transport,
     )
-    running = pre_aggregated(found.graph, found.deploy if given is None else given.deploy)
     if given is not None:
+        running, made = pre_aggregated(found.graph, given.deploy), given
         check_plan(given, running, str(plan))
-    made = given or make_plan(running, found.deploy)
+    else:
+        running, made = graph_and_plan(found)
     if save is not None:
         write_output(save, made.saved(), "--save")
     shown = None if graph else made

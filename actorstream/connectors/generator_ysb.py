@@ -17,7 +17,7 @@ from actorstream.connectors.generator_rows import RowMaker
 from actorstream.events.batch import Batch
 from actorstream.events.event import Event, EventTime, Int32, UInt16, UInt32, UInt64
 from actorstream.native.address import address_of
-from actorstream.native.generate import ADS, PAGES, USERS, ShardNumbering, YsbIds, YsbTexts
+from actorstream.native.generate import ADS, PAGES, USERS, ShardNumbering, YsbIds, YsbSource, YsbTexts
 
 if TYPE_CHECKING:
     from actorstream.connectors.generator import GeneratorSource
@@ -105,7 +105,7 @@ class NumberRows(RowMaker):
     """Events of fixed width: written into the jumbo tuple that they are sent in, if they leave the process next."""
 
     def __init__(self, source: GeneratorSource, *, wide: bool) -> None:
-        self.source, self.schema = source, source.row_schema()
+        self.source, self.schema, self._wide = source, source.row_schema(), wide
         self.write = ShardNumbering.ysb_wide if wide else ShardNumbering.ysb_integers
         self.rooms = Rooms(lambda rows: NumberRoom(self.schema, rows))
 
@@ -118,6 +118,9 @@ class NumberRows(RowMaker):
         batch = self.source.allocate(self.schema, rows)
         self.write(numbering, made, rows, address_of(batch["user_id"]))
         return batch  # type: ignore[no-any-return]
+
+    def in_c(self, rows: int) -> YsbSource:
+        return YsbSource(wide=self._wide, widths=[field.width for field in self.schema.fields], rows=rows)
 
 
 class TextRows(RowMaker):

@@ -21,9 +21,9 @@ class BatchSizes:
         self._counts = [0] * 64
         self._least, self._greatest = 0, 0
 
-    def count(self, rows: int) -> None:
-        """A batch has so many rows, at least one."""
-        self._counts[rows.bit_length()] += 1
+    def count(self, rows: int, batches: int = 1) -> None:
+        """So many batches have so many rows each, at least one."""
+        self._counts[rows.bit_length()] += batches
         if rows > self._greatest:
             self._greatest = rows
         if rows < self._least or not self._least:

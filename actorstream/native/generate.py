@@ -202,3 +202,30 @@ class YsbTexts:
             self.pointer.offsets[column] = ffi.cast("int32_t *", address_of(self.offsets[column]))
             self.pointer.data[column] = ffi.cast("uint8_t *", address_of(self.data[column]))
         self.pointer.event_time = ffi.cast("int64_t *", address_of(self.event_time))
+
+
+class YsbSource:
+    """The YSB events of `kind` as C makes them for a turn (include/generate.h).
+
+    Args:
+        widths: bytes of a value of each column of integers.
+        rows: that there is room for.
+    """
+
+    __slots__ = ("_kept", "_source", "columns", "context", "make")
+
+    def __init__(self, *, wide: bool, widths: Sequence[int], rows: int) -> None:
+        spaces = [-(-rows * width // 64) * 64 for width in widths]
+        memory = np.empty(sum(spaces) + 64, np.uint8)
+        kind = lib.AS_YSB_WIDE if wide else lib.AS_YSB_INTEGERS
+        at = ffi.cast("void *", address_of(memory) + -address_of(memory) % 64)
+        self._source = ffi.new("as_ysb_source *", (ffi.NULL, at, ffi.NULL, ffi.NULL, kind, len(widths)))
+        self._kept: tuple[Any, ...] = (memory,)
+        self.make = int(ffi.cast("uintptr_t", ffi.addressof(lib, "as_ysb_make")))
+        self.context = int(ffi.cast("uintptr_t", self._source))
+        self.columns = [(width, 0, 0, 0, 0, 0) for width in widths]
+
+    def number(self, numbering: ShardNumbering) -> None:
+        """The rows are those of a shard from now on."""
+        self._source.numbering = numbering._pointer
+        self._kept = (self._kept[0], numbering)

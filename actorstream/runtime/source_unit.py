@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from actorstream.connectors.source import Source
     from actorstream.events.batch import Batch
     from actorstream.runtime.alarms import Alarm
+    from actorstream.runtime.fast_paths.source_chain import SourceChain
     from actorstream.runtime.ports import EventTaker, WorkerPort
     from actorstream.windows.watermark import PartitionWatermarks
 
@@ -73,7 +74,7 @@ class SourceUnit(Unit):
         self.promises, self.watermarks, self.one_partition = promises, watermarks, one_partition
         self.in_order = in_order
         self.heartbeat_s = heartbeat_s
-        self._timeout = idle_timeout
+        self.idle_timeout = idle_timeout
         self._idleness: SourceIdleness | None = None
         self._idle_timer: asyncio.TimerHandle | None = None
         self._heartbeat: Alarm | None = None
@@ -93,6 +94,8 @@ class SourceUnit(Unit):
         """The greatest value that `lower_bound` has returned."""
         self.is_async = inspect.iscoroutinefunction(source.read)
         self._reading: asyncio.Task[Any] | None = None
+        self.chain: SourceChain | None = None
+        """The native chain that was planned behind the source; None: there is none, or it cannot be linked."""
         self._takers: list[EventTaker] = []
         """Units in this process that may be given an event directly."""
         self._yields = False
@@ -132,8 +135,8 @@ class SourceUnit(Unit):
         self.worker.mark(self)
 
     def work(self) -> Status:
-        if self._timeout is not None and self._idleness is None:
-            self._idleness = SourceIdleness(int(self._timeout.total_seconds() * 1e9), monotonic_ns())
+        if self.idle_timeout is not None and self._idleness is None:
+            self._idleness = SourceIdleness(int(self.idle_timeout.total_seconds() * 1e9), monotonic_ns())
         sent = self.pace.sent if self.pace is not None else 0
         status = self._read()
         if status is Status.BLOCKED:
@@ -153,9 +156,11 @@ class SourceUnit(Unit):
         left = self.most_rows
         budget = self.row_budget
         read = self.source.read
-        send = self._direct
+        send, chain = self._direct, self.chain
         sizing, least = self.sizing, LEAST_READ if self.in_order else 1
         size, count = sizing.begins(), sizing.asked.count
+        if chain is not None and not chain.is_linked and not chain.link():
+            self.chain = chain = None
         for _ in range(TURN_FRAMES):
             if self.blocked:
                 return Status.BLOCKED
@@ -190,6 +195,16 @@ class SourceUnit(Unit):
                 self._reading = self.worker.loop.create_task(self.source.read(rows))  # type: ignore[arg-type]
                 self._reading.add_done_callback(lambda _: self.worker.mark(self))
                 return Status.IDLE
+            most, until = (left, min(deadline, now + size.turn_ns)) if size.turn_ns else (rows, deadline)
+            if chain is not None and (taken := chain.turn(rows, rows if self.pace else most, until)):
+                self._count(taken, now, chain.source_ns)
+                count(full, batches := -(-taken // rows))
+                if size.follows_cost:
+                    size.took(taken, now, monotonic_ns(), batches)
+                left -= taken
+                if chain.ended or monotonic_ns() > deadline:
+                    return Status.READY
+                continue
             try:
                 found: Any = read(rows)
             except Exception as error:
@@ -293,7 +308,7 @@ class SourceUnit(Unit):
     def _direct(self) -> Callable[[Any, int], int] | None:
         """Sends what was read past what batches in general need (`direct_sender`). None: event time, idleness or the consumers
         need batches. Asked for once there are edges."""
-        if self.in_order or self.watermarks is not None or self._timeout is not None:
+        if self.in_order or self.watermarks is not None or self.idle_timeout is not None:
             return None
         edges = list(self._stream_edges())
         self._yields = bool(edges)

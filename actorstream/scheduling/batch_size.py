@@ -11,7 +11,7 @@ from collections.abc import Callable
 from random import Random
 from typing import Protocol
 
-from actorstream.scheduling.size_search import SizeSearch, level_above, rows_at
+from actorstream.scheduling.size_search import SAMPLE_NS, SizeSearch, level_above, rows_at
 
 PRESSED, RELAXED = 8, 64
 """Batches between two looks at whether consumers keep up, while they do not and while they do."""
@@ -19,6 +19,8 @@ DECAY = 0.98
 """What a batch's cost still counts once another one was measured."""
 UTILISED = 0.8
 """The most of the time that batches may take at a paced source, if it is to have little latency."""
+LONG_NS = 1_000_000_000
+"""Longer than any turn."""
 SMALL = 0.02
 """What part of a batch's cost a fixed part is that does not matter."""
 HARDLY_LESS = 0.98
@@ -32,14 +34,16 @@ class BatchSize(Protocol):
 
     Attributes:
         rows: to be taken next.
-        follows_cost: whether `took` is to be called. follows_load: whether `behind` is."""
+        follows_cost: whether `took` is to be called. follows_load: whether `behind` is.
+        turn_ns: how long batches of this size may be taken without being asked for another size; 0: for one batch."""
 
     rows: int
     follows_cost: bool
     follows_load: bool
+    turn_ns: int
 
-    def took(self, rows: int, began: int, ended: int) -> None:
-        """A batch of so many rows was read and sent between two times, in ns."""
+    def took(self, rows: int, began: int, ended: int, batches: int = 1) -> None:
+        """So many batches with so many rows were read and sent between two times, in ns."""
 
     def rested(self) -> None:
         """There was nothing to read."""
@@ -56,11 +60,12 @@ class FixedSize:
 
     __slots__ = ("rows",)
     follows_cost = follows_load = False
+    turn_ns = LONG_NS
 
     def __init__(self, rows: int) -> None:
         self.rows = rows
 
-    def took(self, rows: int, began: int, ended: int) -> None:
+    def took(self, rows: int, began: int, ended: int, batches: int = 1) -> None:
         """It does not matter."""
 
     def rested(self) -> None:
@@ -78,12 +83,13 @@ class DrawnSize:
 
     __slots__ = ("_dice", "rows")
     follows_cost, follows_load = True, False
+    turn_ns = 0
 
     def __init__(self, seed: int) -> None:
         self._dice = Random(seed)
         self.rested()
 
-    def took(self, rows: int, began: int, ended: int) -> None:
+    def took(self, rows: int, began: int, ended: int, batches: int = 1) -> None:
         self.rested()
 
     def rested(self) -> None:
@@ -98,32 +104,32 @@ class DrawnSize:
 
 
 class FoundSize:
-    """The size with the least cost a row, of a source that is read as fast as possible. A batch costs the time until the next
-    one is read, so that what its worker's other units and its consumers take counts as much as they hold the source up.
+    """The size with the least cost a row, of a source that is read as fast as possible. A batch costs the time since
+    the last one was sent, so that what its worker's other units and its consumers take counts as much as they hold the source up.
 
     Args:
         most: rows that a batch may have. busy_ns: the clock of `SizeSearch`."""
 
-    __slots__ = ("_began", "_rows", "_search", "rows", "waited")
+    __slots__ = ("_ended", "_search", "rows", "turn_ns", "waited")
     follows_cost, follows_load = True, False
 
     def __init__(self, most: int, busy_ns: Callable[[], int]) -> None:
         self._search = SizeSearch(busy_ns, level_above(most))
         self.waited = self._search.waited
-        self._began = self._rows = 0
-        """When the last batch was read, and what it had; 0: the source has rested since."""
-        self.rows = self._search.rows
+        self._ended = 0
+        """When the last batch was sent; 0: the source has rested since."""
+        self.rows, self.turn_ns = self._search.rows, SAMPLE_NS
 
-    def took(self, rows: int, began: int, ended: int) -> None:
-        if self._began:
+    def took(self, rows: int, began: int, ended: int, batches: int = 1) -> None:
+        if self._ended:
             search = self._search
-            search.took(self._rows, began - self._began)
-            self.rows = search.rows
-        self._began, self._rows = began, rows
+            search.took(rows, ended - self._ended, batches)
+            self.rows, self.turn_ns = search.rows, SAMPLE_NS if search.hurries else LONG_NS
+        self._ended = ended
 
     def rested(self) -> None:
         self._search.interrupted()
-        self._began = 0
+        self._ended = 0
 
     def behind(self, *, behind: bool) -> None:
         """The time until the next batch says it."""
@@ -141,6 +147,7 @@ class PacedSize:
 
     __slots__ = ("_batches", "_behind", "_fit", "_levels", "_most", "_rate", "rows")
     follows_cost = follows_load = True
+    turn_ns = LONG_NS
 
     def __init__(self, rate: float, most: int) -> None:
         self._rate, self._most = rate / 1e9, level_above(most)
@@ -150,8 +157,8 @@ class PacedSize:
         self._batches = self._behind = 0
         self.rows = rows_at(0)
 
-    def took(self, rows: int, began: int, ended: int) -> None:
-        self._fit.took(rows, ended - began)
+    def took(self, rows: int, began: int, ended: int, batches: int = 1) -> None:
+        self._fit.took(rows // batches, (ended - began) // batches)
         self._batches += 1
         if self._batches % PRESSED:
             return

@@ -114,16 +114,21 @@ class SizeSearch:
         self._rows = self._ns = self._batches = 0
         self._skips, self._waited = max(self._skips, 1), 0
 
-    def took(self, rows: int, ns: int) -> None:
-        """A batch of so many rows took `ns`, from when it was read to when the next one was."""
+    @property
+    def hurries(self) -> bool:
+        """Whether the size still grows, so that measurements should be short."""
+        return not self._grown
+
+    def took(self, rows: int, ns: int, batches: int = 1) -> None:
+        """So many batches with so many rows took `ns`, since those before them had been sent."""
         if self._skips:
-            self._skips = self._skips - 1 if ns < SAMPLE_NS else 0
+            self._skips = max(0, self._skips - batches) if ns < SAMPLE_NS else 0
             if not self._skips:
                 self._busy, self._waited = self._clock(), 0
             return
         self._rows += rows
         self._ns += ns
-        self._batches += 1
+        self._batches += batches
         if self._ns < SAMPLE_NS or (self._batches < SAMPLE_BATCHES and self._ns < LONGEST_NS):
             return
         before, self._busy = self._busy, self._clock()

@@ -145,12 +145,12 @@ class Receiver:
     def _serve(self, link: socket.socket) -> None:
         """Serves one connection. If it fails, Spark tries the task again; rows that are wrong end the run."""
         lane = -1
-        with link, link.makefile("rb") as file:
+        with link:
             try:
-                hello = json.loads(file.readline(LONGEST_LINE))
+                hello = json.loads(_line(link))
                 if hmac.compare_digest(str(hello["token"]), self.token) and self._admit(link, hello):
                     lane = int(hello["lane"])
-                    self._take_frames(link, file, lane)
+                    self._take_frames(link, lane)
             except ActorstreamError as error:
                 self.fail(error)
             except (OSError, ValueError, KeyError, TypeError):
@@ -193,9 +193,9 @@ class Receiver:
                 self._pushing[lane] = link
             return not done
 
-    def _take_frames(self, link: socket.socket, file: Any, lane: int) -> None:
+    def _take_frames(self, link: socket.socket, lane: int) -> None:
         while True:
-            header = _whole(file, HEADER.size)
+            header = _whole(link, HEADER.size)
             kind, number, digest, size = HEADER.unpack(header)
             if size > MOST_BYTES:
                 raise ValueError(f"a frame of {size} bytes")
@@ -212,7 +212,7 @@ class Receiver:
                 if leaves:
                     return
                 continue
-            rows = decode_batch(_whole(file, size)) if kind == BATCH else None
+            rows = decode_batch(_whole(link, size)) if kind == BATCH else None
             times = self._times(rows) if rows is not None else None
             with self._changed:
                 if number != self._lanes.lanes[lane].batch:
@@ -239,8 +239,23 @@ class TableChangedError(ActorstreamError):
     """A source gave other rows the second time."""
 
 
-def _whole(file: Any, size: int) -> bytes:
-    found: bytes = file.read(size)
-    if len(found) < size:
-        raise ConnectionError("the task has gone")
+def _whole(link: socket.socket, size: int) -> memoryview:
+    found = np.empty(size, np.uint8).data
+    at = 0
+    while at < size:
+        step = link.recv_into(found[at:], 0, socket.MSG_WAITALL)
+        if not step:
+            raise ConnectionError("the task has gone")
+        at += step
+    return found
+
+
+def _line(link: socket.socket) -> bytes:
+    """The first line that comes; nothing behind it is taken from the socket."""
+    found = b""
+    while not found.endswith(b"\n") and len(found) < LONGEST_LINE:
+        waiting = link.recv(LONGEST_LINE - len(found), socket.MSG_PEEK)
+        if not waiting:
+            break
+        found += link.recv(waiting.find(b"\n") + 1 or len(waiting))
     return found

@@ -17,6 +17,7 @@ from actorstream.connectors.source import NO_MORE, ONLY, Source
 from actorstream.connectors.source_keys import SourceKeys
 from actorstream.errors import ConfigurationError, NotInstalledError, Problem
 from actorstream.spark.driver_process import DriverProcess
+from actorstream.spark.lanes import times_of
 from actorstream.spark.receiver import Receiver
 from actorstream.spark.session import LOCAL
 
@@ -221,15 +222,8 @@ class SparkSource(Source):
             self._dead.add(self._name(), bad)
 
     def _times(self, rows: Any) -> np.ndarray:
-        import pyarrow as pa
-
         name = self.row_schema().event_time
-        if name is None:
-            return np.zeros(rows.num_rows, np.int64)
-        column = rows.column(name)
-        if pa.types.is_date32(column.type):
-            column = column.cast(pa.int32())
-        return column.cast(pa.int64()).to_numpy(zero_copy_only=False)
+        return np.zeros(rows.num_rows, np.int64) if name is None else times_of(rows.column(name))
 
     def _name(self) -> str:
         return self._context.name if self._context is not None else type(self).__name__

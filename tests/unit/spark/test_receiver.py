@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from actorstream.spark.push import Pushed, PushError, push
+from actorstream.spark.push import Pushed, PushError, encoded, push
 from actorstream.spark.receiver import WINDOW, Receiver, TableChangedError
 
 PATIENCE_S = 60.0
@@ -54,7 +54,7 @@ class Actor:
         return {"token": self.receiver.token, "lane": lane, "range": number}
 
     def push(self, batches: Iterator[Any], lane: int = 0, number: int = 0) -> int:
-        return push(self.receiver.address, self.hello(lane, number), batches).rows
+        return push(self.receiver.address, self.hello(lane, number), encoded(batches)).rows
 
 
 @pytest.fixture
@@ -149,7 +149,8 @@ def test_a_task_leaves_its_slot_to_a_lane_that_has_none_and_goes_on_later(pool: 
         """Runs the tasks of the lanes one after the other until none has left; how often that was."""
         for times in count(1):
             pushed = [
-                push(actor.receiver.address, actor.hello(lane), iter(rows[lane]), 0.01) for lane in rows
+                push(actor.receiver.address, actor.hello(lane), encoded(iter(rows[lane])), 0.01)
+                for lane in rows
             ]
             if not any(each.left for each in pushed):
                 return times
@@ -164,7 +165,7 @@ def test_a_task_leaves_its_slot_to_a_lane_that_has_none_and_goes_on_later(pool: 
 def test_a_task_that_waits_for_a_slow_actor_keeps_its_slot(pool: ThreadPoolExecutor) -> None:
     actor = Actor()
     rows = [batch(number) for number in range(2 * WINDOW)]
-    task = pool.submit(push, actor.receiver.address, actor.hello(), iter(rows), 0.01)
+    task = pool.submit(push, actor.receiver.address, actor.hello(), encoded(iter(rows)), 0.01)
     asked = threading.Event()
     actor.receiver._lacks_task = lambda: asked.set()  # type: ignore[method-assign, assignment, func-returns-value]
     assert asked.wait(PATIENCE_S)
@@ -212,7 +213,7 @@ def test_a_run_goes_on_within_a_batch(pool: ThreadPoolExecutor) -> None:
 def test_who_does_not_know_the_token_is_not_heard() -> None:
     actor = Actor()
     with pytest.raises(PushError, match="closed the connection"):
-        push(actor.receiver.address, {"token": "x", "lane": 0, "range": 0}, iter([batch(1)]))
+        push(actor.receiver.address, {"token": "x", "lane": 0, "range": 0}, encoded(iter([batch(1)])))
     with socket.socket(socket.AF_UNIX) as link:
         link.connect(f"\0{actor.receiver.address}")
         link.sendall(b"GET / HTTP/1.1\r\n")
