@@ -19,7 +19,7 @@ DECAY = 0.98
 """What a batch's cost still counts once another one was measured."""
 UTILISED = 0.8
 """The most of the time that batches may take at a paced source, if it is to have little latency."""
-LONG_NS = 1_000_000_000
+LONG_NS = 1 << 61
 """Longer than any turn."""
 SMALL = 0.02
 """What part of a batch's cost a fixed part is that does not matter."""

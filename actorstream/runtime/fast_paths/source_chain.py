@@ -135,7 +135,7 @@ class SourceChain:
             bound=bound,
             promises=len(self._producers) if all(map(_has_sent, self._lanes)) else 0,
             deadline=deadline,
-            listens=deadline - self._unit.worker.turn_ns + LISTEN_NS,
+            listens=max(0, deadline - self._unit.worker.turn_ns + LISTEN_NS),
         )
         self.ended = why in (DUE, RUNG)
         taken = turn.made - made
