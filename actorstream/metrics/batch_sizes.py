@@ -29,6 +29,10 @@ class BatchSizes:
         if rows < self._least or not self._least:
             self._least = rows
 
+    def total(self) -> int:
+        """How many batches were counted."""
+        return sum(self._counts)
+
     @staticmethod
     def publish(of: Iterable[BatchSizes], row: np.ndarray) -> None:
         """Writes the median (the power of two that it is or follows), the least and the greatest of all that several have

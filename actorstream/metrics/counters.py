@@ -63,6 +63,13 @@ class Counter(IntEnum):
     """Rows that a source took at once, else those of the jumbo tuples that its unit sent; the next two are of these too."""
     BATCH_MIN = 29
     BATCH_MAX = 30
+    AGE_NS = 31
+    """How long ago the last row of each batch had entered when the head's hook began, all batches together; the next two are
+    sums over batches, too."""
+    QUEUED_NS = 32
+    """How long after the beginning of the turn, or of its merge, a batch was taken."""
+    GATHERED_NS = 33
+    """How long rows waited in the unit's builders."""
 
 
 HISTOGRAM_WORDS = LATENCY_OCTAVES * LATENCY_STEPS

@@ -67,5 +67,6 @@ class ReadSizing:
         return self.size
 
     def publish(self) -> None:
-        """Writes which sizes were chosen into the counters."""
+        """Writes which sizes were chosen into the counters, and how many batches were read."""
+        self._unit.head.jumbo_in = self._row[Counter.JUMBO_IN] = self.asked.total()
         BatchSizes.publish((self.asked,), self._row)

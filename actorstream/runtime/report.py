@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from actorstream.metrics.counters import Counter, Counters, quantiles
+from actorstream.runtime.latency_parts import latency_parts
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -123,6 +124,7 @@ def build_report(job: Job, sampler: Sampler, *, elapsed_s: float, cpu_s: float) 
         "steady": steady,
         "latency_ms": _latency(table, sinks, processing=False),
         "processing_ms": _latency(table, sinks, processing=True),
+        "latency_parts_ms": latency_parts(job),
         "late": sum(total(Counter.LATE).values()),
         "dead": sum(total(Counter.DEAD).values()),
         "restarts": sum(total(Counter.RESTARTS).values()),

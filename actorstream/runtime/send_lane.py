@@ -84,6 +84,7 @@ class SendLane:
         "_idles",
         "_open",
         "_promises",
+        "_since",
         "_single",
         "_waiting",
         "batch_size",
@@ -93,6 +94,7 @@ class SendLane:
         "clock",
         "enough",
         "framing",
+        "gathered_ns",
         "numbers",
         "on_blocked",
         "passing",
@@ -149,7 +151,8 @@ class SendLane:
         a run: several ring entries that share a block."""
         self.sequence = 0
         """How many frames the channel has taken: jumbo tuples, single events and marks."""
-        self.transfer_ns = 0
+        self.transfer_ns = self.gathered_ns = self._since = 0
+        """Time spent in sending; for how long rows have waited here; since when some do."""
         self._promises: dict[int, int] | None = None
         """Frontier word -> a promise that waits until the rows before it are sent."""
         self._encoded: Frame | None = None
@@ -184,6 +187,8 @@ class SendLane:
         if found is None:
             found = self._open[key] = _Rows(key)
             self.pending.append(found)
+        if not self.rows:
+            self._since = monotonic_ns()
         found.batches.append(batch)
         found.rows += rows
         self.rows += rows
@@ -271,6 +276,9 @@ class SendLane:
     def flush(self) -> bool:
         """Sends all rows and marks that wait. False: the channel has no credit; `on_blocked` was called, and the rest waits."""
         started, rows = monotonic_ns(), self.rows
+        if rows:
+            self.gathered_ns += started - self._since
+            self._since = started
         self.channel.poll()
         while self._encoded is not None or self.pending:
             frame = self._encoded or self._next_frame()

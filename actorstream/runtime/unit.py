@@ -164,9 +164,11 @@ class Unit:
         self.dirty = False
         for replica in self.members:
             replica.publish()
-        peak = transfer = sent = 0
+        peak = transfer = sent = gathered = jumbos = 0
         for lane in self.lanes:
             transfer += lane.transfer_ns
+            gathered += lane.gathered_ns
+            jumbos += lane.sequence
             if not lane.sequence:  # nothing was sent: a source has a lane to every worker of a plan
                 continue
             channel = lane.channel
@@ -177,6 +179,7 @@ class Unit:
         row = self.head.row
         BatchSizes.publish([lane.sizes for lane in self.lanes], row)
         row[Counter.SENT_BYTES] = sent
+        row[Counter.GATHERED_NS], row[Counter.JUMBO_OUT] = gathered, jumbos
         row[Counter.TRANSFER_NS] = transfer
         row[Counter.QUEUE_MAX_BYTES] = peak
 

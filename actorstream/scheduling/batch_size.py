@@ -15,7 +15,9 @@ from actorstream.scheduling.size_search import SAMPLE_NS, SizeSearch, level_abov
 
 PRESSED, RELAXED = 8, 64
 """Batches between two looks at whether consumers keep up, while they do not and while they do."""
-DECAY = 0.98
+FIRST_BATCHES = 3
+"""Not measured: the first batch of a source may open files and import modules."""
+DECAY = 0.95
 """What a batch's cost still counts once another one was measured."""
 UTILISED = 0.8
 """The most of the time that batches may take at a paced source, if it is to have little latency."""
@@ -197,16 +199,21 @@ class PacedSize:
 class CostFit:
     """A straight line through (rows, ns) of the last batches: what they cost whatever their size, and what each row does."""
 
-    __slots__ = ("_n", "_x", "_xx", "_xy", "_y", "each", "fixed")
+    __slots__ = ("_n", "_x", "_xx", "_xy", "_y", "_young", "each", "fixed")
 
     def __init__(self) -> None:
+        self._young = FIRST_BATCHES
+        """Batches that are not measured yet."""
         self._n = self._x = self._y = self._xx = self._xy = 0.0
         self.fixed = self.each = 0.0
 
     def took(self, rows: int, ns: int) -> None:
         """A batch of so many rows has taken `ns`. What takes very much longer than expected, as where something else got the
         processor, counts as four times what was expected."""
-        if self._n > 8:
+        if self._young:
+            self._young -= 1
+            return
+        if self._n > 2:
             ns = min(ns, int(4 * (self.fixed + self.each * rows)) + 1000)
         self._n = DECAY * self._n + 1
         self._x = DECAY * self._x + rows
