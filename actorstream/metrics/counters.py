@@ -70,6 +70,8 @@ class Counter(IntEnum):
     """How long after the beginning of the turn, or of its merge, a batch was taken."""
     GATHERED_NS = 33
     """How long rows waited in the unit's builders."""
+    READS = 34
+    """Batches that a source has read."""
 
 
 HISTOGRAM_WORDS = LATENCY_OCTAVES * LATENCY_STEPS

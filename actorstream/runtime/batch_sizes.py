@@ -27,6 +27,11 @@ MERGED = 16_384
 """Rows that a merge makes one batch of, unless somebody has set a number."""
 CACHES = 4
 """A batch is no larger than so many times the nearest cache."""
+STEP_ROWS = 16_384
+"""In serial order event time rises behind every so many rows of a source that is read as fast as possible, whatever its
+batches: what it fires downstream comes behind the same rows in every run."""
+LEAST_READ = 1024
+"""Rows that a source whose rows leave it in order is asked for, however few a jumbo tuple has."""
 SEEDS = 1_000_003
 """Between the seeds of two replicas or channels."""
 

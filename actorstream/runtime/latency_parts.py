@@ -59,9 +59,9 @@ class _Ways:
         return self._known[head]
 
     def _parts(self, head: int) -> dict[str, float]:
-        batches = max(self._value(head, Counter.JUMBO_IN), 1)
-        worked = {each: self._value(each, Counter.EXECUTE_NS) / batches for each in self._members[head]}
         producers = self._producers[head]
+        batches = max(self._value(head, Counter.JUMBO_IN if producers else Counter.READS), 1)
+        worked = {each: self._value(each, Counter.EXECUTE_NS) / batches for each in self._members[head]}
         if not producers:
             return {"read": worked.pop(head), "hooks": sum(worked.values())}
         before = [(self._value(each, Counter.JUMBO_OUT), self._left(each)) for each in sorted(producers)]

@@ -68,5 +68,5 @@ class ReadSizing:
 
     def publish(self) -> None:
         """Writes which sizes were chosen into the counters, and how many batches were read."""
-        self._unit.head.jumbo_in = self._row[Counter.JUMBO_IN] = self.asked.total()
+        self._row[Counter.READS] = self.asked.total()
         BatchSizes.publish((self.asked,), self._row)

@@ -13,6 +13,7 @@ from actorstream.actors.operator_errors import operator_error
 from actorstream.connectors.source import batch_of
 from actorstream.events.batch import BATCHES
 from actorstream.metrics.counters import Counter
+from actorstream.runtime.batch_sizes import LEAST_READ, STEP_ROWS
 from actorstream.runtime.fast_paths.source import direct_sender
 from actorstream.runtime.output import StreamEdge
 from actorstream.runtime.read_sizing import ReadSizing
@@ -36,11 +37,6 @@ if TYPE_CHECKING:
 POLL_S = 0.001
 FEW_LANES = 4
 """So many are looked at to see whether consumers keep up."""
-STEP_ROWS = 16_384
-"""In serial order event time rises behind every so many rows of a source that is read as fast as possible, whatever its
-batches: what it fires downstream comes behind the same rows in every run."""
-LEAST_READ = 1024
-"""Rows that a source whose rows leave it in order is asked for, however few a jumbo tuple has."""
 
 
 class SourceUnit(Unit):
@@ -145,10 +141,14 @@ class SourceUnit(Unit):
             return status  # who was given the event works on it before anything else is done here
         if self._idleness is not None and not self._idleness.idle and self.async_hooks.task is None:
             self._check_idle(self._idleness, status)
+        chain = self.chain
         if self.promises and not self.in_step and self.async_hooks.task is None:
-            self.promise()
+            if chain is None or not chain.promise():
+                self.promise()
             if self._heartbeat is None and (self.pace is not None or self.is_async):
                 self._heartbeat = self.worker.alarms.call_later(self.heartbeat_s, self._beat)
+        if chain is not None and self.most_rows < sys.maxsize:
+            chain.settle()  # the schedule measures what each turn has taken
         return Status.READY if self.async_hooks.due and status is Status.IDLE else status
 
     def _read(self) -> Status:
@@ -171,16 +171,15 @@ class SourceUnit(Unit):
                 if status is not Status.READY:
                     return status
                 continue
+            if chain is not None and (self.barriers or self.draining):
+                chain.settle()
             while self.barriers:  # only now, so that what was read is what was sent
                 self.pass_barrier(self.barriers.pop(0))
             if self.draining:
                 return self._end_of_input()
             if self._reading is not None:
                 return Status.IDLE
-            full = max(size.rows, least)
-            rows = full if budget is None else min(full, budget.rows)
-            if self.in_step is not None:
-                rows = min(rows, STEP_ROWS - self.in_step)
+            rows = full = max(size.rows, least)
             now = monotonic_ns()
             if self.pace is not None:
                 self.pace.full = full
@@ -190,21 +189,28 @@ class SourceUnit(Unit):
                     self._look_again(self.pace.wait(now))
                     return Status.IDLE
                 rows = min(rows, due)
+            if chain is not None:
+                most, until = (left, min(deadline, now + size.turn_ns)) if size.turn_ns else (rows, deadline)
+                if taken := chain.turn(rows, rows if self.pace else most, until):
+                    left -= taken
+                    if self.pace is not None:
+                        self.pace.sent += taken
+                    count(full, batches := -(-taken // rows))
+                    ended = monotonic_ns()
+                    if size.follows_cost:
+                        size.took(taken, now, ended, batches)
+                    if chain.ended or ended > deadline:
+                        return Status.READY
+                    continue
+            if budget is not None:
+                rows = min(rows, budget.rows)
+            if self.in_step is not None:
+                rows = min(rows, STEP_ROWS - self.in_step)
             if self.is_async:
                 self.source.hold_position(held=True)
                 self._reading = self.worker.loop.create_task(self.source.read(rows))  # type: ignore[arg-type]
                 self._reading.add_done_callback(lambda _: self.worker.mark(self))
                 return Status.IDLE
-            most, until = (left, min(deadline, now + size.turn_ns)) if size.turn_ns else (rows, deadline)
-            if chain is not None and (taken := chain.turn(rows, rows if self.pace else most, until)):
-                self._count(taken, now, chain.source_ns)
-                count(full, batches := -(-taken // rows))
-                if size.follows_cost:
-                    size.took(taken, now, monotonic_ns(), batches)
-                left -= taken
-                if chain.ended or monotonic_ns() > deadline:
-                    return Status.READY
-                continue
             try:
                 found: Any = read(rows)
             except Exception as error:
@@ -336,6 +342,8 @@ class SourceUnit(Unit):
 
     def promise(self) -> None:
         """Advances the frontier to what the source can promise now."""
+        if self.chain is not None:
+            self.chain.settle()
         try:
             bound = self.source.lower_bound(self.clock())
         except Exception as error:
@@ -401,6 +409,8 @@ class SourceUnit(Unit):
                 handle.cancel()
 
     def publish(self) -> None:
+        if self.chain is not None:
+            self.chain.settle()
         super().publish()
         self.sizing.publish()
         done, total = self.source.progress()

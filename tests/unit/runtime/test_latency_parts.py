@@ -35,7 +35,7 @@ def write(job: Job, actor: str, index: int = 0, **counters: int) -> None:
 
 def test_each_part_is_the_time_between_two_places_on_the_way() -> None:
     job = job_of(pipelining="false")
-    write(job, "numbers", JUMBO_IN=10, EXECUTE_NS=20 * MS, JUMBO_OUT=20, GATHERED_NS=40 * MS)
+    write(job, "numbers", READS=10, EXECUTE_NS=20 * MS, JUMBO_OUT=20, GATHERED_NS=40 * MS)
     for index in range(
         2
     ):  # 2 ms of reading and 2 ms of gathering, 3 ms in the ring, 1 ms in the queue, 5 ms in the hook
@@ -51,7 +51,7 @@ def test_operators_that_are_called_directly_belong_to_the_unit_of_their_caller()
     topology.source(Numbers, name="numbers").through(Pass, name="passes").into(Collect, name="sink")
     job = compile_job(topology.spec(), load_deploy(None, ["deploy.workers=1"]))
     assert len(job.fused) == 2
-    write(job, "numbers", JUMBO_IN=10, EXECUTE_NS=20 * MS)
+    write(job, "numbers", READS=10, EXECUTE_NS=20 * MS)
     write(job, "passes", EXECUTE_NS=30 * MS, JUMBO_IN=10)
     write(job, "sink", EXECUTE_NS=10 * MS, JUMBO_IN=10)
     assert latency_parts(job) == {
