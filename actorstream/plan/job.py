@@ -99,7 +99,8 @@ class Job:
 
     def in_runs(self, edge: int) -> bool:
         """Whether small jumbo tuples go along an edge in runs, since its consumer takes in what waits together."""
-        few = self.deploy.batch_size <= FEW_ROWS and not has_pool(self.deploy)
+        size = self.deploy.batch_size
+        few = size != "auto" and size <= FEW_ROWS and not has_pool(self.deploy)
         return few and edge in self.timestamp.edges
 
     @property

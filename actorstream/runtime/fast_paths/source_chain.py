@@ -89,7 +89,7 @@ class SourceChain:
         self._producers = ends if len(ends) == len(channels) else []
         """What C raises the frontiers of all lanes by; empty: Python does at the end of the turn."""
         try:
-            self._make_room(unit.batch_size)
+            self._make_room(unit.sizing.size.rows)
         except Exception:  # if something is wrong with an operator, its own hook raises a better error
             return False
         self.is_linked = True
@@ -145,7 +145,7 @@ class SourceChain:
             most,
             promises,
             deadline,
-            deadline - self._unit.worker.turn_ns + LISTEN_NS,
+            max(0, deadline - self._unit.worker.turn_ns + LISTEN_NS),
         )
         self._made = made = turn.made
         self._promised = promises > 0

@@ -276,7 +276,7 @@ def test_a_barrier_comes_between_two_calls_and_finds_all_rows_before_it() -> Non
 
 def test_a_larger_batch_than_before_gets_room() -> None:
     unit = unit_of(YSB, 100_000, batch_size=10)
-    unit.batch_size, unit.most_rows = 1500, 1500
+    unit.sizing.size.rows = unit.most_rows = 1500
     unit.step()
     assert position(unit) == 1510
     assert unit.members[1].jumbo_in == 2
