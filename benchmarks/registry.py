@@ -28,6 +28,7 @@ SUITES = {
     "scalegate": "benchmarks.suites.scalegate",
     "linear-road": "benchmarks.suites.linear_road",
     "order-price": "benchmarks.suites.order_price",
+    "rlas": "benchmarks.suites.rlas",
     "dgs": "benchmarks.suites.dgs",
     "dgs-latency": "benchmarks.suites.dgs_latency",
     "dgs-studies": "benchmarks.suites.dgs_studies",

@@ -34,6 +34,8 @@ NAMES = {
     "linear-road": "pos_rep-cl-1x1-1 pos_rep-ol-6x6-1024 new_seg-cl-4x2-1-latency new_seg-ol-2x4-1024-cpu"
     " app-1 app-2 app-paced app-paced-p99",
     "order-price": "none serial timestamp dependency serial-mean timestamp-half-load-p99 timestamp-64",
+    "rlas": "server-a-wc-rlas-model server-b-lr-rlas-simulated server-a-fd-first-fit-simulated table-7-r5-planning"
+    " server-a-sd-sockets-4-simulated server-b-wc-random-best-model table-3-counter-s0-s7 air-star-8x28-simulated",
     "dgs": "value-barrier-batch-1 value-barrier-batch-2 rule-fraud-batch-100k-2 page-view-join-event-2 join-2",
     "dgs-latency": "barrier-spin-p50 synchronization-park-p50 ratio-100-p50 heartbeats-1-p50",
     "dgs-studies": "outliers-2 outliers-model smart-home-2 smart-home-2-network smart-home-2-p90",
