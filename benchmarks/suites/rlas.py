@@ -32,7 +32,7 @@ TUPLES = "tuples/s"
 def suite(settings: Settings) -> Suite:
     letters = ("a",) if settings.quick else ("a", "b")
     random_count = settings.scale(1000, 200)
-    probes = [*table_3()]
+    probes = [*table_3(), figure_8()]
     for letter in letters:
         for name in APPS:
             probes += applications(letter, name, random_count)
@@ -86,6 +86,33 @@ def table_3() -> list[Probe]:
         )
         for i, j in PAIRS
     ]
+
+
+def figure_8() -> Probe:
+    """Nanoseconds per tuple of WC's operators beside their producers, and as far from them as can be."""
+    operators = {each.members[0]: each for each in APPS["WC"].dataflow.operators[1:]}
+    sizes = {flow.consumer: flow.producer for flow in APPS["WC"].dataflow.flows}
+    known = APPS["WC"].profile.operators
+
+    def run() -> Sequence[float]:
+        found: list[float] = []
+        for name in operators:
+            local = known[name].execute_ns(64)
+            size = known[sizes[name]].outputs["default"].bytes
+            found += [local, local + server("a").fetch_ns(size, 0, 7, rows=64)]
+        return found
+
+    return once(
+        [
+            case
+            for name in operators
+            for case in (
+                Case(f"figure-8-{name}-local", "ns"),
+                Case(f"figure-8-{name}-remote", "ns", f"figure-8-{name}-local"),
+            )
+        ],
+        run,
+    )
 
 
 def applications(letter: str, name: str, random_count: int) -> list[Probe]:

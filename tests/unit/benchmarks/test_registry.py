@@ -35,7 +35,8 @@ NAMES = {
     " app-1 app-2 app-paced app-paced-p99",
     "order-price": "none serial timestamp dependency serial-mean timestamp-half-load-p99 timestamp-64",
     "rlas": "server-a-wc-rlas-model server-b-lr-rlas-simulated server-a-fd-first-fit-simulated table-7-r5-planning"
-    " server-a-sd-sockets-4-simulated server-b-wc-random-best-model table-3-counter-s0-s7 air-star-8x28-simulated",
+    " server-a-sd-sockets-4-simulated server-b-wc-random-best-model table-3-counter-s0-s7"
+    " figure-8-parser-remote air-star-8x28-simulated",
     "dgs": "value-barrier-batch-1 value-barrier-batch-2 rule-fraud-batch-100k-2 page-view-join-event-2 join-2",
     "dgs-latency": "barrier-spin-p50 synchronization-park-p50 ratio-100-p50 heartbeats-1-p50",
     "dgs-studies": "outliers-2 outliers-model smart-home-2 smart-home-2-network smart-home-2-p90",
