@@ -17,6 +17,7 @@ SUITES = {
     "python-map": "benchmarks.suites.python_map",
     "word-count": "benchmarks.suites.word_count",
     "latency": "benchmarks.suites.latency",
+    "batch-cost": "benchmarks.suites.batch_cost",
     "ysb": "benchmarks.suites.ysb",
     "ysb-star": "benchmarks.suites.ysb_star",
     "swa": "benchmarks.suites.swa",

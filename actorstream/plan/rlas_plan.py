@@ -47,14 +47,9 @@ class RlasInputs:
 
 
 def rlas_inputs(deploy: DeploySpec) -> RlasInputs:
-    """Reads the files that a deployment names. ConfigurationError: it names none, or one cannot be read."""
+    """Reads the files that a deployment names. ConfigurationError: one cannot be read."""
     spec = deploy.rlas
-    if spec is None:
-        hint = "measure with actorstream profile TOPOLOGY --out profile.toml"
-        allowed = "a table [rlas] with the key profile"
-        raise ConfigurationError(
-            Problem("deploy.placement", "is 'rlas' without a profile to plan from", allowed, hint)
-        )
+    assert spec is not None  # check_deploy has looked
     machine = load_machine_model(spec.machine) if spec.machine is not None else this_machine()
     options = PlanOptions(
         compression=spec.compression,

@@ -157,10 +157,14 @@ class SourceUnit(Unit):
             return status  # who was given the event works on it before anything else is done here
         if self._idleness is not None and not self._idleness.idle and self.async_hooks.task is None:
             self._check_idle(self._idleness, status)
+        chain = self.chain
         if self.promises and self.async_hooks.task is None:
-            self.promise()
+            if chain is None or not chain.promise():
+                self.promise()
             if self._heartbeat is None and (self.pace is not None or self._is_async):
                 self._heartbeat = self.worker.alarms.call_later(self.heartbeat_s, self._beat)
+        if chain is not None and self.most_rows < sys.maxsize:
+            chain.settle()  # the schedule measures what each turn has taken
         return Status.READY if self.async_hooks.due and status is Status.IDLE else status
 
     def _read(self) -> Status:
@@ -181,13 +185,15 @@ class SourceUnit(Unit):
                 if status is not Status.READY:
                     return status
                 continue
+            if chain is not None and (self.barriers or self.draining):
+                chain.settle()
             while self.barriers:  # only now, so that what was read is what was sent
                 self.pass_barrier(self.barriers.pop(0))
             if self.draining:
                 return self._end_of_input()
             if self._reading is not None:
                 return Status.IDLE
-            rows = self.batch_size if budget is None else min(self.batch_size, budget.rows)
+            rows = self.batch_size
             now = monotonic_ns()
             if self.pace is not None:
                 due = self.pace.due(now)
@@ -195,17 +201,20 @@ class SourceUnit(Unit):
                     self._look_again(self.pace.wait(now))
                     return Status.IDLE
                 rows = min(rows, due)
+            if chain is not None and (taken := chain.turn(rows, rows if self.pace else left, deadline)):
+                left -= taken
+                if self.pace is not None:
+                    self.pace.sent += taken
+                if chain.ended or monotonic_ns() > deadline:
+                    return Status.READY
+                continue
+            if budget is not None:
+                rows = min(rows, budget.rows)
             if self._is_async:
                 self.source.hold_position(held=True)
                 self._reading = self.worker.loop.create_task(self.source.read(rows))  # type: ignore[arg-type]
                 self._reading.add_done_callback(lambda _: self.worker.mark(self))
                 return Status.IDLE
-            if chain is not None and (taken := chain.turn(rows, rows if self.pace else left, deadline)):
-                self._count(taken, now, chain.source_ns)
-                left -= taken
-                if chain.ended or monotonic_ns() > deadline:
-                    return Status.READY
-                continue
             try:
                 found: Any = read(rows)
             except Exception as error:
@@ -327,6 +336,8 @@ class SourceUnit(Unit):
 
     def promise(self) -> None:
         """Advances the frontier to what the source can promise now."""
+        if self.chain is not None:
+            self.chain.settle()
         try:
             bound = self.source.lower_bound(self.clock())
         except Exception as error:
@@ -392,6 +403,8 @@ class SourceUnit(Unit):
                 handle.cancel()
 
     def publish(self) -> None:
+        if self.chain is not None:
+            self.chain.settle()
         super().publish()
         done, total = self.source.progress()
         if total:

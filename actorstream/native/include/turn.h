@@ -13,7 +13,7 @@
 #include "channel.h"
 #include "doorbell.h"
 /* cffi: begin */
-enum as_turn_end { /* why a call returned; what it has taken is in `made` and `batches` in any case */
+enum as_turn_end { /* why a call returned; what it has taken is in `made` and `member` in any case */
     AS_TURN_ROWS = 0, /* all rows that were asked for were made */
     AS_TURN_TIME = 1, /* the deadline has passed */
     AS_TURN_RUNG = 2, /* the doorbell was rung: another unit of the worker has something to do */
@@ -43,19 +43,18 @@ typedef struct as_turn {
     as_turn_member *member; /* the source's neighbour first; `work` has the time of each */
     const as_turn_promise *promise;
     const as_doorbell *bell; /* or NULL */
-    uint32_t members, promises;
-    int64_t rows; /* of a batch */
-    int64_t most; /* rows in all */
+    uint32_t members;
     int64_t room; /* rows that the last member may take; less than 1 afterwards: AS_TURN_FULL */
     int64_t due;
     int64_t bound; /* no promise passes it: what other partitions of the source may still have */
-    uint64_t deadline, listens; /* ns; from `listens` on the doorbell is looked at */
-    uint64_t made; /* rows of the source before, and after the call */
-    uint64_t batches; /* of this call */
-    uint64_t took_ns; /* by the source, in this call */
-    int64_t latest;   /* the greatest event time of this call's rows; undefined unless there were some */
+    uint64_t end;  /* rows of the source that may be made */
+    uint64_t made; /* rows of the source that were made */
+    uint64_t took_ns; /* by the source: added to */
+    int64_t latest;   /* the greatest event time of the rows; undefined unless there were some */
     int64_t frontier; /* what was promised; as it was unless there were rows */
 } as_turn;
-int32_t as_turn_run(as_turn *turn);
+/* Takes up to `most` rows, `rows` a batch, until `deadline` (ns); from `listens` on it looks at the doorbell. Makes the first
+   `promises` of the promises. */
+int32_t as_turn_run(as_turn *turn, int64_t rows, int64_t most, uint32_t promises, uint64_t deadline, uint64_t listens);
 /* cffi: end */
 #endif

@@ -118,8 +118,6 @@ static void one(void) {
                     .member = members,
                     .promise = &promise,
                     .members = 3,
-                    .promises = 1,
-                    .rows = batch,
                     .bound = INT64_MAX,
                     .frontier = INT64_MIN};
 
@@ -130,22 +128,22 @@ static void one(void) {
     for (int call = 0; call < CALLS; call++) {
         uint32_t bits[1];
         as_doorbell_collect(own, bits, 1);
-        const int64_t most = below(4) ? from.rows - at : (int64_t)below((uint64_t)(from.rows - at) + 1);
+        int64_t most = below(4) ? from.rows - at : (int64_t)below((uint64_t)(from.rows - at) + 1);
         const int64_t low = below(3) ? 0 : (int64_t)below(60), first = turn.frontier;
-        turn.most = most;
+        turn.end = below(4) ? (uint64_t)from.rows : (uint64_t)at + below((uint64_t)(from.rows - at) + 1);
         turn.room = below(3) ? INT64_MAX : (int64_t)below(900) + 1;
         turn.due = below(2) ? INT64_MAX : (first == INT64_MIN ? 5 : first) + (int64_t)below(40);
         turn.bound = below(5) ? INT64_MAX : 30;
-        turn.deadline = below(4) ? UINT64_MAX : 0;
+        const uint64_t deadline = below(4) ? UINT64_MAX : 0;
         turn.bell = below(6) ? NULL : own;
-        turn.listens = 0;
         work_of_panes.low = low;
         const int64_t room_before = turn.room;
-        const int32_t why = as_turn_run(&turn);
+        const int32_t why = as_turn_run(&turn, batch, most, 1, deadline, 0);
+        if (most > (int64_t)turn.end - at)
+            most = (int64_t)turn.end - at;
 
         int64_t taken = 0, in_room = 0;
         int32_t expected = -99;
-        uint64_t done = 0;
         int64_t frontier = first;
         while (expected == -99) {
             const int64_t rows = most - taken < batch ? most - taken : batch;
@@ -175,7 +173,6 @@ static void one(void) {
             }
             at += rows;
             taken += rows;
-            done++;
             in_room += (int64_t)counted;
             int64_t next = at < from.rows ? from.time[at] : from.time[at - 1];
             next = next < turn.bound ? next : turn.bound;
@@ -184,12 +181,12 @@ static void one(void) {
                 expected = AS_TURN_DUE;
             else if (in_room >= room_before)
                 expected = AS_TURN_FULL;
-            else if (turn.deadline == 0)
+            else if (deadline == 0)
                 expected = AS_TURN_TIME;
             else if (turn.bell != NULL && as_doorbell_pending(own) && why == AS_TURN_RUNG && turn.made == (uint64_t)at)
                 expected = AS_TURN_RUNG; /* its own promises ring here */
         }
-        CHECK(why == expected && turn.made == (uint64_t)at && turn.batches == done && turn.frontier == frontier);
+        CHECK(why == expected && turn.made == (uint64_t)at && turn.frontier == frontier);
         CHECK(taken == 0 || turn.latest == from.time[at - 1]);
         const int64_t promised = as_frontier_load(consumer, 0);
         CHECK(promised <= frontier && (why == AS_TURN_DUE || promised == frontier));

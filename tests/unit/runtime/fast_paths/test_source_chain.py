@@ -27,6 +27,11 @@ STEPS = (
     ("map", {"set": {"page_id": "int32(1000 // page_id)"}}),  # fails for one page of a hundred
     ("map", {"select": ["event_time", "ad_id", "event_type", "user_id", "page_id"]}),
 )
+TEXT_STEPS = (
+    ("filter", {"where": "event_type == 'view' or user_id < 'a'"}),
+    ("filter", {"where": "user_id < page_id"}),
+    ("map", {"select": ["page_id", "event_time", "user_id", "ad_id", "event_type"]}),
+)
 WINDOWS = (
     {"type": "tumbling", "size": "2s"},
     {"type": "sliding", "size": "3s", "slide": "1s"},
@@ -43,14 +48,18 @@ stages = st.lists(st.sampled_from(STEPS), max_size=3, unique_by=str)
 
 @st.composite
 def topologies(draw: st.DrawFn) -> dict[str, Any]:
+    ids = draw(st.sampled_from(["int", "int", "bytes136", "uuid"]))
+    if ids == "uuid":  # no numbers but the event time
+        texts = draw(st.lists(st.sampled_from(TEXT_STEPS), max_size=2, unique_by=str))
+    chosen = st.lists(st.sampled_from(list(AGGREGATES)), min_size=1, max_size=3, unique=True)
     return {
-        "steps": draw(stages),
+        "steps": draw(stages) if ids != "uuid" else texts,
         "join": draw(st.sampled_from([None, "before", "behind"])),
         "window": draw(st.sampled_from(WINDOWS)),
         "key": draw(st.sampled_from([[], ["user_id"], ["ad_id"], ["event_type", "user_id"]])),
-        "aggregates": draw(st.lists(st.sampled_from(list(AGGREGATES)), min_size=1, max_size=3, unique=True)),
+        "aggregates": draw(chosen) if ids != "uuid" else ["rows"],
         "shards": draw(st.integers(1, 3)),
-        "ids": draw(st.sampled_from(["int", "int", "bytes136"])),
+        "ids": ids,
         "on_error": draw(st.sampled_from(["skip", "dead-letter"])),
     }
 
@@ -67,7 +76,7 @@ def topology_of(drawn: dict[str, Any], count: int) -> tuple[Topology, list[Any]]
         shards=drawn["shards"],
         ids=drawn["ids"],
     )
-    join = drawn["join"] if drawn["ids"] == "int" else None
+    join = drawn["join"] if drawn["ids"] != "bytes136" else None
     on_error, out = drawn["on_error"], []
     if join == "before":
         stream = stream.through(ADS, name="campaigns")
@@ -109,7 +118,7 @@ def by_hooks(*given: Any, **deploy: Any) -> Ran:
         return Ran(*given, **deploy)
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(topologies(), st.integers(0, 9000), st.sampled_from([1, 7, 100, 512, 4096]))
 def test_a_chain_gives_what_the_hooks_of_its_members_give(
     drawn: dict[str, Any], count: int, batch_size: int
@@ -137,6 +146,7 @@ YSB: dict[str, Any] = {
 def test_all_rows_of_the_yahoo_benchmark_are_taken_without_python() -> None:
     assert Ran(*topology_of(YSB, 20_000), batch_size=100).taken == 20_000
     assert Ran(*topology_of(YSB | {"shards": 3}, 20_000), batch_size=100).taken == 20_000
+    assert Ran(*topology_of(YSB | {"ids": "uuid"}, 20_000), batch_size=100).taken == 20_000
 
 
 def test_only_batches_with_a_failed_row_go_through_the_hooks() -> None:
