@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from actorstream import Actor
+from actorstream import Actor, Contract
 from actorstream.errors import Problem
 from apps.card_fraud.events import Score
 from apps.card_fraud.model import Model, ModelError
@@ -22,6 +22,7 @@ class Predictor(Actor):
     """
 
     outputs: ClassVar = {"default": Score}
+    contract = Contract(stateless=True, order_sensitive=True)  # nothing is kept of a batch with an unknown state
 
     def __init__(self, model: Path) -> None:
         self.model = Model(model)
