@@ -22,7 +22,9 @@ class Predictor(Actor):
     """
 
     outputs: ClassVar = {"default": Score}
-    contract = Contract(stateless=True, order_sensitive=True)  # nothing is kept of a batch with an unknown state
+    contract = Contract(
+        stateless=True, order_sensitive=True
+    )  # nothing is kept of a batch with an unknown state
 
     def __init__(self, model: Path) -> None:
         self.model = Model(model)
