@@ -23,7 +23,8 @@ from apps.card_fraud.events import Transaction
 PART = 1 << 16
 """Transactions of a part."""
 SHARES = ((0.35, 0.53, 0.12), (0.85, 0.15), (0.35, 0.45, 0.20))
-"""Of low, medium, high amounts; of transactions without and with an expensive item; of long, normal, short times since the last."""
+"""Of low, medium, high amounts; of transactions without and with an expensive item; of long, normal and short times since the
+last."""
 STATES = [amount + price + since for amount in "LMH" for price in "NH" for since in "LNS"]
 STATE_TEXTS = np.array([list(state.encode()) for state in STATES], np.uint8)
 DIGITS = np.frombuffer(b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ", np.uint8)
