@@ -15,16 +15,15 @@ if TYPE_CHECKING:
 
 
 class Predictor(Actor):
-    """Scores each transaction by the last ones of its customer, which meet in one replica.
+    """Scores each transaction by the last ones of its customer, which meet in one replica. A batch with a state that the model
+    does not know changes nothing.
 
     Args:
         model: the file of the Markov model.
     """
 
     outputs: ClassVar = {"default": Score}
-    contract = Contract(
-        stateless=True, order_sensitive=True
-    )  # nothing is kept of a batch with an unknown state
+    contract = Contract(stateless=True, order_sensitive=True)
 
     def __init__(self, model: Path) -> None:
         self.model = Model(model)
