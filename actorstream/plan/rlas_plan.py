@@ -68,7 +68,7 @@ def rlas_plan(
 
     How the rows of an input are routed may depend on these numbers, and what calls what directly depends on the routes. So
     there are two searches, one from a graph where "auto" is 1 and chains are as long as can be, one where it is the
-    deployment's `workers`; the plan with the higher predicted throughput is taken, the first if they are equal.
+    deployment's `workers`; the plan that lets in more tuples is taken, the first if they are equal.
 
     ConfigurationError: the profile is of another topology, an actor cannot be placed so, or no plan fits."""
     inputs = inputs or rlas_inputs(deploy)
@@ -78,7 +78,7 @@ def rlas_plan(
     found = [
         _searched(graph_of, dict.fromkeys(autos, count), inputs) for count in sorted({1, deploy.workers})
     ]
-    graph, dataflow, chosen = max(found, key=lambda each: each[2].throughput)
+    graph, dataflow, chosen = max(found, key=lambda each: each[2].ingress)
     return graph, execution_plan(graph, dataflow, chosen, inputs.machine, deploy)
 
 
@@ -129,6 +129,7 @@ def execution_plan(
     model = PlanModel(
         machine=chosen.machine_fingerprint,
         profile=chosen.profile_fingerprint,
+        ingress=chosen.ingress,
         throughput=chosen.throughput,
         limit=chosen.limit,
         rates=rates,
