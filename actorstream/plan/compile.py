@@ -17,6 +17,7 @@ from actorstream.errors import ConfigurationError, Problem
 from actorstream.metrics.counters import CounterTable
 from actorstream.placement import PLACEMENTS, place
 from actorstream.placement.base import channels_of, find_placement
+from actorstream.plan.chains import source_chains
 from actorstream.plan.channels import channels_of_job
 from actorstream.plan.edge_schemas import edge_schemas_of
 from actorstream.plan.event_time import idle_sources, listeners, watermarked
@@ -80,6 +81,7 @@ def make_job(graph: Graph, plan: ExecutionPlan) -> Job:
     if has_pool(plan.deploy):
         job.serial = needed(graph, job.serial)
         job.kernels = kernels(job)
+    job.source_chains = source_chains(job)
     job.edge_schemas = with_positions(job, edge_schemas_of(graph, job.listens, job.serial, job.timestamp))
     job.gates, job.own_gates = gates(job), own_gates(job)
     return job

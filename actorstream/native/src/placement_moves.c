@@ -39,10 +39,10 @@ double as_placement_evaluate(const as_placement_problem *p, const int32_t *place
     return peak;
 }
 
-/* What tells placements of the same peak apart: how much of the time of all sockets and replicas is above half of it. */
+/* What tells placements of the same peak apart: how near the sockets and replicas are to it, and how much is fetched. */
 static double pressure(const as_placement_problem *p, const double *loads, double peak) {
     const double *busy = loads, *cpu = busy + p->groups;
-    double sum = 0;
+    double sum = 0, total = 0, cores = 0;
     for (uint32_t group = 0; group < p->groups; group++) {
         double part = busy[group] / p->divisor[group] / peak;
         part *= part;
@@ -54,8 +54,10 @@ static double pressure(const as_placement_problem *p, const double *loads, doubl
         part *= part;
         part *= part;
         sum += part * part * 4;
+        total += cpu[socket];
+        cores += p->cores[socket];
     }
-    return sum;
+    return sum + total / cores / peak;
 }
 
 typedef struct {
