@@ -8,7 +8,8 @@ from typing import Any
 
 from actorstream import Batch, Source
 
-MOST_ROWS = 4096
+LEAST_ROWS = 4096
+"""Of a batch that is made. A source that is paced, or whose rows have text, is first asked for one row."""
 
 
 class Repeat(Source):
@@ -43,14 +44,15 @@ class Repeat(Source):
     def read(self, max_rows: int) -> Batch | None:
         now = monotonic()
         if not self.parts:
-            rows = max_rows if self.rate is None else MOST_ROWS  # a paced source is first asked for one row
+            rows = max(max_rows, LEAST_ROWS)
             self.parts = [part for shard in self.mine for part in self.make(shard, rows)]
+            now = monotonic()  # the first import of what makes them may take seconds
             self.ends = now + self.seconds
         if now >= self.ends:
             return None
         part = self.parts[self.read_batches % len(self.parts)]
-        if self.rate is not None:
-            rows = len(next(iter(part.values())))
+        rows = len(next(iter(part.values())))
+        if rows - self.sent > max_rows or self.sent:
             first, self.sent = self.sent, min(rows, self.sent + max_rows)
             part = {name: column[first : self.sent] for name, column in part.items()}
             if self.sent < rows:

@@ -26,6 +26,10 @@ COMMANDS = {
         "actorstream.cli.sustain:sustain",
         "Find the highest rate of a source that a topology keeps up with.",
     ),
+    "profile": (
+        "actorstream.cli.profile:profile",
+        "Measure what each operator costs, for plans made from a model.",
+    ),
     "slurm": ("actorstream.cli.slurm:slurm", "Write the batch script that runs a topology under SLURM."),
     "data": (
         "actorstream.cli.data:data",

@@ -20,9 +20,10 @@ Shards = Annotated[int, Meta(ge=1, le=65535, description="a whole number from 1 
 
 
 class InterleavedSource(Source):
-    """Streams without end, a partition each, whose rows differ in time: row i of stream k has event time i * shards + k.
-    The class of the rows is the one in `outputs`. What else is in them a subclass says in `columns`; after `kept` rows a
-    stream begins with the same again, at later times, so making rows costs a slice and the times.
+    """Streams without end, a partition each, whose rows differ in time: row i of stream k has event time i * shards + k,
+    if the class of the rows, which is the one in `outputs`, has an event time. What else is in them a subclass says in
+    `columns`; after `kept` rows a stream begins with the same again, at later times, so making rows costs a slice and the
+    times.
 
     Args:
         count: rows in all, of all streams. rate: rows a second.
@@ -37,6 +38,8 @@ class InterleavedSource(Source):
         self._made: dict[int, int] = {}
         """Stream -> rows made of it."""
         self._turn = -1
+        self._time: str | None = None
+        """The field that is the event time."""
         self._rows: dict[int, Batch] = {}
         """Stream -> its first rows, at no time."""
         self._numbers: dict[int, ShardNumbering] = {}
@@ -56,10 +59,12 @@ class InterleavedSource(Source):
         names = self.partitions()
         self._made = dict.fromkeys(map(names.index, partitions), 0)
         schema = self.row_schema()
-        self._time = str(schema.event_time)
+        self._time = schema.event_time
         for stream in self._made:
-            self._numbers[stream] = ShardNumbering(first=stream, stride=self.shards)
-            columns = {self._time: np.zeros(self.kept, np.int64), **self.columns(stream, names[stream])}
+            columns = dict(self.columns(stream, names[stream]))
+            if self._time is not None:
+                self._numbers[stream] = ShardNumbering(first=stream, stride=self.shards)
+                columns[self._time] = np.zeros(self.kept, np.int64)
             self._rows[stream] = Batch.of_columns(schema, columns)
 
     def read(self, max_rows: int) -> Batch | None:
@@ -73,8 +78,11 @@ class InterleavedSource(Source):
             if rows > 0:
                 self.origin, self.row = stream, first
                 self._made[stream] = first + rows
+                made = self._rows[stream].slice(first % self.kept, rows)
+                if self._time is None:
+                    return made.with_columns()
                 times = self._numbers[stream].event_times(first, rows)
-                return self._rows[stream].slice(first % self.kept, rows).with_columns(**{self._time: times})
+                return made.with_columns(**{self._time: times})
         return None
 
     def lower_bound(self, now_ns: int) -> int:

@@ -7,7 +7,7 @@ from time import monotonic
 from typing import TYPE_CHECKING, Protocol
 
 from actorstream.control.actions import Action, Finish, Kill, Send, WriteCheckpoint, WriteEnd
-from actorstream.control.messages import Collected, Counted, Message, Snapshot
+from actorstream.control.messages import Bound, Collected, Counted, Message, Snapshot
 from actorstream.errors import RunError
 
 if TYPE_CHECKING:
@@ -44,6 +44,8 @@ class Host:
         self.send, self.kill, self.count, self.clock = send, kill, count, clock
         self.collected: dict[str, list[bytes]] = {}
         """Actor -> the parts of what its in-memory sinks received."""
+        self.bound: dict[int, Bound] = {}
+        """Worker -> what it was bound to."""
         self.finished: Finish | None = None
         """How the run came to its end, once no worker is left."""
 
@@ -52,6 +54,8 @@ class Host:
         match message:
             case Collected(_, actor, data):
                 self.collected.setdefault(actor, []).append(data)
+            case Bound():
+                self.bound[worker] = message
             case Counted(_, rows):
                 self.count(rows)
             case _:

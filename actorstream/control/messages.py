@@ -24,6 +24,20 @@ class Started(Message):
     worker: int
 
 
+class Bound(Message):
+    """The worker's threads and arena were bound, as far as the system let them be.
+
+    Attributes:
+        node, cpus: of its threads. memory: the node of its arena. refused: what the system forbade; "": nothing.
+    """
+
+    worker: int
+    node: int
+    cpus: list[int]
+    memory: int
+    refused: str = ""
+
+
 class Failed(Message):
     """The run cannot go on. `kind` is the error's class; the worker ends after it."""
 
@@ -171,6 +185,7 @@ class Leave(Message):
 
 AnyMessage = (
     Started
+    | Bound
     | Failed
     | Snapshot
     | Begun

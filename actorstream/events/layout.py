@@ -221,7 +221,9 @@ def _code(field: Field) -> str:
 
 def _getter(names: tuple[str, ...]) -> Callable[[Any], Any]:
     """The values of an event's fields as a tuple. Names that no event can have come to no event."""
-    attributes = "".join(f"event.{name}, " for name in names if name.isidentifier())
+    from actorstream.events.schema import is_attribute
+
+    attributes = "".join(f"event.{name}, " for name in names if is_attribute(name))
     return eval(f"lambda event: ({attributes})")  # type: ignore[no-any-return]
 
 

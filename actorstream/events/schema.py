@@ -211,6 +211,11 @@ class Schema:
         """A duration in units of the event time, rounded."""
         return round(duration / timedelta(microseconds=1) * 1000 / self.time_unit_ns)
 
+    @property
+    def names_attributes(self) -> bool:
+        """Whether every field can be an attribute, so that rows can be events."""
+        return all(map(is_attribute, self.user.names()))
+
     def event_class(self) -> type[Event]:
         """The class of this schema's events: the user's, or one that is made on first use."""
         if self.user is not self:
@@ -302,7 +307,7 @@ class Schema:
 
     def _make_class(self) -> type[Event]:
         for name in self._names:
-            if not name.isidentifier() or keyword.iskeyword(name):
+            if not is_attribute(name):
                 raise SchemaError(
                     f"field {name!r} of {self.name} cannot be an attribute of an event; allowed: a Python identifier "
                     "(rename the column, or take batches: on_batch works with any name)"
@@ -350,3 +355,8 @@ def _annotation(field: Field) -> Any:
             Kind.MSGPACK: bytes,
         }.get(field.kind) or typing.Annotated[float, field.kind]
     return base | None if field.nullable else base
+
+
+def is_attribute(name: str) -> bool:
+    """Whether a field of that name can be an attribute of an event."""
+    return name.isidentifier() and not keyword.iskeyword(name)

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from actorstream.control.coordinator import Member
 from actorstream.control.failures import Aborted, failed_message
+from actorstream.launch.bind import bind_worker
 from actorstream.native.memory import keep_freed_memory
 from actorstream.native.pidfd import open_pidfd
 from actorstream.runtime.worker import Worker
@@ -127,6 +128,9 @@ async def run_worker(
     control: link to the coordinator; None: this process is the only one. peers: ways to the other processes, for control
     actors."""
     transport = job.transport(fabric, process) if fabric is not None else None
+    bound = bind_worker(job, process, transport) if control is not None else None
+    if control is not None and bound is not None:
+        control.send(bound)
     worker = Worker(job, process, transport, control, peers or {})
     await worker.run()
     return worker

@@ -12,6 +12,7 @@ from time import monotonic
 from typing import TYPE_CHECKING, Any
 
 from actorstream.control.interrupted import Interrupted, Suspended
+from actorstream.launch.bind import check_bindings, placement_rows
 from actorstream.launch.fork import fork_worker
 from actorstream.launch.launcher import Launcher, StartWorker
 from actorstream.launch.locks import locked
@@ -62,6 +63,7 @@ def run_job(
     if on_start is not None:
         launcher.on_tick = on_start(launcher, sampler)
     interrupted = suspended = None
+    check_bindings(job)
     try:
         with locked(job) as locks:
             check_latest(job)
@@ -76,6 +78,8 @@ def run_job(
     cpu_s = own.ru_utime + own.ru_stime + sum(worker.cpu_s for worker in launcher.workers)
     report = build_report(job, sampler, elapsed_s=monotonic() - started, cpu_s=cpu_s)
     report["checkpoints"] = launcher.checkpoints.made if launcher.checkpoints is not None else 0
+    if launcher.host is not None and launcher.host.bound:
+        report["placement"] = placement_rows(launcher.host.bound)
     collected = {
         name: job.decode_collected(name, launcher.collected.get(name, [])) for name in job.collecting()
     }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import os
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -185,6 +186,12 @@ class Arena:
             f"arena {self.id}: no block of {nbytes} bytes: {used.in_use} of {used.committed} bytes are "
             f"in use, limit {self.limit}, {memory_left().available} bytes left to this process"
         )
+
+    def bind(self, node: int) -> str:
+        """Takes memory from node `node` from now on, for as long as it has some. Returns "", or why the system refused; the
+        arena then goes on as it was."""
+        refused = lib.as_arena_bind(self.handle, node)
+        return os.strerror(refused) if refused else ""
 
     def start_generation(self, generation: int) -> None:
         """Sets the next block's generation (odd), for testing its wrap-around."""

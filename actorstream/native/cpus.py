@@ -27,6 +27,24 @@ def processor(root: str = "") -> str:
     return "\n".join([os.uname().machine, *(f"{key}: {named.get(key, '')}" for key in _NAMED)])
 
 
+def clock_hertz(root: str = "") -> float:
+    """Cycles per second of a core: what cpufreq says is its base or greatest frequency, else /proc/cpuinfo; 1e9 where nothing
+    says.
+
+    `root` is put before all paths, for tests."""
+    for name in ("base_frequency", "cpuinfo_max_freq"):
+        try:
+            return int(Path(f"{root}/sys/devices/system/cpu/cpu0/cpufreq/{name}").read_text()) * 1e3
+        except (OSError, ValueError):
+            continue
+    try:
+        lines = Path(f"{root}/proc/cpuinfo").read_text().splitlines()
+    except OSError:
+        lines = []
+    found = [line.partition(":")[2] for line in lines if line.startswith("cpu MHz")]
+    return float(found[0]) * 1e6 if found else 1e9
+
+
 _NAMED = (
     *("vendor_id", "cpu family", "model", "model name", "flags"),
     *("CPU implementer", "CPU architecture", "CPU variant", "CPU part", "Features"),  # of ARM

@@ -45,6 +45,11 @@ def hash_bytes(value: bytes) -> int:
     return lib.as_hash_bytes(value, len(value))  # type: ignore[no-any-return]
 
 
+def hash_buffer(value: memoryview) -> int:
+    """As `hash_bytes`, of bytes that lie in memory one after the other."""
+    return lib.as_hash_bytes(ffi.from_buffer(value), value.nbytes)  # type: ignore[no-any-return]
+
+
 def combine(hash_: int, following: int) -> int:
     """Hash of several key columns: that of the columns so far, and that of the following one."""
     return lib.as_hash_combine(hash_, following)  # type: ignore[no-any-return]

@@ -50,6 +50,8 @@ def edge_schemas_of(
     timed: set[str] = set()  # actors whose rows have an event time, as a field or by descent
     found: dict[int, EdgeSchemas] = {}
     for actor in graph.actors.values():
+        if actor.role == "source" and actor.timed:
+            timed.add(actor.name)
         if any(edge.producer in timed for edge in actor.inputs if not edge.static):
             timed.add(actor.name)
         if any(schema.event_time is not None for name, schema in actor.outputs.items() if name != "dead"):

@@ -80,6 +80,8 @@ class Job:
     """What this run goes on from; None: from the beginning."""
     kernels: dict[str, float] = field(default_factory=dict)
     """Actors whose kernels go to threads -> how many of one replica's may be under way at once."""
+    source_chains: dict[int, list[int]] = field(default_factory=dict)
+    """Replica of a source -> the replicas behind it that may run as one native chain."""
     gates: dict[str, str] = field(default_factory=dict)
     """Actors whose replicas get the same rows in timestamp order -> why each merges them itself; "": one ScaleGate does."""
     own_gates: frozenset[str] = frozenset()
@@ -121,13 +123,18 @@ class Job:
     @cached_property
     def spins(self) -> bool:
         """Whether every worker has a core of its own, so that spinning takes nothing from the others."""
-        return self._processes_here <= len(os.sched_getaffinity(0))
+        return self._processes_here <= self.cpus
 
     @property
     def has_cores(self) -> bool:
         """Whether every thread of every worker has a core of its own."""
         threads = self._processes_here * (self.deploy.threads + 1)
-        return threads <= len(os.sched_getaffinity(0))
+        return threads <= self.cpus
+
+    @cached_property
+    def cpus(self) -> int:
+        """CPUs of this process's affinity mask, before it is bound to some of them."""
+        return len(os.sched_getaffinity(0))
 
     @property
     def _processes_here(self) -> int:

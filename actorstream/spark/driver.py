@@ -14,13 +14,16 @@ import sys
 import threading
 from collections.abc import Callable
 from contextlib import suppress
-from typing import IO, Any
+from typing import IO, TYPE_CHECKING, Any
 
 from actorstream.errors import ActorstreamError, ConfigurationError, Problem
 from actorstream.spark.failure import spark_error
-from actorstream.spark.push import RESULT, pusher
+from actorstream.spark.group_query import GroupQuery
 from actorstream.spark.query import Query, TableSnapshot, read_table
 from actorstream.spark.session import spark_session
+
+if TYPE_CHECKING:
+    pass
 
 GRACE_S = 10.0
 """So long Spark may take to end once nobody listens any more."""
@@ -30,7 +33,10 @@ Tell = Callable[..., None]
 
 def run(task: dict[str, Any], tell: Tell, stopped: threading.Event) -> None:
     """Runs the jobs of one source, until the last one or until `stopped` is set."""
-    options = {**task["spark"], "spark.sql.execution.arrow.maxRecordsPerBatch": str(task["batch_rows"])}
+    known = TableSnapshot(**task["table"]) if task["table"] else None
+    in_order = GroupQuery.of_keys(task) if known is None or known.by_group else None
+    options = {**(in_order.options if in_order else {}), **task["spark"]}
+    options |= {"spark.sql.execution.arrow.maxRecordsPerBatch": str(task["batch_rows"])}
     tell(say=f"starting Spark, master {task['master']}")
     with spark_session(task["master"], options, logs=task["logs"]) as spark:
         slots = spark.sparkContext.defaultParallelism
@@ -45,28 +51,25 @@ def run(task: dict[str, Any], tell: Tell, stopped: threading.Event) -> None:
                 )
             )
         try:
-            query = Query(read_table(spark, task), task["columns"], task["event_time"])
+            query = in_order or Query(read_table(spark, task), task)
             found = query.snapshot(task["range_rows"])
         except ActorstreamError:
             raise
         except Exception as error:
             raise spark_error("reading the table", error) from None
-        known = TableSnapshot(**task["table"]) if task["table"] else None
-        if known is not None and known[:4] != found[:4]:
+        if known is not None and (known[:4], known.by_group) != (found[:4], found.by_group):
             raise changed(known, found)
         bounds = (known or found).bounds
         tell(table=(known or found)._asdict())
-        tell(say=f"{found.rows:,} rows in {len(bounds) + 1} ranges")
-        for number, rows in enumerate(query.ranges(bounds, task["tasks"], task["range"]), task["range"]):
-            pushed = rows.mapInArrow(pusher(task["address"], task["token"], number), RESULT)
+        order = "row groups by time: not sorted" if found.by_group else "sorted"
+        tell(say=f"{found.rows:,} rows in {len(bounds) + 1} ranges, {order}")
+        for number, job in enumerate(query.jobs(spark, bounds), task["range"]):
             left = True
-            while (
-                left
-            ):  # tasks that have left their slots to others go on; those that had ended say so at once
+            while left:  # tasks that have left their slots go on; those that had ended say so at once
                 if stopped.is_set():
                     return
                 try:
-                    left = any(row["left"] for row in pushed.collect())
+                    left = any(each.left for each in job())
                 except Exception as error:
                     raise spark_error(f"pushing range {number}", error) from None
             tell(ended=number)
@@ -80,7 +83,9 @@ def changed(known: TableSnapshot, found: TableSnapshot) -> ConfigurationError:
         f"{found.rows:,} rows from {found.least} to {found.greatest}"
     )
     if known[:1] + known[2:4] == found[:1] + found[2:4]:
-        what = f"has changed since the checkpoint: it has {found.rows:,} rows as then, but other values"
+        what = (
+            f"has changed since the checkpoint: it has {found.rows:,} rows as then, but other values or files"
+        )
     hint = "read a fixed version of it (versionAsOf for Delta), or begin without --resume"
     return ConfigurationError(Problem("table", what, "the same rows", hint))
 

@@ -9,12 +9,34 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from actorstream.errors import DataError
 from actorstream.spark.frames import NOTHING
+
+
+def times_of(column: Any) -> np.ndarray:
+    """A column of Arrow that is an event time, as int64."""
+    import pyarrow as pa
+
+    if pa.types.is_date32(column.type):
+        column = column.cast(pa.int32())
+    found: np.ndarray = column.cast(pa.int64()).to_numpy()
+    return found
+
+
+class MergedRows(NamedTuple):
+    """A piece of the merged sequence.
+
+    Attributes:
+        lanes: the lane of each row; a number: of all rows.
+    """
+
+    rows: Any
+    times: np.ndarray
+    lanes: np.ndarray | int
 
 
 @dataclass
@@ -63,10 +85,9 @@ class Lanes:
         for lane, saved in zip(self.lanes, kept or ()):
             lane.batch, lane.drop = saved["batch"], saved["drop"]
             lane.digest = bytes.fromhex(saved["digest"])
-        self._merged: Any = None
-        self._times = np.empty(0, np.int64)
-        self._of_lane = np.empty(0, np.int64)
+        self._merged: deque[MergedRows] = deque()
         self._at = 0
+        """Rows of the first piece that were given."""
 
     def put(self, number: int, rows: Any, times: np.ndarray, digest: bytes) -> None:
         """A batch of a lane has arrived. DataError: its times descend."""
@@ -89,7 +110,7 @@ class Lanes:
     @property
     def ended(self) -> bool:
         """Whether everything was given."""
-        return self._at == len(self._times) and all(each.ended and not each.held for each in self.lanes)
+        return not self._merged and all(each.ended and not each.held for each in self.lanes)
 
     def waiting(self, number: int) -> int:
         """Batches of a lane that have arrived, and whose rows are not all in the merged sequence."""
@@ -98,14 +119,19 @@ class Lanes:
     def take(self, most: int) -> tuple[Any, int] | None:
         """The next rows of the merged sequence, at most so many, and the time of the last one; None: the next row is not
         known yet, or there is none."""
-        if self._at == len(self._times) and not self._merge():
+        if not self._merged and not self._merge():
             return None
-        end = min(self._at + most, len(self._times))
-        rows, time = self._merged.slice(self._at, end - self._at), int(self._times[end - 1])
-        for number, count in enumerate(np.bincount(self._of_lane[self._at : end], minlength=len(self.lanes))):
-            self._give(self.lanes[number], int(count))
-        self._at = end
-        return rows, time
+        piece, first = self._merged[0], self._at
+        end = self._at = min(first + most, len(piece.times))
+        if isinstance(piece.lanes, int):
+            self._give(self.lanes[piece.lanes], end - first)
+        else:
+            for number, count in enumerate(np.bincount(piece.lanes[first:end], minlength=len(self.lanes))):
+                self._give(self.lanes[number], int(count))
+        if end == len(piece.times):
+            self._merged.popleft()
+            self._at = 0
+        return piece.rows.slice(first, end - first), int(piece.times[end - 1])
 
     def kept(self) -> list[dict[str, Any]]:
         """How far each lane was given: the first batch that was not given whole, how many of its rows were, and the digest
@@ -132,8 +158,6 @@ class Lanes:
 
     def _merge(self) -> bool:
         """Puts the rows that can be given now in order; whether there are some."""
-        import pyarrow as pa
-
         open_lanes = [
             (each.latest if each.held else None, number)
             for number, each in enumerate(self.lanes)
@@ -142,7 +166,7 @@ class Lanes:
         if any(latest is None for latest, _ in open_lanes):
             return False
         bound = min(((latest, number) for latest, number in open_lanes if latest is not None), default=None)
-        parts, times, of_lane = [], [], []
+        parts: list[MergedRows] = []
         for number, lane in enumerate(self.lanes):
             while lane.held:
                 held = lane.held[0]
@@ -151,18 +175,22 @@ class Lanes:
                     side = "right" if number <= bound[1] else "left"
                     end = int(np.searchsorted(held.times, bound[0], side=side))  # type: ignore[call-overload]
                 if end > held.first:
-                    parts.append(held.rows.slice(held.first, end - held.first))
-                    times.append(held.times[held.first : end])
-                    of_lane.append(np.full(end - held.first, number, np.int64))
+                    rows = held.rows.slice(held.first, end - held.first)
+                    parts.append(MergedRows(rows, held.times[held.first : end], number))
                     held.first = end
                 if end < len(held.times):
                     break
                 lane.held.popleft()
-        if not parts:
-            return False
-        unsorted, lanes = np.concatenate(times), np.concatenate(of_lane)
-        order = np.argsort(unsorted, kind="stable")
-        whole = pa.Table.from_batches(parts).combine_chunks().to_batches()
-        self._merged = whole[0].take(pa.array(order)) if len(parts) > 1 else parts[0]
-        self._times, self._of_lane, self._at = unsorted[order], lanes[order], 0
-        return True
+        self._merged.extend(parts if len({part.lanes for part in parts}) < 2 else [_sorted(parts)])
+        return bool(parts)
+
+
+def _sorted(parts: list[MergedRows]) -> MergedRows:
+    """The rows of several lanes by time, those of equal times as they are given."""
+    import pyarrow as pa
+
+    times = np.concatenate([part.times for part in parts])
+    lanes = np.concatenate([np.full(len(part.times), part.lanes, np.int64) for part in parts])
+    order = np.argsort(times, kind="stable")
+    (rows,) = pa.Table.from_batches([part.rows for part in parts]).combine_chunks().to_batches()
+    return MergedRows(rows.take(pa.array(order)), times[order], lanes[order])

@@ -8,6 +8,7 @@ import socket
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
+from actorstream.spark.ahead import Ahead
 from actorstream.spark.frames import (
     ASK,
     BATCH,
@@ -17,18 +18,27 @@ from actorstream.spark.frames import (
     END,
     HEADER,
     LEAVE,
-    LONGEST_LINE,
     NOTHING,
     STAY,
     TAKEN,
     digest_of,
     encode_batch,
 )
+from actorstream.spark.group_reader import group_batches
+from actorstream.spark.row_groups import RowGroup
+from actorstream.spark.task_listener import connected, read_line
 
 RESULT = "rows long, left boolean"
 """A task returns to the driver only how many rows it sent, and whether it left before its last one."""
 WAIT_S = 5.0
 """A task that has waited for credit for so long leaves, if a lane has no task: there may be too few slots for all of them."""
+
+
+AHEAD_BYTES = 64 << 20
+"""A task that reads row groups reads so far ahead, also while it waits for the turn of its rows."""
+
+Encoded = tuple[memoryview, bytes, int]
+"""A batch: its payload, the digest up to it, and its rows."""
 
 
 class Pushed(NamedTuple):
@@ -47,35 +57,62 @@ def pusher(address: str, token: str, number: int) -> Callable[[Iterator[Any]], I
 
     def run(batches: Iterator[Any]) -> Iterator[Any]:
         import pyarrow as pa
-        from pyspark import TaskContext
 
-        context = TaskContext.get()
-        lane = context.partitionId() if context is not None else 0
-        pushed = push(address, {"token": token, "lane": lane, "range": number}, batches)
-        yield pa.RecordBatch.from_pylist([pushed._asdict()])
+        hello = {"token": token, "lane": _lane(), "range": number}
+        yield pa.RecordBatch.from_pylist([push(address, hello, encoded(batches))._asdict()])
 
     return run
 
 
-def push(address: str, hello: dict[str, Any], batches: Iterator[Any], wait_s: float = WAIT_S) -> Pushed:
-    """Sends the batches that the source does not have yet, or those until the source lets it leave. `address`: a name in
-    the abstract namespace of Unix domain sockets. `wait_s`: for credit before it asks whether it may leave."""
-    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as link:
-        link.connect(f"\0{address}")
+def group_pusher(
+    address: str, token: str, number: int, dealt: list[list[RowGroup]], reading: dict[str, Any]
+) -> Callable[[Iterator[Any]], Iterator[Pushed]]:
+    """The function for `mapPartitions` that pushes rows that the tasks read themselves: the row groups that each was `dealt`.
+    `reading`: what `group_batches` needs to know; its `fields` as bytes."""
+
+    def run(_: Iterator[Any]) -> Iterator[Pushed]:
+        import pyarrow as pa
+
+        lane = _lane()
+        keys = {**reading, "fields": pa.ipc.read_schema(pa.py_buffer(reading["fields"]))}
+        with Ahead(encoded(group_batches(dealt[lane], **keys)), AHEAD_BYTES) as batches:
+            yield push(address, {"token": token, "lane": lane, "range": number}, batches)
+
+    return run
+
+
+def encoded(batches: Iterator[Any]) -> Iterator[Encoded]:
+    """The batches of a lane that are not empty, as they travel."""
+    digest = NOTHING
+    for batch in batches:
+        if batch.num_rows:
+            payload = encode_batch(batch)
+            digest = digest_of(digest, payload)
+            yield payload, digest, batch.num_rows
+
+
+def _lane() -> int:
+    from pyspark import TaskContext
+
+    context = TaskContext.get()
+    return 0 if context is None else int(context.partitionId())
+
+
+def push(address: str, hello: dict[str, Any], batches: Iterator[Encoded], wait_s: float = WAIT_S) -> Pushed:
+    """Sends the batches that the source does not have yet, or those until the source lets it leave. `address`: of
+    the receiver. `wait_s`: for credit before it asks whether it may leave."""
+    with connected(address) as link:
         link.sendall(json.dumps(hello).encode() + b"\n")
-        where = json.loads(_line(link))
+        where = _where(link)
         if where["state"] == DONE:
             return Pushed(0)
         first, credit = int(where["batch"]), int(where["window"])
         digest, rows, number = NOTHING, 0, 0
-        for batch in batches:
-            if not batch.num_rows:
-                continue
+        for payload, following, count in batches:
             if number == first and digest.hex() != where["digest"]:
                 break
-            payload = encode_batch(batch)
-            digest = digest_of(digest, payload)
-            rows += batch.num_rows
+            digest = following
+            rows += count
             if number >= first:
                 if not credit:
                     credit = _credit(link, number, wait_s)
@@ -93,6 +130,15 @@ def push(address: str, hello: dict[str, Any], batches: Iterator[Any], wait_s: fl
             if answer not in (CREDIT, STAY):
                 raise PushError(f"the source says {answer!r} after the end; allowed: {TAKEN!r}")
         return Pushed(rows)
+
+
+def _where(link: socket.socket) -> dict[str, Any]:
+    """How far the source is."""
+    try:
+        found: dict[str, Any] = json.loads(read_line(link))
+    except ValueError as error:
+        raise PushError(f"the source has closed the connection ({error})") from None
+    return found
 
 
 def _credit(link: socket.socket, number: int, wait_s: float) -> int:
@@ -113,15 +159,6 @@ def _credit(link: socket.socket, number: int, wait_s: float) -> int:
                 return credit
     finally:
         link.settimeout(None)
-
-
-def _line(link: socket.socket) -> bytes:
-    found = b""
-    while not found.endswith(b"\n"):
-        found += _received(link, 1)
-        if len(found) > LONGEST_LINE:
-            raise PushError(f"the source sends a line of more than {LONGEST_LINE} bytes")
-    return found
 
 
 def _received(link: socket.socket, size: int) -> bytes:

@@ -3,15 +3,19 @@ driver, whose session is passed in."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from actorstream.errors import ConfigurationError, DataError, Problem
+from actorstream.spark.push import RESULT, pusher
 from actorstream.topology.suggestions import did_you_mean, listed
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
+
+Job = Callable[[], Sequence[Any]]
+"""Runs to its end when it is called. Returns how each task has ended, as `Pushed`."""
 
 VIEW = "input"
 _TIME = "_actorstream_time"
@@ -26,6 +30,8 @@ class TableSnapshot(NamedTuple):
         rows, digest: how many there are, and a sum over a hash of each, which does not depend on their order.
         least, greatest: event times.
         bounds: event times at which ranges begin, but for the first.
+        by_group: the row groups of the files follow one another in time; `bounds` are numbers of row groups, and the digest
+            is one of the footers.
     """
 
     rows: int
@@ -33,6 +39,7 @@ class TableSnapshot(NamedTuple):
     least: int | None
     greatest: int | None
     bounds: list[int]
+    by_group: bool = False
 
 
 def read_table(spark: SparkSession, keys: Mapping[str, Any]) -> DataFrame:
@@ -54,13 +61,15 @@ class Query:
     """The rows of a table with their times.
 
     Args:
-        columns: those that the source has.
-        event_time: the column that is the event time; None: none, then rows come by the values of all columns.
+        keys: of the source. `columns`: those that it has. `event_time`: the column that is the event time; None: none,
+            then rows come by the values of all columns.
     Raises ConfigurationError for a column that is missing or doubled, or an event time that is none."""
 
-    def __init__(self, table: DataFrame, columns: list[str], event_time: str | None) -> None:
+    def __init__(self, table: DataFrame, keys: Mapping[str, Any]) -> None:
         from pyspark.sql import functions as f
 
+        self._keys = keys
+        columns, event_time = keys["columns"], keys["event_time"]
         problems = []
         for name in columns:
             times = table.columns.count(name)
@@ -100,7 +109,13 @@ class Query:
         found = self.rows.approxQuantile(_TIME, shares, _ERROR)
         return sorted({int(bound) for bound in found})
 
-    def ranges(self, bounds: list[int], tasks: int, first: int) -> Iterator[DataFrame]:
+    def jobs(self, _: SparkSession, bounds: list[int]) -> Iterator[Job]:
+        """The jobs that push, one a range."""
+        keys = self._keys
+        for number, rows in enumerate(self._ranges(bounds, keys["tasks"], keys["range"]), keys["range"]):
+            yield rows.mapInArrow(pusher(keys["address"], keys["token"], number), RESULT).collect
+
+    def _ranges(self, bounds: list[int], tasks: int, first: int) -> Iterator[DataFrame]:
         """From range `first` on, each with its rows spread over so many partitions by their values, and sorted by time and
         then by all columns in each: a total order but for rows that are equal."""
         from pyspark.sql import functions as f

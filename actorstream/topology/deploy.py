@@ -37,6 +37,23 @@ class TestingSpec(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
     seed: Annotated[int, Meta(description="a whole number")] = 0
 
 
+class RlasSpec(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
+    """`[rlas]`: what `placement = "rlas"` plans with; paths are made absolute."""
+
+    profile: Name
+    """A file of `actorstream profile`."""
+    machine: Name | None = None
+    """A file with a machine model; None: this machine, as it is measured."""
+    compression: Count = 5
+    """Replicas that are placed as one (r of briskstream-rlas section 4)."""
+    percentile: Name = "p50"
+    """Which of the profile's costs counts."""
+    ingress: Annotated[float, Meta(ge=0, description="a number of at least 0")] = 0.0
+    """Tuples a second that the sources are offered; 0: as many as they can make."""
+    steps: Count = 200_000
+    """Nodes that one search visits at most."""
+
+
 class DeploySpec(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
     """A whole deployment; the defaults are those of a run without a file."""
 
@@ -47,6 +64,15 @@ class DeploySpec(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
     threads: Annotated[int, Meta(ge=0, le=1024, description="a whole number from 0 to 1024")] = 0
     """Pool threads per process."""
     placement: Name = "spread"
+    bind: Annotated[
+        Literal["auto", "none", "node", "core"], Meta(description='"auto", "none", "node" or "core"')
+    ] = "auto"
+    """What each worker's threads are bound to: the cores of the memory node that the plan names, or the plan's cores alone.
+    auto: node where the placement is rlas, none elsewhere."""
+    arenas: Annotated[Literal["producer", "consumer"], Meta(description='"producer" or "consumer"')] = (
+        "producer"
+    )
+    """Of a worker that is bound: on whose memory node its jumbo tuples lie, its own or that of who reads them."""
     batch_size: Annotated[int, Meta(ge=1, le=1 << 24, description="a whole number from 1 to 16777216")] = 4096
     """Rows at which a builder is flushed at the latest."""
     wait: Annotated[Literal["park", "spin"], Meta(description='"park" or "spin"')] = "park"
@@ -70,6 +96,7 @@ class DeploySpec(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
     ct_window: Duration = timedelta(milliseconds=100)
     """In which the schedule `ct` compares what the operators have got through."""
     key_groups: Annotated[int, Meta(ge=1, le=32768, description="a whole number from 1 to 32768")] = 128
+    rlas: RlasSpec | None = None
     checkpoint: CheckpointSpec | None = None
     hosts: list[HostSpec] = []
     same_host: Name = "shm"

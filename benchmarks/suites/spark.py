@@ -23,9 +23,10 @@ from benchmarks.suite import Case, Probe, Settings, Suite
 
 COLUMNS = {"ts": "int", "number": "int", "key": "int", "value": "float", "share": "float"}
 BATCH = 16_384
+WARM = 100
+LONGER = 4
+"""The table of the source is so many times as long: tasks have read 128 MB ahead when the first batch arrives."""
 GROUP_ROWS = 1 << 20
-MARK = " ranges"
-"""Ends the line with which the driver says that the table was read for its digest."""
 
 
 def generated(rows: int) -> Path:
@@ -52,8 +53,8 @@ def generated(rows: int) -> Path:
 
 
 def source(rows: int) -> list[float]:
-    """Rows a second from the end of the first reading, which is for the digest, to the last `on_batch`; and seconds from the
-    command to the first `on_batch`. ValueError: rows are missing."""
+    """Rows a second from the first `on_batch` to the last; and seconds from the command to the first `on_batch`. ValueError:
+    rows are missing."""
     with tempfile.TemporaryDirectory(prefix="actorstream-benchmark-") as folder:
         topology = Path(folder) / "spark.toml"
         actors = {
@@ -66,21 +67,16 @@ def source(rows: int) -> list[float]:
             "meter": {"type": "benchmarks.meter:Meter", "inputs": ["rows"], "into": folder, "touch": True},
         }
         topology.write_text(toml("spark", actors))
-        started, read = time.monotonic_ns(), 0
+        started = time.monotonic_ns()
         command = [str(COMMAND), "launch", str(topology), "--set", 'deploy.transport="local"', "--quiet"]
-        with subprocess.Popen(command, cwd=job.ROOT, stderr=subprocess.PIPE, text=True) as process:
-            assert process.stderr is not None
-            said = []
-            for line in process.stderr:
-                said.append(line)
-                if line.rstrip().endswith(MARK):
-                    read = time.monotonic_ns()
-        if process.returncode or not read:
-            raise job.JobError(f"spark-source failed with exit code {process.returncode}: {''.join(said)}")
+        done = subprocess.run(command, cwd=job.ROOT, stderr=subprocess.PIPE, text=True, check=False)
+        if done.returncode:
+            raise job.JobError(f"spark-source failed with exit code {done.returncode}: {done.stderr}")
         (note,) = (json.loads(path.read_text()) for path in Path(folder).glob("*-meter.json"))
     if note["rows"] != rows:
         raise ValueError(f"the table has {rows} rows and {note['rows']} arrived")
-    return [rows / ((note["ended_ns"] - read) / 1e9), (note["begun_ns"] - started) / 1e9]
+    pushed_s = (note["ended_ns"] - note["begun_ns"]) / 1e9
+    return [(rows - note["first_rows"]) / pushed_s, (note["begun_ns"] - started) / 1e9]
 
 
 def inside(rows: int) -> list[float]:
@@ -119,6 +115,15 @@ def _seconds(run: Callable[[], object]) -> float:
     return time.monotonic() - began
 
 
+def handed_over(batches: int) -> list[float]:
+    """Microseconds from a task to an actor with state and back, of batches of 100 rows that come every 5 ms: median, and
+    99th percentile. The first batches, for which modules are imported, do not count."""
+    from benchmarks.hand_over import latencies
+
+    found = np.array(latencies(WARM + batches, 100, 0.005)[WARM:]) * 1e6
+    return [float(np.quantile(found, share)) for share in (0.5, 0.99)]
+
+
 def called(function: str, rows: int) -> list[float]:
     found: list[float] = job.call(f"{__name__}:{function}", rows=rows)
     return found
@@ -133,14 +138,17 @@ def suite(settings: Settings) -> Suite:
         Case("identity-sorted", "rows/s", against="no-op"),
         Case("local-iterator", "rows/s", against="identity"),
     )
+    handed = (Case("hand-over-p50", "µs"), Case("hand-over-p99", "µs"))
     notes = (
         f"{rows:,} rows of 5 columns (int64, float64) in Parquet, by time; local[*]",
-        "source: sorts too; from the end of its first reading, in a session that has run nothing else",
+        f"source: {LONGER} times the rows, from the first batch to the last, in a session that has run nothing else",
         "the others: the second run in one session",
+        "hand-over: 100 rows from the code of a task to an actor with state and back, every 5 ms; at most 20,000 wanted",
     )
     probes = (
-        Probe(ours, partial(called, "source", rows)),
+        Probe(ours, partial(called, "source", LONGER * rows)),
         Probe(theirs, partial(called, "inside", rows)),
+        Probe(handed, partial(handed_over, settings.scale(2000, 500))),
     )
     return Suite("spark", probes, notes=notes, summary=told)
 

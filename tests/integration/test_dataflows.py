@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -183,3 +184,12 @@ class TestOnEveryTransport:
             stream.to_one().into(Collect, name="out")
 
         assert run(build, **deploy) == [(value * 2, group) for value, group in numbers(1000)]
+
+
+def test_columns_whose_names_no_attribute_can_have_pass_between_processes(tmp_path: Path) -> None:
+    (tmp_path / "in.csv").write_text("a b,class\n1,2\n3,4\n")
+    topology = Topology("names")
+    topology.source("csv-source", path=str(tmp_path / "in.csv"), name="rows")
+    topology.actor("sink", "csv-sink", ["rows"], path=str(tmp_path / "out.csv"))
+    topology.run(transport="shm", workers=2, placement="round-robin")
+    assert (tmp_path / "out.csv").read_text() == "a b,class\n1,2\n3,4\n"

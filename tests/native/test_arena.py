@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import resource
 import threading
@@ -16,6 +17,7 @@ from actorstream.errors import BrokenError, ClosedError, ResourceError
 from actorstream.native.arena import Arena
 from actorstream.native.channel import Entry, ReceiveRing, SendRing, channel_size, lay_out_channel
 from actorstream.native.memory import ControlMemory, create_memfd
+from actorstream.native.nodes import node_of
 
 LIMIT = 1 << 22
 
@@ -242,3 +244,24 @@ def test_an_arena_refuses_before_the_cgroup_kills() -> None:
         assert in_child(body) == 0
     finally:
         group.rmdir()
+
+
+def test_an_arena_takes_its_memory_from_the_node_it_is_bound_to() -> None:
+    arena = Arena.create(1 << 24, 1, fd=create_memfd("bound", 1 << 24), commit_step=1 << 20)
+    refused = arena.bind(0)
+    block = arena.allocate(1 << 20)
+    block.view()[:] = 1
+    assert refused or node_of(block.address) in (0, None)
+
+
+def test_a_node_that_is_not_there_is_refused_and_the_arena_goes_on() -> None:
+    arena = Arena.create(1 << 24, 1)
+    assert arena.bind(1023)
+    assert arena.allocate(4096).nbytes >= 4096
+
+
+def test_only_its_owner_binds_an_arena() -> None:
+    fd = create_memfd("bound", LIMIT)
+    Arena.create(LIMIT, 7, fd=fd)
+    assert Arena.map(fd, LIMIT, 7).bind(0) == os.strerror(errno.EPERM)
+    os.close(fd)

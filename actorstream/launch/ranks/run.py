@@ -20,6 +20,7 @@ from actorstream.checkpoint.store import CheckpointStore
 from actorstream.control.interrupted import Interrupted, Suspended
 from actorstream.control.messages import Leave
 from actorstream.errors import ActorstreamError, ConfigurationError, RunError
+from actorstream.launch.bind import placement_rows
 from actorstream.launch.locks import locked
 from actorstream.launch.ranks.home_rank import HomeRank
 from actorstream.launch.ranks.identity import Identity, check_alike, code_of
@@ -219,6 +220,8 @@ class Rank:
         job = home.job
         report = build_report(job, sampler, elapsed_s=monotonic() - started, cpu_s=cpu_s)
         checkpoints = home.host.coordinator.checkpoints
+        if home.host.bound:
+            report["placement"] = placement_rows(home.host.bound)
         clocks = self.assembly.clocks()
         if clocks:
             report["clocks"] = clock_rows(clocks)

@@ -39,6 +39,9 @@ void as_arena_statistics(as_arena *arena, uint64_t out[4]);
 void as_arena_want_huge(as_arena *arena);
 /* Owner side: committed bytes that the kernel has backed with huge pages; 0: none wished or none granted. */
 uint64_t as_arena_huge_bytes(as_arena *arena);
+/* Owner side: memory that is committed from now on comes from memory node `node` while it has some (mbind); its pages, for all
+   who map them. 0, or the errno of the system's refusal, which changes nothing. */
+int as_arena_bind(as_arena *arena, uint32_t node);
 /* Owner side: sets the next block's generation, for testing its wrap-around. */
 void as_arena_start_generation(as_arena *arena, uint32_t generation);
 

@@ -11,6 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "../include/node.h"
 #include "memory.h"
 #include "process.h"
 
@@ -248,6 +249,10 @@ void as_arena_want_huge(as_arena *arena) {
     arena->huge = arena->owner;
     arena->commit_step = round_up(arena->commit_step, HUGE_PAGE);
     pthread_mutex_unlock(&arena->mutex);
+}
+
+int as_arena_bind(as_arena *arena, uint32_t node) {
+    return arena->owner ? as_node_bind((uint64_t)(uintptr_t)arena->base, arena->limit, node) : EPERM;
 }
 
 uint64_t as_arena_huge_bytes(as_arena *arena) {

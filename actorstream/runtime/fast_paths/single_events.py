@@ -24,7 +24,8 @@ TakeSingle = Callable[[], "tuple[Event, int, int] | None"]
 
 def row_format(schemas: EdgeSchemas, order: str, most: int) -> RowFormat | None:
     """How rows of an edge travel by themselves in at most so many bytes; None: they never do."""
-    return RowFormat.of(schemas.plain, most) if schemas.marked is None and order == "none" else None
+    travels = schemas.marked is None and order == "none" and schemas.plain.names_attributes
+    return RowFormat.of(schemas.plain, most) if travels else None
 
 
 def single_sender(

@@ -62,6 +62,29 @@ def test_row_i_of_stream_k_has_time_i_times_shards_plus_k_whatever_the_batches(
     assert sorted(rows(opened(count, shards), max_rows)) == expected(count, shards)
 
 
+class Mark(Event):
+    stream: str
+    value: int
+
+
+class Marks(InterleavedSource):
+    outputs: ClassVar = {"default": Mark}
+    kept: ClassVar = 10
+
+    def columns(self, stream: int, name: str) -> dict[str, Any]:
+        return {"stream": [name] * self.kept, "value": 100 * stream + np.arange(self.kept)}
+
+
+def test_rows_without_an_event_time_come_again_and_again_too() -> None:
+    source = Marks(count=25, shards=2)
+    source.open(source.partitions())
+    found: dict[str, list[int]] = {"s0": [], "s1": []}
+    while (batch := source.read(4)) is not None:
+        for event in batch.events():
+            found[event.stream].append(event.value)
+    assert found == {"s0": [*range(10), 0, 1, 2], "s1": [*range(100, 110), 100, 101]}
+
+
 def test_replicas_that_share_the_streams_make_the_rows_of_one() -> None:
     shared = [row for names in (["s0", "s2"], ["s1"], []) for row in rows(opened(50, 3, names), 7)]
     assert sorted(shared) == expected(50, 3)

@@ -14,7 +14,8 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from actorstream.spark.push import Pushed, PushError, push
+from actorstream.errors import ConfigurationError
+from actorstream.spark.push import Pushed, PushError, encoded, push
 from actorstream.spark.receiver import WINDOW, Receiver, TableChangedError
 
 PATIENCE_S = 60.0
@@ -27,9 +28,9 @@ def batch(*times: int) -> Any:
 class Actor:
     """The actor's side: takes what there is, and waits for more."""
 
-    def __init__(self, lanes: int = 1, number: int = 0, kept: Any = None) -> None:
+    def __init__(self, lanes: int = 1, number: int = 0, kept: Any = None, host: str = "") -> None:
         self.woken = threading.Event()
-        self.receiver = Receiver(lanes, self.times, self.woken.set, number, kept)
+        self.receiver = Receiver(lanes, self.times, self.woken.set, number, kept, host)
 
     @staticmethod
     def times(rows: Any) -> np.ndarray:
@@ -54,7 +55,7 @@ class Actor:
         return {"token": self.receiver.token, "lane": lane, "range": number}
 
     def push(self, batches: Iterator[Any], lane: int = 0, number: int = 0) -> int:
-        return push(self.receiver.address, self.hello(lane, number), batches).rows
+        return push(self.receiver.address, self.hello(lane, number), encoded(batches)).rows
 
 
 @pytest.fixture
@@ -67,10 +68,11 @@ def result(task: Future[int]) -> int:
     return task.result(PATIENCE_S)
 
 
+@pytest.mark.parametrize("host", ["", "127.0.0.1"])
 def test_the_lanes_of_a_range_come_by_time_and_tasks_hear_that_all_was_taken(
-    pool: ThreadPoolExecutor,
+    pool: ThreadPoolExecutor, host: str
 ) -> None:
-    actor = Actor(2)
+    actor = Actor(2, host=host)
     tasks = [
         pool.submit(actor.push, iter([batch(1, 4), batch(), batch(6)]), 0),
         pool.submit(actor.push, iter([batch(2, 3, 9)]), 1),
@@ -78,6 +80,11 @@ def test_the_lanes_of_a_range_come_by_time_and_tasks_hear_that_all_was_taken(
     assert actor.take(100) == [1, 2, 3, 4, 6, 9]
     assert [result(task) for task in tasks] == [3, 3]
     actor.receiver.close()
+
+
+def test_an_address_of_another_host_is_one_message() -> None:
+    with pytest.raises(ConfigurationError, match=r"host: is '192\.0\.2\.1', which cannot be listened at"):
+        Actor(host="192.0.2.1")
 
 
 def test_a_task_waits_for_the_actor_so_that_memory_is_bounded(pool: ThreadPoolExecutor) -> None:
@@ -149,7 +156,8 @@ def test_a_task_leaves_its_slot_to_a_lane_that_has_none_and_goes_on_later(pool: 
         """Runs the tasks of the lanes one after the other until none has left; how often that was."""
         for times in count(1):
             pushed = [
-                push(actor.receiver.address, actor.hello(lane), iter(rows[lane]), 0.01) for lane in rows
+                push(actor.receiver.address, actor.hello(lane), encoded(iter(rows[lane])), 0.01)
+                for lane in rows
             ]
             if not any(each.left for each in pushed):
                 return times
@@ -164,7 +172,7 @@ def test_a_task_leaves_its_slot_to_a_lane_that_has_none_and_goes_on_later(pool: 
 def test_a_task_that_waits_for_a_slow_actor_keeps_its_slot(pool: ThreadPoolExecutor) -> None:
     actor = Actor()
     rows = [batch(number) for number in range(2 * WINDOW)]
-    task = pool.submit(push, actor.receiver.address, actor.hello(), iter(rows), 0.01)
+    task = pool.submit(push, actor.receiver.address, actor.hello(), encoded(iter(rows)), 0.01)
     asked = threading.Event()
     actor.receiver._lacks_task = lambda: asked.set()  # type: ignore[method-assign, assignment, func-returns-value]
     assert asked.wait(PATIENCE_S)
@@ -212,7 +220,7 @@ def test_a_run_goes_on_within_a_batch(pool: ThreadPoolExecutor) -> None:
 def test_who_does_not_know_the_token_is_not_heard() -> None:
     actor = Actor()
     with pytest.raises(PushError, match="closed the connection"):
-        push(actor.receiver.address, {"token": "x", "lane": 0, "range": 0}, iter([batch(1)]))
+        push(actor.receiver.address, {"token": "x", "lane": 0, "range": 0}, encoded(iter([batch(1)])))
     with socket.socket(socket.AF_UNIX) as link:
         link.connect(f"\0{actor.receiver.address}")
         link.sendall(b"GET / HTTP/1.1\r\n")

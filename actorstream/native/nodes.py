@@ -1,0 +1,85 @@
+"""How far memory nodes are from cores: latency and bandwidth, measured by threads that are bound to cores. Decides nothing."""
+
+from __future__ import annotations
+
+import contextlib
+import mmap
+import os
+import threading
+from collections.abc import Sequence
+from typing import Any
+
+from actorstream.native._core import ffi, lib
+
+ROUNDS = 15
+"""Of a latency: what disturbs one round does not disturb all."""
+
+
+def node_of(address: int) -> int | None:
+    """The memory node that has the page at `address`; None: it has no memory yet, or the kernel does not say."""
+    found = int(lib.as_node_of(address))
+    return found if found >= 0 else None
+
+
+class NodeMemory:
+    """Private memory for measurements, taken from one node where the system lets us.
+
+    Attributes:
+        refused: why it could not be bound; "": it is.
+    """
+
+    def __init__(self, nbytes: int, node: int, line: int = 64) -> None:
+        """`nbytes`: more than the caches hold. `line`: bytes of a cache line."""
+        self.nbytes = nbytes
+        self._map = mmap.mmap(-1, nbytes)
+        with contextlib.suppress(OSError):  # so that few of the misses are those of the table of pages
+            self._map.madvise(mmap.MADV_HUGEPAGE)
+        self._base = ffi.from_buffer("uint8_t[]", self._map)
+        number = lib.as_node_bind(int(ffi.cast("uintptr_t", self._base)), nbytes, node)
+        self.refused = os.strerror(number) if number else ""
+        lib.as_node_weave(self._base, nbytes // line, line)
+
+    def latency_ns(self, cpu: int, steps: int) -> float:
+        """Nanoseconds until core `cpu` has a cache line of this memory that no cache has; the least of several rounds."""
+        return min(_on(cpu, lambda: int(lib.as_node_chase(self._base, steps))) for _ in range(ROUNDS)) / steps
+
+    def bandwidth(self, cpus: Sequence[int]) -> float:
+        """Bytes a second that these cores read together, each a part of its own; the most of three rounds."""
+        share = self.nbytes // len(cpus) // 64 * 64
+
+        def read(number: int) -> int:
+            return int(lib.as_node_stream(self._base + number * share, share))
+
+        return max(_at_once(cpus, read, share) for _ in range(3))
+
+
+def _at_once(cpus: Sequence[int], read: Any, share: int) -> float:
+    """The sum of the rates at which threads on `cpus` read `share` bytes each, all at the same time."""
+    rates: list[float] = []
+    start = threading.Barrier(len(cpus))
+
+    def run(number: int, cpu: int) -> None:
+        os.sched_setaffinity(threading.get_native_id(), {cpu})
+        start.wait()
+        rates.append(share / max(read(number), 1) * 1e9)
+
+    threads = [threading.Thread(target=run, args=each) for each in enumerate(cpus)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    return sum(rates)
+
+
+def _on(cpu: int, work: Any) -> int:
+    """What `work` returns in a thread that is bound to a core."""
+    found: list[int] = []
+
+    def run() -> None:
+        os.sched_setaffinity(threading.get_native_id(), {cpu})
+        found.append(work())
+
+    thread = threading.Thread(target=run)
+    thread.start()
+    thread.join()
+    return found[0]

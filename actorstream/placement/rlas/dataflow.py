@@ -1,0 +1,112 @@
+"""The operators that RLAS places and the streams between them: a graph in which each chain of direct calls is one operator.
+
+Pure data. A graph becomes one by `dataflow_of`; the paper's applications are written as they are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Annotated
+
+import msgspec
+from msgspec import Meta
+
+from actorstream.topology.graph import Edge, Graph, topological_order
+
+Count = Annotated[int, Meta(ge=1, description="a whole number of at least 1")]
+
+
+class Flow(msgspec.Struct, kw_only=True, frozen=True, forbid_unknown_fields=True):
+    """A stream from one actor to another."""
+
+    producer: str
+    """The actor."""
+    consumer: str
+    output: str = "default"
+    route: str = "shuffle"
+    """As in a topology: forward and global and broadcast mean what they say, all others spread rows evenly."""
+
+    @property
+    def source(self) -> str:
+        """ "actor" or "actor.output", as in the topology."""
+        return self.producer if self.output == "default" else f"{self.producer}.{self.output}"
+
+
+class PlannedOperator(msgspec.Struct, kw_only=True, frozen=True, forbid_unknown_fields=True):
+    """What is placed as one: an actor, or a chain whose members call each other directly (operator fusion)."""
+
+    members: list[str]
+    """Actors, head first."""
+    replicas: Count = 1
+    """The number it has, or starts with if it is scalable."""
+    scalable: bool = False
+    """Whether RLAS may give it more replicas."""
+    weight: Annotated[float, Meta(gt=0, description="a number above 0")] = 1.0
+    """Of a source: its share of the ingress, relative to the other sources."""
+    table: bool = False
+    """Whether it is only read as a table before the stream starts, so that it costs nothing while the stream runs."""
+
+    @property
+    def name(self) -> str:
+        return "+".join(self.members)
+
+
+class Dataflow(msgspec.Struct, kw_only=True, frozen=True, forbid_unknown_fields=True):
+    """Operators in topological order, and the flows while the stream runs; those inside an operator are direct calls."""
+
+    name: str
+    operators: list[PlannedOperator]
+    flows: list[Flow]
+    topology: int = 0
+    """Fingerprint of the graph; 0: of none."""
+
+    def operator_of(self) -> dict[str, int]:
+        """Actor -> number of its operator."""
+        return {actor: number for number, each in enumerate(self.operators) for actor in each.members}
+
+
+def dataflow_of(
+    graph: Graph, *, direct: Callable[[Graph, Edge], bool] | None = None, scale: bool = False
+) -> Dataflow:
+    """The dataflow of a graph.
+
+    Args:
+        direct: whether an edge's consumer may be called by its producer; such operators become one.
+        scale: whether operators with a written number of replicas are scalable too, besides those with "auto"."""
+    group: dict[str, list[str]] = {name: [name] for name in graph.actors}
+    for edge in graph.edges:
+        if direct is None or not direct(graph, edge):
+            continue
+        first, second = group[edge.producer], group[edge.consumer]
+        if first is not second:
+            first.extend(second)
+            group.update(dict.fromkeys(second, first))
+    chains = {id(each): each for each in group.values()}
+    operators = []
+    for chain in chains.values():
+        actors = [graph.actors[name] for name in chain]
+        scalable = all(each.auto or (scale and each.role == "operator") for each in actors)
+        free = scalable and all(each.planning is None for each in actors)
+        leaving = [edge for name in chain for edge in graph.consumers(name)]
+        table = bool(leaving) and all(edge.static for edge in leaving)
+        replicas = 1 if free else actors[0].replicas
+        operators.append(PlannedOperator(members=chain, replicas=replicas, scalable=free, table=table))
+    flows = [
+        Flow(producer=edge.producer, consumer=edge.consumer, output=edge.output, route=edge.route)
+        for edge in graph.edges
+        if not edge.static
+    ]
+    operators = in_order(operators, flows)
+    return Dataflow(name=graph.name, operators=operators, flows=flows, topology=graph.fingerprint)
+
+
+def in_order(operators: list[PlannedOperator], flows: list[Flow]) -> list[PlannedOperator]:
+    """Operators so that each comes after those that it reads from, else as given."""
+    names = {actor: each.name for each in operators for actor in each.members}
+    reads: dict[str, list[str]] = {each.name: [] for each in operators}
+    for flow in flows:
+        if names[flow.producer] != names[flow.consumer]:
+            reads[names[flow.consumer]].append(names[flow.producer])
+    order, _ = topological_order(reads)
+    by_name = {each.name: each for each in operators}
+    return [by_name[name] for name in order]

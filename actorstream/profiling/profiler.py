@@ -1,0 +1,176 @@
+"""The profiler: measures every operator and chain of a topology alone on a core, and makes a profile of it.
+
+Each is fed with what its upstream operators made of the topology's own input, at several batch sizes (briskstream-rlas
+section 3.1).
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from actorstream.connectors.null import NullSink
+from actorstream.connectors.source import Source
+from actorstream.placement.rlas import Measured, OperatorProfile, OutputProfile, Profile
+from actorstream.profiling.chunks import PERCENTILES, row_costs
+from actorstream.profiling.sample_source import Sample
+from actorstream.profiling.sampling import sample_stage
+from actorstream.profiling.stages import Stage, alone, inputs_of, outputs_of, stages_of
+from actorstream.profiling.watch import Watched, watch
+from actorstream.topology.graph import Graph
+from actorstream.topology.keywords import constructor_keywords
+from actorstream.topology.machine import read_machine
+
+if TYPE_CHECKING:
+    from actorstream.profiling.sampling import Sampled
+    from actorstream.topology.deploy import DeploySpec
+    from actorstream.topology.graph import Edge, GraphActor
+
+BATCH_SIZES = (64, 1024, 16384)
+ROWS = 200_000
+SECONDS = 0.5
+NOTHING = Measured(rows=1, execute_ns=dict.fromkeys((*PERCENTILES, "min", "max", "mean"), 0.0))
+"""Of an operator that no row reaches: what it costs does not matter."""
+CHUNKS = 50
+"""Into which the time of a measurement is divided, about."""
+
+
+class Profiler:
+    """Profiles one graph.
+
+    Args:
+        graph: checked, as it is to be planned. deploy: the deployment's other settings.
+        rows: of the sample of each stream. seconds: processor time of each measurement.
+        hertz: cycles per second of a core of this machine. tell: is told what is measured next.
+
+    Attributes:
+        notes: what could not be measured, in words.
+    """
+
+    def __init__(
+        self,
+        graph: Graph,
+        deploy: DeploySpec,
+        *,
+        hertz: float,
+        machine: str = "",
+        batch_sizes: Sequence[int] = BATCH_SIZES,
+        rows: int = ROWS,
+        seconds: float = SECONDS,
+        tell: Callable[[str], None] = lambda text: None,
+    ) -> None:
+        self.graph, self.deploy, self.hertz, self.machine = _quiet(graph), deploy, hertz, machine
+        self._topology = graph.fingerprint
+        self.batch_sizes, self.rows, self.seconds, self.tell = sorted(set(batch_sizes)), rows, seconds, tell
+        self.notes: list[str] = []
+        self._samples: dict[str, Sample] = {}
+        self._cores = read_machine()
+
+    def profile(self) -> Profile:
+        """Measures everything. OperatorError: an operator failed on the topology's own input."""
+        found = {}
+        with tempfile.TemporaryDirectory(prefix="actorstream-profile-") as folder:
+            for stage in stages_of(self.graph):
+                found[stage.name] = self._stage(stage, Path(folder))
+        return Profile(
+            name=self.graph.name,
+            topology=self._topology,
+            machine=self.machine,
+            hertz=self.hertz,
+            operators=found,
+        )
+
+    def _stage(self, stage: Stage, folder: Path) -> OperatorProfile:
+        members = list(stage.members) if len(stage.members) > 1 else []
+        flows = [edge for edge in inputs_of(self.graph, stage) if not edge.static]
+        if flows and not any(self._sample(edge).rows for edge in flows):
+            self.notes.append(f"{stage.name} is not measured: no row of the sample reaches it")
+            return OperatorProfile(batches=[NOTHING], members=members)
+        self.tell(f"sampling {stage.name}")
+        changed = self._changed(stage, folder)
+        sampled = sample_stage(self.graph, stage, self._samples, self.deploy, changed, self.rows)
+        if not members:
+            self._samples.update(sampled.samples)
+        if not sampled.rows:
+            self.notes.append(f"{stage.name} is not measured: it has no rows")
+            return OperatorProfile(batches=[NOTHING], members=members)
+        seen = {size: self._watched(stage, size, changed) for size in self.batch_sizes}
+        counted = all(each.memory_bytes is not None for each in seen.values())
+        estimate = self._traffic(stage, sampled)
+        batches = []
+        for size, each in seen.items():
+            if costs := row_costs(each.looks, int(self.seconds * 1e9 / CHUNKS)):
+                traffic = (each.memory_bytes or 0) / (each.looks[-1].rows - each.looks[0].rows)
+                memory = round(traffic if counted else estimate, 3)
+                batches.append(Measured(rows=size, execute_ns=costs, memory_bytes=memory))
+        if not batches:
+            self.notes.append(f"{stage.name} is not measured: it ended before it could be looked at twice")
+        return OperatorProfile(
+            batches=batches or [NOTHING],
+            outputs=self._outputs(stage, sampled),
+            members=members,
+            memory="counters" if counted else "estimated",
+        )
+
+    def _watched(self, stage: Stage, size: int, changed: dict[str, dict[str, Any]]) -> Watched:
+        self.tell(f"measuring {stage.name}, {size} rows a batch")
+        endless = {
+            name: {**changed.get(name, {}), "repeat": 0}
+            for name in stage.members
+            if _has_repeat(self.graph.actors[name])
+        }
+        small = alone(self.graph, stage, self._samples, changed={**changed, **endless})
+        return watch(small, stage, self.deploy, self._cores, batch_size=size, seconds=self.seconds)
+
+    def _sample(self, edge: Edge) -> Sample:
+        return self._samples.setdefault(edge.source, Sample(self.graph.schema(edge), []))
+
+    def _traffic(self, stage: Stage, sampled: Sampled) -> float:
+        """M from sizes: every row is read once, and every row that is made is written once."""
+        read = [self._samples[edge.source] for edge in inputs_of(self.graph, stage) if not edge.static]
+        rows = sum(each.rows for each in read) or 1
+        taken = sum(each.rows * each.row_bytes for each in read) / rows
+        return taken + sum(
+            count * sampled.samples[source].row_bytes / sampled.rows for source, count in sampled.made.items()
+        )
+
+    def _outputs(self, stage: Stage, sampled: Sampled) -> dict[str, OutputProfile]:
+        last = stage.members[-1]
+        return {
+            edge.output: OutputProfile(
+                selectivity=round(sampled.made[edge.source] / sampled.rows, 6),
+                bytes=round(sampled.samples[edge.source].row_bytes, 3),
+            )
+            for edge in outputs_of(self.graph, stage)
+            if edge.producer == last
+        }
+
+    def _changed(self, stage: Stage, folder: Path) -> dict[str, dict[str, Any]]:
+        """Keys of its actors that are other than in the topology: a built-in source has no pace and no count, a file goes to a
+        folder of ours."""
+        found: dict[str, dict[str, Any]] = {}
+        for name in stage.members:
+            actor = self.graph.actors[name]
+            if actor.role == "source" and ":" not in actor.type_name:
+                found[name] = {key: None for key in ("rate", "count") if key in actor.keys}
+            elif actor.role == "sink" and "path" in actor.keys:
+                found[name] = {"path": folder / Path(str(actor.keys["path"])).name}
+        return found
+
+
+def _quiet(graph: Graph) -> Graph:
+    """The graph with sinks that take rows and keep nothing in place of those that print."""
+    actors = {
+        name: replace(actor, cls=NullSink, keys={}) if actor.contract.destination == "console" else actor
+        for name, actor in graph.actors.items()
+    }
+    return Graph(graph.name, actors, graph.edges, graph.file, graph.root)
+
+
+def _has_repeat(actor: GraphActor) -> bool:
+    """Whether a source can be told to begin again at its end."""
+    ours = ":" not in actor.type_name or actor.cls.__init__ is Source.__init__  # type: ignore[misc]
+    return actor.role == "source" and ours and "repeat" in constructor_keywords(actor.cls)[0]

@@ -1,0 +1,134 @@
+"""Which parts of a graph are measured as one, and the small graph in which each of them runs alone. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from actorstream.connectors.null import NullSink
+from actorstream.placement.rlas import dataflow_of
+from actorstream.plan.fuse import fusible
+from actorstream.profiling.sample_source import SampleSource
+from actorstream.topology.graph import Edge, Graph, GraphActor, Redrawn
+
+if TYPE_CHECKING:
+    from actorstream.profiling.sample_source import Sample
+
+SPREAD = 2
+"""Consumers of an output whose route chooses among replicas, so that the choice is measured too."""
+FEED, OUT = "feed.", "out."
+
+
+@dataclass(frozen=True)
+class Stage:
+    """What is measured as one: an actor, or a chain whose members call each other directly; head first."""
+
+    members: tuple[str, ...]
+
+    @property
+    def name(self) -> str:
+        return "+".join(self.members)
+
+    @property
+    def head(self) -> str:
+        return self.members[0]
+
+
+def stages_of(graph: Graph) -> list[Stage]:
+    """Every actor by itself in topological order, then every chain; programs are not among them, since their plans place
+    them."""
+    found = [Stage((actor.name,)) for actor in graph.actors.values() if actor.planning is None]
+    chains = dataflow_of(graph, direct=fusible).operators
+    return found + [Stage(tuple(each.members)) for each in chains if len(each.members) > 1]
+
+
+def inputs_of(graph: Graph, stage: Stage) -> list[Edge]:
+    """Edges into a stage from outside of it."""
+    return [
+        edge
+        for name in stage.members
+        for edge in graph.actors[name].inputs
+        if edge.producer not in stage.members
+    ]
+
+
+def outputs_of(graph: Graph, stage: Stage) -> list[Edge]:
+    """Edges out of a stage; of several with one output the first, since each gets the same rows."""
+    leaving = [edge for name in stage.members for edge in graph.consumers(name)]
+    first = {edge.source: edge for edge in reversed(leaving) if edge.consumer not in stage.members}
+    return list(first.values())[::-1]
+
+
+def timed_actors(graph: Graph) -> set[str]:
+    """Actors whose rows have an event time, as a field or by descent."""
+    found: set[str] = set()
+    for actor in graph.actors.values():
+        own = any(schema.event_time is not None for name, schema in actor.outputs.items() if name != "dead")
+        if own or any(edge.producer in found for edge in actor.inputs if not edge.static):
+            found.add(actor.name)
+    return found
+
+
+def alone(
+    graph: Graph,
+    stage: Stage,
+    samples: Mapping[str, Sample],
+    *,
+    passes: int = 0,
+    changed: Mapping[str, Mapping[str, Any]] | None = None,
+    sink: type = NullSink,
+    spread: int = SPREAD,
+) -> Graph:
+    """The graph of a stage between feeds and sinks, all with one replica.
+
+    Args:
+        samples: "actor" or "actor.output" -> what it has made, for each input.
+        passes: how often feeds give their sample; 0: without end. A table is given once.
+        changed: actor -> keys that are laid over its own.
+        sink: the class of what takes the outputs; it has `spread` replicas where rows are routed."""
+    made = Redrawn(graph)
+    timed = timed_actors(graph)
+    inside: dict[str, list[Edge]] = {}
+    for number, edge in enumerate(inputs_of(graph, stage)):
+        name = f"{FEED}{number}"
+        keys = {"sample": samples[edge.source], "passes": 1 if edge.static else passes}
+        made.add(_actor(name, SampleSource, "source", keys, edge, graph, edge.producer in timed), [])
+        fed = replace(edge, producer=name, output="default", route="forward", key=(), bounds=(), order="none")
+        inside.setdefault(edge.consumer, []).append(fed)
+    for name in stage.members:
+        actor = graph.actors[name]
+        between = [edge for edge in actor.inputs if edge.producer in stage.members]
+        edges = sorted([*inside.get(name, []), *between], key=lambda edge: edge.input)
+        keys = {**actor.keys, **(changed or {}).get(name, {})}
+        made.add(replace(actor, replicas=1, keys=keys), edges)
+    for number, edge in enumerate(outputs_of(graph, stage)):
+        routed = edge.route in ("key", "range", "shuffle") and not edge.static
+        taker = _actor(f"{OUT}{number}", sink, "sink", {}, edge, graph, False)
+        taker.replicas = spread if routed else 1
+        route = edge.route if routed and edge.route != "range" else "shuffle" if routed else "forward"
+        key = edge.key if route == "key" else ()
+        made.add(
+            taker,
+            [replace(edge, consumer=taker.name, route=route, key=key, bounds=(), order="none", static=False)],
+        )
+    return made.graph()
+
+
+def _actor(
+    name: str, cls: type, role: str, keys: dict[str, Any], edge: Edge, graph: Graph, timed: bool
+) -> GraphActor:
+    schema = graph.schema(edge)
+    sides: dict[str, Any] = (
+        {"outputs": {"default": schema}} if role == "source" else {"input_schemas": [schema]}
+    )
+    return GraphActor(name, cls.__name__, cls, role, keys, 1, timed=timed, **sides)
+
+
+def by_worker(graph: Graph, stage: Sequence[str]) -> dict[tuple[str, int], int]:
+    """(actor, replica) -> worker, for `alone`: feeds on 0, the stage on 1, what takes its outputs on 2."""
+    found = {}
+    for actor in graph.actors.values():
+        worker = 1 if actor.name in stage else 0 if actor.role == "source" else 2
+        found.update({(actor.name, index): worker for index in range(actor.replicas)})
+    return found

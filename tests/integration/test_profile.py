@@ -1,0 +1,76 @@
+"""`actorstream profile`: the costs of a small topology, measured for real."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from actorstream.cli.main import main
+from actorstream.placement.rlas import load_profile
+
+TOPOLOGY = """
+[actors.numbers]
+type = "generator-source"
+schema = { ts = "int64", number = "int64" }
+count = 100
+event_time = "ts"
+
+[actors.halves]
+type = "split"
+inputs = ["numbers"]
+cases = { even = "number % 2 == 0" }
+
+[actors.sums]
+type = "aggregate"
+inputs = [{ from = "halves.even", route = "key", key = "number" }]
+key = ["number"]
+window = { type = "tumbling", size = "1s" }
+aggregates = { total = "sum(number)" }
+
+[actors.never]
+type = "filter"
+inputs = ["halves.late"]
+where = "number > 0"
+
+[actors.nowhere]
+type = "null-sink"
+inputs = ["never"]
+
+[actors.file]
+type = "csv-sink"
+inputs = ["sums"]
+path = "out/sums.csv"
+"""
+
+
+def test_every_operator_and_chain_is_measured_and_nothing_is_left_behind(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file, out = tmp_path / "topology.toml", tmp_path / "profile.toml"
+    file.write_text(TOPOLOGY)
+    given = ["--batch-size", "512", "--rows", "5000", "--seconds", "0.02", "--out", str(out), "-q"]
+    assert main(["profile", str(file), *given]) == 0
+    shown = capsys.readouterr()
+    assert "never is not measured: no row of the sample reaches it" in shown.err
+    assert shown.out.startswith("operator ") and "ns/row at 512" in shown.out
+    made = load_profile(out)
+    assert {"numbers", "halves", "sums", "file", "sums+file"} <= made.operators.keys()
+    halves = made.operators["halves"]
+    assert halves.outputs["even"].selectivity == pytest.approx(0.5, abs=0.05)
+    assert halves.outputs["even"].bytes == pytest.approx(16, abs=4)
+    costs = halves.batches[0].execute_ns
+    assert 0 < costs["min"] <= costs["p50"] <= costs["max"]
+    assert made.operators["sums"].batches[0].rows == 512
+    assert made.operators["never"].batches[0].execute_ns["p50"] == 0.0
+    assert sorted(each.name for each in tmp_path.iterdir()) == ["profile.toml", "topology.toml"]
+
+
+def test_numbers_that_cannot_be_are_named_together(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "topology.toml"
+    file.write_text(TOPOLOGY)
+    assert main(["profile", str(file), "--batch-size", "0", "--rows", "0", "--seconds", "0"]) == 2
+    shown = capsys.readouterr().err
+    assert "--batch-size: is 0" in shown and "--rows: is 0" in shown and "--seconds: is 0" in shown

@@ -1,0 +1,99 @@
+"""Which parts of a graph are measured as one, and the small graphs in which they run alone."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from actorstream import Actor, Event, Topology
+from actorstream.events.schema import Schema
+from actorstream.profiling.sample_source import Sample, SampleSource
+from actorstream.profiling.stages import Stage, alone, by_worker, inputs_of, outputs_of, stages_of
+from actorstream.topology.graph import Graph
+
+
+class Word(Event):
+    text: str
+
+
+class Marks(Actor):
+    outputs: ClassVar[dict[str, type[Event]]] = {"default": Word, "long": Word}
+
+    def on_event(self, event: Word) -> Word:
+        return event
+
+
+def graph() -> Graph:
+    topology = Topology("words")
+    topology.source([Word("a")], name="words")
+    topology.actor("marks", Marks, ["words"])
+    topology.actor("again", Marks, ["marks"])
+    topology.actor(
+        "counts", "reduce", [{"from": "again", "route": "key", "key": "text"}], aggregate="count()"
+    )
+    topology.actor("sink", "null-sink", ["counts"])
+    topology.actor("long", "null-sink", ["marks.long"])
+    return topology.graph(workers=1)
+
+
+def samples(of: Graph, stage: Stage) -> dict[str, Sample]:
+    return {edge.source: Sample(of.schema(edge), []) for edge in inputs_of(of, stage)}
+
+
+def test_every_actor_and_every_chain_of_calls_is_a_stage() -> None:
+    names = [stage.name for stage in stages_of(graph())]
+    assert names == [
+        "words",
+        "marks",
+        "again",
+        "counts",
+        "sink",
+        "long",
+        "words+marks+again+long",
+        "counts+sink",
+    ]
+
+
+def test_an_operator_alone_stands_between_a_feed_and_sinks() -> None:
+    whole, stage = graph(), Stage(("marks",))
+    small = alone(whole, stage, samples(whole, stage))
+    assert [(each.name, each.cls.__name__) for each in small.actors.values()] == [
+        ("feed.0", "SampleSource"),
+        ("marks", "Marks"),
+        ("out.0", "NullSink"),
+        ("out.1", "NullSink"),
+    ]
+    assert [(edge.source, edge.consumer, edge.name) for edge in small.edges] == [
+        ("feed.0", "marks", "words"),
+        ("marks", "out.0", "marks"),
+        ("marks.long", "out.1", "marks.long"),
+    ]
+    assert [edge.index for edge in small.edges] == [0, 1, 2]
+
+
+def test_a_chain_is_fed_at_its_head_only_and_keeps_its_inner_edges() -> None:
+    whole, stage = graph(), Stage(("marks", "again"))
+    small = alone(whole, stage, samples(whole, stage))
+    assert [edge.source for edge in small.edges] == ["feed.0", "marks", "marks.long", "again"]
+    assert [edge.source for edge in outputs_of(whole, stage)] == ["marks.long", "again"]
+
+
+def test_a_routed_output_has_several_readers_so_that_the_routing_is_measured() -> None:
+    whole, stage = graph(), Stage(("again",))
+    small = alone(whole, stage, samples(whole, stage))
+    assert small.actors["out.0"].replicas == 2
+    assert small.edges[-1].route == "key" and small.edges[-1].key == ("text",)
+    alone_again = alone(whole, stage, samples(whole, stage), spread=1)
+    assert alone_again.actors["out.0"].replicas == 1
+
+
+def test_each_part_runs_in_a_process_of_its_own() -> None:
+    whole, stage = graph(), Stage(("again",))
+    small = alone(whole, stage, samples(whole, stage))
+    workers = by_worker(small, stage.members)
+    assert workers == {("feed.0", 0): 0, ("again", 0): 1, ("out.0", 0): 2, ("out.0", 1): 2}
+
+
+def test_what_is_fed_has_the_schema_of_what_was_read() -> None:
+    whole, stage = graph(), Stage(("counts",))
+    feed = alone(whole, stage, samples(whole, stage)).actors["feed.0"]
+    assert feed.cls is SampleSource and feed.outputs["default"] == Schema.of(Word)
