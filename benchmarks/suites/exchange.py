@@ -49,10 +49,9 @@ class Rows(Repeat):
         ]
 
 
-def keyed(seconds: float, transport: str) -> float:
-    """Tuples a second from two producers to two consumers, one of each in each of two processes. Every transport but shm
-    takes the network although both are on one host."""
-    actors: Actors = {
+def exchange(seconds: float) -> Actors:
+    """Two producers and two consumers, one of each in each of two processes."""
+    return {
         "rows": {"type": "benchmarks.suites.exchange:Rows", "seconds": seconds, "shards": 2, "replicas": 2},
         "meter": {
             "type": "benchmarks.meter:Meter",
@@ -61,8 +60,13 @@ def keyed(seconds: float, transport: str) -> float:
             "into": INTO,
         },
     }
+
+
+def keyed(seconds: float, transport: str) -> float:
+    """Tuples a second from two producers to two consumers. Every transport but shm takes the network although both are on
+    one host."""
     forced = {} if transport == "shm" else {"same_host": transport}
-    return launch("exchange", actors, transport=transport, workers=2, **forced).rate()
+    return launch("exchange", exchange(seconds), transport=transport, workers=2, **forced).rate()
 
 
 def crossing(seconds: float, transport: str) -> float:
