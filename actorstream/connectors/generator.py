@@ -232,7 +232,7 @@ class GeneratedRows:
         self._source, self._made = source, made
         self._shard = -1
         self.schema = source.row_schema()
-        self.make, self.context = made.make, made.context
+        self.make, self.context, self.rows = made.make, made.context, made.rows
         self.columns: Sequence[Column] = made.columns
 
     def next(self) -> NextRows:

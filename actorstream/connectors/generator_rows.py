@@ -32,7 +32,7 @@ class RowMaker(ABC):
         return numbering.event_time(made)
 
     def in_c(self, rows: int) -> YsbSource | None:
-        """The same rows made in C alone, up to `rows` at once; None: they are not."""
+        """The same rows made in C alone, up to `rows` at once or as many as stay small; None: they are not."""
         return None
 
 

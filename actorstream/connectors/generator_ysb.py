@@ -25,6 +25,9 @@ if TYPE_CHECKING:
 ADS_IN_A_CAMPAIGN = 10
 CAMPAIGNS = ADS // ADS_IN_A_CAMPAIGN
 
+MOST_TEXT_ROWS = 24_576
+"""Events as texts that C makes at once: some 4 MB of them."""
+
 AdType = Literal["banner", "modal", "sponsored-search", "mail", "mobile"]
 EventType = Literal["view", "click", "purchase"]
 
@@ -120,7 +123,7 @@ class NumberRows(RowMaker):
         return batch  # type: ignore[no-any-return]
 
     def in_c(self, rows: int) -> YsbSource:
-        return YsbSource(wide=self._wide, widths=[field.width for field in self.schema.fields], rows=rows)
+        return YsbSource.integers([field.width for field in self.schema.fields], rows, wide=self._wide)
 
 
 class TextRows(RowMaker):
@@ -136,6 +139,9 @@ class TextRows(RowMaker):
         room = self.rooms.take(rows)
         numbering.ysb_texts(made, rows, self.ids, room.texts)
         return room.batch(self.schema, rows)
+
+    def in_c(self, rows: int) -> YsbSource:
+        return YsbSource.texts(self.ids, YsbTexts(min(rows, MOST_TEXT_ROWS)))
 
 
 class AdRows(RowMaker):

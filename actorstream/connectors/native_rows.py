@@ -32,12 +32,14 @@ class NativeRows(Protocol):
         schema: of the rows.
         make, context: addresses of the C function and of its context; they stay as they are.
         columns: descriptors of all columns; the function sets what they leave open.
+        rows: that can be made at once.
     """
 
     schema: Schema
     make: int
     context: int
     columns: Sequence[Column]
+    rows: int
 
     def next(self) -> NextRows:
         """Asked for before each call."""

@@ -194,8 +194,8 @@ class Source(Actor):
         return (now_ns - slack // timedelta(microseconds=1) * 1000) // schema.time_unit_ns
 
     def native_rows(self, rows: int) -> NativeRows | None:
-        """The rows that `read` would return next, made by C alone and up to `rows` at once, for a chain of operators that
-        takes them without Python; None: they are not. Called after `open`."""
+        """The rows that `read` would return next, made by C alone and up to `rows` at once (fewer if these would have many
+        bytes), for a chain of operators that takes them without Python; None: they are not. Called after `open`."""
         return None
 
     def progress(self) -> tuple[int, int]:

@@ -3,7 +3,7 @@ operators nor channels; whoever gives an address keeps what lies there."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from actorstream.native._core import ffi, lib
@@ -13,10 +13,8 @@ from actorstream.native.status import raise_status
 
 ROWS: int = lib.AS_TURN_ROWS
 TIME: int = lib.AS_TURN_TIME
-RUNG: int = lib.AS_TURN_RUNG
 DUE: int = lib.AS_TURN_DUE
-FULL: int = lib.AS_TURN_FULL
-REFUSED: int = lib.AS_TURN_REFUSED
+RUNG: int = lib.AS_TURN_RUNG
 
 _run = lib.as_turn_run
 
@@ -36,11 +34,11 @@ class Turn:
 
     Args:
         chain: of which no rows come out.
-        bounds: `int64_t *`, two words that are told the bounds of each batch's event times.
+        bounds: of members, by place: `int64_t *`, two words that are told the bounds of each batch's event times.
         make, context: addresses of the C function that makes rows, and of its context.
         columns: descriptors of what the function does not set itself.
         sets: for each member of the chain, the set of rows that come to it.
-        promises: (`as_producer *`, frontier word) of the outputs that may be promised event time in C.
+        promises: `as_producer *` of the outputs that may be promised event time in C.
         bell: the worker's `as_doorbell *`, or None.
         rows: that a batch may have.
         keeps: what the addresses lead to.
@@ -51,12 +49,12 @@ class Turn:
     def __init__(
         self,
         chain: Chain,
-        bounds: Any,
+        bounds: dict[int, Any],
         make: int,
         context: int,
         columns: Sequence[Column],
         sets: Sequence[int],
-        promises: Sequence[tuple[Any, int]],
+        promises: Sequence[Any],
         bell: Any,
         rows: int,
         keeps: Any,
@@ -66,43 +64,37 @@ class Turn:
         self.most_rows = rows
         self._members = ffi.new("as_turn_member[]", len(sets))
         for member, number in zip(self._members, sets):
-            member.set = number
+            member.set, member.room = number, 2**63 - 1
+        for place, pointer in bounds.items():
+            self._members[place].bounds = pointer
         self._promises = ffi.new("as_turn_promise[]", max(len(promises), 1))
-        for promise, (producer, word) in zip(self._promises, promises):
-            promise.producer, promise.word = producer, word
+        for promise, producer in zip(self._promises, promises):
+            promise.producer = producer
         self._took = run.work.took_ns
         self._turn = turn = ffi.new("as_turn *")
         turn.work, turn.member, turn.promise = run.work, self._members, self._promises
         turn.members = len(sets)
-        turn.bounds = bounds
         turn.bell = ffi.NULL if bell is None else bell
         turn.source.make, turn.source.context = make, ffi.cast("void *", context)
         turn.frontier = -(2**63)
         self._kept = (run, bounds, bell, promises, keeps)
 
-    def run(
-        self,
-        made: int,
-        rows: int,
-        most: int,
-        *,
-        room: int,
-        due: int,
-        bound: int,
-        promises: int,
-        deadline: int,
-        listens: int,
-    ) -> int:
-        """Takes up to `most` rows from row `made` of the source on, `rows` a batch (at most `most_rows`); returns why it ended.
-        ResourceError: there was no memory for the state at the end, which may have taken a part of a batch.
-
-        `room`: rows that the last member may take. `due`, `bound`: of event time (include/turn.h). `promises`: how many of the
-        promises may be made now. `deadline`, `listens`: ns of the monotonic clock."""
+    def begin(self, made: int, most: int, *, low: int, due: int, bound: int) -> None:
+        """The next rows are those from `made` on, `most` in all. `low`, `due`, `bound`: of event time (include/turn.h)."""
         turn = self._turn
-        turn.made, turn.rows, turn.most, turn.room = made, rows, most, room
-        turn.due, turn.bound, turn.promises = due, bound, promises
-        turn.deadline, turn.listens = deadline, listens
-        why: int = _run(turn)
+        turn.made, turn.end, turn.low, turn.due, turn.bound = made, made + most, low, due, bound
+
+    def admit(self, room: Mapping[int, int]) -> None:
+        """Says how many rows members may take, by place."""
+        for place, rows in room.items():
+            self._members[place].room = rows
+
+    def run(self, rows: int, most: int, promises: int, deadline: int, listens: int) -> int:
+        """Takes up to `most` rows, `rows` a batch (at most `most_rows`); returns why it ended. ResourceError: there was no memory
+        for the state at the end, which may have taken a part of a batch.
+
+        `promises`: how many of the promises may be made now. `deadline`, `listens`: ns of the monotonic clock."""
+        why: int = _run(self._turn, rows, most, promises, deadline, listens)
         if why < 0:
             raise_status(why, "chain")
         return why
@@ -112,24 +104,26 @@ class Turn:
         """The row of the source that comes next."""
         return self._turn.made  # type: ignore[no-any-return]
 
+    def room(self, place: int) -> int:
+        """Rows that a member may still take."""
+        return self._members[place].room  # type: ignore[no-any-return]
+
     @property
     def frontier(self) -> int:
-        """What the last run has promised."""
+        """What was promised, or may be."""
         return self._turn.frontier  # type: ignore[no-any-return]
 
     @property
     def latest(self) -> int:
-        """The greatest event time of the last run's rows, if there were some."""
+        """The greatest event time of the rows, if there were some."""
         return self._turn.latest  # type: ignore[no-any-return]
 
-    @property
-    def took_ns(self) -> int:
-        """By the source in the last run."""
-        return self._turn.took_ns  # type: ignore[no-any-return]
-
     def counts(self) -> list[MemberCount]:
-        """What has come to each member since the last call of this."""
-        found = []
+        """What the source has made, and what has come to each member, since the last call of this."""
+        turn = self._turn
+        first = self._members[0]
+        found = [MemberCount(first.rows, first.batches, turn.took_ns, first.entered, first.began)]
+        turn.took_ns = 0
         for number, member in enumerate(self._members):
             found.append(
                 MemberCount(member.rows, member.batches, self._took[number], member.entered, member.began)

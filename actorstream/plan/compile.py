@@ -6,6 +6,7 @@ Everything here is decided before the run, the same for every worker, and needs 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -30,10 +31,12 @@ from actorstream.plan.program_budgets import shared_out
 from actorstream.plan.program_channels import deployments, with_positions
 from actorstream.plan.program_plans import with_programs
 from actorstream.plan.registry import registry
-from actorstream.plan.rlas_plan import rlas_plan
+from actorstream.plan.replanning import PlanComparison, compare
+from actorstream.plan.rlas_plan import rlas_inputs, rlas_plan
 from actorstream.scheduling import SCHEDULES
 from actorstream.topology.available import Available, check_deploy
 from actorstream.topology.inputs import Inputs, read_inputs
+from actorstream.topology.load import load_topology
 from actorstream.topology.machine import Machine, read_machine
 from actorstream.topology.plan import ExecutionPlan, check_plan, load_plan
 from actorstream.topology.serial import serial_plan
@@ -118,6 +121,35 @@ def graph_and_plan(found: Inputs) -> tuple[Graph, ExecutionPlan]:
         return rlas_plan(partial(_graph_of, found.spec, deploy), deploy)
     graph = pre_aggregated(found.graph, deploy)
     return graph, make_plan(graph, deploy)
+
+
+def compared(
+    job: Job, report: Mapping[str, Any], topology: Path, sets: Sequence[str] = ()
+) -> PlanComparison | None:
+    """What the report of a run of `job` says of its plan; None: it was not made from a model, or the model's files are not
+    what they were."""
+    plan = job.plan
+    if plan.model is None or plan.deploy.rlas is None:
+        return None
+    try:
+        inputs = rlas_inputs(plan.deploy)
+    except ConfigurationError:
+        return None
+    made_from = (inputs.machine.fingerprint, inputs.profile.fingerprint)
+    if made_from != (plan.model.machine, plan.model.profile):
+        return None
+    mine = [each for each in sets if not each.startswith("deploy.")]
+    spec = load_topology(topology, mine)
+    return compare(plan, job.graph, report, inputs, partial(_graph_of, spec, plan.deploy))
+
+
+def with_counts(graph: Graph, counts: Mapping[str, int]) -> Graph:
+    """The graph with as many replicas of each actor as a plan has."""
+    actors = {
+        name: replace(actor, replicas=counts.get(name, actor.replicas))
+        for name, actor in graph.actors.items()
+    }
+    return replace(graph, actors=actors)
 
 
 def _graph_of(spec: TopologySpec, deploy: DeploySpec, replicas: Mapping[str, int]) -> Graph:

@@ -41,11 +41,13 @@ STRUCTURES = (
         "memory",
         "merge",
         "mpmc",
+        "node",
     ),
     *(
         "pool",
         "process",
         "producer",
+        "pulse",
         "reorder",
         "reorder_flag",
         "reorder_lock",

@@ -9,7 +9,7 @@ import re
 import subprocess
 import sys
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from contextlib import nullcontext
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -22,10 +22,10 @@ import pytest
 from actorstream.cli.main import main
 from actorstream.connectors.generator import GeneratorSource
 from actorstream.errors import ActorstreamError, ConfigurationError
-from actorstream.spark import StreamBlocks, StreamRows, from_blocks, numbered_lines
+from actorstream.spark import StreamRows, from_blocks, numbered_lines
 from actorstream.spark.failure import SparkError
 from actorstream.spark.source import SparkSource
-from actorstream.spark.write import MANIFEST, check_files, prepare_folder, write_streams
+from actorstream.spark.write import MANIFEST, check_files, prepare_folder
 from apps.card_fraud import generate as cards
 from apps.card_fraud.pipeline import pipeline as card_fraud
 from apps.linear_road import reference
@@ -47,8 +47,7 @@ from apps.word_count.pipeline import pipeline as word_count
 from apps.ysb.pipeline import pipeline as ysb
 
 from .flights import FLIGHTS, KEYS, of_spark, plain, read
-
-Streams = list[StreamBlocks | StreamRows]
+from .written import Streams, lines, rows_of, table, texts, write
 
 
 def test_parquet_can_be_written_and_read_also_where_musl_lies_beside_glibc(
@@ -56,37 +55,6 @@ def test_parquet_can_be_written_and_read_also_where_musl_lies_beside_glibc(
 ) -> None:
     spark.range(10).write.parquet(str(tmp_path / "ten"))
     assert sorted(row.id for row in spark.read.parquet(str(tmp_path / "ten")).collect()) == list(range(10))
-
-
-def write(spark: Any, streams: Streams, out: Path) -> dict[str, Any]:
-    prepare_folder(out)
-    manifest = write_streams(spark, streams, out, {})
-    assert json.loads((out / MANIFEST).read_text()) == manifest
-    assert check_files(out) == []
-    return manifest
-
-
-def lines(folder: Path) -> list[str]:
-    """The lines of all files, by name."""
-    return [line for path in sorted(folder.iterdir()) for line in path.read_text().splitlines()]
-
-
-def table(folder: Path) -> list[list[str]]:
-    """The rows of csv files with a header."""
-    return [row for path in sorted(folder.iterdir()) for row in list(csv.reader(path.open()))[1:]]
-
-
-def texts(rows: Iterable[Iterable[Any]]) -> list[list[str]]:
-    """Rows as csv files have them."""
-    return [["" if each is None else str(each) for each in row] for row in rows]
-
-
-def rows_of(source: Any, partition: str) -> list[tuple[Any, ...]]:
-    source.open([partition])
-    found: list[tuple[Any, ...]] = []
-    while (batch := source.read(10_000)) is not None:
-        found += batch.arrow().to_struct_array().to_pylist()
-    return [tuple(row.values()) for row in found]
 
 
 def test_linear_road_has_the_reports_of_the_generator_by_time(spark: Any, tmp_path: Path) -> None:

@@ -5,8 +5,8 @@
 
 typedef int32_t (*make_rows)(void *context, uint64_t made, int64_t rows, as_column *columns, int64_t time[3]);
 
-static void promise(const as_turn *turn, int64_t frontier, int ring) {
-    for (uint32_t i = 0; i < turn->promises; i++)
+static void promise(const as_turn *turn, uint32_t promises, int64_t frontier, int ring) {
+    for (uint32_t i = 0; i < promises; i++)
         as_frontier_advance(turn->promise[i].producer, turn->promise[i].word, frontier, ring);
 }
 
@@ -15,7 +15,9 @@ static void count(as_turn *turn, uint64_t entered, uint64_t began) {
         as_turn_member *member = turn->member + i;
         const int64_t rows = turn->work->rows[member->set];
         if (rows == 0)
-            return;
+            continue;
+        member->room -= rows;
+        turn->full |= member->room <= 0;
         member->rows += (uint64_t)rows;
         member->batches++;
         member->entered = entered;
@@ -32,9 +34,13 @@ static int32_t batch(as_turn *turn, int64_t rows, uint64_t *now, int64_t time[3]
         return AS_E_ARGUMENT;
     const uint64_t began = as_now_ns();
     turn->work->rows[0] = rows;
-    if (turn->bounds != NULL) {
-        turn->bounds[0] = time[0];
-        turn->bounds[1] = time[1];
+    if (time[0] < turn->low)
+        return AS_AGAIN;
+    for (uint32_t i = 0; i < turn->members; i++) {
+        if (turn->member[i].bounds == NULL)
+            continue;
+        turn->member[i].bounds[0] = time[0];
+        turn->member[i].bounds[1] = time[1];
     }
     status = as_chain_job((void *)(uintptr_t)turn->work);
     *now = as_now_ns();
@@ -45,26 +51,26 @@ static int32_t batch(as_turn *turn, int64_t rows, uint64_t *now, int64_t time[3]
     return 0;
 }
 
-int32_t as_turn_run(as_turn *turn) {
-    const uint64_t end = turn->made + (uint64_t)turn->most;
-    const as_turn_member *last = turn->member + turn->members - 1;
+int32_t as_turn_run(as_turn *turn, int64_t rows, int64_t most, uint32_t promises, uint64_t deadline, uint64_t listens) {
     uint64_t now = as_now_ns();
     int64_t time[3], pending = turn->frontier; /* the last promise, which is made when another one or the end follows */
     int32_t why;
-    turn->batches = turn->took_ns = 0;
-    for (;;) {
-        const int64_t left = (int64_t)(end - turn->made), rows = left < turn->rows ? left : turn->rows;
-        if (rows <= 0) {
+    turn->full = 0;
+    if ((uint64_t)most > turn->end - turn->made)
+        most = (int64_t)(turn->end - turn->made);
+    for (int64_t left = most;;) {
+        if (left <= 0) {
             why = AS_TURN_ROWS;
             break;
         }
-        const int32_t status = batch(turn, rows, &now, time);
+        const int64_t some = left < rows ? left : rows;
+        const int32_t status = batch(turn, some, &now, time);
         if (status != 0) {
-            why = status == AS_E_MEMORY ? status : AS_TURN_REFUSED;
+            why = status == AS_E_MEMORY || status == AS_E_CORRUPT ? status : AS_TURN_REFUSED;
             break;
         }
-        turn->made += (uint64_t)rows;
-        turn->batches++;
+        left -= some;
+        turn->made += (uint64_t)some;
         turn->latest = time[1];
         const int64_t frontier = time[2] < turn->bound ? time[2] : turn->bound;
         if (frontier > turn->frontier)
@@ -74,24 +80,23 @@ int32_t as_turn_run(as_turn *turn) {
             break;
         }
         if (turn->frontier > pending) {
-            promise(turn, pending, 0);
+            promise(turn, promises, pending, 0);
             pending = turn->frontier;
         }
-        turn->room -= turn->work->rows[last->set];
-        if (turn->room <= 0) {
+        if (turn->full) {
             why = AS_TURN_FULL;
             break;
         }
-        if (now >= turn->deadline) {
+        if (now >= deadline) {
             why = AS_TURN_TIME;
             break;
         }
-        if (turn->bell != NULL && now >= turn->listens && as_doorbell_pending(turn->bell)) {
+        if (turn->bell != NULL && now >= listens && as_doorbell_pending(turn->bell)) {
             why = AS_TURN_RUNG;
             break;
         }
     }
     if (why != AS_TURN_DUE)
-        promise(turn, turn->frontier, 1);
+        promise(turn, promises, turn->frontier, 1);
     return why;
 }

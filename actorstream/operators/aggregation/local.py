@@ -41,6 +41,8 @@ LOOK_ROWS = 1 << 18
 """Rows after which their size is looked at again."""
 LOOK_BYTES_A_ROW = 16
 """So many bytes of rows with text keys count as a row."""
+WIDE_ROWS = 16
+"""As so many rows counts one with text keys in a chain, which does not know its bytes."""
 
 _APART = (cells.DISTINCT, cells.VALUES, cells.ROWS)
 
@@ -102,12 +104,11 @@ class LocalAggregate(Actor):
         return self.cells.link(chain, rows)
 
     def admits(self) -> Admission:
-        """Of rows with text keys only `on_batch` knows the size."""
-        taken = not self._wide and self.repeats.on
-        return self.cells.admission(max(self._until_look, 0) if taken else 0)
+        room = max(self._until_look, 0) if self.repeats.on else 0
+        return self.cells.admission(room // WIDE_ROWS if self._wide else room)
 
     def took(self, rows: int) -> None:
-        self._until_look -= rows
+        self._until_look -= rows * WIDE_ROWS if self._wide else rows
         if self._until_look <= 0 and self.cells.nbytes <= LOCAL_BYTES:
             self._until_look = LOOK_ROWS  # else the next batch goes to `on_batch`, which lets the cells out
 

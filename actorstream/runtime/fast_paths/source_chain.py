@@ -9,160 +9,222 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from actorstream.native.turn import DUE, RUNG, Turn
-from actorstream.operators.chain import ChainEnd, Linking, UnlinkedError
-from actorstream.runtime.output import RoutedEdge
+from actorstream.actors.contract import goes_with_batches
+from actorstream.native.turn import DUE, ROWS, RUNG, TIME, Turn
+from actorstream.operators.chain import ChainEnd, LinkedRows, Linking, UnlinkedError
+from actorstream.runtime.output import DirectEdge, RoutedEdge
 from actorstream.runtime.send_lane import SendLane
 from actorstream.transports.fast_paths import SharedFrontier
+from actorstream.windows.watermark import NOTHING
 
 if TYPE_CHECKING:
+    from actorstream.native.panes import PanesStep
+    from actorstream.plan.chains import ChainLink
     from actorstream.runtime.replica import Replica
     from actorstream.runtime.source_unit import SourceUnit
 
+GOES_ON = (ROWS, TIME, RUNG)
+"""Ends of a call after which the next one needs nothing of Python but that it is called."""
 LISTEN_NS = 100_000
 """A call lasts so long before the doorbell can end it: what Python does around a call costs a fifth of that."""
 
 
 class SourceChain:
-    """The way of one source unit.
+    """The way of one source unit. What its calls have counted stays in C until `settle`.
 
     Args:
-        members: the neighbours, in order; the last is a `ChainEnd`.
+        members: the neighbours, each behind the one whose rows it takes, as `links` say; those whose rows nobody takes are
+            a `ChainEnd`.
 
     Attributes:
-        is_linked: whether `turn` may be called.
-        source_ns: the time that the last call has spent in the source.
+        is_linked: whether the other methods may be called.
         ended: whether the unit's turn is to end after the last call, since an operator waits for the event time that the
             source promises, or another unit of the worker has something to do.
     """
 
     __slots__ = (
+        "_begun",
         "_bell",
-        "_end",
+        "_ends",
         "_lanes",
+        "_links",
+        "_made",
         "_panes",
         "_producers",
+        "_promised",
+        "_room",
+        "_room_asked",
         "_rows",
         "_turn",
         "_unit",
         "ended",
         "is_linked",
         "members",
-        "source_ns",
     )
 
-    def __init__(self, unit: SourceUnit, members: list[Replica]) -> None:
-        self._unit, self.members = unit, members
-        self._end: ChainEnd = members[-1].actor  # type: ignore[assignment]
-        self.source_ns, self.ended, self.is_linked = 0, False, False
+    def __init__(self, unit: SourceUnit, members: list[Replica], links: list[ChainLink]) -> None:
+        self._unit, self.members, self._links = unit, members, links
+        takers = {link.before for link in links}
+        self._ends: dict[int, ChainEnd] = {
+            place: each.actor  # type: ignore[misc]
+            for place, each in enumerate(members)
+            if place not in takers
+        }
+        self.ended = self.is_linked = self._begun = self._promised = False
+        self._made = 0
+        self._room: dict[int, int] = {}
 
     def link(self) -> bool:
         """Links the members, whose tables are complete; returns whether they and their source can be linked."""
         unit = self._unit
         ordered = unit.watermarks is None or unit.watermarks.ordered
         plain = all(each.stamp is None and each.descent is None for each in (unit.head, *self.members))
-        if (
-            not (ordered and plain)
-            or unit.in_order
-            or unit.idle_timeout is not None
-            or unit.row_budget is not None
-        ):
+        if not (ordered and plain) or unit.in_order or unit.idle_timeout is not None:
             return False
         transport = unit.worker.transport
         self._bell = transport.doorbell.handle if transport is not None else None
-        lanes = _lanes(unit.head, self.members)
-        channels = [lane.channel for lane in lanes]
-        shared = all(isinstance(channel, SharedFrontier) for channel in channels)
-        self._lanes = lanes if shared else []
-        """The lanes whose frontiers C raises; else Python does at the end of the turn."""
-        self._producers: list[Any] = [channel.frontier_end() for channel in channels] if shared else []  # type: ignore[attr-defined]
+        self._lanes = _lanes(unit.head, self.members)
+        channels = [lane.channel for lane in self._lanes]
+        ends = [each.frontier_end() for each in channels if isinstance(each, SharedFrontier)]
+        self._producers = ends if len(ends) == len(channels) else []
+        """What C raises the frontiers of all lanes by; empty: Python does at the end of the turn."""
         try:
-            self._make_room(unit.batch_size)
+            self._make_room(unit.sizing.size.rows)
         except Exception:  # if something is wrong with an operator, its own hook raises a better error
             return False
         self.is_linked = True
         return True
 
     def _make_room(self, rows: int) -> None:
-        """Links the members anew for batches of up to so many rows."""
+        """Links the members anew for batches of up to so many rows, or as many as the source makes at once."""
         made = self._unit.source.native_rows(rows)
         if made is None:
             raise UnlinkedError
-        self._rows = made
+        self._rows, self._room_asked = made, rows
         linking = Linking(made.schema)
-        linked, sets = linking.rows, []
-        for number, member in enumerate(self.members):
-            linking.member = number
-            sets.append(linked.number)
-            if member is self.members[-1]:
-                self._panes = self._end.link_end(linking, linked)
-            else:
-                linked = member.actor.link(linking, linked)  # type: ignore[attr-defined]
-                if linked.schema != member.schemas["default"].user:
+        left: dict[tuple[int, str], LinkedRows] = {(-1, "default"): linking.rows}
+        sets = []
+        self._panes: dict[int, PanesStep] = {}
+        for place, (member, link) in enumerate(zip(self.members, self._links)):
+            linking.member = place
+            rows_in = left[link.before, link.output]
+            sets.append(rows_in.number)
+            if place in self._ends:
+                self._panes[place] = self._ends[place].link_end(linking, rows_in)
+                continue
+            wanted = {each.output for each in self._links if each.before == place}
+            for output, rows_out in _linked(member, linking, rows_in, wanted).items():
+                if rows_out.schema != member.schemas[output].user:
                     raise UnlinkedError
+                left[place, output] = rows_out
         self._turn = Turn(
             linking.ended(),
-            self._panes.bounds,
+            {place: panes.bounds for place, panes in self._panes.items()},
             made.make,
             made.context,
             made.columns,
             sets,
-            [(producer, 0) for producer in self._producers],
+            self._producers,
             self._bell,
-            rows,
+            made.rows,
             made,
         )
 
     def turn(self, rows: int, most: int, deadline: int) -> int:
         """Takes up to `most` rows of the source, `rows` a batch, until a time of the monotonic clock; returns how many. 0: the
-        next batch is to go the way of batches."""
-        room, low, due = self._end.admits()
-        if room <= 0:
-            return 0
-        if rows > self._turn.most_rows:
+        next batch is to go the way of batches, and all has been settled."""
+        if rows > self._room_asked:
+            self.settle()
             self._make_room(rows)
-        turn = self._turn
-        made, left, bound = self._rows.next()
-        if left <= 0:
+        if not self._begun and not self._begin():
             return 0
-        self._panes.late_below(low)
+        turn, before = self._turn, self._made
+        promises = len(self._producers) if all(map(_has_sent, self._lanes)) else 0
         why = turn.run(
-            made,
-            rows,
-            min(most, left),
-            room=room,
-            due=due,
-            bound=bound,
-            promises=len(self._producers) if all(map(_has_sent, self._lanes)) else 0,
-            deadline=deadline,
-            listens=deadline - self._unit.worker.turn_ns + LISTEN_NS,
+            min(rows, turn.most_rows),
+            most,
+            promises,
+            deadline,
+            max(0, deadline - self._unit.worker.turn_ns + LISTEN_NS),
         )
+        self._made = made = turn.made
+        self._promised = promises > 0
         self.ended = why in (DUE, RUNG)
-        taken = turn.made - made
-        if taken:
-            self._note(turn, taken)
-        return taken
+        if why not in GOES_ON or (why == ROWS and made - before < most):
+            self.settle()
+        return made - before
 
-    def _note(self, turn: Turn, taken: int) -> None:
-        """Counts what each member has taken, as if its hook had; notes how far the source has been read."""
-        unit = self._unit
-        unit.head.events_out += taken
-        self.source_ns = turn.took_ns
+    def _begin(self) -> bool:
+        """Asks the source and the last member what comes next and what may come. False: nothing without Python."""
+        admitted = {place: end.admits() for place, end in self._ends.items()}
+        room = min(each.room for each in admitted.values())
+        made, most, bound = self._rows.next() if room > 0 else (0, 0, 0)
+        if most <= 0:
+            return False
+        for place, each in admitted.items():
+            self._panes[place].late_below(each.low)
+        # a state that refuses late rows must be the only one, since another one may have changed before
+        low = max(each.low for each in admitted.values()) if len(admitted) > 1 else NOTHING
+        due = min(each.due for each in admitted.values())
+        self._turn.begin(made, most, low=low, due=due, bound=bound)
+        self._room = {place: each.room for place, each in admitted.items()}
+        self._turn.admit(self._room)
+        self._made, self._begun = made, True
+        return True
+
+    def promise(self) -> bool:
+        """Promises the event time that the source has reached, if only lanes need to know of it now; returns whether it has."""
+        if not self._begun or not self._lanes:
+            return False
+        if not self._promised:
+            frontier = self._turn.frontier
+            for lane in self._lanes:
+                lane.advance(frontier)
+        return True
+
+    def settle(self) -> None:
+        """Counts what each member has taken, as if its hook had, and notes how far the source was read: before anybody asks, and
+        before a hook runs."""
+        if not self._begun:
+            return
+        self._begun = False
+        unit, turn = self._unit, self._turn
+        before, *counts = turn.counts()
+        if not before.rows:
+            return
         self._rows.took(turn.made, turn.latest)
         if unit.watermarks is not None:
             unit.watermarks.passed(unit.source.origin, turn.latest)
-        before: Replica | None = None
-        for member, count in zip(self.members, turn.counts()):
-            if before is not None:
-                before.events_out += count.rows
-            if not count.rows:
-                break
-            member.count_input(count.rows, count.entered, count.entered, count.began)
-            member.jumbo_in += count.batches - 1
-            member.execute_ns += count.took_ns
-            before = member
-        else:
-            self._end.took(count.rows)
+        head = unit.head
+        head.entry_min = head.entry_max = before.entered
+        head.execute_ns += before.took_ns
+        sent: dict[tuple[int, str], int] = {}
+        for place, (member, count, link) in enumerate(zip(self.members, counts, self._links)):
+            sent[link.before, link.output] = count.rows
+            if count.rows:
+                member.count_input(count.rows, count.entered, count.entered, count.began)
+                member.jumbo_in += count.batches - 1
+                member.execute_ns += count.took_ns
+                member.events_out += count.rows if _is_split(member) else 0
+            if place in self._ends:
+                self._ends[place].took(self._room[place] - turn.room(place))
+        for (place, _), rows in sent.items():
+            sender = head if place < 0 else self.members[place]
+            if not _is_split(sender):
+                sender.events_out += rows
+
+
+def _is_split(replica: Replica) -> bool:
+    """Whether all rows that come to it go on, each to one of its outputs."""
+    return goes_with_batches(type(replica.actor), "link_outputs")
+
+
+def _linked(member: Replica, linking: Linking, rows: LinkedRows, wanted: set[str]) -> dict[str, LinkedRows]:
+    """The rows that a member without a state leaves at each output that is wanted, and maybe at others."""
+    actor: Any = member.actor
+    if _is_split(member):
+        return actor.link_outputs(linking, rows, wanted)  # type: ignore[no-any-return]
+    return {"default": actor.link(linking, rows)}
 
 
 def _lanes(head: Replica, members: list[Replica]) -> list[SendLane]:
@@ -170,9 +232,9 @@ def _lanes(head: Replica, members: list[Replica]) -> list[SendLane]:
     edges = [
         edge
         for replica in (head, *members)
-        for output, edges in replica.edges.items()
+        for edges in replica.edges.values()
         for edge in edges
-        if replica is members[-1] or output != "default"
+        if not (type(edge) is DirectEdge and edge.consumer in members)
     ]
     found: list[SendLane] = []
     for edge in edges:

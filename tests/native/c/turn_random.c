@@ -102,7 +102,9 @@ static void one(void) {
     int64_t sizes[SETS] = {0};
     uint64_t took[3] = {0};
     const as_chain_work work = {linked, columns, sizes, took, 3};
-    as_turn_member members[3] = {{.set = ALL}, {.set = MATCHED}, {.set = COUNTED}};
+    as_turn_member members[3] = {{.set = ALL, .room = INT64_MAX},
+                                 {.set = MATCHED, .room = INT64_MAX},
+                                 {.set = COUNTED, .bounds = &work_of_panes.known_least}};
 
     const uint64_t bell_bytes = as_doorbell_size(1), ring_bytes = as_channel_size(2, 2, 1);
     void *bell_memory = aligned_alloc(64, bell_bytes), *ring = aligned_alloc(128, (ring_bytes + 127) / 128 * 128);
@@ -113,13 +115,10 @@ static void one(void) {
     as_consumer *consumer = as_consumer_open(ring, PLAN, NULL, 0);
     const as_turn_promise promise = {producer, 0};
     as_turn turn = {.work = &work,
-                    .bounds = &work_of_panes.known_least,
                     .source = {(uintptr_t)make, &from},
                     .member = members,
                     .promise = &promise,
                     .members = 3,
-                    .promises = 1,
-                    .rows = batch,
                     .bound = INT64_MAX,
                     .frontier = INT64_MIN};
 
@@ -130,22 +129,23 @@ static void one(void) {
     for (int call = 0; call < CALLS; call++) {
         uint32_t bits[1];
         as_doorbell_collect(own, bits, 1);
-        const int64_t most = below(4) ? from.rows - at : (int64_t)below((uint64_t)(from.rows - at) + 1);
+        int64_t most = below(4) ? from.rows - at : (int64_t)below((uint64_t)(from.rows - at) + 1);
         const int64_t low = below(3) ? 0 : (int64_t)below(60), first = turn.frontier;
-        turn.most = most;
-        turn.room = below(3) ? INT64_MAX : (int64_t)below(900) + 1;
+        turn.end = below(4) ? (uint64_t)from.rows : (uint64_t)at + below((uint64_t)(from.rows - at) + 1);
+        members[2].room = below(3) ? INT64_MAX : (int64_t)below(900) + 1;
+        turn.low = below(2) ? INT64_MIN : (int64_t)below(60);
         turn.due = below(2) ? INT64_MAX : (first == INT64_MIN ? 5 : first) + (int64_t)below(40);
         turn.bound = below(5) ? INT64_MAX : 30;
-        turn.deadline = below(4) ? UINT64_MAX : 0;
+        const uint64_t deadline = below(4) ? UINT64_MAX : 0;
         turn.bell = below(6) ? NULL : own;
-        turn.listens = 0;
         work_of_panes.low = low;
-        const int64_t room_before = turn.room;
-        const int32_t why = as_turn_run(&turn);
+        const int64_t room_before = members[2].room;
+        const int32_t why = as_turn_run(&turn, batch, most, 1, deadline, 0);
+        if (most > (int64_t)turn.end - at)
+            most = (int64_t)turn.end - at;
 
         int64_t taken = 0, in_room = 0;
         int32_t expected = -99;
-        uint64_t done = 0;
         int64_t frontier = first;
         while (expected == -99) {
             const int64_t rows = most - taken < batch ? most - taken : batch;
@@ -154,7 +154,7 @@ static void one(void) {
                 break;
             }
             uint64_t matched = 0, counted = 0;
-            bool late = false;
+            bool late = from.time[at] < turn.low;
             for (int64_t row = at; row < at + rows; row++) {
                 matched += found(from.key[row]) >= 0;
                 const bool both = found(from.key[row]) >= 0 && found(from.second[row]) >= 0;
@@ -175,7 +175,6 @@ static void one(void) {
             }
             at += rows;
             taken += rows;
-            done++;
             in_room += (int64_t)counted;
             int64_t next = at < from.rows ? from.time[at] : from.time[at - 1];
             next = next < turn.bound ? next : turn.bound;
@@ -184,12 +183,12 @@ static void one(void) {
                 expected = AS_TURN_DUE;
             else if (in_room >= room_before)
                 expected = AS_TURN_FULL;
-            else if (turn.deadline == 0)
+            else if (deadline == 0)
                 expected = AS_TURN_TIME;
             else if (turn.bell != NULL && as_doorbell_pending(own) && why == AS_TURN_RUNG && turn.made == (uint64_t)at)
                 expected = AS_TURN_RUNG; /* its own promises ring here */
         }
-        CHECK(why == expected && turn.made == (uint64_t)at && turn.batches == done && turn.frontier == frontier);
+        CHECK(why == expected && turn.made == (uint64_t)at && turn.frontier == frontier);
         CHECK(taken == 0 || turn.latest == from.time[at - 1]);
         const int64_t promised = as_frontier_load(consumer, 0);
         CHECK(promised <= frontier && (why == AS_TURN_DUE || promised == frontier));
