@@ -36,6 +36,7 @@ class GroupQuery:
         if (
             others
             or not keys["path"]
+            or "://" in keys["path"]
             or keys["format"] not in (None, "parquet")
             or keys["event_time"] is None
         ):

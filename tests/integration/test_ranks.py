@@ -161,7 +161,7 @@ def test_ranks_with_other_files_say_which_and_with_what(tmp_path: Path) -> None:
     assert status == 2
     assert errors.count("actorstream:") == 1
     assert "rank 1 on host" in errors
-    assert "deploy.batch_size is 65 there, 64 here" in errors
+    assert "deploy.batch_size is 65 on rank 1, 64 on rank 0" in errors
 
 
 @pytest.mark.parametrize(

@@ -29,6 +29,12 @@ def is_rank() -> bool:
     return any(os.environ.get(name, "").isdigit() for name in _STARTED)
 
 
+def is_first_rank() -> bool:
+    """Whether this process speaks for all that the launcher has started, where it says who is who."""
+    said = (os.environ.get(name, "") for name in (*_RANKS[:2], "PMIX_RANK", _RANKS[2]))
+    return next((each for each in said if each.isdigit()), "0") == "0"
+
+
 def alone(started: int) -> ConfigurationError:
     """Each of the processes that a launcher has started is in a world of its own."""
     return ConfigurationError(
