@@ -23,10 +23,10 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 LOCAL = "local[*]"
-ANSWER_S = 5.0
-"""Seconds for which a master may be silent."""
 QUICK_START = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 """Options for a Java that only hands out tasks of Python: half the time to start."""
+ANSWER_S = 5.0
+"""Seconds for which a master may be silent."""
 _QUIET_LOGGERS = ("SQLQueryContextLogger", "DataFrameQueryContextLogger", "py4j")
 _SEEN = 40
 """Lines at the end of Java's log that may tell why Spark did not start."""
