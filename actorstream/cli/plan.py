@@ -89,7 +89,7 @@ def plan(
         Nodes that one placement search visits at most.
     """
     from actorstream.cli.output_file import check_output, write_output
-    from actorstream.plan.compile import available, make_job, make_plan
+    from actorstream.plan.compile import available, graph_and_plan, make_job, with_counts
     from actorstream.plan.gates import described, wants_gates
     from actorstream.plan.preaggregate import pre_aggregated
     from actorstream.plan.registry import registry
@@ -111,12 +111,11 @@ def plan(
         workers=workers,
         transport=transport,
     )
-    running = pre_aggregated(found.graph, found.deploy if given is None else given.deploy)
     if machine is not None:
         from actorstream.cli.socket_plan import plan_options, show_socket_plan
 
         return show_socket_plan(
-            running,
+            pre_aggregated(found.graph, found.deploy if given is None else given.deploy),
             found.deploy,
             topology,
             machine,
@@ -128,20 +127,23 @@ def plan(
             svg=svg,
         )
     if given is not None:
+        running, made = pre_aggregated(found.graph, given.deploy), given
         check_plan(given, running, str(plan))
-    made = given or make_plan(running, found.deploy)
+    else:
+        running, made = graph_and_plan(found)
+    written = with_counts(found.graph, made.counts())
     if save is not None:
         write_output(save, made.saved(), "--save")
     shown = None if graph else made
     gates = described(make_job(running, made)) if wants_gates(found.deploy) and not graph else {}
     if json_:
-        print(json.dumps(as_json(found.graph, shown, gates), indent=2))
+        print(json.dumps(as_json(written, shown, gates), indent=2))
     elif mermaid:
-        sys.stdout.write(as_mermaid(found.graph, shown, gates))
+        sys.stdout.write(as_mermaid(written, shown, gates))
     elif svg is None:
-        sys.stdout.write(as_text(found.graph, shown, gates))
+        sys.stdout.write(as_text(written, shown, gates))
     if svg is not None:
-        write_svg(svg, found.graph, shown, gates)
+        write_svg(svg, written, shown, gates)
     return 0
 
 

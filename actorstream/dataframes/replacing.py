@@ -82,59 +82,38 @@ class VisibleRows(SparkSink):
         return super().check({"path": keys["path"]}, inputs, base)
 
 
-class GivenRows(ParquetSource):
+class _InPlace:
+    """The constructor of a source that reads a folder of files in the place of another one."""
+
+    def __init__(
+        self,
+        path: Path,
+        event: type[Event] | None = None,
+        schema: dict[str, str] | None = None,
+        event_time: str | None = None,
+        time_unit: str | None = None,
+        max_out_of_orderness: timedelta | None = None,
+        rate: float | None = None,
+        stream: str | None = None,
+        streams: list[str] | None = None,
+        **former: Any,
+    ) -> None:
+        super().__init__(  # type: ignore[call-arg]
+            path,
+            event=event,
+            schema=schema,
+            event_time=event_time,
+            time_unit=time_unit,
+            max_out_of_orderness=max_out_of_orderness,
+            rate=rate,
+            stream=stream,
+            streams=streams,
+        )
+
+
+class GivenRows(_InPlace, ParquetSource):
     """The files that the tasks of a query have written."""
 
-    def __init__(
-        self,
-        path: Path,
-        event: type[Event] | None = None,
-        schema: dict[str, str] | None = None,
-        event_time: str | None = None,
-        time_unit: str | None = None,
-        max_out_of_orderness: timedelta | None = None,
-        rate: float | None = None,
-        stream: str | None = None,
-        streams: list[str] | None = None,
-        **former: Any,
-    ) -> None:
-        super().__init__(
-            path,
-            event=event,
-            schema=schema,
-            event_time=event_time,
-            time_unit=time_unit,
-            max_out_of_orderness=max_out_of_orderness,
-            rate=rate,
-            stream=stream,
-            streams=streams,
-        )
 
-
-class StreamedRows(SparkStreamSource):
+class StreamedRows(_InPlace, SparkStreamSource):
     """The batches that a streaming query writes."""
-
-    def __init__(
-        self,
-        path: Path,
-        event: type[Event] | None = None,
-        schema: dict[str, str] | None = None,
-        event_time: str | None = None,
-        time_unit: str | None = None,
-        max_out_of_orderness: timedelta | None = None,
-        rate: float | None = None,
-        stream: str | None = None,
-        streams: list[str] | None = None,
-        **former: Any,
-    ) -> None:
-        super().__init__(
-            path,
-            event=event,
-            schema=schema,
-            event_time=event_time,
-            time_unit=time_unit,
-            max_out_of_orderness=max_out_of_orderness,
-            rate=rate,
-            stream=stream,
-            streams=streams,
-        )

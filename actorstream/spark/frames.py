@@ -24,7 +24,6 @@ GO, DONE = "go", "done"
 _DIGEST = struct.Struct("<QQ")
 NOTHING = bytes(_DIGEST.size)
 """The digest before the first batch."""
-LONGEST_LINE = 4096
 MOST_BYTES = 1 << 31
 """A frame that says it is longer is no frame."""
 

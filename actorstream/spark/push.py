@@ -18,7 +18,6 @@ from actorstream.spark.frames import (
     END,
     HEADER,
     LEAVE,
-    LONGEST_LINE,
     NOTHING,
     STAY,
     TAKEN,
@@ -27,6 +26,7 @@ from actorstream.spark.frames import (
 )
 from actorstream.spark.group_reader import group_batches
 from actorstream.spark.row_groups import RowGroup
+from actorstream.spark.task_listener import connected, read_line
 
 RESULT = "rows long, left boolean"
 """A task returns to the driver only how many rows it sent, and whether it left before its last one."""
@@ -99,12 +99,11 @@ def _lane() -> int:
 
 
 def push(address: str, hello: dict[str, Any], batches: Iterator[Encoded], wait_s: float = WAIT_S) -> Pushed:
-    """Sends the batches that the source does not have yet, or those until the source lets it leave. `address`: a name in
-    the abstract namespace of Unix domain sockets. `wait_s`: for credit before it asks whether it may leave."""
-    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as link:
-        link.connect(f"\0{address}")
+    """Sends the batches that the source does not have yet, or those until the source lets it leave. `address`: of
+    the receiver. `wait_s`: for credit before it asks whether it may leave."""
+    with connected(address) as link:
         link.sendall(json.dumps(hello).encode() + b"\n")
-        where = json.loads(_line(link))
+        where = _where(link)
         if where["state"] == DONE:
             return Pushed(0)
         first, credit = int(where["batch"]), int(where["window"])
@@ -133,6 +132,15 @@ def push(address: str, hello: dict[str, Any], batches: Iterator[Encoded], wait_s
         return Pushed(rows)
 
 
+def _where(link: socket.socket) -> dict[str, Any]:
+    """How far the source is."""
+    try:
+        found: dict[str, Any] = json.loads(read_line(link))
+    except ValueError as error:
+        raise PushError(f"the source has closed the connection ({error})") from None
+    return found
+
+
 def _credit(link: socket.socket, number: int, wait_s: float) -> int:
     """Waits until the source has taken batches; how many. 0: the source lets the task leave before batch `number`."""
     link.settimeout(wait_s)
@@ -151,15 +159,6 @@ def _credit(link: socket.socket, number: int, wait_s: float) -> int:
                 return credit
     finally:
         link.settimeout(None)
-
-
-def _line(link: socket.socket) -> bytes:
-    found = b""
-    while not found.endswith(b"\n"):
-        found += _received(link, 1)
-        if len(found) > LONGEST_LINE:
-            raise PushError(f"the source sends a line of more than {LONGEST_LINE} bytes")
-    return found
 
 
 def _received(link: socket.socket, size: int) -> bytes:

@@ -3,9 +3,7 @@
 
 from __future__ import annotations
 
-import hmac
 import json
-import secrets
 import socket
 import threading
 from collections.abc import Callable, Mapping
@@ -23,13 +21,13 @@ from actorstream.spark.frames import (
     GO,
     HEADER,
     LEAVE,
-    LONGEST_LINE,
     MOST_BYTES,
     STAY,
     TAKEN,
     decode_batch,
 )
 from actorstream.spark.lanes import Lanes
+from actorstream.spark.task_listener import TaskListener, listening
 
 WINDOW = 4
 """Batches of a lane that a task may have sent and the actor not taken."""
@@ -44,6 +42,7 @@ class Receiver:
         times: the event times of a record batch, as int64.
         wake: called, from any thread, when there may be something to take.
         number: the range that comes first, `kept` how far its lanes were given before a restart.
+        host: an address of this host, for tasks on other hosts; "": they are on this one.
     """
 
     def __init__(
@@ -53,9 +52,9 @@ class Receiver:
         wake: Callable[[], None],
         number: int = 0,
         kept: list[Mapping[str, Any]] | None = None,
+        host: str = "",
     ) -> None:
         self.count, self.number = count, number
-        self.token = secrets.token_hex(16)
         self.error: Exception | None = None
         self._times, self._wake = times, wake
         self._lanes = Lanes(count, kept)
@@ -63,11 +62,9 @@ class Receiver:
         """Lane -> the connection of the task that pushes into it."""
         self._changed = threading.Condition()
         self._closed = False
-        self.address = f"actorstream-{secrets.token_hex(16)}"
-        self._listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-        self._listener.bind(f"\0{self.address}")  # a name without a file, so nothing is left behind
-        self._listener.listen(128)
-        threading.Thread(target=self._accept, name="spark-push", daemon=True).start()
+        listener, self.address = listening(host)
+        self._listener = TaskListener(listener, "spark-push", self._serve)
+        self.token = self._listener.token
 
     # -- the actor's side -----------------------------------------------------------------------------------
 
@@ -125,41 +122,23 @@ class Receiver:
             self._closed = True
             links = list(self._pushing.values())
             self._changed.notify_all()
-        for link in (self._listener, *links):
-            try:
-                link.shutdown(socket.SHUT_RDWR)
-            except OSError:
-                pass
-            link.close()
+        self._listener.close(links)
 
     # -- threads --------------------------------------------------------------------------------------------
 
-    def _accept(self) -> None:
-        while True:
-            try:
-                link, _ = self._listener.accept()
-            except OSError:
-                return
-            threading.Thread(target=self._serve, args=(link,), name="spark-push", daemon=True).start()
-
-    def _serve(self, link: socket.socket) -> None:
+    def _serve(self, link: socket.socket, hello: Mapping[str, Any]) -> None:
         """Serves one connection. If it fails, Spark tries the task again; rows that are wrong end the run."""
-        lane = -1
-        with link:
-            try:
-                hello = json.loads(_line(link))
-                if hmac.compare_digest(str(hello["token"]), self.token) and self._admit(link, hello):
-                    lane = int(hello["lane"])
-                    self._take_frames(link, lane)
-            except ActorstreamError as error:
-                self.fail(error)
-            except (OSError, ValueError, KeyError, TypeError):
-                pass
-            finally:
-                with self._changed:
-                    if self._pushing.get(lane) is link:
-                        del self._pushing[lane]
-                    self._changed.notify_all()
+        lane = int(hello["lane"])
+        try:
+            if self._admit(link, hello):
+                self._take_frames(link, lane)
+        except ActorstreamError as error:
+            self.fail(error)
+        finally:
+            with self._changed:
+                if self._pushing.get(lane) is link:
+                    del self._pushing[lane]
+                self._changed.notify_all()
 
     def _admit(self, link: socket.socket, hello: Mapping[str, Any]) -> bool:
         """Waits until it is the range's turn and no other task pushes into the lane; tells the task where to begin. False:
@@ -247,15 +226,4 @@ def _whole(link: socket.socket, size: int) -> memoryview:
         if not step:
             raise ConnectionError("the task has gone")
         at += step
-    return found
-
-
-def _line(link: socket.socket) -> bytes:
-    """The first line that comes; nothing behind it is taken from the socket."""
-    found = b""
-    while not found.endswith(b"\n") and len(found) < LONGEST_LINE:
-        waiting = link.recv(LONGEST_LINE - len(found), socket.MSG_PEEK)
-        if not waiting:
-            break
-        found += link.recv(waiting.find(b"\n") + 1 or len(waiting))
     return found

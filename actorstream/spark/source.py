@@ -41,6 +41,7 @@ class SparkSource(Source):
         preprocess: SQL over the view `input`, which is what was read.
         event, schema: the fields; columns are found by name. One of the two is needed.
         master: where Spark runs.
+        host: the address at which executors on other hosts reach this one; unless set, they are on this host.
         tasks: how many push at the same time; at most as many as Spark has slots.
         range_rows: rows, about, that Spark sorts at once; such ranges of time go one after the other.
         batch_rows: rows that are sent at once.
@@ -61,6 +62,7 @@ class SparkSource(Source):
         options: dict[str, str] | None = None,
         preprocess: str | None = None,
         master: str = LOCAL,
+        host: str = "",
         tasks: int = 2,
         range_rows: int = RANGE_ROWS,
         batch_rows: int = BATCH_ROWS,
@@ -80,6 +82,7 @@ class SparkSource(Source):
             **{"range_rows": range_rows, "batch_rows": batch_rows, "spark": spark or {}, "logs": logs},
         }
         self._state: dict[str, Any] = {"table": None, "range": 0, "lanes": None, "rows": 0, "task": None}
+        self._host = host
         self._receiver: Receiver | None = None
         self._driver: DriverProcess | None = None
         self._woken = asyncio.Event()
@@ -179,7 +182,7 @@ class SparkSource(Source):
         cut = {name: self._task[name] for name in ("tasks", "batch_rows")}
         state["task"] = cut
         self._dead = DeadRows(self._name())
-        self._receiver = Receiver(cut["tasks"], self._times, wake, state["range"], state["lanes"])
+        self._receiver = Receiver(cut["tasks"], self._times, wake, state["range"], state["lanes"], self._host)
         state["lanes"] = None
         task = {
             **{**self._task, "table": state["table"], "range": state["range"]},

@@ -23,6 +23,9 @@ from benchmarks.suite import Case, Probe, Settings, Suite
 
 COLUMNS = {"ts": "int", "number": "int", "key": "int", "value": "float", "share": "float"}
 BATCH = 16_384
+WARM = 100
+LONGER = 4
+"""The table of the source is so many times as long: tasks have read 128 MB ahead when the first batch arrives."""
 GROUP_ROWS = 1 << 20
 
 
@@ -112,6 +115,15 @@ def _seconds(run: Callable[[], object]) -> float:
     return time.monotonic() - began
 
 
+def handed_over(batches: int) -> list[float]:
+    """Microseconds from a task to an actor with state and back, of batches of 100 rows that come every 5 ms: median, and
+    99th percentile. The first batches, for which modules are imported, do not count."""
+    from benchmarks.hand_over import latencies
+
+    found = np.array(latencies(WARM + batches, 100, 0.005)[WARM:]) * 1e6
+    return [float(np.quantile(found, share)) for share in (0.5, 0.99)]
+
+
 def called(function: str, rows: int) -> list[float]:
     found: list[float] = job.call(f"{__name__}:{function}", rows=rows)
     return found
@@ -126,14 +138,17 @@ def suite(settings: Settings) -> Suite:
         Case("identity-sorted", "rows/s", against="no-op"),
         Case("local-iterator", "rows/s", against="identity"),
     )
+    handed = (Case("hand-over-p50", "µs"), Case("hand-over-p99", "µs"))
     notes = (
         f"{rows:,} rows of 5 columns (int64, float64) in Parquet, by time; local[*]",
-        "source: from the first batch to the last, in a session that has run nothing else",
+        f"source: {LONGER} times the rows, from the first batch to the last, in a session that has run nothing else",
         "the others: the second run in one session",
+        "hand-over: 100 rows from the code of a task to an actor with state and back, every 5 ms; at most 20,000 wanted",
     )
     probes = (
-        Probe(ours, partial(called, "source", rows)),
+        Probe(ours, partial(called, "source", LONGER * rows)),
         Probe(theirs, partial(called, "inside", rows)),
+        Probe(handed, partial(handed_over, settings.scale(2000, 500))),
     )
     return Suite("spark", probes, notes=notes, summary=told)
 

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-import hmac
 import json
-import secrets
 import signal
 import socket
 import sys
 import threading
+from collections.abc import Mapping
 from contextlib import suppress
 from typing import Any
+
+from actorstream.spark.task_listener import TaskListener
 
 _NAMES = {signal.SIGINT: "INT", signal.SIGTERM: "TERM"}
 LONGEST_LINE = 1 << 20
@@ -28,15 +29,15 @@ class RankMonitor:
     """
 
     def __init__(self, address: str, workers: int) -> None:
-        self.token = secrets.token_hex(16)
         self.attempts = 0
         self._workers = workers
         self._links: set[socket.socket] = set()
         self._waiting: dict[int, socket.socket] = {}
         self._changed = threading.Condition()
-        self._listener = socket.create_server((address, 0), backlog=128)
-        self.address: tuple[str, int] = self._listener.getsockname()[:2]
-        threading.Thread(target=self._accept, name="rank-monitor", daemon=True).start()
+        listener = socket.create_server((address, 0))
+        self.address: tuple[str, int] = listener.getsockname()[:2]
+        self._listener = TaskListener(listener, "rank-monitor", self._serve)
+        self.token = self._listener.token
 
     def signal(self, number: int) -> bool:
         """Sends a signal to all workers. False: none runs."""
@@ -50,25 +51,11 @@ class RankMonitor:
 
     def close(self) -> None:
         with self._changed:
-            links = [self._listener, *self._links, *self._waiting.values()]
-        for link in links:
-            with suppress(OSError):
-                link.shutdown(socket.SHUT_RDWR)
-            link.close()
+            links = [*self._links, *self._waiting.values()]
+        self._listener.close(links)
 
-    def _accept(self) -> None:
-        while True:
-            try:
-                link, _ = self._listener.accept()
-            except OSError:
-                return
-            threading.Thread(target=self._serve, args=(link,), name="rank-monitor", daemon=True).start()
-
-    def _serve(self, link: socket.socket) -> None:
-        with link, link.makefile("rb") as file, suppress(OSError, ValueError, KeyError, TypeError):
-            hello = json.loads(file.readline(LONGEST_LINE))
-            if not hmac.compare_digest(str(hello["token"]), self.token):
-                return
+    def _serve(self, link: socket.socket, hello: Mapping[str, Any]) -> None:
+        with link.makefile("rb") as file:
             try:
                 self._admit(int(hello["rank"]), link)
                 while line := file.readline(LONGEST_LINE):

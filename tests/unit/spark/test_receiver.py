@@ -14,6 +14,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+from actorstream.errors import ConfigurationError
 from actorstream.spark.push import Pushed, PushError, encoded, push
 from actorstream.spark.receiver import WINDOW, Receiver, TableChangedError
 
@@ -27,9 +28,9 @@ def batch(*times: int) -> Any:
 class Actor:
     """The actor's side: takes what there is, and waits for more."""
 
-    def __init__(self, lanes: int = 1, number: int = 0, kept: Any = None) -> None:
+    def __init__(self, lanes: int = 1, number: int = 0, kept: Any = None, host: str = "") -> None:
         self.woken = threading.Event()
-        self.receiver = Receiver(lanes, self.times, self.woken.set, number, kept)
+        self.receiver = Receiver(lanes, self.times, self.woken.set, number, kept, host)
 
     @staticmethod
     def times(rows: Any) -> np.ndarray:
@@ -67,10 +68,11 @@ def result(task: Future[int]) -> int:
     return task.result(PATIENCE_S)
 
 
+@pytest.mark.parametrize("host", ["", "127.0.0.1"])
 def test_the_lanes_of_a_range_come_by_time_and_tasks_hear_that_all_was_taken(
-    pool: ThreadPoolExecutor,
+    pool: ThreadPoolExecutor, host: str
 ) -> None:
-    actor = Actor(2)
+    actor = Actor(2, host=host)
     tasks = [
         pool.submit(actor.push, iter([batch(1, 4), batch(), batch(6)]), 0),
         pool.submit(actor.push, iter([batch(2, 3, 9)]), 1),
@@ -78,6 +80,11 @@ def test_the_lanes_of_a_range_come_by_time_and_tasks_hear_that_all_was_taken(
     assert actor.take(100) == [1, 2, 3, 4, 6, 9]
     assert [result(task) for task in tasks] == [3, 3]
     actor.receiver.close()
+
+
+def test_an_address_of_another_host_is_one_message() -> None:
+    with pytest.raises(ConfigurationError, match=r"host: is '192\.0\.2\.1', which cannot be listened at"):
+        Actor(host="192.0.2.1")
 
 
 def test_a_task_waits_for_the_actor_so_that_memory_is_bounded(pool: ThreadPoolExecutor) -> None:
