@@ -126,7 +126,15 @@ def command(kernel: Path, initrd: Path) -> list[str]:
             if a < b
             for word in ("-numa", f"dist,src={a},dst={b},val={value}")
         ]
-    return [*words, "-kernel", str(kernel), "-initrd", str(initrd), "-append", "console=ttyS0 quiet no_timer_check panic=-1"]
+    return [
+        *words,
+        "-kernel",
+        str(kernel),
+        "-initrd",
+        str(initrd),
+        "-append",
+        "console=ttyS0 quiet no_timer_check panic=-1",
+    ]
 
 
 def main() -> int:
