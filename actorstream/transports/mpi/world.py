@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import os
+import signal
+from collections.abc import Iterator
+from contextlib import contextmanager
+from threading import current_thread, main_thread
 from typing import Any
 
 from actorstream.errors import ConfigurationError
@@ -61,6 +65,24 @@ def load() -> Any:
             f"transport 'mpi': MPI does not start: {error}; load the cluster's MPI module, or pip install 'actorstream[mpi]'"
         ) from error
     return MPI
+
+
+@contextmanager
+def ended_by_signals() -> Iterator[None]:
+    """Signals that ask this process to end do so at once. MPI waits in C for the other ranks where it starts: Python would hear
+    of a signal only once they have come, and one that has heard of its own never comes. Only the main thread can say so."""
+    if current_thread() is not main_thread():
+        yield
+        return
+    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+    for number, handler in before.items():
+        if handler is not signal.SIG_IGN:
+            signal.signal(number, signal.SIG_DFL)
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 _here: list[int] = []
