@@ -62,9 +62,14 @@ def rlas_inputs(deploy: DeploySpec) -> RlasInputs:
         percentile=spec.percentile,
         ingress=spec.ingress,
         steps=spec.steps,
-        rows=float(deploy.batch_size) if isinstance(deploy.batch_size, int) else ROWS,
+        rows=rows_of(deploy),
     )
     return RlasInputs(load_profile(spec.profile), machine, options)
+
+
+def rows_of(deploy: DeploySpec) -> float:
+    """Rows of a jumbo tuple that a plan reckons with."""
+    return float(deploy.batch_size) if isinstance(deploy.batch_size, int) else ROWS
 
 
 def rlas_plan(
