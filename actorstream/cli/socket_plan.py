@@ -35,12 +35,13 @@ def show_socket_plan(
     from actorstream.drawing.text import mermaid as flowchart
     from actorstream.placement.rlas import dataflow_of, plan
     from actorstream.plan.fuse import fusible
+    from actorstream.plan.rlas_plan import rows_of
 
     model = read_machine_model(machine)
     costs = read_profile(graph, topology, profile)
     direct = fusible if deploy.pipelining else None
     dataflow = dataflow_of(graph, direct=direct, scale=scale)
-    made = plan(dataflow, model, costs, msgspec.structs.replace(options, rows=float(deploy.batch_size)))
+    made = plan(dataflow, model, costs, msgspec.structs.replace(options, rows=rows_of(deploy)))
     if json_:
         print(json.dumps(as_json(made), indent=2))
     elif mermaid:

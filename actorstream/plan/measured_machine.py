@@ -78,7 +78,9 @@ def measured(nodes: dict[int, list[int]]) -> MachineModel:
 def _symmetric(matrix: list[list[float]], unit: float) -> list[list[float]]:
     """Each value and its mirror image as their mean, in whole units."""
     size = range(len(matrix))
-    return [[max(1, round((matrix[i][j] + matrix[j][i]) / 2 / unit)) * unit for j in size] for i in size]
+    return [
+        [round(max(1, round((matrix[i][j] + matrix[j][i]) / 2 / unit)) * unit, 1) for j in size] for i in size
+    ]
 
 
 def _folder() -> Path:

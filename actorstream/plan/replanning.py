@@ -14,11 +14,9 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from actorstream.placement.rlas.costs import costs_of
-from actorstream.placement.rlas.dataflow import dataflow_of
 from actorstream.placement.rlas.instance import instance_of
 from actorstream.placement.rlas.prediction import predicted
-from actorstream.plan.fuse import fusible
-from actorstream.plan.rlas_plan import RlasInputs, rlas_plan
+from actorstream.plan.rlas_plan import RlasInputs, operators_of, rlas_plan
 
 if TYPE_CHECKING:
     from actorstream.placement.rlas import Dataflow, OperatorProfile, Profile
@@ -71,7 +69,7 @@ def compare(
     assert plan.model is not None
     profile, costs = measured_profile(inputs.profile, graph, report["actors"], inputs.options.rows)
     measured = RlasInputs(profile, inputs.machine, inputs.options)
-    dataflow = dataflow_of(graph, direct=fusible)
+    dataflow = operators_of(graph, plan.deploy.pipelining)
     now = ingress_of(plan, dataflow, measured)
     _, found = rlas_plan(graph_of, plan.deploy, measured)
     best = found.model.ingress if found.model is not None else 0.0

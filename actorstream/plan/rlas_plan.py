@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -26,6 +27,7 @@ from actorstream.placement.rlas import (
     load_profile,
 )
 from actorstream.placement.rlas import plan as search
+from actorstream.placement.rlas.lstopo import load_lstopo
 from actorstream.plan.fuse import fusible
 from actorstream.plan.measured_machine import this_machine
 from actorstream.topology.plan import ExecutionPlan, PlanModel, PlannedRate
@@ -34,6 +36,8 @@ if TYPE_CHECKING:
     from actorstream.topology.deploy import DeploySpec
     from actorstream.topology.graph import Graph
 
+ROWS = 4096.0
+"""Rows of a jumbo tuple where the deployment leaves them to the run."""
 GraphOf = Callable[[Mapping[str, int]], "Graph"]
 """Checks the topology with so many replicas of the actors that have `replicas = "auto"`."""
 
@@ -51,15 +55,21 @@ def rlas_inputs(deploy: DeploySpec) -> RlasInputs:
     """Reads the files that a deployment names. ConfigurationError: one cannot be read."""
     spec = deploy.rlas
     assert spec is not None  # check_deploy has looked
-    machine = load_machine_model(spec.machine) if spec.machine is not None else this_machine()
+    read = load_lstopo if Path(spec.machine or "").suffix == ".xml" else load_machine_model
+    machine = read(Path(spec.machine)) if spec.machine is not None else this_machine()
     options = PlanOptions(
         compression=spec.compression,
         percentile=spec.percentile,
         ingress=spec.ingress,
         steps=spec.steps,
-        rows=float(deploy.batch_size),
+        rows=rows_of(deploy),
     )
     return RlasInputs(load_profile(spec.profile), machine, options)
+
+
+def rows_of(deploy: DeploySpec) -> float:
+    """Rows of a jumbo tuple that a plan reckons with."""
+    return float(deploy.batch_size) if isinstance(deploy.batch_size, int) else ROWS
 
 
 def rlas_plan(
@@ -76,26 +86,32 @@ def rlas_plan(
     first = graph_of({})
     autos = [actor.name for actor in first.actors.values() if actor.auto]
     _check(first, inputs.profile, deploy)
-    found = [_searched(graph_of, dict.fromkeys(autos, 1), inputs)]
+    found = [_searched(graph_of, dict.fromkeys(autos, 1), inputs, deploy.pipelining)]
     with suppress(ConfigurationError):  # some actor cannot have several replicas
-        found.append(_searched(graph_of, dict.fromkeys(autos, max(2, deploy.workers)), inputs))
+        several = dict.fromkeys(autos, max(2, deploy.workers))
+        found.append(_searched(graph_of, several, inputs, deploy.pipelining))
     graph, dataflow, chosen = max(found, key=lambda each: each[2].ingress)
     return graph, execution_plan(graph, dataflow, chosen, inputs.machine, deploy)
 
 
 def _searched(
-    graph_of: GraphOf, start: Mapping[str, int], inputs: RlasInputs
+    graph_of: GraphOf, start: Mapping[str, int], inputs: RlasInputs, pipelining: bool
 ) -> tuple[Graph, Dataflow, SocketPlan]:
     """The best plan that the search finds from the routes of some numbers of replicas, for the graph that it leads to."""
-    dataflow = dataflow_of(graph_of(start), direct=fusible)
+    dataflow = operators_of(graph_of(start), pipelining)
     found = search(dataflow, inputs.machine, inputs.profile, inputs.options)
     counts = {actor: count for actor, count in found.counts().items() if actor in start}
     graph = graph_of(counts)
-    again = dataflow_of(graph, direct=fusible)
+    again = operators_of(graph, pipelining)
     if _shape(again) != _shape(dataflow):  # with these numbers rows take other ways
         options = msgspec.structs.replace(inputs.options, replicas=found.counts())
         found = search(again, inputs.machine, inputs.profile, options)
     return graph, again, found
+
+
+def operators_of(graph: Graph, pipelining: bool) -> Dataflow:
+    """What is placed as one: chains of direct calls where the deployment lets neighbours call each other."""
+    return dataflow_of(graph, direct=fusible if pipelining else None)
 
 
 def _shape(dataflow: Dataflow) -> object:

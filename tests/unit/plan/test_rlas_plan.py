@@ -131,3 +131,9 @@ def test_a_cheap_sink_is_not_kept_beside_its_producer_at_the_price_of_replicas(t
     sets = ("actors.count.replicas=1", 'actors.count.inputs=["split"]')
     made = job(tmp_path, 1000.0, 1.0, machine(2), *sets)
     assert made.plan.counts()["split"] > 1
+
+
+def test_without_direct_calls_neighbours_are_placed_one_by_one(tmp_path: Path) -> None:
+    made = job(tmp_path, 1000.0, 1000.0, machine(2), "deploy.pipelining=false")
+    assert made.plan.chains == [] and made.plan.model is not None
+    assert all("+" not in rate.operator for rate in made.plan.model.rates)
