@@ -46,6 +46,7 @@ STRUCTURES = (
         "pool",
         "process",
         "producer",
+        "progress",
         "pulse",
         "reorder",
         "reorder_flag",
