@@ -10,12 +10,10 @@ from typing import TYPE_CHECKING, Any
 from actorstream.spark.push import group_pusher
 from actorstream.spark.query import Job, TableSnapshot
 from actorstream.spark.row_groups import RowGroups, dealt, groups_in_order
+from actorstream.spark.session import QUICK_START
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
-
-QUICK_START = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
-"""Options for a Java that only hands out tasks: half the time to start."""
 
 
 class GroupQuery:
