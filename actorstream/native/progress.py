@@ -8,10 +8,10 @@ from typing import Any
 from actorstream.native._core import lib
 from actorstream.native.status import opened
 
-BUSY_S, EVERY_S = 0.02, 0.001
+BUSY_S, EVERY_S = 0.05, 0.001
 
 
-class Progress:
+class ProbeThread:
     """Args: `probe`: the address of a function with the signature of MPI_Iprobe, which any thread may call; `source`, `tag`
     and `comm` (a handle as a number) are its arguments. `busy_s`: it is called once `looked` was not called for so long, and
     then every `every_s`."""

@@ -7,7 +7,7 @@ from threading import Event
 
 import pytest
 
-from actorstream.native.progress import Progress
+from actorstream.native.progress import ProbeThread
 
 Probe = ctypes.CFUNCTYPE(
     ctypes.c_int, ctypes.c_int, ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p
@@ -34,7 +34,7 @@ class Asked:
 
 def test_it_looks_again_and_again_with_what_it_was_given() -> None:
     asked = Asked(5)
-    progress = Progress(asked.address, -2, 77, 2**47 + 5, busy_s=0.001, every_s=0.0001)
+    progress = ProbeThread(asked.address, -2, 77, 2**47 + 5, busy_s=0.001, every_s=0.0001)
     assert asked.often.wait(60)
     assert progress.close() == len(asked.calls)
     assert set(asked.calls) == {(-2, 77, 2**47 + 5)}
@@ -42,7 +42,7 @@ def test_it_looks_again_and_again_with_what_it_was_given() -> None:
 
 def test_it_does_not_look_before_the_thread_was_busy_for_long_and_ends_at_once() -> None:
     asked = Asked(1)
-    progress = Progress(asked.address, 0, 0, 1, busy_s=LONG_S)
+    progress = ProbeThread(asked.address, 0, 0, 1, busy_s=LONG_S)
     progress.looked()
     assert progress.close() == 0
     assert not asked.calls
@@ -53,9 +53,9 @@ def test_it_does_not_look_before_the_thread_was_busy_for_long_and_ends_at_once()
 @pytest.mark.parametrize("times", [(0.0, 1.0), (1.0, 0.0)])
 def test_a_time_of_zero_is_refused(times: tuple[float, float]) -> None:
     with pytest.raises((ValueError, OSError)):
-        Progress(1, 0, 0, 0, busy_s=times[0], every_s=times[1])
+        ProbeThread(1, 0, 0, 0, busy_s=times[0], every_s=times[1])
 
 
 def test_no_address_is_refused() -> None:
     with pytest.raises((ValueError, OSError)):
-        Progress(0, 0, 0, 0)
+        ProbeThread(0, 0, 0, 0)

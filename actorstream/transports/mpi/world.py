@@ -11,7 +11,7 @@ from threading import current_thread, main_thread
 from typing import Any
 
 from actorstream.errors import ConfigurationError
-from actorstream.native.progress import Progress
+from actorstream.native.progress import ProbeThread
 
 _RANKS = ("PMI_RANK", "OMPI_COMM_WORLD_RANK", "SLURM_PROCID")
 """Variables in which launchers say which rank a process is."""
@@ -87,7 +87,7 @@ def ended_by_signals() -> Iterator[None]:
             signal.signal(number, handler)
 
 
-def progress_of(mpi: Any, tag: int) -> Progress | None:
+def progress_of(mpi: Any, tag: int) -> ProbeThread | None:
     """What looks for messages of this tag while the loop thread is busy; None: MPI lets only one thread call it, or hides its
     functions."""
     if mpi.Query_thread() < mpi.THREAD_MULTIPLE:
@@ -97,7 +97,7 @@ def progress_of(mpi: Any, tag: int) -> Progress | None:
         comm = int(mpi._handleof(mpi.COMM_WORLD))
     except (AttributeError, OSError):
         return None
-    return Progress(found or 0, int(mpi.ANY_SOURCE), tag, comm)
+    return ProbeThread(found or 0, int(mpi.ANY_SOURCE), tag, comm)
 
 
 _here: list[int] = []
