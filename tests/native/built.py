@@ -47,6 +47,7 @@ STRUCTURES = (
         "pool",
         "process",
         "producer",
+        "progress",
         "pulse",
         "reorder",
         "reorder_flag",

@@ -15,6 +15,7 @@ from typing import Any
 from actorstream.native.arena import Arena
 from actorstream.native.frames import following
 from actorstream.native.rooms import rooms_of
+from actorstream.transports.mpi.world import progress_of
 
 MOST_RUNS = 8000
 """Transports of a process that have tags of their own; MPI guarantees tags up to 32,767."""
@@ -37,6 +38,7 @@ class MpiPort:
         """Packets that have come whole."""
         self._incoming: dict[int, deque[tuple[memoryview, list[Any], deque[Any]]]] = {}
         """By peer: packets behind a payload that is still under way, with the requests of what follows them."""
+        self._progress = progress_of(mpi, self._packets)
         self.active_ns = monotonic_ns()
         """When something was last sent or received."""
         self.descriptor = None
@@ -60,6 +62,8 @@ class MpiPort:
                 self._take_bodies(peer)
             if not come:
                 self._forget_sent()
+                if self._progress is not None:
+                    self._progress.looked()
                 return None
             self.active_ns = monotonic_ns()
         return come.popleft()
@@ -68,6 +72,8 @@ class MpiPort:
         """Whether nothing was sent or received for so long, and nothing has come. MPI drives what it sends meanwhile."""
         if self._come or self._incoming or monotonic_ns() - self.active_ns < ns:
             return False
+        if self._progress is not None:
+            self._progress.looked()
         return not self._world.Iprobe(self._mpi.ANY_SOURCE, self._packets)
 
     def _take_bodies(self, peer: int) -> None:
@@ -113,6 +119,8 @@ class MpiPort:
 
     def close(self) -> None:
         """Gives up sends that a lost peer will never take, and receives that nobody will complete."""
+        if self._progress is not None:
+            self._progress.close()
         for waiting in self._incoming.values():
             for _, _, requests in waiting:
                 for request in requests:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import os
 import signal
 from collections.abc import Iterator
@@ -10,6 +11,7 @@ from threading import current_thread, main_thread
 from typing import Any
 
 from actorstream.errors import ConfigurationError
+from actorstream.native.progress import ProbeThread
 
 _RANKS = ("PMI_RANK", "OMPI_COMM_WORLD_RANK", "SLURM_PROCID")
 """Variables in which launchers say which rank a process is."""
@@ -89,6 +91,19 @@ def ended_by_signals() -> Iterator[None]:
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
+
+
+def progress_of(mpi: Any, tag: int) -> ProbeThread | None:
+    """What looks for messages of this tag while the loop thread is busy; None: MPI lets only one thread call it, or hides its
+    functions."""
+    if mpi.Query_thread() < mpi.THREAD_MULTIPLE:
+        return None
+    try:
+        found = ctypes.cast(ctypes.CDLL(mpi.__file__).MPI_Iprobe, ctypes.c_void_p).value
+        comm = int(mpi._handleof(mpi.COMM_WORLD))
+    except (AttributeError, OSError):
+        return None
+    return ProbeThread(found or 0, int(mpi.ANY_SOURCE), tag, comm)
 
 
 _here: list[int] = []

@@ -1,0 +1,21 @@
+/*
+ * Progress: a thread that looks for messages of MPI while the thread that should do so is busy. MPI goes on with what it sends
+ * only while somebody calls it, and a hook of the user may take a minute.
+ *
+ * The function that it calls has the signature of MPI_Iprobe. Handles of MPI are numbers or pointers, by implementation; a
+ * number travels in the low half of a word, which is how both of the supported processors pass it.
+ */
+#ifndef ACTORSTREAM_PROGRESS_H
+#define ACTORSTREAM_PROGRESS_H
+#include "status.h"
+/* cffi: begin */
+typedef struct as_progress as_progress;
+/* `probe`: the address of MPI_Iprobe, which any thread may call; it is given the next three. It is called every `every_ns` once
+   `as_progress_looked` was not called for `busy_ns`. NULL with errno: EINVAL, ENOMEM, EAGAIN (no thread). */
+as_progress *as_progress_open(uint64_t probe, int source, int tag, uint64_t comm, uint64_t busy_ns, uint64_t every_ns);
+/* Any thread: somebody has just looked. Lock-free. */
+void as_progress_looked(as_progress *progress);
+/* One thread: ends the thread, after a call that is under way, and frees the progress. Returns how often it has called. */
+uint64_t as_progress_close(as_progress *progress);
+/* cffi: end */
+#endif

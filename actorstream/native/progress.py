@@ -1,0 +1,45 @@
+"""A thread of C that looks for messages of MPI while the loop thread is busy with a hook, since MPI goes on with what it sends
+only while somebody calls it. It takes no message in, and decides nothing."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from actorstream.native._core import lib
+from actorstream.native.status import opened
+
+BUSY_S, EVERY_S = 0.05, 0.001
+
+
+class ProbeThread:
+    """Args: `probe`: the address of a function with the signature of MPI_Iprobe, which any thread may call; `source`, `tag`
+    and `comm` (a handle as a number) are its arguments. `busy_s`: it is called once `looked` was not called for so long, and
+    then every `every_s`."""
+
+    __slots__ = ("_looked", "_progress")
+
+    def __init__(
+        self,
+        probe: int,
+        source: int,
+        tag: int,
+        comm: int,
+        *,
+        busy_s: float = BUSY_S,
+        every_s: float = EVERY_S,
+    ) -> None:
+        """ValueError: an address or a time is 0."""
+        times = (int(busy_s * 1e9), int(every_s * 1e9))
+        found = lib.as_progress_open(probe, source, tag, comm, *times)
+        self._progress: Any = opened(found, f"a thread that calls {probe:#x}")
+        self._looked = lib.as_progress_looked
+
+    def looked(self) -> None:
+        """The loop thread has just called MPI."""
+        if self._progress is not None:
+            self._looked(self._progress)
+
+    def close(self) -> int:
+        """Ends the thread; from then on it calls nothing. Returns how often it has called."""
+        progress, self._progress = self._progress, None
+        return int(lib.as_progress_close(progress)) if progress is not None else 0

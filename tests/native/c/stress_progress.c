@@ -1,0 +1,48 @@
+/*
+ * Progress: threads that say they have looked, while one looks in their place when they have not, and is opened and closed.
+ *
+ *   FORBIDDEN: a call after the end; two calls at a time; a call that is not counted; a thread that does not end.
+ */
+#include "progress.h"
+#include "stress.h"
+
+enum { SOURCE = -2, TAG = 77, COMM = 99, OPENINGS = 20 };
+
+static _Atomic uint64_t calls, inside;
+static uint64_t each;
+
+static int probe(int source, int tag, uintptr_t comm, int *flag, void *status) {
+    CHECK(source == SOURCE && tag == TAG && comm == COMM);
+    CHECK(atomic_fetch_add(&inside, 1) == 0);
+    *flag = 1;
+    memset(status, 1, 64);
+    atomic_fetch_add(&calls, 1);
+    atomic_fetch_sub(&inside, 1);
+    return 0;
+}
+
+static void *work(void *argument) {
+    uint64_t state = 16;
+    for (uint64_t i = 0; i < each; i++) {
+        as_progress_looked(*(as_progress **)argument);
+        dither(&state);
+    }
+    return NULL;
+}
+
+int stress_progress(const char *mode, uint64_t rounds) {
+    if (strcmp(mode, "busy") != 0)
+        return -1;
+    each = rounds / OPENINGS;
+    for (int i = 0; i < OPENINGS; i++) {
+        const uint64_t before = atomic_load(&calls);
+        as_progress *progress = as_progress_open((uint64_t)(uintptr_t)probe, SOURCE, TAG, COMM, 1000, 1000);
+        CHECK(progress != NULL);
+        as_progress *both[2] = {progress, progress};
+        run_threads(work, both, sizeof both[0], 2);
+        while (i == 0 && atomic_load(&calls) == before)
+            sched_yield();
+        CHECK(as_progress_close(progress) == atomic_load(&calls) - before);
+    }
+    return 0;
+}
