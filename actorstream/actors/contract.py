@@ -139,7 +139,12 @@ def check_contract(cls: type) -> None:
 
 
 def has_kernel(cls: type) -> bool:
-    """Whether the class that defines `on_batch` also defines `prepare` or `link`: a subclass with another `on_batch` does
-    not do what the kernel of its base does."""
+    """Whether a class has a kernel for its `on_batch`: as a job of its own, or as a step of a chain."""
+    return goes_with_batches(cls, "prepare") or goes_with_batches(cls, "link")
+
+
+def goes_with_batches(cls: type, method: str) -> bool:
+    """Whether the class that defines `on_batch` also defines a method that does the same in another way: a subclass with
+    another `on_batch` does not do what the method of its base does."""
     own: Mapping[str, Any] = next((vars(each) for each in cls.__mro__ if "on_batch" in vars(each)), {})
-    return "prepare" in own or "link" in own
+    return method in own

@@ -15,6 +15,7 @@ from actorstream.cli.main import DONE, INTERRUPTED, SUSPENDED
 
 if TYPE_CHECKING:
     from actorstream.launch.run import RunResult
+    from actorstream.plan.job import Job
 
 
 def launch(
@@ -29,6 +30,7 @@ def launch(
     rank: int | None = None,
     report: Path | None = None,
     resume: Annotated[bool, Parameter(negative=())] = False,
+    replan: Path | None = None,
     on: str | None = None,
     spark: Annotated[list[str] | None, Parameter(negative=())] = None,
     spark_logs: Annotated[bool, Parameter(negative=())] = False,
@@ -62,6 +64,9 @@ def launch(
         Writes the report of the run to this file, as one JSON object.
     resume
         Goes on from the last checkpoint of the deployment's [checkpoint]; from the beginning if there is none yet.
+    replan
+        After a run with placement "rlas": writes the plan that the measured costs lead to into this file, for --plan of a
+        new run; this run's own plan if no other is worth a change.
     on
         Runs the workers on a Spark cluster, as the tasks of one barrier stage: spark://HOST:7077, local-cluster[2,1,1024],
         yarn, k8s://… (needs actorstream[spark,zmq]).
@@ -109,6 +114,12 @@ def launch(
     except Terminated:
         raise _stopped_early(deploy, set or [], resume) from None
     if way.assembly is not None:
+        if replan is not None:
+            from actorstream.errors import ConfigurationError, Problem
+
+            message = "is given for a run whose ranks are started by others"
+            hint = "run it on one host to measure, and give the plan to the ranks with --plan"
+            raise ConfigurationError(Problem("--replan", message, "transport shm or local", hint))
         from actorstream.cli.rank import launch_rank
 
         return launch_rank(
@@ -124,6 +135,8 @@ def launch(
         )
     if report is not None:
         check_output(report, "--report")
+    if replan is not None:
+        check_output(replan, "--replan")
     if way.starter is not None:
         way.start()
     try:
@@ -148,7 +161,36 @@ def launch(
     finally:
         for progress in shown:
             progress.stop()
-    return told(result, job.processes, report=report, quiet=quiet, json_=json_)
+    lines = _compare(job, result, topology, set or [], replan)
+    status = told(result, job.processes, report=report, quiet=quiet, json_=json_)
+    for line in lines if not quiet else ():
+        print(line, file=sys.stderr)
+    return status
+
+
+def _compare(job: Job, result: RunResult, topology: Path, sets: list[str], replan: Path | None) -> list[str]:
+    """Compares the run with its plan, if that was made from a model; the lines that say what came out."""
+    from actorstream.cli.output_file import write_output
+
+    lines: list[str] = []
+    if job.plan.model is not None:
+        from actorstream.plan.compile import compared
+        from actorstream.plan.replanning import as_json, described
+
+        found = compared(job, result.report, topology, sets)
+        if found is not None:
+            result.report["model"] = as_json(found)
+            lines = described(found)
+            if replan is not None:
+                write_output(replan, found.plan.saved(), "--replan")
+                return [
+                    *lines,
+                    f"wrote {replan}: {'another plan' if found.is_other else 'the plan of this run'}",
+                ]
+            return lines
+    if replan is not None:
+        lines.append(f"{replan} is not written: the plan of this run has no model, or its files have changed")
+    return lines
 
 
 def told(result: RunResult, processes: int, *, report: Path | None, quiet: bool, json_: bool) -> int:

@@ -33,12 +33,20 @@ def plan(
     svg: Path | None = None,
     graph: Annotated[bool, Parameter(negative=())] = False,
     save: Path | None = None,
+    machine: Path | None = None,
+    profile: Path | None = None,
+    strategy: str = "rlas",
+    scale: Annotated[bool, Parameter(negative=())] = False,
+    ingress: float = 0.0,
+    compression: int = 5,
+    steps: int = 200_000,
 ) -> int:
     """Show the graph of a topology and where its replicas run.
 
     The logical graph shows actors, routes and schemas; the execution plan shows which replica runs on which worker, and
     which neighbours call each other directly; a synchronization plan shows the tree of a program's workers, their tags
-    with events/s, and their processes. Exit status: 0 done, 2 the input is wrong.
+    with events/s, and their processes. With --machine: what RLAS plans for that machine instead, with the socket of each
+    replica, the rates that its model predicts, and the bottleneck. Exit status: 0 done, 2 the input is wrong.
 
     Parameters
     ----------
@@ -65,9 +73,23 @@ def plan(
         Shows the logical graph only.
     save
         Writes the execution plan to this file, for `launch --plan`.
+    machine
+        A machine model (TOML, or the XML of lstopo) to plan for, such as deploy/machines/server-a.toml.
+    profile
+        What the operators cost, as `actorstream profile` wrote it; profile.toml beside the topology unless set.
+    strategy
+        How the plan for a machine is made: rlas, fix-l, fix-u, first-fit, round-robin or random.
+    scale
+        Lets operators with a written number of replicas have another one on that machine.
+    ingress
+        Tuples per second that the sources are offered on that machine; as many as they can make unless set.
+    compression
+        How many replicas of an operator are placed as one at first.
+    steps
+        Nodes that one placement search visits at most.
     """
     from actorstream.cli.output_file import check_output, write_output
-    from actorstream.plan.compile import available, make_job, make_plan
+    from actorstream.plan.compile import available, graph_and_plan, make_job, with_counts
     from actorstream.plan.gates import described, wants_gates
     from actorstream.plan.preaggregate import pre_aggregated
     from actorstream.plan.registry import registry
@@ -89,22 +111,39 @@ def plan(
         workers=workers,
         transport=transport,
     )
-    running = pre_aggregated(found.graph, found.deploy if given is None else given.deploy)
+    if machine is not None:
+        from actorstream.cli.socket_plan import plan_options, show_socket_plan
+
+        return show_socket_plan(
+            pre_aggregated(found.graph, found.deploy if given is None else given.deploy),
+            found.deploy,
+            topology,
+            machine,
+            profile=profile,
+            options=plan_options(strategy, ingress, compression, steps),
+            scale=scale,
+            json_=json_,
+            mermaid=mermaid,
+            svg=svg,
+        )
     if given is not None:
+        running, made = pre_aggregated(found.graph, given.deploy), given
         check_plan(given, running, str(plan))
-    made = given or make_plan(running, found.deploy)
+    else:
+        running, made = graph_and_plan(found)
+    written = with_counts(found.graph, made.counts())
     if save is not None:
         write_output(save, made.saved(), "--save")
     shown = None if graph else made
     gates = described(make_job(running, made)) if wants_gates(found.deploy) and not graph else {}
     if json_:
-        print(json.dumps(as_json(found.graph, shown, gates), indent=2))
+        print(json.dumps(as_json(written, shown, gates), indent=2))
     elif mermaid:
-        sys.stdout.write(as_mermaid(found.graph, shown, gates))
+        sys.stdout.write(as_mermaid(written, shown, gates))
     elif svg is None:
-        sys.stdout.write(as_text(found.graph, shown, gates))
+        sys.stdout.write(as_text(written, shown, gates))
     if svg is not None:
-        write_svg(svg, found.graph, shown, gates)
+        write_svg(svg, written, shown, gates)
     return 0
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
 from fractions import Fraction
@@ -20,17 +20,19 @@ from actorstream.connectors.distributions import (
 )
 from actorstream.connectors.generator_presets import PRESETS, preset_problems
 from actorstream.connectors.generator_rows import FieldRows, RowMaker
+from actorstream.connectors.native_rows import NextRows
 from actorstream.connectors.source import NO_MORE, Source
 from actorstream.errors import ConfigurationError, Problem
 from actorstream.events.event import Event
 from actorstream.events.fields import Kind
 from actorstream.events.schema import TIME_UNITS, Schema
-from actorstream.native.generate import ShardNumbering
+from actorstream.native.generate import ShardNumbering, YsbSource
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from actorstream.events.batch import Batch
+    from actorstream.native.pieces import Column
 
 MAX_SHARDS = 1 << 16
 MOST_IN_A_TURN = 1 << 16
@@ -181,13 +183,16 @@ class GeneratorSource(Source):
         if shard < 0:
             return None
         made = self._made[shard]
-        rows = min(max_rows, self._ends[shard] - made)
-        if len(self._made) > 1:
-            rows = min(rows, self._turn - made % self._turn)
+        rows = min(max_rows, self._left_of_turn(shard))
         self.origin, self.row = shard, made
         self._made[shard] = made + rows
         assert self._maker is not None
         return self._maker.make(self._numberings[shard], made, rows)
+
+    def native_rows(self, rows: int) -> GeneratedRows | None:
+        assert self._maker is not None
+        made = self._maker.in_c(rows) if self.ordered and self._maker.schema.event_time is not None else None
+        return None if made is None else GeneratedRows(self, made)
 
     def _next_shard(self) -> int:
         """The shard whose turn it is; -1: all have ended."""
@@ -199,16 +204,52 @@ class GeneratorSource(Source):
         ]
         return min(turns)[1] if turns else -1
 
+    def _left_of_turn(self, shard: int) -> int:
+        """Rows of a shard that may come before another shard has its turn."""
+        made = self._made[shard]
+        left = self._ends[shard] - made
+        return left if len(self._made) == 1 else min(left, self._turn - made % self._turn)
+
     def lower_bound(self, now_ns: int) -> int | None:
         """The event time of the row that comes next, where event times ascend with the row number."""
+        left = any(made < self._ends[shard] for shard, made in self._made.items())
+        return None if left and not self.ordered else self._least_time()
+
+    def _least_time(self, besides: int = -1) -> int:
+        """The least event time of the rows that come next, but for those of one shard."""
         least = NO_MORE
         for shard, made in self._made.items():
-            if made < self._ends[shard]:
-                if not self.ordered:
-                    return None
+            if shard != besides and made < self._ends[shard]:
                 assert self._maker is not None
                 least = min(least, self._maker.time_of(self._numberings[shard], made))
         return least
+
+
+class GeneratedRows:
+    """The rows of a generator that C makes (`NativeRows`): those of the shard whose turn it is."""
+
+    def __init__(self, source: GeneratorSource, made: YsbSource) -> None:
+        self._source, self._made = source, made
+        self._shard = -1
+        self.schema = source.row_schema()
+        self.make, self.context, self.rows = made.make, made.context, made.rows
+        self.columns: Sequence[Column] = made.columns
+
+    def next(self) -> NextRows:
+        source = self._source
+        shard = source._next_shard()
+        if shard < 0:
+            return NextRows(0, 0, NO_MORE)
+        if shard != self._shard:
+            self._made.number(source._numberings[shard])
+            self._shard = shard
+        made = source._made[shard]
+        return NextRows(made, source._left_of_turn(shard), source._least_time(besides=shard))
+
+    def took(self, made: int, latest: int) -> None:
+        source = self._source
+        source.origin, source.row = self._shard, made - 1
+        source._made[self._shard] = made
 
 
 def _row_schema(keys: dict[str, Any]) -> Schema:

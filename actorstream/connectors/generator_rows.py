@@ -10,12 +10,14 @@ from actorstream.events.batch import Batch
 
 if TYPE_CHECKING:
     from actorstream.connectors.generator import GeneratorSource
-    from actorstream.native.generate import ShardNumbering
+    from actorstream.events.schema import Schema
+    from actorstream.native.generate import ShardNumbering, YsbSource
 
 
 class RowMaker(ABC):
-    """Makes the batches of one source."""
+    """Makes the batches of one source, of `schema`."""
 
+    schema: Schema
     ordered = True
     """Event times ascend with the row number."""
     count: int | None = None
@@ -28,6 +30,10 @@ class RowMaker(ABC):
     def time_of(self, numbering: ShardNumbering, made: int) -> int:
         """The event time of a row, where they ascend."""
         return numbering.event_time(made)
+
+    def in_c(self, rows: int) -> YsbSource | None:
+        """The same rows made in C alone, up to `rows` at once or as many as stay small; None: they are not."""
+        return None
 
 
 class FieldRows(RowMaker):

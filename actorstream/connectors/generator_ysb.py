@@ -17,13 +17,16 @@ from actorstream.connectors.generator_rows import RowMaker
 from actorstream.events.batch import Batch
 from actorstream.events.event import Event, EventTime, Int32, UInt16, UInt32, UInt64
 from actorstream.native.address import address_of
-from actorstream.native.generate import ADS, PAGES, USERS, ShardNumbering, YsbIds, YsbTexts
+from actorstream.native.generate import ADS, PAGES, USERS, ShardNumbering, YsbIds, YsbSource, YsbTexts
 
 if TYPE_CHECKING:
     from actorstream.connectors.generator import GeneratorSource
 
 ADS_IN_A_CAMPAIGN = 10
 CAMPAIGNS = ADS // ADS_IN_A_CAMPAIGN
+
+MOST_TEXT_ROWS = 24_576
+"""Events as texts that C makes at once: some 4 MB of them."""
 
 AdType = Literal["banner", "modal", "sponsored-search", "mail", "mobile"]
 EventType = Literal["view", "click", "purchase"]
@@ -105,7 +108,7 @@ class NumberRows(RowMaker):
     """Events of fixed width: written into the jumbo tuple that they are sent in, if they leave the process next."""
 
     def __init__(self, source: GeneratorSource, *, wide: bool) -> None:
-        self.source, self.schema = source, source.row_schema()
+        self.source, self.schema, self._wide = source, source.row_schema(), wide
         self.write = ShardNumbering.ysb_wide if wide else ShardNumbering.ysb_integers
         self.rooms = Rooms(lambda rows: NumberRoom(self.schema, rows))
 
@@ -118,6 +121,9 @@ class NumberRows(RowMaker):
         batch = self.source.allocate(self.schema, rows)
         self.write(numbering, made, rows, address_of(batch["user_id"]))
         return batch  # type: ignore[no-any-return]
+
+    def in_c(self, rows: int) -> YsbSource:
+        return YsbSource.integers([field.width for field in self.schema.fields], rows, wide=self._wide)
 
 
 class TextRows(RowMaker):
@@ -133,6 +139,9 @@ class TextRows(RowMaker):
         room = self.rooms.take(rows)
         numbering.ysb_texts(made, rows, self.ids, room.texts)
         return room.batch(self.schema, rows)
+
+    def in_c(self, rows: int) -> YsbSource:
+        return YsbSource.texts(self.ids, YsbTexts(min(rows, MOST_TEXT_ROWS)))
 
 
 class AdRows(RowMaker):

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Coroutine, Iterable, Iterator, Mapping
     from pathlib import Path
 
+    from actorstream.connectors.native_rows import NativeRows
     from actorstream.errors import Problem
     from actorstream.events.batch import Batch
     from actorstream.events.event import Event
@@ -191,6 +192,11 @@ class Source(Actor):
             return None
         slack = self.max_out_of_orderness or timedelta(0)
         return (now_ns - slack // timedelta(microseconds=1) * 1000) // schema.time_unit_ns
+
+    def native_rows(self, rows: int) -> NativeRows | None:
+        """The rows that `read` would return next, made by C alone and up to `rows` at once (fewer if these would have many
+        bytes), for a chain of operators that takes them without Python; None: they are not. Called after `open`."""
+        return None
 
     def progress(self) -> tuple[int, int]:
         """(bytes read, bytes in all) of the input as it is stored; (0, 0): unknown."""

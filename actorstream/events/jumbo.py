@@ -23,6 +23,7 @@ from actorstream.events.schema import Schema
 from actorstream.events.sending import piece
 from actorstream.events.values import are_times
 from actorstream.native.address import address_of
+from actorstream.native.frames import Received
 from actorstream.native.pieces import ColumnTable, Pieces
 
 if TYPE_CHECKING:
@@ -220,7 +221,7 @@ class JumboTuple(msgspec.Struct, eq=False, gc=False):
         """The descriptors of all columns for native code, row 0 being the jumbo tuple's."""
         if self._table is None:
             table = ColumnTable(len(schema.fields))
-            if not self.trusted and type(self.block) is not HeapBlock:
+            if not self.trusted and type(self.block) not in (HeapBlock, Received):
                 self._leave_shared_memory()
             rows = table.open(self.address, self.block.nbytes, schema.fingerprint)
             self._rows = rows

@@ -1,5 +1,5 @@
-"""Chains of steps over columns, as jobs of a pool (include/chain.h). Runs them; knows neither schemas nor operators, and
-keeps nothing alive but what a chain was made of: whoever gives an address keeps what lies there."""
+"""Chains of steps over columns, as jobs of a pool and as turns of a source (include/chain.h). Runs them; knows neither
+schemas nor operators, and keeps nothing alive but what a chain was made of: whoever gives an address keeps what lies there."""
 
 from __future__ import annotations
 
@@ -20,6 +20,7 @@ RUN: int = lib.AS_CHAIN_RUN
 GATHER: int = lib.AS_CHAIN_GATHER
 MATCH: int = lib.AS_CHAIN_MATCH
 FIND: int = lib.AS_CHAIN_FIND
+ADD: int = lib.AS_CHAIN_ADD
 NONE: int = lib.AS_CHAIN_NONE
 MOST: int = lib.AS_CHAIN_MOST
 """Columns in or out of a step."""
@@ -118,9 +119,10 @@ class Chain:
 
 
 class ChainRun:
-    """What one run works on. `most`: rows that there is room for between its steps. `job`: `as_pool_job *`."""
+    """What one run works on. `most`: rows that there is room for between its steps. `job`: `as_pool_job *`. `work`: its
+    `as_chain_work *`."""
 
-    __slots__ = ("_between", "_buffer", "_chain", "_columns", "_rows", "_took", "_work", "job", "most")
+    __slots__ = ("_between", "_buffer", "_chain", "_columns", "_rows", "_took", "job", "most", "work")
 
     def __init__(self, chain_: Chain, rows: int) -> None:
         self._chain, self.most = chain_, rows
@@ -138,10 +140,10 @@ class ChainRun:
         Struct("<" + _COLUMN * len(described)).pack_into(
             self._buffer, first * _BYTES, *chain.from_iterable(described)
         ) if described else None
-        self._work = ffi.new(
+        self.work = ffi.new(
             "as_chain_work *", (chain_._steps, self._columns, self._rows, self._took, chain_.count)
         )
-        self.job = make_job(_FUNCTION, int(ffi.cast("uintptr_t", self._work)))
+        self.job = make_job(_FUNCTION, int(ffi.cast("uintptr_t", self.work)))
 
     def prepare(self, rows: int, columns: Sequence[Column]) -> None:
         """What the next run is to be given: descriptors of the columns given and answered."""

@@ -13,6 +13,7 @@ import numpy.typing as npt
 
 from actorstream.native._core import ffi, lib
 from actorstream.native.address import address_of
+from actorstream.native.pieces import Column
 
 USERS: int = lib.AS_YSB_USERS
 PAGES: int = lib.AS_YSB_PAGES
@@ -20,6 +21,8 @@ ADS: int = lib.AS_YSB_ADS
 
 _MASK = 2**64 - 1
 _TEXT_COLUMNS = 6
+YSB_TIME = 5
+"""Which of the columns of an event is its time."""
 
 
 class ShardNumbering:
@@ -202,3 +205,45 @@ class YsbTexts:
             self.pointer.offsets[column] = ffi.cast("int32_t *", address_of(self.offsets[column]))
             self.pointer.data[column] = ffi.cast("uint8_t *", address_of(self.data[column]))
         self.pointer.event_time = ffi.cast("int64_t *", address_of(self.event_time))
+
+
+class YsbSource:
+    """YSB events as C makes them for a turn (include/generate.h), up to `rows` at once. Made by `integers` or `texts`.
+
+    Attributes:
+        make, context: addresses of the C function and of its context.
+        columns: descriptors of what the function does not set itself.
+    """
+
+    __slots__ = ("_kept", "_numbering", "_source", "columns", "context", "make", "rows")
+
+    def __init__(self, source: Any, columns: list[Column], rows: int, kept: Any) -> None:
+        self._source, self.columns, self.rows, self._kept = source, columns, rows, kept
+        self._numbering: ShardNumbering | None = None
+        self.make = int(ffi.cast("uintptr_t", ffi.addressof(lib, "as_ysb_make")))
+        self.context = int(ffi.cast("uintptr_t", source))
+
+    @classmethod
+    def integers(cls, widths: Sequence[int], rows: int, *, wide: bool) -> YsbSource:
+        """Events of integers; `widths`: bytes of a value of each column."""
+        memory = np.empty(sum(-(-rows * width // 64) * 64 for width in widths) + 64, np.uint8)
+        at = ffi.cast("void *", address_of(memory) + -address_of(memory) % 64)
+        kind = lib.AS_YSB_WIDE if wide else lib.AS_YSB_INTEGERS
+        source = ffi.new("as_ysb_source *", (ffi.NULL, at, ffi.NULL, ffi.NULL, kind, len(widths)))
+        return cls(source, [(width, 0, 0, 0, 0, 0) for width in widths], rows, memory)
+
+    @classmethod
+    def texts(cls, ids: YsbIds, texts: YsbTexts) -> YsbSource:
+        """Events as texts, which lie in `texts`."""
+        columns: list[Column] = [
+            (0, 0, 0, 0, address_of(data), address_of(offsets))
+            for data, offsets in zip(texts.data, texts.offsets)
+        ]
+        columns.insert(YSB_TIME, (8, 0, 0, 0, address_of(texts.event_time), 0))
+        given = (ffi.NULL, ffi.NULL, ids.pointer, texts.pointer, lib.AS_YSB_TEXTS, len(columns))
+        return cls(ffi.new("as_ysb_source *", given), columns, texts.rows, (ids, texts))
+
+    def number(self, numbering: ShardNumbering) -> None:
+        """The rows are those of a shard from now on."""
+        self._source.numbering = numbering._pointer
+        self._numbering = numbering

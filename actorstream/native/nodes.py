@@ -11,6 +11,9 @@ from typing import Any
 
 from actorstream.native._core import ffi, lib
 
+ROUNDS = 15
+"""Of a latency: what disturbs one round does not disturb all."""
+
 
 def node_of(address: int) -> int | None:
     """The memory node that has the page at `address`; None: it has no memory yet, or the kernel does not say."""
@@ -25,7 +28,8 @@ class NodeMemory:
         refused: why it could not be bound; "": it is.
     """
 
-    def __init__(self, nbytes: int, node: int) -> None:
+    def __init__(self, nbytes: int, node: int, line: int = 64) -> None:
+        """`nbytes`: more than the caches hold. `line`: bytes of a cache line."""
         self.nbytes = nbytes
         self._map = mmap.mmap(-1, nbytes)
         with contextlib.suppress(OSError):  # so that few of the misses are those of the table of pages
@@ -33,17 +37,15 @@ class NodeMemory:
         self._base = ffi.from_buffer("uint8_t[]", self._map)
         number = lib.as_node_bind(int(ffi.cast("uintptr_t", self._base)), nbytes, node)
         self.refused = os.strerror(number) if number else ""
+        lib.as_node_weave(self._base, nbytes // line, line)
 
-    def latency_ns(self, cpu: int, steps: int, line: int) -> float:
-        """Nanoseconds until core `cpu` has a cache line of this memory that no cache has; the least of three rounds."""
-        lib.as_node_weave(self._base, self.nbytes // line, line)
-        return min(_on(cpu, lambda: int(lib.as_node_chase(self._base, steps))) for _ in range(3)) / steps
+    def latency_ns(self, cpu: int, steps: int) -> float:
+        """Nanoseconds until core `cpu` has a cache line of this memory that no cache has; the least of several rounds."""
+        return min(_on(cpu, lambda: int(lib.as_node_chase(self._base, steps))) for _ in range(ROUNDS)) / steps
 
     def bandwidth(self, cpus: Sequence[int]) -> float:
         """Bytes a second that these cores read together, each a part of its own; the most of three rounds."""
         share = self.nbytes // len(cpus) // 64 * 64
-        for number in range(0, self.nbytes, mmap.PAGESIZE):
-            self._map[number] = 1  # or all pages would be the one of zeros
 
         def read(number: int) -> int:
             return int(lib.as_node_stream(self._base + number * share, share))

@@ -32,6 +32,7 @@ UNKNOWN: tuple[int, int] = (1, 0)
 
 _add = lib.as_panes_add
 _JOB: int = int(ffi.cast("uintptr_t", ffi.addressof(lib, "as_panes_job")))
+_TAKE_IN: int = int(ffi.cast("uintptr_t", ffi.addressof(lib, "as_panes_take_in")))
 _AGAIN: int = lib.AS_AGAIN
 
 
@@ -241,6 +242,26 @@ class Panes:
                 uint64s(values),
             )
         checked(status, "restore")
+
+
+class PanesStep:
+    """Panes as the state at the end of a chain. `address`: of an `as_chain_state` (include/chain.h). `bounds`: `int64_t *`, where
+    what adds rows is told the least and the greatest event time of a batch."""
+
+    __slots__ = ("_operands", "_state", "_work", "address", "bounds")
+
+    def __init__(self, panes: Panes, operands: Operands) -> None:
+        """`operands`: room for those of `Panes.job`, which the chain fills."""
+        self._work, self._operands = panes._work, operands
+        work = self._work
+        work.operand = operands.pointer
+        self._state = ffi.new("as_chain_state *", (_TAKE_IN, work, operands.pointer))
+        self.address = int(ffi.cast("uintptr_t", self._state))
+        self.bounds = ffi.addressof(work, "known_least")
+
+    def late_below(self, low: int) -> None:
+        """From now on rows of an event time below `low` are late."""
+        self._work.low = low
 
 
 def _took(status: int) -> bool:

@@ -9,10 +9,12 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 from actorstream.actors.actor import Actor
 from actorstream.actors.contract import Contract
 from actorstream.errors import Problem
+from actorstream.native.panes import PanesStep
 from actorstream.operators.aggregation.definition import define, key_names, needs_time
 from actorstream.operators.aggregation.local import LocalAggregate, MergedPanes, partial_schema
-from actorstream.operators.aggregation.paned import Paned
+from actorstream.operators.aggregation.paned import LONGEST, Paned
 from actorstream.operators.aggregation.runs import KeyRuns
+from actorstream.operators.chain import Admission, LinkedRows, Linking, UnlinkedError
 from actorstream.operators.checks import same_inputs
 from actorstream.operators.expressions import RowErrors
 from actorstream.operators.failed_rows import without_failed
@@ -162,6 +164,19 @@ class Aggregate(Actor):
                 self._add(batch)
 
         return Prepared(job, finish)
+
+    def link_end(self, chain: Linking, rows: LinkedRows) -> PanesStep:
+        """`on_batch` as the last step of a chain; UnlinkedError: it is none."""
+        if self._until_early or type(self.groups) is not Paned:
+            raise UnlinkedError
+        return self.groups.link(chain, rows)
+
+    def admits(self) -> Admission:
+        assert type(self.groups) is Paned
+        return self.groups.admission(LONGEST)
+
+    def took(self, rows: int) -> None:
+        """Rows alone let nothing come out."""
 
     def _add(self, batch: Batch) -> None:
         try:

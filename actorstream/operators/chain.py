@@ -1,16 +1,18 @@
-"""Linking: what several stateless operators do, one behind the other, as one chain of steps (native/chain.py) over the
-columns of a batch. Decides which columns are gathered and when; runs nothing.
+"""Linking: what several operators do, one behind the other, as one chain of steps (native/chain.py) over the columns of a
+batch. Decides which columns are gathered and when; runs nothing.
 
-An operator takes part with `link(chain, rows)`: it adds its steps, and answers the rows that it leaves."""
+An operator without a state takes part with `link(chain, rows)`: it adds its steps, and answers the rows that it leaves. One
+that adds rows to a state may be the last, with `link_end` (`ChainEnd`)."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from actorstream.events.column import Column
 from actorstream.events.fields import Field
 from actorstream.native.chain import (
+    ADD,
     FIND,
     GATHER,
     MATCH,
@@ -23,7 +25,7 @@ from actorstream.native.chain import (
     addresses,
     rooms,
 )
-from actorstream.native.lookup import address_of_kinds
+from actorstream.native.lookup import address_of_kinds, kinds
 from actorstream.operators.prepared import Prepared
 
 if TYPE_CHECKING:
@@ -51,6 +53,33 @@ class LinkedRows(NamedTuple):
     number: int
     schema: Schema
     columns: dict[str, LinkedColumn]
+
+
+class Admission(NamedTuple):
+    """What the last operator of a chain takes now.
+
+    Attributes:
+        room: rows, before Python has to look; 0: none, its hook is to be called.
+        low: the event time below which a row is late.
+        due: the event time that the operator is to be told of when it is promised.
+    """
+
+    room: int
+    low: int
+    due: int
+
+
+class ChainEnd(Protocol):
+    """An operator that can be the last of a chain."""
+
+    def link_end(self, chain: Linking, rows: LinkedRows) -> Any:
+        """Adds the step that takes the rows in, and returns what they are added to. UnlinkedError: it is none."""
+
+    def admits(self) -> Admission:
+        """Asked for before each call of the chain."""
+
+    def took(self, rows: int) -> None:
+        """So many rows have come since `admits` was asked, and none is late."""
 
 
 def renamed(own: Field, field: Field) -> Field:
@@ -122,12 +151,21 @@ class Linking:
         return LinkedRows(made, rows.schema, rows.columns)
 
     def look_up(
-        self, rows: LinkedRows, lookup: Any, hows: Any, keys: Sequence[int], *, outer: bool
+        self, rows: LinkedRows, lookup: Any, hows: Any, names: Sequence[str], *, outer: bool
     ) -> tuple[int, int]:
-        """A table's rows by their keys: (the set that is left, the set of the table's rows)."""
+        """A table's rows by the fields that are their keys: (the set that is left, the set of the table's rows)."""
         table = len(self._links)
         self._links.append({})
         self._keeps += [lookup, hows]
+        key = rows.columns[names[0]]
+        if len(names) == 1 and not outer and self._is_only_selected(rows, key):
+            index = self._index(key.rows, rows.number)
+            first, right = self.written(4, False), self.written(4, False)
+            made = self._set({key.rows: first, table: right})
+            inputs, how = [key.number, index], address_of_kinds(hows)
+            self._add(MATCH, rows.number, made, 1, inputs, [first, right], lookup.address, how)
+            return made, table
+        keys = [self.column(rows, name) for name in names]
         first = self.written(4, False)
         if outer:
             self._outer.add(table)
@@ -148,7 +186,35 @@ class Linking:
         self._tables[number] = column
         return LinkedColumn(number, rows, field)
 
+    def add(self, rows: LinkedRows, operands: Sequence[tuple[LinkedColumn | None, int]], state: Any) -> None:
+        """Adds the rows to a state (`as_chain_state` at `state.address`), of each operand its column and how it is read. The
+        last step."""
+        inputs: list[int] = []
+        hows: list[int] = []
+        for held, how in operands:
+            number, index, few = NONE, NONE, 0
+            if held is not None and (held.rows == rows.number or held.rows in self._outer):
+                number = self._align(held, rows.number)
+            elif held is not None:
+                number, index = held.number, self._index(held.rows, rows.number)
+                few = self._tables[number].length if number in self._tables else 0
+            inputs += [number, index]
+            hows += [how, few]
+        made = kinds(hows)
+        self._keeps += [state, made]
+        self._add(ADD, rows.number, None, 0, inputs, (), state.address, address_of_kinds(made))
+
     # -- rows and columns
+
+    def _is_only_selected(self, rows: LinkedRows, key: LinkedColumn) -> bool:
+        """Whether the rows are some of those that a key column has, and every other column is found from these, too."""
+        if key.rows == rows.number:
+            return False
+        found, left = {key.rows}, [key.rows]
+        while left:
+            left = [each for of in left for each in self._links[of] if each not in found]
+            found.update(left)
+        return all(each.rows in found for each in rows.columns.values())
 
     def _number(self) -> int:
         self._count += 1
@@ -228,9 +294,24 @@ class Linking:
         used = {number for step in self._steps for number in step.inputs}
         given_numbers = [number for number in self._given if number in used]
         answered = list(dict.fromkeys([*answers.values(), *([] if index is None else [index])]))
+        made = self._made(given_numbers, answered)
+        fields = {name: (rows.schema.field(name), answered.index(number)) for name, number in answers.items()}
+        at = None if index is None else answered.index(index)
+        names = [self._given[number] for number in given_numbers]
+        return Linked(made, rows, names, fields, renamed, at, list(ends))
+
+    def ended(self) -> Chain:
+        """The chain of which no rows come out, since the last operator has added a step that takes them in. It is given all
+        columns of a batch, in order."""
+        return self._made(list(self._given), [])
+
+    def _made(self, given: list[int], answered: list[int]) -> Chain:
+        """The chain that is given some of the batch's columns, and answers some of those that are written."""
+        used = {number for step in self._steps for number in step.inputs}
         between = [number for number in self._rooms if number not in answered]
         tables = [number for number in self._tables if number in used]
-        place = {number: at for at, number in enumerate([*given_numbers, *answered, *between, *tables])}
+        place = {number: at for at, number in enumerate([*given, *answered, *between, *tables])}
+        place[NONE] = NONE
 
         def moved(step: ChainStep) -> ChainStep:
             if step.kind == RUN:
@@ -239,9 +320,9 @@ class Linking:
                 outputs = tuple(place[each] for each in step.outputs)
             return step._replace(inputs=tuple(place[each] for each in step.inputs), outputs=outputs)
 
-        made = Chain(
+        return Chain(
             [moved(step) for step in self._steps],
-            given=len(given_numbers),
+            given=len(given),
             answered=[self._rooms[number] for number in answered],
             between=[self._rooms[number] for number in between],
             tables=[self._tables[number].descriptor for number in tables],
@@ -249,10 +330,6 @@ class Linking:
             members=self.member + 1,
             keeps=(self._keeps, list(self._tables.values())),
         )
-        fields = {name: (rows.schema.field(name), answered.index(number)) for name, number in answers.items()}
-        at = None if index is None else answered.index(index)
-        names = [self._given[number] for number in given_numbers]
-        return Linked(made, rows, names, fields, renamed, at, list(ends))
 
 
 class Linked:

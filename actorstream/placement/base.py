@@ -6,7 +6,7 @@ table PLACEMENTS.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 from actorstream.errors import ConfigurationError, Problem
 from actorstream.topology.deploy import DeploySpec
@@ -52,11 +52,13 @@ def place(
     *,
     direct: Callable[[Graph, Edge], bool] | None = None,
     decided: Assignment | None = None,
+    cores: Mapping[int, Core] | None = None,
 ) -> ExecutionPlan:
     """The execution plan: for each replica its worker, thread, core and memory node.
 
     Args:
         decided: the workers of all replicas, where they are decided already.
+        cores: worker -> its core and node, where they are decided already.
         machine: gives its cores to the workers in turn (more workers than cores share); without it the plan
             names no cores.
         direct: whether an edge's consumer may be called by its producer. With it the plan also says which
@@ -67,6 +69,7 @@ def place(
     for number, (actor, index) in enumerate(replicas_of(graph)):
         worker = assignment[actor, index]
         core = machine.cores[worker % len(machine.cores)] if machine and machine.cores else Core(-1, -1)
+        core = core if cores is None else cores[worker]
         place = {"worker": worker, "core": core.id, "node": core.node}
         replicas.append(PlannedReplica(id=number, actor=actor, index=index, **place))
     calls = direct_calls(graph, deploy, replicas, direct) if direct is not None else {}

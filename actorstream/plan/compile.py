@@ -5,8 +5,9 @@ Everything here is decided before the run, the same for every worker, and needs 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from functools import cache
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +17,7 @@ from actorstream.errors import ConfigurationError, Problem
 from actorstream.metrics.counters import CounterTable
 from actorstream.placement import PLACEMENTS, place
 from actorstream.placement.base import channels_of, find_placement
+from actorstream.plan.chains import source_chains
 from actorstream.plan.channels import channels_of_job
 from actorstream.plan.edge_schemas import edge_schemas_of
 from actorstream.plan.event_time import idle_sources, listeners, watermarked
@@ -29,9 +31,12 @@ from actorstream.plan.program_budgets import shared_out
 from actorstream.plan.program_channels import deployments, with_positions
 from actorstream.plan.program_plans import with_programs
 from actorstream.plan.registry import registry
+from actorstream.plan.replanning import PlanComparison, compare
+from actorstream.plan.rlas_plan import rlas_inputs, rlas_plan
 from actorstream.scheduling import SCHEDULES
 from actorstream.topology.available import Available, check_deploy
-from actorstream.topology.inputs import read_inputs
+from actorstream.topology.inputs import Inputs, read_inputs
+from actorstream.topology.load import load_topology
 from actorstream.topology.machine import Machine, read_machine
 from actorstream.topology.plan import ExecutionPlan, check_plan, load_plan
 from actorstream.topology.serial import serial_plan
@@ -45,13 +50,17 @@ if TYPE_CHECKING:
     from actorstream.topology.spec import TopologySpec
 
 
+RLAS = "rlas"
+"""The placement that also decides how many replicas there are, and needs a profile."""
+
+
 @cache
 def available() -> Available:
     """What this installation can run, of what a topology or deployment may name."""
     return Available(
         orders=tuple(sorted(ORDERS)),
         transports=tuple(installed_transports()),
-        placements=tuple(PLACEMENTS),
+        placements=(*PLACEMENTS, RLAS),
         schedules=("none", *SCHEDULES),
     )
 
@@ -72,6 +81,7 @@ def make_job(graph: Graph, plan: ExecutionPlan) -> Job:
     if has_pool(plan.deploy):
         job.serial = needed(graph, job.serial)
         job.kernels = kernels(job)
+    job.source_chains = source_chains(job)
     job.edge_schemas = with_positions(job, edge_schemas_of(graph, job.listens, job.serial, job.timestamp))
     job.gates, job.own_gates = gates(job), own_gates(job)
     return job
@@ -95,13 +105,60 @@ def read_job(
         topology, deploy, sets, registry=registry(), available=available(), replicas=counts, **keys
     )
     if planned is None:
-        graph = pre_aggregated(found.graph, found.deploy)
-        return make_job(graph, make_plan(graph, found.deploy))
+        return make_job(*graph_and_plan(found))
     graph = pre_aggregated(found.graph, planned.deploy)
     check_plan(planned, graph, str(plan_file))
     job = make_job(graph, planned)
     _check_channels(job, str(plan_file))
     return job
+
+
+def graph_and_plan(found: Inputs) -> tuple[Graph, ExecutionPlan]:
+    """The graph that runs and its plan, of a topology and a deployment that are right. Where placement decides how many
+    replicas an actor has, the graph is that with these numbers."""
+    deploy = found.deploy
+    if deploy.placement == RLAS:
+        return rlas_plan(partial(_graph_of, found.spec, deploy), deploy)
+    graph = pre_aggregated(found.graph, deploy)
+    return graph, make_plan(graph, deploy)
+
+
+def compared(
+    job: Job, report: Mapping[str, Any], topology: Path, sets: Sequence[str] = ()
+) -> PlanComparison | None:
+    """What the report of a run of `job` says of its plan; None: it was not made from a model, or the model's files are not
+    what they were."""
+    plan = job.plan
+    if plan.model is None or plan.deploy.rlas is None:
+        return None
+    try:
+        inputs = rlas_inputs(plan.deploy)
+    except ConfigurationError:
+        return None
+    made_from = (inputs.machine.fingerprint, inputs.profile.fingerprint)
+    if made_from != (plan.model.machine, plan.model.profile):
+        return None
+    mine = [each for each in sets if not each.startswith("deploy.")]
+    spec = load_topology(topology, mine)
+    return compare(plan, job.graph, report, inputs, partial(_graph_of, spec, plan.deploy))
+
+
+def with_counts(graph: Graph, counts: Mapping[str, int]) -> Graph:
+    """The graph with as many replicas of each actor as a plan has."""
+    actors = {
+        name: replace(actor, replicas=counts.get(name, actor.replicas))
+        for name, actor in graph.actors.items()
+    }
+    return replace(graph, actors=actors)
+
+
+def _graph_of(spec: TopologySpec, deploy: DeploySpec, replicas: Mapping[str, int]) -> Graph:
+    """The graph with so many replicas of actors with `replicas = "auto"`. ConfigurationError: they cannot have as many."""
+    problems: list[Problem] = []
+    graph = check_graph(spec, registry(), deploy, available(), problems, replicas)
+    if problems or graph is None:
+        raise ConfigurationError(problems)
+    return pre_aggregated(graph, deploy)
 
 
 def compile_job(spec: TopologySpec, deploy: DeploySpec) -> Job:
@@ -111,8 +168,7 @@ def compile_job(spec: TopologySpec, deploy: DeploySpec) -> Job:
     graph = check_graph(spec, registry(), deploy, available(), problems)
     if problems or graph is None:
         raise ConfigurationError(problems)
-    graph = pre_aggregated(graph, deploy)
-    return make_job(graph, make_plan(graph, deploy))
+    return make_job(*graph_and_plan(Inputs(spec, deploy, graph)))
 
 
 def make_plan(graph: Graph, deploy: DeploySpec, machine: Machine | None = None) -> ExecutionPlan:

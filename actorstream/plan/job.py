@@ -80,6 +80,8 @@ class Job:
     """What this run goes on from; None: from the beginning."""
     kernels: dict[str, float] = field(default_factory=dict)
     """Actors whose kernels go to threads -> how many of one replica's may be under way at once."""
+    source_chains: dict[int, list[int]] = field(default_factory=dict)
+    """Replica of a source -> the replicas behind it that may run as one native chain."""
     gates: dict[str, str] = field(default_factory=dict)
     """Actors whose replicas get the same rows in timestamp order -> why each merges them itself; "": one ScaleGate does."""
     own_gates: frozenset[str] = frozenset()

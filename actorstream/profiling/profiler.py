@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any
 from actorstream.connectors.null import NullSink
 from actorstream.connectors.source import Source
 from actorstream.placement.rlas import Measured, OperatorProfile, OutputProfile, Profile
-from actorstream.profiling.chunks import row_costs
-from actorstream.profiling.replay import Sample
+from actorstream.profiling.chunks import PERCENTILES, row_costs
+from actorstream.profiling.sample_source import Sample
 from actorstream.profiling.sampling import sample_stage
 from actorstream.profiling.stages import Stage, alone, inputs_of, outputs_of, stages_of
 from actorstream.profiling.watch import Watched, watch
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 BATCH_SIZES = (64, 1024, 16384)
 ROWS = 200_000
 SECONDS = 0.5
-NOTHING = Measured(rows=1, execute_ns={"p50": 0.0})
+NOTHING = Measured(rows=1, execute_ns=dict.fromkeys((*PERCENTILES, "min", "max", "mean"), 0.0))
 """Of an operator that no row reaches: what it costs does not matter."""
 CHUNKS = 50
 """Into which the time of a measurement is divided, about."""

@@ -14,7 +14,7 @@ from actorstream.metrics.counters import Counter
 from actorstream.placement import place
 from actorstream.plan.compile import make_job
 from actorstream.plan.fuse import fusible
-from actorstream.profiling.replay import Sample
+from actorstream.profiling.sample_source import Sample
 from actorstream.profiling.stages import OUT, alone, outputs_of
 from actorstream.runtime.worker import Worker
 

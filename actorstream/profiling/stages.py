@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 from actorstream.connectors.null import NullSink
 from actorstream.placement.rlas import dataflow_of
 from actorstream.plan.fuse import fusible
-from actorstream.profiling.replay import SampleReplay
+from actorstream.profiling.sample_source import SampleSource
 from actorstream.topology.graph import Edge, Graph, GraphActor, Redrawn
 
 if TYPE_CHECKING:
-    from actorstream.profiling.replay import Sample
+    from actorstream.profiling.sample_source import Sample
 
 SPREAD = 2
 """Consumers of an output whose route chooses among replicas, so that the choice is measured too."""
@@ -93,7 +93,7 @@ def alone(
     for number, edge in enumerate(inputs_of(graph, stage)):
         name = f"{FEED}{number}"
         keys = {"sample": samples[edge.source], "passes": 1 if edge.static else passes}
-        made.add(_actor(name, SampleReplay, "source", keys, edge, graph, edge.producer in timed), [])
+        made.add(_actor(name, SampleSource, "source", keys, edge, graph, edge.producer in timed), [])
         fed = replace(edge, producer=name, output="default", route="forward", key=(), bounds=(), order="none")
         inside.setdefault(edge.consumer, []).append(fed)
     for name in stage.members:

@@ -9,6 +9,7 @@ from actorstream.actors.operator_errors import operator_error
 from actorstream.errors import OperatorError
 from actorstream.plan.edge_schemas import inherits
 from actorstream.runtime.ends import Ends
+from actorstream.runtime.fast_paths.source_chain import SourceChain
 from actorstream.runtime.operator_unit import OperatorUnit
 from actorstream.runtime.order import MakeLane, order_classes
 from actorstream.runtime.output import DirectEdge, RoutedEdge
@@ -70,6 +71,10 @@ class _Builder:
         for replica in self.replicas.values():
             for order in self.orders:
                 order.joined(replica)
+        for source, chain in job.source_chains.items():
+            unit = self.units.get(source)
+            if isinstance(unit, SourceUnit):
+                unit.chain = SourceChain(unit, [self.replicas[replica] for replica in chain])
         for planned in mine:
             self._static_inputs(planned)
         for planned in mine:

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from actorstream.connectors.source import Source
     from actorstream.events.batch import Batch
     from actorstream.runtime.alarms import Alarm
+    from actorstream.runtime.fast_paths.source_chain import SourceChain
     from actorstream.runtime.ports import EventTaker, WorkerPort
     from actorstream.windows.watermark import PartitionWatermarks
 
@@ -92,7 +93,7 @@ class SourceUnit(Unit):
         self.promises, self.watermarks, self.one_partition = promises, watermarks, one_partition
         self.in_order = in_order
         self.heartbeat_s = heartbeat_s
-        self._timeout = idle_timeout
+        self.idle_timeout = idle_timeout
         self._idleness: SourceIdleness | None = None
         self._idle_timer: asyncio.TimerHandle | None = None
         self._heartbeat: Alarm | None = None
@@ -110,6 +111,8 @@ class SourceUnit(Unit):
         """The greatest value that `lower_bound` has returned."""
         self._is_async = inspect.iscoroutinefunction(source.read)
         self._reading: asyncio.Task[Any] | None = None
+        self.chain: SourceChain | None = None
+        """The native chain that was planned behind the source; None: there is none, or it cannot be linked."""
         self._takers: list[EventTaker] = []
         """Units in this process that may be given an event directly."""
         self._yields = False
@@ -146,18 +149,22 @@ class SourceUnit(Unit):
         self.worker.mark(self)
 
     def work(self) -> Status:
-        if self._timeout is not None and self._idleness is None:
-            self._idleness = SourceIdleness(int(self._timeout.total_seconds() * 1e9), monotonic_ns())
+        if self.idle_timeout is not None and self._idleness is None:
+            self._idleness = SourceIdleness(int(self.idle_timeout.total_seconds() * 1e9), monotonic_ns())
         sent = self.pace.sent if self.pace is not None else 0
         status = self._read()
         if self._yields and status is Status.READY and self.pace is not None and self.pace.sent > sent:
             return status  # who was given the event works on it before anything else is done here
         if self._idleness is not None and not self._idleness.idle and self.async_hooks.task is None:
             self._check_idle(self._idleness, status)
+        chain = self.chain
         if self.promises and self.async_hooks.task is None:
-            self.promise()
+            if chain is None or not chain.promise():
+                self.promise()
             if self._heartbeat is None and (self.pace is not None or self._is_async):
                 self._heartbeat = self.worker.alarms.call_later(self.heartbeat_s, self._beat)
+        if chain is not None and self.most_rows < sys.maxsize:
+            chain.settle()  # the schedule measures what each turn has taken
         return Status.READY if self.async_hooks.due and status is Status.IDLE else status
 
     def _read(self) -> Status:
@@ -165,7 +172,9 @@ class SourceUnit(Unit):
         left = self.most_rows
         budget = self.row_budget
         read = self.source.read
-        send = self._direct
+        send, chain = self._direct, self.chain
+        if chain is not None and not chain.is_linked and not chain.link():
+            self.chain = chain = None
         for _ in range(TURN_FRAMES):
             if self.blocked:
                 return Status.BLOCKED
@@ -176,13 +185,15 @@ class SourceUnit(Unit):
                 if status is not Status.READY:
                     return status
                 continue
+            if chain is not None and (self.barriers or self.draining):
+                chain.settle()
             while self.barriers:  # only now, so that what was read is what was sent
                 self.pass_barrier(self.barriers.pop(0))
             if self.draining:
                 return self._end_of_input()
             if self._reading is not None:
                 return Status.IDLE
-            rows = self.batch_size if budget is None else min(self.batch_size, budget.rows)
+            rows = self.batch_size
             now = monotonic_ns()
             if self.pace is not None:
                 due = self.pace.due(now)
@@ -190,6 +201,15 @@ class SourceUnit(Unit):
                     self._look_again(self.pace.wait(now))
                     return Status.IDLE
                 rows = min(rows, due)
+            if chain is not None and (taken := chain.turn(rows, rows if self.pace else left, deadline)):
+                left -= taken
+                if self.pace is not None:
+                    self.pace.sent += taken
+                if chain.ended or monotonic_ns() > deadline:
+                    return Status.READY
+                continue
+            if budget is not None:
+                rows = min(rows, budget.rows)
             if self._is_async:
                 self.source.hold_position(held=True)
                 self._reading = self.worker.loop.create_task(self.source.read(rows))  # type: ignore[arg-type]
@@ -288,7 +308,7 @@ class SourceUnit(Unit):
     def _direct(self) -> Callable[[Any, int], int] | None:
         """Sends what was read past what batches in general need (`direct_sender`). None: event time, idleness or the consumers
         need batches. Asked for once there are edges."""
-        if self.in_order or self.watermarks is not None or self._timeout is not None:
+        if self.in_order or self.watermarks is not None or self.idle_timeout is not None:
             return None
         edges = list(self._stream_edges())
         self._yields = bool(edges)
@@ -316,6 +336,8 @@ class SourceUnit(Unit):
 
     def promise(self) -> None:
         """Advances the frontier to what the source can promise now."""
+        if self.chain is not None:
+            self.chain.settle()
         try:
             bound = self.source.lower_bound(self.clock())
         except Exception as error:
@@ -381,6 +403,8 @@ class SourceUnit(Unit):
                 handle.cancel()
 
     def publish(self) -> None:
+        if self.chain is not None:
+            self.chain.settle()
         super().publish()
         done, total = self.source.progress()
         if total:

@@ -75,6 +75,12 @@ def check_deploy(deploy: DeploySpec, available: Available, written: Written, pro
         problem = choice_problem(getattr(deploy, key), known, offered, (key,), written)
         if problem is not None:
             problems.append(problem)
+    if deploy.placement == "rlas" and deploy.rlas is None and "rlas" in available.placements:
+        allowed = "[rlas] with profile = FILE beside it"
+        hint = "measure with actorstream profile TOPOLOGY --out FILE"
+        problems.append(
+            written.problem(("placement",), "is 'rlas' without a profile to plan from", allowed, hint)
+        )
     problems += check_hosts(deploy.hosts, deploy.network, deploy.transport, deploy.workers, written)
     if deploy.same_host not in ("shm", deploy.transport):
         allowed = listed(dict.fromkeys(("shm", deploy.transport)))

@@ -37,6 +37,23 @@ class TestingSpec(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
     seed: Annotated[int, Meta(description="a whole number")] = 0
 
 
+class RlasSpec(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
+    """`[rlas]`: what `placement = "rlas"` plans with; paths are made absolute."""
+
+    profile: Name
+    """A file of `actorstream profile`."""
+    machine: Name | None = None
+    """A file with a machine model; None: this machine, as it is measured."""
+    compression: Count = 5
+    """Replicas that are placed as one (r of briskstream-rlas section 4)."""
+    percentile: Name = "p50"
+    """Which of the profile's costs counts."""
+    ingress: Annotated[float, Meta(ge=0, description="a number of at least 0")] = 0.0
+    """Tuples a second that the sources are offered; 0: as many as they can make."""
+    steps: Count = 200_000
+    """Nodes that one search visits at most."""
+
+
 class DeploySpec(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
     """A whole deployment; the defaults are those of a run without a file."""
 
@@ -79,6 +96,7 @@ class DeploySpec(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
     ct_window: Duration = timedelta(milliseconds=100)
     """In which the schedule `ct` compares what the operators have got through."""
     key_groups: Annotated[int, Meta(ge=1, le=32768, description="a whole number from 1 to 32768")] = 128
+    rlas: RlasSpec | None = None
     checkpoint: CheckpointSpec | None = None
     hosts: list[HostSpec] = []
     same_host: Name = "shm"

@@ -183,6 +183,9 @@ def read_deploy(
     if spec.checkpoint is not None and "://" not in spec.checkpoint.path:
         base = written.base(("checkpoint", "path"))
         spec.checkpoint.path = str(base / Path(spec.checkpoint.path).expanduser())
+    for key in ("profile", "machine"):
+        if spec.rlas is not None and (value := getattr(spec.rlas, key)):
+            setattr(spec.rlas, key, str(written.base(("rlas", key)) / Path(value).expanduser()))
     if spec.hosts and "workers" not in table:
         spec.workers = sum(host.slots for host in spec.hosts)
     network = spec.network

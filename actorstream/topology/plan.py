@@ -66,6 +66,32 @@ class PlannedEdge(msgspec.Struct, kw_only=True, frozen=True):
     """Route, key and order in a few words."""
 
 
+class PlannedRate(msgspec.Struct, kw_only=True, frozen=True):
+    """What a model predicts of one operator, all its replicas together. An operator is an actor, or a chain of actors that
+    call each other, joined by "+"."""
+
+    operator: str
+    input_rate: float
+    """Tuples per second; of a source: what it makes."""
+    output_rate: float
+    utilisation: float
+    """Share of its time for which the busiest replica works."""
+    execute_ns: float
+    """Per tuple."""
+
+
+class PlanModel(msgspec.Struct, kw_only=True, frozen=True):
+    """From which model a plan was made, and what it predicts. `machine`, `profile`: fingerprints of its inputs."""
+
+    machine: int
+    profile: int
+    throughput: float
+    """Tuples per second of all sinks together."""
+    limit: str
+    """What limits it, in words."""
+    rates: list[PlannedRate] = []
+
+
 class ExecutionPlan(msgspec.Struct, kw_only=True, frozen=True):
     """A whole plan. `graph` is the fingerprint of the graph it was made for."""
 
@@ -79,6 +105,8 @@ class ExecutionPlan(msgspec.Struct, kw_only=True, frozen=True):
     edges: list[PlannedEdge] = []
     dependencies: list[DependencyPlan] = []
     """The synchronization plan of each actor with `order = "dependency"`; its workers are the actor's replicas."""
+    model: PlanModel | None = None
+    """Of a plan that `placement = "rlas"` made."""
     version: int = VERSION
 
     @property

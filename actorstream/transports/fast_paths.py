@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 if TYPE_CHECKING:
     from actorstream.events.event import Event
@@ -18,6 +18,14 @@ JumboSender = Callable[["JumboTuple", int, int, int, int, int], bool]
 """See `SendChannel.jumbo_sender`."""
 RowTaker = Callable[[], tuple[tuple[Any, ...], int, int, int] | None]
 """See `ReceiveChannel.rows`."""
+
+
+@runtime_checkable
+class SharedFrontier(Protocol):
+    """A sending end whose frontier words C may raise without Python."""
+
+    def frontier_end(self) -> Any:
+        """The core's `as_producer *`; good while this end is open."""
 
 
 @dataclass(frozen=True, slots=True)

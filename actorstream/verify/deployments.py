@@ -140,6 +140,9 @@ def dimensions(
             {"deploy.schedule": "none", "deploy.threads": 0},
         ),
         Dimension("placement", ({}, {"deploy.placement": "round-robin"}, {"deploy.placement": "first-fit"})),
+        Dimension(
+            "bind", ({}, {"deploy.bind": "core"}, {"deploy.bind": "node", "deploy.arenas": "consumer"})
+        ),
         Dimension("pipelining", ({}, {"deploy.pipelining": False})),
         Dimension("heartbeat_every", ({}, {"deploy.heartbeat_every": "1ms"})),
     ]

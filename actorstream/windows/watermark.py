@@ -37,7 +37,7 @@ class PartitionWatermarks:
             return None
         before = self._greatest.get(partition, NOTHING)
         if self.ordered or (int(times[0]) >= max(before, promised) and not first_descent(times)):
-            self._greatest[partition] = max(before, int(times[-1]))
+            self.passed(partition, int(times[-1]))
             return None
         greatest = np.maximum.accumulate(np.concatenate(([before], times)))
         self._greatest[partition] = int(greatest[-1])
@@ -47,6 +47,10 @@ class PartitionWatermarks:
         watermark = np.maximum(watermark, promised)
         behind = times < watermark
         return np.where(behind, watermark, NOTHING) if behind.any() else None
+
+    def passed(self, partition: int, time: int) -> None:
+        """The next rows of a partition were in order, the last of them with this event time."""
+        self._greatest[partition] = max(self._greatest.get(partition, NOTHING), time)
 
     def snapshot(self) -> dict[int, int]:
         """The greatest event time of each partition so far."""

@@ -53,6 +53,7 @@ def test_the_apps_that_claim_an_order_are_known() -> None:
         f"apps/tpcx_bb/{query}.toml" for query in ("q1", "q1_hourly", "q2", "q2_pairs", "q3", "q4", "q15")
     }
     others = {"call_fraud/topology.toml", "linear_road/topology.toml", "word_count/running.toml"}
+    others |= {f"spike_detection/{name}.toml" for name in ("topology", "batch", "native", "nab")}
     assert queries | {f"apps/{name}" for name in others} <= set(ORDERED)
 
 

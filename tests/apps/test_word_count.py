@@ -129,3 +129,15 @@ def test_a_compressed_input_is_read_as_it_is(tmp_path: Path, few_lines: Path) ->
 def test_an_empty_input_gives_a_header_and_no_rows(tmp_path: Path) -> None:
     (tmp_path / "empty.txt").touch()
     assert launch("topology.toml", tmp_path / "counts.csv", path=tmp_path / "empty.txt") == []
+
+
+def test_the_benchmark_counts_the_lines_that_its_source_makes(tmp_path: Path) -> None:
+    """Lines of the book, of each shard from another place on."""
+    sets = ("actors.lines.count=600", "actors.counts.type=csv-sink", "actors.counts.replicas=1")
+    options = [word for each in sets for word in ("--set", each)]
+    found = launch(
+        "bench.toml", tmp_path / "counts.csv", *options, "--set", "actors.counts.inputs.0=count.final"
+    )
+    book = list(reference.read_lines(BOOK))
+    (tmp_path / "lines.txt").write_text("\n".join([*book[:300], *book[982:1282]]) + "\n")
+    assert dict(found) == reference.final_counts(tmp_path / "lines.txt")

@@ -46,6 +46,7 @@ STRUCTURES = (
         "pool",
         "process",
         "producer",
+        "pulse",
         "reorder",
         "reorder_flag",
         "reorder_lock",

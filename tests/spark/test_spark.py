@@ -9,7 +9,7 @@ import re
 import subprocess
 import sys
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from contextlib import nullcontext
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -22,10 +22,12 @@ import pytest
 from actorstream.cli.main import main
 from actorstream.connectors.generator import GeneratorSource
 from actorstream.errors import ActorstreamError, ConfigurationError
-from actorstream.spark import StreamBlocks, StreamRows, from_blocks, numbered_lines
+from actorstream.spark import StreamRows, from_blocks, numbered_lines
 from actorstream.spark.failure import SparkError
 from actorstream.spark.source import SparkSource
-from actorstream.spark.write import MANIFEST, check_files, prepare_folder, write_streams
+from actorstream.spark.write import MANIFEST, check_files, prepare_folder
+from apps.card_fraud import generate as cards
+from apps.card_fraud.pipeline import pipeline as card_fraud
 from apps.linear_road import reference
 from apps.linear_road.generate import Reports
 from apps.linear_road.pipeline import pipeline as linear_road
@@ -36,6 +38,8 @@ from apps.outlier_detection.pipeline import pipeline as outlier_detection
 from apps.outlier_detection.source import Connections
 from apps.smart_home import generate as home
 from apps.smart_home.pipeline import pipeline as smart_home
+from apps.spike_detection import generate as sensors
+from apps.spike_detection.pipeline import pipeline as spike_detection
 from apps.tpcx_bb import generate as bb
 from apps.tpcx_bb.pipeline import pipeline as tpcx_bb
 from apps.word_count.pipeline import BOOK
@@ -43,8 +47,7 @@ from apps.word_count.pipeline import pipeline as word_count
 from apps.ysb.pipeline import pipeline as ysb
 
 from .flights import FLIGHTS, KEYS, of_spark, plain, read
-
-Streams = list[StreamBlocks | StreamRows]
+from .written import Streams, lines, rows_of, table, texts, write
 
 
 def test_parquet_can_be_written_and_read_also_where_musl_lies_beside_glibc(
@@ -52,37 +55,6 @@ def test_parquet_can_be_written_and_read_also_where_musl_lies_beside_glibc(
 ) -> None:
     spark.range(10).write.parquet(str(tmp_path / "ten"))
     assert sorted(row.id for row in spark.read.parquet(str(tmp_path / "ten")).collect()) == list(range(10))
-
-
-def write(spark: Any, streams: Streams, out: Path) -> dict[str, Any]:
-    prepare_folder(out)
-    manifest = write_streams(spark, streams, out, {})
-    assert json.loads((out / MANIFEST).read_text()) == manifest
-    assert check_files(out) == []
-    return manifest
-
-
-def lines(folder: Path) -> list[str]:
-    """The lines of all files, by name."""
-    return [line for path in sorted(folder.iterdir()) for line in path.read_text().splitlines()]
-
-
-def table(folder: Path) -> list[list[str]]:
-    """The rows of csv files with a header."""
-    return [row for path in sorted(folder.iterdir()) for row in list(csv.reader(path.open()))[1:]]
-
-
-def texts(rows: Iterable[Iterable[Any]]) -> list[list[str]]:
-    """Rows as csv files have them."""
-    return [["" if each is None else str(each) for each in row] for row in rows]
-
-
-def rows_of(source: Any, partition: str) -> list[tuple[Any, ...]]:
-    source.open([partition])
-    found: list[tuple[Any, ...]] = []
-    while (batch := source.read(10_000)) is not None:
-        found += batch.arrow().to_struct_array().to_pylist()
-    return [tuple(row.values()) for row in found]
 
 
 def test_linear_road_has_the_reports_of_the_generator_by_time(spark: Any, tmp_path: Path) -> None:
@@ -129,6 +101,42 @@ def launched(folder: Path, reports: Path) -> dict[str, list[tuple[int, ...]]]:
         name: sorted(tuple(map(int, row)) for row in list(csv.reader(path.open()))[1:])
         for name, path in paths.items()
     }
+
+
+def test_card_fraud_has_the_file_of_the_generator(spark: Any, tmp_path: Path) -> None:
+    write(spark, card_fraud(spark, transactions=70_000, customers=500, seed=3), tmp_path / "out")
+    cards.write(tmp_path / "whole.csv", 70_000, 500, 3)
+    found = sorted((tmp_path / "out/transactions").iterdir())
+    assert b"".join(part.read_bytes() for part in found) == (tmp_path / "whole.csv").read_bytes()
+    assert [part.read_bytes().count(b"\n") for part in found] == [cards.PART, 70_000 - cards.PART]
+
+
+def test_spike_detection_has_the_file_of_the_generator(spark: Any, tmp_path: Path) -> None:
+    write(spark, spike_detection(spark, readings=70_000, motes=5, seed=3), tmp_path / "out")
+    sensors.write(tmp_path / "whole.csv", 70_000, 5, 3)
+    with (tmp_path / "whole.csv").open() as whole:
+        expected = list(csv.reader(whole))[1:]
+    found = table(tmp_path / "out/readings")
+    assert [list(map(float, row)) for row in found] == [list(map(float, row)) for row in expected]
+
+
+def test_readings_of_the_lab_are_cleaned_and_put_in_order(spark: Any, tmp_path: Path) -> None:
+    (tmp_path / "data.txt").write_text(
+        "2004-03-01 00:58:46.002832 65333 28 19.7336 37.0933 71.76 2.69964\n"
+        "2004-02-28 00:59:16.02785 3 1 19.9884 37.0933 45.08 2.69964\n"
+        "2004-02-28 00:59:16.02785 3 1 19.9884 37.0933 45.08 2.69964\n"
+        "2004-02-28 00:59:16.02785 3 2 19.5 38.25 45.08 2.69964\n"
+        "2004-02-29 01:03:16.33393 11 1 19.3 38.4629 45.08 2.68742\n"
+        "2004-02-29 01:06:16.013453 17 5\n"
+    )
+    manifest = write(spark, spike_detection(spark, input=tmp_path / "data.txt"), tmp_path / "out")
+    assert table(tmp_path / "out/readings") == [
+        ["3", "1", "37.0933", "19.9884"],
+        ["3", "2", "38.25", "19.5"],
+        ["11", "1", "38.4629", "19.3"],
+        ["65333", "28", "37.0933", "19.7336"],
+    ]
+    assert [part["rows"] for part in manifest["streams"]["readings"]["files"]] == [2, 1, 1]
 
 
 def test_ysb_has_the_events_and_ads_of_the_generator_source(spark: Any, tmp_path: Path) -> None:

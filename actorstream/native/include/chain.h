@@ -1,18 +1,23 @@
 /*
- * Chains: what several stateless operators in a row do for one jumbo tuple, as one call (ordered-multicore section 6: a
- * chain is one operator to the threads). A chain is a list of steps over numbered columns. Each step works on a row set: the
+ * Chains: what several operators in a row do for one jumbo tuple, as one call (ordered-multicore section 6: a chain is one
+ * operator to the threads): operators without a state, and behind them at most one that adds the rows to its state. A chain is a list of steps over numbered columns. Each step works on a row set: the
  * rows of the jumbo tuple are set 0, and what a filter or a join leaves is a set of its own, whose size the step finds. A
  * column is aligned with one set; GATHER aligns it with another by a column of row numbers (uint32). No step leaves more
  * rows than it was given, so every column that is written has room for the rows of set 0.
  *
+ * All steps that can fail because of a row come before the step that changes a state, and that step refuses a batch with late
+ * rows before it changes anything. So a batch that was refused can go through the operators' own hooks instead.
+ *
  * Knows neither types nor schemas, chooses nothing, allocates nothing of its own but what as_expression_run does. A list of
- * steps is only read: any thread may run it, each on columns and sizes of its own; none waits for another.
+ * steps is only read: any thread may run it, each on columns and sizes of its own, and a state has one owner at a time; none
+ * waits for another.
  */
 #ifndef ACTORSTREAM_CHAIN_H
 #define ACTORSTREAM_CHAIN_H
 #include "column.h"
 #include "expression.h"
 #include "lookup.h"
+#include "operand.h"
 /* cffi: begin */
 enum { AS_CHAIN_NONE = 4294967295, AS_CHAIN_MOST = 64 }; /* no set or column; columns in or out of a step at the most */
 enum as_chain_kind {
@@ -22,8 +27,13 @@ enum as_chain_kind {
                             UINT32_MAX is a null (of a fixed width, which is not 0) */
     AS_CHAIN_MATCH =
         2, /* what: as_lookup; in: its key columns. `makes`: the rows that have one; out[0]: which rows these
-                            are, out[1]: the table's row of each */
-    AS_CHAIN_FIND = 3 /* the same for all rows: out[0]: the table's row of each, or UINT32_MAX */
+                            are, out[1]: the table's row of each. `counted` is 1: its only key column is read at the row
+                            numbers in[1], and these rows are what out[0] names */
+    AS_CHAIN_FIND = 3, /* the same for all rows: out[0]: the table's row of each, or UINT32_MAX */
+    AS_CHAIN_ADD = 4 /* the last step; adds the rows to a state. what: as_chain_state, whose `operand` has room for inputs / 2
+                        operands; each is column in[2 * i] at the row numbers in[2 * i + 1], which may be AS_CHAIN_NONE, and
+                        has `how` how[2 * i] and, with row numbers, `few` how[2 * i + 1] (operand.h). Column AS_CHAIN_NONE:
+                        there is no such operand */
 };
 typedef struct as_chain_step {
     uint32_t kind;
@@ -34,8 +44,15 @@ typedef struct as_chain_step {
     uint32_t unused;
     const void *what;
     const uint32_t *in, *out;
-    const uint32_t *how; /* of the lookup's key columns (lookup.h) */
+    const uint32_t *how; /* of the lookup's key columns (lookup.h), or of operands */
 } as_chain_step;
+/* What the last step adds rows to. AS_OK | AS_AGAIN, AS_E_ARGUMENT: some row is late, or an operand cannot be read; nothing was
+   changed | AS_E_MEMORY: some rows may have been added. */
+typedef struct as_chain_state {
+    uintptr_t add; /* int32_t (*)(void *context, int64_t rows) */
+    void *context;
+    as_operand *operand; /* where the function reads the rows */
+} as_chain_state;
 typedef struct as_chain_work {
     const as_chain_step *steps;
     as_column *columns; /* what is written has `data`, and `validity` where it may be null */
@@ -43,8 +60,9 @@ typedef struct as_chain_work {
     uint64_t *took_ns; /* by member: added to */
     uint32_t count; /* of steps */
 } as_chain_work;
-/* A job of a pool (pool.h), or called: 0; else a row has failed, or the steps are wrong, and what was written is
-   unspecified. */
+/* A job of a pool (pool.h), or called. 0: done. AS_E_MEMORY: there was no memory for the state, which may have some of the
+   rows. Anything else: a row has failed or is late, or the steps are wrong; the state was not changed, and what was written
+   is unspecified. */
 int32_t as_chain_job(void *work);
 /* cffi: end */
 #endif

@@ -21,6 +21,7 @@
  */
 #ifndef ACTORSTREAM_GENERATE_H
 #define ACTORSTREAM_GENERATE_H
+#include "column.h"
 #include "status.h"
 /* cffi: begin */
 typedef struct as_numbering {
@@ -54,6 +55,16 @@ uint64_t as_ysb_text_bytes(uint32_t column, int64_t rows);
    AS_OK | AS_E_ARGUMENT (also: more than 50 million rows). */
 int as_ysb_texts(const as_numbering *numbering, uint64_t made, int64_t rows, const uint8_t *ids,
                  const as_ysb_text *out);
+/* One of these three as the source of a turn (turn.h), with what it writes to. */
+enum as_ysb_kind { AS_YSB_INTEGERS = 0, AS_YSB_WIDE = 1, AS_YSB_TEXTS = 2 };
+typedef struct as_ysb_source {
+    const as_numbering *numbering;
+    void *columns;          /* of integers: room for all columns of as many rows as there ever are, 64-byte aligned */
+    const uint8_t *ids;     /* of texts; so the next */
+    const as_ysb_text *texts;
+    uint32_t kind, count;   /* of columns; those of integers have their width, those of texts lie in `texts` */
+} as_ysb_source;
+int32_t as_ysb_make(void *source, uint64_t made, int64_t rows, as_column *columns, int64_t time[3]);
 /* Event times alone. AS_OK | AS_E_ARGUMENT. */
 int as_event_times(const as_numbering *numbering, uint64_t made, int64_t rows, int64_t *out);
 

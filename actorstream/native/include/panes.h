@@ -31,6 +31,8 @@ typedef struct as_panes_work {
     int32_t status;
 } as_panes_work;
 int32_t as_panes_job(void *work);
+/* The same as the state at the end of a chain (chain.h): answers what as_panes_add has. */
+int32_t as_panes_take_in(void *work, int64_t rows);
 /* Numbers of panes with rows, ascending, each once; answers how many there are. `number` NULL: only that. */
 int64_t as_panes_numbers(const as_panes *panes, int64_t *number);
 /* Marks the groups of rows that are added from now on, per pane, until as_panes_unmark. */

@@ -1,19 +1,18 @@
-/* pack_frame, unpack_frame, unpack_run: the bytes of a frame's header on a network, from a Frame and back. The layout is
- * drawn in transports/network/message.py; a test compares the two. All numbers are little-endian, as on every machine
- * this runs on. */
-#include "objects.h"
+/* pack_frame, unpack_frame: the bytes of a frame's header on a network, from a Frame and back. The layout is drawn in
+ * transports/network/message.py; a test compares the two. */
+#include "frames.h"
 
-#include <stdint.h>
 #include <string.h>
-
-enum { HEAD = 64, PREFIX = 40, KIND = 6, FLAGS = 7, SEQ = 40, ACK = 48, CHANNEL = 56, LENGTH = 60 };
-enum { FIELDS = 15, CREDIT = 3, SIZE = (FIELDS + CREDIT) * 8 };
 
 static const char *const names[FIELDS] = {"nbytes",   "schema",   "rows",      "first",     "producer",
                                           "sequence", "serial",   "piece",     "pieces",    "barrier",
                                           "min_time", "max_time", "min_entry", "max_entry", "began"};
 enum { UNSIGNED = 2 }; /* so many fields, the first ones, and the credit are unsigned */
 static PyObject *interned[FIELDS], *kind_name, *payload_name;
+
+/* The slots of frames of one type lie at these offsets, so that they need not be looked up each time. */
+static PyTypeObject *known;
+static Py_ssize_t offsets[FIELDS], kind_offset, payload_offset;
 
 static int intern(void) {
     if (payload_name != NULL)
@@ -27,11 +26,56 @@ static int intern(void) {
     return payload_name == NULL ? -1 : 0;
 }
 
-static int put_field(uint8_t *to, PyObject *frame, PyObject *name, int is_unsigned) {
-    PyObject *value = PyObject_GetAttr(frame, name);
+/* The offset of a slot; -1: the type has no such slot. */
+static Py_ssize_t slot_of(PyTypeObject *type, PyObject *name) {
+    PyObject *found = PyObject_GetAttr((PyObject *)type, name);
+    Py_ssize_t offset = -1;
+    if (found != NULL && Py_IS_TYPE(found, &PyMemberDescr_Type) && PyDescr_TYPE(found) == type &&
+        ((PyMemberDescrObject *)found)->d_member->type == T_OBJECT_EX)
+        offset = ((PyMemberDescrObject *)found)->d_member->offset;
+    Py_XDECREF(found);
+    PyErr_Clear();
+    return offset;
+}
+
+/* Whether the slots of this type are known from now on. */
+static int is_known(PyTypeObject *type) {
+    if (type == known)
+        return 1;
+    if (known != NULL || intern() < 0)
+        return 0;
+    for (int i = 0; i < FIELDS; i++)
+        if ((offsets[i] = slot_of(type, interned[i])) < 0)
+            return 0;
+    if ((kind_offset = slot_of(type, kind_name)) < 0 || (payload_offset = slot_of(type, payload_name)) < 0)
+        return 0;
+    known = (PyTypeObject *)Py_NewRef((PyObject *)type);
+    return 1;
+}
+
+/* The value of a field, by its slot if that is known; a new reference. */
+static PyObject *field_of(PyObject *frame, PyObject *name, Py_ssize_t offset) {
+    PyObject *value = Py_TYPE(frame) == known ? *(PyObject **)((char *)frame + offset) : NULL;
+    return value != NULL ? Py_NewRef(value) : PyObject_GetAttr(frame, name);
+}
+
+static int set_value(PyObject *frame, PyObject *name, Py_ssize_t offset, PyObject *value) {
+    if (Py_TYPE(frame) != known) {
+        const int status = PyObject_SetAttr(frame, name, value);
+        Py_DECREF(value);
+        return status;
+    }
+    PyObject **slot = (PyObject **)((char *)frame + offset);
+    Py_XDECREF(*slot);
+    *slot = value;
+    return 0;
+}
+
+static int put_field(uint8_t *to, PyObject *frame, int field) {
+    PyObject *value = field_of(frame, interned[field], offsets[field]);
     if (value == NULL)
         return -1;
-    uint64_t bits = is_unsigned ? PyLong_AsUnsignedLongLong(value) : (uint64_t)PyLong_AsLongLong(value);
+    uint64_t bits = field < UNSIGNED ? PyLong_AsUnsignedLongLong(value) : (uint64_t)PyLong_AsLongLong(value);
     Py_DECREF(value);
     if (bits == UINT64_MAX && PyErr_Occurred())
         return -1;
@@ -58,9 +102,10 @@ PyObject *as_pack_frame(PyObject *module, PyObject *const *args, Py_ssize_t coun
     PyObject *made = PyBytes_FromStringAndSize(NULL, HEAD + SIZE);
     if (made == NULL || intern() < 0)
         goto failed;
+    is_known(Py_TYPE(args[1]));
     uint8_t *bytes = (uint8_t *)PyBytes_AS_STRING(made), *credit = bytes + HEAD + FIELDS * 8;
     memcpy(bytes, PyBytes_AS_STRING(args[0]), PREFIX);
-    PyObject *kind = PyObject_GetAttr(args[1], kind_name);
+    PyObject *kind = field_of(args[1], kind_name, kind_offset);
     if (kind == NULL)
         goto failed;
     const int status = put_number(bytes + KIND, kind, 1);
@@ -70,7 +115,7 @@ PyObject *as_pack_frame(PyObject *module, PyObject *const *args, Py_ssize_t coun
         put_number(bytes + LENGTH, args[6], 4) < 0)
         goto failed;
     for (int i = 0; i < FIELDS; i++)
-        if (put_field(bytes + HEAD + i * 8, args[1], interned[i], i < UNSIGNED) < 0)
+        if (put_field(bytes + HEAD + i * 8, args[1], i) < 0)
             goto failed;
     for (int i = 0; i < CREDIT; i++)
         if (put_number(credit + i * 8, args[7 + i], 8) < 0)
@@ -81,25 +126,27 @@ failed:
     return NULL;
 }
 
-static int set_field(PyObject *frame, PyObject *name, const uint8_t *from, int is_unsigned) {
+static int set_field(PyObject *frame, int field, const uint8_t *from) {
     uint64_t bits;
     memcpy(&bits, from, sizeof bits);
-    PyObject *value = is_unsigned ? PyLong_FromUnsignedLongLong(bits) : PyLong_FromLongLong((int64_t)bits);
-    if (value == NULL)
-        return -1;
-    const int status = PyObject_SetAttr(frame, name, value);
-    Py_DECREF(value);
-    return status;
+    PyObject *value = field < UNSIGNED ? PyLong_FromUnsignedLongLong(bits) : PyLong_FromLongLong((int64_t)bits);
+    return value == NULL ? -1 : set_value(frame, interned[field], offsets[field], value);
 }
 
-static PyObject *frame_of(PyTypeObject *type, PyObject *kind, const uint8_t *bytes) {
-    PyObject *frame = type->tp_alloc(type, 0);
-    if (frame == NULL || intern() < 0)
+PyObject *as_frame_of(PyTypeObject *type, long kind, const uint8_t *fields, PyObject *payload) {
+    if (intern() < 0)
+        return NULL;
+    is_known(type);
+    PyObject *frame = type->tp_alloc(type, 0), *number = PyLong_FromLong(kind);
+    if (frame == NULL || number == NULL) {
+        Py_XDECREF(number);
         goto failed;
-    if (PyObject_SetAttr(frame, kind_name, kind) < 0 || PyObject_SetAttr(frame, payload_name, Py_None) < 0)
+    }
+    if (set_value(frame, kind_name, kind_offset, number) < 0 ||
+        set_value(frame, payload_name, payload_offset, Py_NewRef(payload)) < 0)
         goto failed;
     for (int i = 0; i < FIELDS; i++)
-        if (set_field(frame, interned[i], bytes + i * 8, i < UNSIGNED) < 0)
+        if (set_field(frame, i, fields + i * 8) < 0)
             goto failed;
     return frame;
 failed:
@@ -123,75 +170,12 @@ PyObject *as_unpack_frame(PyObject *module, PyObject *const *args, Py_ssize_t co
     const uint8_t *bytes = (const uint8_t *)view.buf + at;
     uint64_t credit[CREDIT];
     memcpy(credit, bytes + FIELDS * 8, sizeof credit);
-    PyObject *frame = frame_of((PyTypeObject *)args[0], args[1], bytes);
+    const long kind = PyLong_AsLong(args[1]);
+    PyObject *frame =
+        kind == -1 && PyErr_Occurred() ? NULL : as_frame_of((PyTypeObject *)args[0], kind, bytes, Py_None);
     PyBuffer_Release(&view);
     if (frame == NULL)
         return NULL;
     return Py_BuildValue("(N(KKK))", frame, (unsigned long long)credit[0], (unsigned long long)credit[1],
                          (unsigned long long)credit[2]);
-}
-
-enum { LEAST_KIND = 1, MOST_KIND = 4, APART = 1, SAME = 2, KEEP = 4, WHOLE = HEAD + SIZE };
-
-/* What unpack_run gives of the frame at `bytes`. */
-static PyObject *part_of_run(PyTypeObject *type, const uint8_t *bytes, Py_ssize_t start, uint32_t length) {
-    uint32_t channel;
-    uint64_t ack, credit[CREDIT];
-    memcpy(&channel, bytes + CHANNEL, sizeof channel);
-    memcpy(&ack, bytes + ACK, sizeof ack);
-    memcpy(credit, bytes + HEAD + FIELDS * 8, sizeof credit);
-    PyObject *kind = PyLong_FromLong(bytes[KIND]);
-    PyObject *frame = kind == NULL ? NULL : frame_of(type, kind, bytes + HEAD);
-    Py_XDECREF(kind);
-    if (frame == NULL)
-        return NULL;
-    return Py_BuildValue("(NiIK(KKK)nI)", frame, (int)bytes[FLAGS], (unsigned)channel, (unsigned long long)ack,
-                         (unsigned long long)credit[0], (unsigned long long)credit[1], (unsigned long long)credit[2],
-                         start, (unsigned)length);
-}
-
-/* Whether a frame that may be taken in without a further look begins at `bytes`, of which there are `left`; `end`: where
-   it ends, from its beginning. */
-static int is_next(const uint8_t *bytes, Py_ssize_t left, const uint8_t *prefix, uint64_t seq, uint32_t *length,
-                   Py_ssize_t *end) {
-    uint64_t found;
-    if (left < WHOLE || memcmp(bytes, prefix, KIND) != 0 ||
-        memcmp(bytes + FLAGS + 1, prefix + FLAGS + 1, PREFIX - FLAGS - 1) != 0)
-        return 0;
-    memcpy(&found, bytes + SEQ, sizeof found);
-    memcpy(length, bytes + LENGTH, sizeof *length);
-    const int flags = bytes[FLAGS];
-    if (bytes[KIND] < LEAST_KIND || bytes[KIND] > MOST_KIND || found != seq || (flags & ~(APART | SAME | KEEP)) ||
-        ((flags & SAME) && ((flags & APART) || *length)))
-        return 0;
-    const Py_ssize_t body = flags & APART ? 0 : (Py_ssize_t)*length;
-    *end = WHOLE + body + (-body & 7);
-    return left - WHOLE >= body;
-}
-
-PyObject *as_unpack_run(PyObject *module, PyObject *const *args, Py_ssize_t count) {
-    (void)module;
-    if (count != 5 || !PyType_Check(args[0]) || !PyBytes_Check(args[3]) || PyBytes_GET_SIZE(args[3]) != PREFIX)
-        return PyErr_Format(PyExc_TypeError, "unpack_run takes a type, bytes, where they begin, 40 bytes and a number");
-    Py_ssize_t at = PyLong_AsSsize_t(args[2]);
-    uint64_t seq = PyLong_AsUnsignedLongLong(args[4]);
-    Py_buffer view;
-    if (PyErr_Occurred() || PyObject_GetBuffer(args[1], &view, PyBUF_SIMPLE) < 0)
-        return NULL;
-    PyObject *run = PyList_New(0);
-    uint32_t length;
-    Py_ssize_t end;
-    while (run != NULL && at >= 0 && at < view.len) {
-        const uint8_t *bytes = (const uint8_t *)view.buf + at;
-        if (!is_next(bytes, view.len - at, (const uint8_t *)PyBytes_AS_STRING(args[3]), seq, &length, &end))
-            break;
-        PyObject *part = part_of_run((PyTypeObject *)args[0], bytes, at + WHOLE, length);
-        if (part == NULL || PyList_Append(run, part) < 0)
-            Py_CLEAR(run);
-        Py_XDECREF(part);
-        at += end;
-        seq++;
-    }
-    PyBuffer_Release(&view);
-    return run == NULL ? NULL : Py_BuildValue("(Nn)", run, at);
 }

@@ -22,15 +22,18 @@ static PyMethodDef functions[] = {
      "unpack_frame(type, kind, packet, at, /)\n--\n\n"
      "The frame, without a payload, whose fields begin at byte `at`, and the credit behind them."},
     {"unpack_run", (PyCFunction)(void (*)(void))as_unpack_run, METH_FASTCALL,
-     "unpack_run(type, packet, at, prefix, seq, /)\n--\n\n"
-     "The frames from byte `at` on that begin with `prefix` and are numbered from `seq` on, and where the last one "
-     "ends."},
+     "unpack_run(frame, jumbo, trusted, packet, at, prefix, seq, bodies, /)\n--\n\n"
+     "The frames from byte `at` on that begin with `prefix`, are numbered from `seq` on and need no closer look."},
+    {"following", as_following, METH_O,
+     "following(packet, /)\n--\n\nThe lengths of the payloads that follow a packet."},
+    {"received_jumbo", (PyCFunction)(void (*)(void))as_jumbo_of_bytes, METH_FASTCALL,
+     "received_jumbo(jumbo, trusted, data, /)\n--\n\nThe jumbo tuple of received bytes."},
     {NULL, NULL, 0, NULL},
 };
 
 static int add_types(PyObject *module) {
     return add_type(module, &as_cursor_spec) < 0 || add_type(module, &as_emitter_spec) < 0 ||
-                   add_type(module, &as_metered_spec) < 0
+                   add_type(module, &as_metered_spec) < 0 || as_add_received(module) < 0 || as_add_rooms(module) < 0
                ? -1
                : 0;
 }

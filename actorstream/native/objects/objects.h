@@ -22,3 +22,9 @@ PyObject *as_take(PyObject *module, PyObject *args);
 PyObject *as_pack_frame(PyObject *module, PyObject *const *args, Py_ssize_t count);
 PyObject *as_unpack_frame(PyObject *module, PyObject *const *args, Py_ssize_t count);
 PyObject *as_unpack_run(PyObject *module, PyObject *const *args, Py_ssize_t count);
+PyObject *as_following(PyObject *module, PyObject *packet);
+PyObject *as_jumbo_of_bytes(PyObject *module, PyObject *const *args, Py_ssize_t count);
+
+/* Add types to the module; -1 with an error. */
+int as_add_received(PyObject *module);
+int as_add_rooms(PyObject *module);

@@ -7,6 +7,8 @@
 
 #define NONE UINT32_MAX
 
+typedef int32_t (*add_rows)(void *context, int64_t rows);
+
 static inline const void *value_of(const as_column *column) {
     return (const uint8_t *)column->data + column->first * column->width;
 }
@@ -92,14 +94,36 @@ static int look_up(const as_chain_step *step, const as_chain_work *work, int64_t
     if (step->kind == AS_CHAIN_FIND)
         return as_lookup_find(step->what, key, step->how, NULL, rows, first) < 0;
     uint32_t *right = (uint32_t *)(uintptr_t)work->columns[step->out[1]].data;
-    const int64_t count = as_lookup_match(step->what, key, step->how, NULL, rows, first, right);
+    const uint32_t *index = step->counted != 0 ? value_of(key + 1) : NULL;
+    const int64_t count = as_lookup_match(step->what, key, step->how, index, rows, first, right);
     if (count < 0)
         return AS_E_ARGUMENT;
-    if (count == rows) /* left was left alone */
-        for (int64_t i = 0; i < rows; i++)
-            first[i] = (uint32_t)i;
+    if (count == rows) { /* `first` was not written */
+        if (index != NULL)
+            memcpy(first, index, (size_t)rows * sizeof *first);
+        else
+            for (int64_t i = 0; i < rows; i++)
+                first[i] = (uint32_t)i;
+    }
     work->rows[step->makes] = count;
     return 0;
+}
+
+static int add(const as_chain_step *step, const as_column *columns, int64_t rows) {
+    const as_chain_state *state = step->what;
+    as_operand *operand = state->operand;
+    for (uint32_t i = 0; i < step->inputs / 2; i++) {
+        const uint32_t column = step->in[2 * i], index = step->in[2 * i + 1];
+        if (column == AS_CHAIN_NONE) {
+            operand[i] = (as_operand){0};
+            continue;
+        }
+        operand[i].column = columns[column];
+        operand[i].index = index == AS_CHAIN_NONE ? NULL : value_of(columns + index);
+        operand[i].how = step->how[2 * i];
+        operand[i].few = step->how[2 * i + 1] < (uint64_t)rows ? step->how[2 * i + 1] : 0;
+    }
+    return ((add_rows)state->add)(state->context, rows);
 }
 
 int32_t as_chain_job(void *context) {
@@ -116,10 +140,11 @@ int32_t as_chain_job(void *context) {
         case AS_CHAIN_GATHER: status = gather(step, work->columns, rows); break;
         case AS_CHAIN_MATCH:
         case AS_CHAIN_FIND: status = look_up(step, work, rows); break;
+        case AS_CHAIN_ADD: status = add(step, work->columns, rows); break;
         default: status = AS_E_ARGUMENT;
         }
-        if (status != 0)
-            return status;
+        if (status != 0) /* memory that only a step without a state lacks may be there when its hook asks for it */
+            return status == AS_E_MEMORY && step->kind != AS_CHAIN_ADD ? AS_AGAIN : status;
         if (number + 1 == work->count || step[1].member != step->member) {
             const uint64_t now = as_now_ns();
             work->took_ns[step->member] += now - since;

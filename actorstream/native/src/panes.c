@@ -295,6 +295,11 @@ int as_panes_add(as_panes *panes, const as_operand *operand, int64_t rows, int64
     return status;
 }
 
+int32_t as_panes_take_in(void *work, int64_t rows) {
+    const as_panes_work *own = work;
+    return as_panes_add(own->panes, own->operand, rows, own->low, own->tag, own->known_least, own->known_greatest);
+}
+
 int32_t as_panes_job(void *work) {
     as_panes_work *own = work;
     own->status =

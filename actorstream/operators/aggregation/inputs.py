@@ -10,6 +10,7 @@ from actorstream.native.address import address_of
 from actorstream.native.kernels import SIGNED
 from actorstream.native.operands import MISSING, Operands
 from actorstream.operators.aggregation.outputs import how_of
+from actorstream.operators.chain import LinkedColumn, LinkedRows, Linking, UnlinkedError, renamed
 from actorstream.operators.expressions import Expression, Projection
 
 if TYPE_CHECKING:
@@ -71,6 +72,22 @@ class AggregateInputs:
         self.operands.fill_flat(flat)
         self._kept = kept
         return self.operands
+
+    def link(self, chain: Linking, rows: LinkedRows) -> list[tuple[LinkedColumn | None, int]]:
+        """The operands of linked rows, and how each is read. UnlinkedError: they need what is no column of these."""
+        if self._by_descent:
+            raise UnlinkedError
+        made = None if self._made is None else iter(self._made.link(chain, rows))
+        found: list[tuple[LinkedColumn | None, int]] = [(None, 0)] if self._before else []
+        for name, how, copies in self._fields:
+            if name is None:
+                assert made is not None
+                held = next(made)
+            else:
+                held = rows.columns[name]
+                renamed(held.field, rows.schema.field(name))
+            found += [(held, how)] * copies
+        return found
 
 
 def key_operands(batch: Batch) -> Operands:

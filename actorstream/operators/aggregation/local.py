@@ -15,7 +15,7 @@ from actorstream.events.fields import Field, Kind
 from actorstream.events.schema import Schema
 from actorstream.native import cells
 from actorstream.native.kernels import BYTES, SIGNED
-from actorstream.native.panes import ALL
+from actorstream.native.panes import ALL, PanesStep
 from actorstream.operators.aggregation.admission import times_of
 from actorstream.operators.aggregation.definition import Definition, define
 from actorstream.operators.aggregation.inputs import key_operands
@@ -23,6 +23,7 @@ from actorstream.operators.aggregation.keys import fixed_column, key_columns, ke
 from actorstream.operators.aggregation.paned import Paned
 from actorstream.operators.aggregation.parts import put_parts, split
 from actorstream.operators.aggregation.repeats import Repeats
+from actorstream.operators.chain import Admission, LinkedRows, Linking
 from actorstream.operators.expressions import RowErrors
 from actorstream.operators.failed_rows import without_failed
 from actorstream.windows.sliding import GREATEST_TIME
@@ -40,6 +41,8 @@ LOOK_ROWS = 1 << 18
 """Rows after which their size is looked at again."""
 LOOK_BYTES_A_ROW = 16
 """So many bytes of rows with text keys count as a row."""
+WIDE_ROWS = 16
+"""As so many rows counts one with text keys in a chain, which does not know its bytes."""
 
 _APART = (cells.DISTINCT, cells.VALUES, cells.ROWS)
 
@@ -95,6 +98,19 @@ class LocalAggregate(Actor):
             return None
         self._until_look = LOOK_ROWS
         return self.cells.end() if self.cells.nbytes > LOCAL_BYTES else None
+
+    def link_end(self, chain: Linking, rows: LinkedRows) -> PanesStep:
+        """`on_batch` as the last step of a chain; UnlinkedError: it is none."""
+        return self.cells.link(chain, rows)
+
+    def admits(self) -> Admission:
+        room = max(self._until_look, 0) if self.repeats.on else 0
+        return self.cells.admission(room // WIDE_ROWS if self._wide else room)
+
+    def took(self, rows: int) -> None:
+        self._until_look -= rows * WIDE_ROWS if self._wide else rows
+        if self._until_look <= 0 and self.cells.nbytes <= LOCAL_BYTES:
+            self._until_look = LOOK_ROWS  # else the next batch goes to `on_batch`, which lets the cells out
 
     def on_heartbeat(self, frontier: int) -> Iterator[Batch] | None:
         return self.cells.fire(frontier) if frontier >= self.cells.due else None

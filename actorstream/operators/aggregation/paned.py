@@ -9,11 +9,12 @@ import numpy as np
 
 from actorstream.events.cuts import MOST_ROWS
 from actorstream.events.representation import known_times
-from actorstream.native.panes import ALL, UNKNOWN, Panes
+from actorstream.native.panes import ALL, UNKNOWN, Panes, PanesStep
 from actorstream.operators.aggregation.admission import admit, times_of, valid_rows
 from actorstream.operators.aggregation.inputs import AggregateInputs
 from actorstream.operators.aggregation.saved_panes import restore_panes, save_panes
 from actorstream.operators.aggregation.windowed_rows import WindowedRows
+from actorstream.operators.chain import Admission, LinkedRows, Linking, UnlinkedError
 from actorstream.windows.sliding import SlidingWindows
 from actorstream.windows.spec import TUMBLING, WindowSpec
 from actorstream.windows.watermark import AT_END, NOTHING
@@ -118,6 +119,18 @@ class Paned:
         if batch.marked:
             return None
         return self.panes.job(self._inputs.fill(batch), batch.rows, self._low, known_times(batch) or UNKNOWN)
+
+    def link(self, chain: Linking, rows: LinkedRows) -> PanesStep:
+        """`add` as the last step of a chain. UnlinkedError: it is none."""
+        if self.whole:
+            raise UnlinkedError  # the greatest event time of its rows would have to be noted
+        step = PanesStep(self.panes, self._inputs.operands)
+        chain.add(rows, self._inputs.link(chain, rows), step)
+        return step
+
+    def admission(self, room: int) -> Admission:
+        """What may be added now by `link`: at most `room` rows."""
+        return Admission(room, self._low, self.due)
 
     def job_added(self, batch: Batch) -> bool:
         """Whether the job of a batch has taken it; False: some rows are late, and the batch is to be added."""

@@ -103,8 +103,7 @@ class TableJoin:
         """A call as a step of a chain: of a table in which a key has one row. UnlinkedError: it has several."""
         if not self.lookup.unique:
             raise UnlinkedError
-        keys = [chain.column(rows, name) for name in self._names]
-        made, table = chain.look_up(rows, self.lookup, self._hows, keys, outer=self.outer)
+        made, table = chain.look_up(rows, self.lookup, self._hows, self._names, outer=self.outer)
         own = len(self.schema.fields) - len(self._others)
         columns = dict(rows.columns)
         for field, column in zip(self.schema.fields[own:], self._others):

@@ -11,7 +11,7 @@ from typing import Annotated
 import msgspec
 from msgspec import Meta
 
-from actorstream.topology.graph import Edge, Graph
+from actorstream.topology.graph import Edge, Graph, topological_order
 
 Count = Annotated[int, Meta(ge=1, description="a whole number of at least 1")]
 
@@ -41,6 +41,8 @@ class PlannedOperator(msgspec.Struct, kw_only=True, frozen=True, forbid_unknown_
     """The number it has, or starts with if it is scalable."""
     scalable: bool = False
     """Whether RLAS may give it more replicas."""
+    weight: Annotated[float, Meta(gt=0, description="a number above 0")] = 1.0
+    """Of a source: its share of the ingress, relative to the other sources."""
     table: bool = False
     """Whether it is only read as a table before the stream starts, so that it costs nothing while the stream runs."""
 
@@ -94,4 +96,17 @@ def dataflow_of(
         for edge in graph.edges
         if not edge.static
     ]
+    operators = in_order(operators, flows)
     return Dataflow(name=graph.name, operators=operators, flows=flows, topology=graph.fingerprint)
+
+
+def in_order(operators: list[PlannedOperator], flows: list[Flow]) -> list[PlannedOperator]:
+    """Operators so that each comes after those that it reads from, else as given."""
+    names = {actor: each.name for each in operators for actor in each.members}
+    reads: dict[str, list[str]] = {each.name: [] for each in operators}
+    for flow in flows:
+        if names[flow.producer] != names[flow.consumer]:
+            reads[names[flow.consumer]].append(names[flow.producer])
+    order, _ = topological_order(reads)
+    by_name = {each.name: each for each in operators}
+    return [by_name[name] for name in order]

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+from actorstream.errors import ConfigurationError, Problem
+from actorstream.placement.rlas.costs import Costs, costs_of
 from actorstream.placement.rlas.dataflow import Dataflow
 from actorstream.placement.rlas.machine_model import MachineModel
 from actorstream.placement.rlas.options import PlanOptions
+from actorstream.placement.rlas.prediction import Prediction, predicted
 from actorstream.placement.rlas.profile import Profile
-from actorstream.placement.rlas.socket_plan import SocketPlan
+from actorstream.placement.rlas.scaling import PlacedGroups
+from actorstream.placement.rlas.socket_plan import PlacedReplica, SocketPlan
+from actorstream.placement.rlas.strategies import STRATEGIES
+from actorstream.topology.suggestions import did_you_mean, listed
 
 
 def plan(
@@ -17,5 +23,97 @@ def plan(
     The same input gives the same plan: the search is bounded by steps, never by time.
 
     Raises:
-        ConfigurationError: the profile lacks an operator, or no plan fits; says which and what would fit."""
-    raise NotImplementedError
+        ConfigurationError: the profile lacks an operator, a name is unknown, or no plan sustains the offered ingress; it
+            says which constraint is in the way, by how much, and what would fit."""
+    options = options or PlanOptions()
+    _check_names(dataflow, options)
+    costs = costs_of(dataflow, profile, rows=options.rows, percentile=options.percentile)
+    start = start_of(dataflow, options)
+    placed, steps, complete = STRATEGIES[options.strategy](costs, machine, options, start)
+    found = predicted(placed.instance, placed.places)
+    if options.ingress and options.strategy == "rlas":
+        _check_ingress(costs, found, options)
+    return socket_plan(dataflow, machine, profile, options.strategy, placed, found, steps, complete)
+
+
+def start_of(dataflow: Dataflow, options: PlanOptions) -> list[int]:
+    """Replicas of each operator to start with: those that are fixed, else those to start from, else the dataflow's."""
+    found = []
+    for each in dataflow.operators:
+        given = [
+            counts[name]
+            for counts in (options.replicas, options.start if each.scalable else {})
+            for name in each.members
+            if name in counts
+        ]
+        found.append(given[0] if given else each.replicas)
+    return found
+
+
+def socket_plan(
+    dataflow: Dataflow,
+    machine: MachineModel,
+    profile: Profile,
+    strategy: str,
+    placed: PlacedGroups,
+    found: Prediction,
+    steps: int = 0,
+    complete: bool = True,
+) -> SocketPlan:
+    """A placement as a plan, actor by actor."""
+    replicas = []
+    for number, operator in enumerate(dataflow.operators):
+        mine = [
+            (g.first, place)
+            for g, place in zip(placed.instance.groups, placed.places)
+            if g.operator == number
+        ]
+        replicas += [
+            PlacedReplica(actor=actor, index=index, socket=place)
+            for actor in operator.members
+            for index, place in mine
+        ]
+    return SocketPlan(
+        name=dataflow.name,
+        topology=dataflow.topology,
+        machine=machine.name,
+        machine_fingerprint=machine.fingerprint,
+        profile_fingerprint=profile.fingerprint,
+        strategy=strategy,
+        replicas=replicas,
+        rates=found.rates,
+        sockets=found.sockets,
+        ingress=found.ingress,
+        throughput=found.throughput,
+        bottleneck=found.bottleneck,
+        limit=found.limit,
+        steps=steps,
+        complete=complete,
+    )
+
+
+def _check_names(dataflow: Dataflow, options: PlanOptions) -> None:
+    problems = []
+    if options.strategy not in STRATEGIES:
+        hint = did_you_mean(options.strategy, STRATEGIES)
+        problems.append(Problem("strategy", f"is {options.strategy!r}", listed(STRATEGIES), hint))
+    actors = [name for each in dataflow.operators for name in each.members]
+    for key, counts in (("replicas", options.replicas), ("start", options.start)):
+        for name, count in counts.items():
+            if name not in actors:
+                hint = did_you_mean(name, actors)
+                problems.append(Problem(f"{key}.{name}", "is no actor", listed(actors), hint))
+            elif count < 1:
+                problems.append(Problem(f"{key}.{name}", f"is {count}", "at least 1"))
+    if problems:
+        raise ConfigurationError(problems)
+
+
+def _check_ingress(costs: Costs, found: Prediction, options: PlanOptions) -> None:
+    if found.ingress >= options.ingress * (1 - 1e-9):
+        return
+    short = options.ingress / found.ingress
+    message = f"{options.ingress:,.0f} tuples/s fit no plan that was found: {found.limit}; it needs {short:.2f} times as much"
+    fixed = [each.name for each in costs.dataflow.operators if not each.scalable]
+    hint = f'fixed numbers of replicas: {listed(fixed)}; "auto" lets the planner choose' if fixed else ""
+    raise ConfigurationError(Problem("ingress", message, f"at most {found.ingress:,.0f} tuples/s", hint))

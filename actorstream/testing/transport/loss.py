@@ -101,8 +101,10 @@ async def survive_sender(side: Side) -> None:
     end = side.receiver()
     first = await side.receive()
     view = opened(first)["number"]
+    await side.until(
+        lambda: end.waiting() == 2, "two more frames"
+    )  # a killed process does not send what it still has
     await signal(side, 1)
-    await side.until(lambda: end.waiting() == 2, "two more frames")
     for seed in (1, 2):
         verify(await side.receive(), seed, rows=50)
     await side.broken(end.peek, "a receiver whose sender was killed")

@@ -12,11 +12,9 @@ from collections.abc import Iterable, Sequence
 from time import monotonic_ns
 from typing import Any
 
-import numpy as np
-
-from actorstream.errors import ResourceError
 from actorstream.native.arena import Arena
-from actorstream.transports.network.message import following
+from actorstream.native.frames import following
+from actorstream.native.rooms import rooms_of
 
 MOST_RUNS = 8000
 """Transports of a process that have tags of their own; MPI guarantees tags up to 32,767."""
@@ -28,7 +26,7 @@ class MpiPort:
     """Used by the rank's loop thread alone."""
 
     def __init__(self, mpi: Any, run: int, arena: Arena) -> None:
-        self._mpi, self._arena = mpi, arena
+        self._mpi, self._rooms = mpi, rooms_of(arena)
         self._world = mpi.COMM_WORLD
         self._packets = 2 * (run % MOST_RUNS) + 1
         self._bodies = self._packets + 1
@@ -37,7 +35,7 @@ class MpiPort:
         """By peer: requests and the bytes that they send. MPI takes them in order, or nearly."""
         self._come: deque[tuple[Any, Sequence[Any]]] = deque()
         """Packets that have come whole."""
-        self._incoming: dict[int, deque[tuple[memoryview, list[np.ndarray], deque[Any]]]] = {}
+        self._incoming: dict[int, deque[tuple[memoryview, list[Any], deque[Any]]]] = {}
         """By peer: packets behind a payload that is still under way, with the requests of what follows them."""
         self.active_ns = monotonic_ns()
         """When something was last sent or received."""
@@ -87,27 +85,20 @@ class MpiPort:
 
     def _take_packets(self) -> None:
         world, status, incoming = self._world, self._status, self._incoming
-        byte, any_source = self._mpi.BYTE, self._mpi.ANY_SOURCE
+        byte, any_source, take = self._mpi.BYTE, self._mpi.ANY_SOURCE, self._rooms.take
         for _ in range(AT_ONCE):
             message = world.Improbe(any_source, self._packets, status)
             if message is None:
                 return
             source, size = status.Get_source(), status.Get_count(byte)
-            packet = np.empty(size, np.uint8).data
+            packet = memoryview(take(size))
             message.Recv([packet, byte])
-            bodies = [self._room(nbytes) for nbytes in following(packet)]
+            bodies = [take(nbytes) for nbytes in following(packet)]
             if bodies or source in incoming:
                 requests = deque(world.Irecv([body, byte], source, self._bodies) for body in bodies)
                 incoming.setdefault(source, deque()).append((packet, bodies, requests))
             else:
                 self._come.append((packet, ()))
-
-    def _room(self, nbytes: int) -> np.ndarray:
-        """Memory for a payload: of the arena, whose blocks are used again; of the heap if it has none left."""
-        try:
-            return self._arena.allocate(nbytes).view()[:nbytes]
-        except ResourceError:
-            return np.empty(nbytes, np.uint8)
 
     def _forget_sent(self) -> None:
         """Lets go of the bytes that MPI has taken."""

@@ -15,6 +15,8 @@ from actorstream.errors import ConfigurationError
 COMMAND = "ACTORSTREAM_RANK_COMMAND"
 """The environment's variable that has the command of a rank."""
 SURVIVED_S = 3
+LEFT_S = 5
+"""How long what mpiexec leaves on this host may take to end by itself."""
 SHELL = f"""
 trap : INT TERM USR1
 eval "${COMMAND}"
@@ -44,7 +46,8 @@ def mpiexec(ranks: int, command: Sequence[str]) -> list[str]:
             "module, or pip install 'actorstream[mpi]'"
         )
     os.environ[COMMAND] = shlex.join(command)
-    return [found, *_options(_version(found)), "-n", str(ranks), "sh", "-c", SHELL]
+    guard = [sys.executable, "-S", "-E", str(Path(__file__).with_name("guard.py")), str(LEFT_S)]
+    return [*guard, found, *_options(_version(found)), "-n", str(ranks), "sh", "-c", SHELL]
 
 
 def _version(command: str) -> str:

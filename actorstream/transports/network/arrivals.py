@@ -3,16 +3,15 @@ sends, and loses a peer that sends what it must not."""
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from actorstream.errors import BrokenError, ConfigurationError
-from actorstream.native.frames import unpack_run
+from actorstream.events.jumbo import JumboTuple
+from actorstream.native.frames import received_jumbo, unpack_run
 from actorstream.transports.base import Frame
 from actorstream.transports.network.message import (
     ACK,
-    APART,
     BYE,
     CREDIT,
     CREDITS,
@@ -20,8 +19,9 @@ from actorstream.transports.network.message import (
     HELLO,
     PROMISES,
     RECEIVER_CLOSED,
+    SENDER,
     SENDER_CLOSED,
-    Credit,
+    Header,
     Message,
     header_of,
     key_between,
@@ -45,15 +45,29 @@ class Arrivals:
     def __init__(self, exchange: Exchange) -> None:
         self.refused = 0
         self._exchange, self._worker, self._links = exchange, exchange.worker, exchange.links
-        self._channels = exchange.network.channels
+        self._channels, self._trusted = exchange.network.channels, exchange.trusted
         secret = exchange.network.secret
         self._keys = {peer: key_between(secret, peer, self._worker) for peer in self._links}
 
     def take(self, packet: Any, bodies: Sequence[Any] = ()) -> int:
         """Takes in the messages of a packet, and returns how many there were, or about."""
         at = count = 0
-        following = deque(bodies)
+        following = list(bodies)
+        link = self._links.get(int.from_bytes(packet[SENDER], "little"))
         while count == 0 or at < len(packet):
+            if link is not None and link.greeted and not link.lost:
+                try:
+                    at, taken = self._take_run(link, packet, at, following)
+                    count += taken
+                    if taken and at >= len(packet):
+                        if following:
+                            raise BrokenError(
+                                f"{len(following)} payloads behind the last message of a packet"
+                            )
+                        break
+                except BrokenError as error:
+                    self._blame(link, error)
+                    break
             count += 1
             try:
                 header = header_of(packet, at, self._worker, self._keys)
@@ -67,49 +81,60 @@ class Arrivals:
             if link.lost:
                 break
             try:
-                message, at = read(header, packet, at, following)
-                if message.kind == HELLO:
-                    self._exchange.greeted(link, message)
-                elif not link.greeted:
-                    raise BrokenError(f"a message of kind {message.kind} before a greeting")
-                if link.accepts(message, len(message.body)):
-                    self._dispatch(link, message)
-                if at < len(packet) and link.greeted:
-                    at = self._take_run(link, packet, at, following)
-                if following and at >= len(packet):
-                    raise BrokenError(f"{len(following)} payloads behind the last message of a packet")
+                at = self._take_one(link, header, packet, at, following)
             except BrokenError as error:
-                self._exchange.lose(link.peer, f"worker {link.peer} sent what it must not: {error}")
+                self._blame(link, error)
         self._exchange.change()
         return count
 
-    def _take_run(self, link: Link, packet: Any, at: int, following: deque[Any]) -> int:
-        """Takes in the frames from byte `at` on, and returns where something else begins."""
-        run, at = unpack_run(Frame, packet, at, link.incoming, link.seen + 1)
-        for frame, flags, channel, ack, credit, start, length in run:
-            if flags & APART:
-                body = following.popleft() if following else b""
-                if len(body) != length:
-                    raise BrokenError(f"a frame that announces {length} bytes, of which {len(body)} follow")
-            else:
-                body = packet[start : start + length]
-            link.acknowledged(ack)
-            link.took(length)
-            self._arrive(link, channel, frame, flags, body, credit)
+    def _blame(self, link: Link, error: BrokenError) -> None:
+        self._exchange.lose(link.peer, f"worker {link.peer} sent what it must not: {error}")
+
+    def _take_one(self, link: Link, header: Header, packet: Any, at: int, following: list[Any]) -> int:
+        """Takes in the message at byte `at`, and returns where the next one begins."""
+        message, at = read(header, packet, at, following)
+        if message.kind == HELLO:
+            self._exchange.greeted(link, message)
+        elif not link.greeted:
+            raise BrokenError(f"a message of kind {message.kind} before a greeting")
+        if link.accepts(message, len(message.body)):
+            self._dispatch(link, message)
+        if following and at >= len(packet):
+            raise BrokenError(f"{len(following)} payloads behind the last message of a packet")
         return at
 
-    def _arrive(
-        self, link: Link, number: int, frame: Frame | None, flags: int, body: Any, credit: Credit
-    ) -> None:
+    def _take_run(self, link: Link, packet: Any, at: int, following: list[Any]) -> tuple[int, int]:
+        """Takes in the frames from byte `at` on, and returns where something else begins, and how many frames there were."""
+        groups, at, count, nbytes, ack, used = unpack_run(
+            Frame, JumboTuple, self._trusted, packet, at, link.incoming, link.seen + 1, following
+        )
+        if count:
+            del following[:used]
+            link.acknowledged(ack)
+            link.took(count, nbytes)
+            for number, flags, credit, frames in groups:
+                if credit[0]:
+                    self._outgoing(link, credit[0] - 1).credit(*credit[1:])
+                receiver = self._incoming(link, number)
+                if flags:
+                    receiver.arrive(frames[0], flags)
+                else:
+                    receiver.arrive_checked(frames)
+        return at, count
+
+    def _arrive(self, link: Link, message: Message) -> None:
+        credit, frame = message.credit, message.frame
         if credit[0]:
             self._outgoing(link, credit[0] - 1).credit(*credit[1:])
         assert frame is not None
-        self._incoming(link, number).arrive(frame, flags, body)
+        if len(message.body):
+            frame.payload = received_jumbo(JumboTuple, self._trusted, message.body)
+        self._incoming(link, message.channel).arrive(frame, message.flags)
 
     def _dispatch(self, link: Link, message: Message) -> None:
         kind = message.kind
         if kind in FRAMES:
-            self._arrive(link, message.channel, message.frame, message.flags, message.body, message.credit)
+            self._arrive(link, message)
         elif kind == CREDIT:
             self._outgoing(link, message.channel).credit(*CREDITS.unpack(message.body))
         elif kind == PROMISES:

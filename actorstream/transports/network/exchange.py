@@ -111,7 +111,7 @@ class Exchange:
         found = self.receivers.get(channel.id)
         if found is None:
             link = self.links[channel.sender]
-            found = NetworkReceiveChannel(channel, link, self, self.trusted)
+            found = NetworkReceiveChannel(channel, link, self)
             self.receivers[channel.id] = found
             if not link.is_open:
                 found.lose(link.lost or f"worker {link.peer} has left without an end mark")

@@ -13,13 +13,24 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
 from actorstream.errors import BrokenError
+from actorstream.native.frames import pack_frame
 from actorstream.transports.base import DATA
-from actorstream.transports.network.message import ACK, APART, HELLO, NO_CREDIT, Credit, Envelope, followed
+from actorstream.transports.network.message import (
+    ACK,
+    APART,
+    HELLO,
+    NO_CREDIT,
+    WHOLE,
+    Credit,
+    Envelope,
+    followed,
+)
 
 if TYPE_CHECKING:
     from actorstream.transports.base import DATA, Frame
 from actorstream.transports.network.message import Message
 
+FRAME_BYTES = WHOLE.size
 INLINE = 16 << 10
 """A payload of at most so many bytes is copied into its packet, which costs less than to send it by itself."""
 PACKET_BYTES, FOLLOWING_BYTES = 64 << 10, 256 << 10
@@ -114,29 +125,34 @@ class Link:
             self.push()
 
     def frame(
-        self, frame: Frame, flags: int, channel: int, payload: memoryview | None, *, idle: bool
+        self, frame: Frame, flags: int, channel: int, payload: memoryview | None, idle: bool = False
     ) -> None:
         """Sends a frame, and with it what is owed. The memory of `payload` must stay as it is as long as the view exists.
         `idle`: the consumer waits for it; else it may travel with others that follow."""
         # whoever sees the frame sees the credit of what was consumed before it, too
         credit = self._settle_with_frame() if self.owing else NO_CREDIT
         self._sent = seq = self._sent + 1
+        parts, prefix = self._parts, self.envelope.prefix
+        is_first = not parts
         length = 0 if payload is None else len(payload)
         if length > INLINE:
-            assert payload is not None
-            head = self.envelope.frame(frame, flags | APART, seq, self.seen, channel, length, credit)
-            self._bodies.append(payload)
-            self._following += length
-            self._add(head)
-        else:
-            self._add(self.envelope.frame(frame, flags, seq, self.seen, channel, length, credit))
-            if payload is not None:
-                self._add(payload)
+            flags |= APART
+        parts.append(pack_frame(prefix, frame, flags, seq, self.seen, channel, length, *credit))
+        nbytes = self._nbytes + FRAME_BYTES
+        if payload is not None:
+            if flags & APART:
+                self._bodies.append(payload)
+                self._following += length
+            else:
+                nbytes += length
+                parts.append(payload)
                 if pad := -length & 7:
-                    self._add(bytes(pad))
-        if idle or frame.kind != DATA or self._nbytes >= PACKET_BYTES or self._following >= FOLLOWING_BYTES:
+                    nbytes += pad
+                    parts.append(bytes(pad))
+        self._nbytes = nbytes
+        if idle or nbytes >= PACKET_BYTES or self._following >= FOLLOWING_BYTES or frame.kind != DATA:
             self.push()
-        else:
+        elif is_first:
             self._soon()
 
     def _add(self, part: bytes | memoryview) -> None:
@@ -174,7 +190,7 @@ class Link:
         if message.seq != self.seen + 1:
             self._untold_bytes += ACK_BYTES if message.seq <= self.seen else 0
             return False
-        self.took(nbytes)
+        self.took(1, nbytes)
         return True
 
     def acknowledged(self, ack: int) -> None:
@@ -186,9 +202,9 @@ class Link:
             while kept and kept[0][0] <= ack:
                 kept.popleft()
 
-    def took(self, nbytes: int) -> None:
-        """The next message of the peer was taken in."""
-        self.seen += 1
+    def took(self, count: int, nbytes: int) -> None:
+        """The next messages of the peer were taken in."""
+        self.seen += count
         self._untold_bytes += nbytes
 
     def acknowledge(self, *, now: bool = False) -> bool:

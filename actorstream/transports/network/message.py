@@ -16,7 +16,6 @@ module reads and writes bytes; it opens nothing and keeps nothing.
 
 from __future__ import annotations
 
-from collections import deque
 from dataclasses import dataclass
 from hashlib import blake2b
 from struct import Struct
@@ -31,6 +30,8 @@ VERSION = 3
 HEAD = Struct("<4sHBBIIQ16sQQII")
 FRAME = Struct("<QQqqqqqqqqqqqqqQQQ")
 WHOLE = Struct(HEAD.format + FRAME.format[1:])
+SENDER = slice(8, 12)
+"""Where the sender is in a header."""
 PREFIX = 40
 """Bytes that all headers between two workers have in common, but for kind and flags."""
 Credit = tuple[int, int, int]
@@ -159,7 +160,7 @@ def header_of(packet: Any, at: int, receiver: int, keys: dict[int, bytes]) -> He
     return header
 
 
-def read(header: Header, packet: Any, at: int, bodies: deque[Any]) -> tuple[Message, int]:
+def read(header: Header, packet: Any, at: int, bodies: list[Any]) -> tuple[Message, int]:
     """The message with this header, which begins at byte `at` of the packet, and where the next one begins. `bodies`: what
     follows the packet; the message takes its own away. BrokenError: nothing that this version sends is like that."""
     _, _, kind, flags, _, _, plan, _, seq, ack, channel, length = header
@@ -187,7 +188,7 @@ def read(header: Header, packet: Any, at: int, bodies: deque[Any]) -> tuple[Mess
     if flags & APART:
         if not bodies:
             raise BrokenError("a frame whose payload does not follow")
-        body, end = bodies.popleft(), start
+        body, end = bodies.pop(0), start
     else:
         end = start + length
         body = packet[start:end]
@@ -196,7 +197,7 @@ def read(header: Header, packet: Any, at: int, bodies: deque[Any]) -> tuple[Mess
     return Message(kind, flags, plan, seq, ack, channel, frame, credit, body), end + (-end & 7)
 
 
-def read_single(header: Header, packet: Any, bodies: deque[Any]) -> Message:
+def read_single(header: Header, packet: Any, bodies: list[Any]) -> Message:
     """The only message of a packet. BrokenError: as of `read`, or there is more."""
     message, end = read(header, packet, 0, bodies)
     if bodies or end < len(packet):
@@ -204,23 +205,6 @@ def read_single(header: Header, packet: Any, bodies: deque[Any]) -> Message:
             f"a packet of {len(packet)} bytes and {len(bodies)} payloads behind its only message"
         )
     return message
-
-
-def following(packet: Any) -> list[int]:
-    """The lengths of the payloads that follow a packet of another worker of the run."""
-    found: list[int] = []
-    at = 0
-    if len(packet) < HEAD.size or not packet[7] & FOLLOWED:
-        return found
-    while at + HEAD.size <= len(packet):
-        kind, flags = packet[at + 6], packet[at + 7]
-        length = int.from_bytes(packet[at + HEAD.size - 4 : at + HEAD.size], "little")
-        at += WHOLE.size if kind in FRAMES else HEAD.size
-        if flags & APART:
-            found.append(min(length, MOST_BYTES))
-        else:
-            at += length + (-length & 7)
-    return found
 
 
 def followed(first: bytes) -> bytes:

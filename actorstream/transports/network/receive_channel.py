@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-import weakref
 from collections import deque
-from struct import Struct
 from typing import TYPE_CHECKING, Any
-
-import numpy as np
+from weakref import ref
 
 from actorstream.errors import BrokenError, ClosedError
-from actorstream.events.jumbo import HeapBlock, JumboTuple
 from actorstream.transports.base import FRONTIER_MIN, Channel, Frame, FrameKind, ReceiveChannel
 from actorstream.transports.network.message import (
     CREDIT,
@@ -25,33 +21,32 @@ from actorstream.transports.network.message import (
 )
 
 if TYPE_CHECKING:
+    from actorstream.events.jumbo import JumboTuple
     from actorstream.transports.network.exchange import Exchange
     from actorstream.transports.network.link import Link
 
 END = int(FrameKind.END)
 LEAST_KEPT = 256
 """So many consumed jumbo tuples are noted before it is looked which of them are free."""
-LEAST_BLOCK = 64
-"""Bytes of a jumbo tuple's header."""
-_ROWS = Struct("<q")
-"""At byte 16 of the header."""
 
 
 class NetworkReceiveChannel(ReceiveChannel):
     """Owned by the worker's loop thread."""
 
-    def __init__(self, channel: Channel, link: Link, exchange: Exchange, trusted: bool) -> None:
-        """`trusted`: whether payloads are used without a check of every offset."""
+    def __init__(self, channel: Channel, link: Link, exchange: Exchange) -> None:
         self.channel = channel
-        self._link, self._exchange, self._trusted = link, exchange, trusted
+        self._link, self._exchange = link, exchange
         self._frames: deque[Frame] = deque()
         self._frontiers = [FRONTIER_MIN] * channel.frontiers
         self._taken = self._taken_bytes = 0
-        self._told = self._told_bytes = 0
+        self._told = self._due = self._due_bytes = 0
+        """What the peer was last told that was consumed, and from when on it has to be told again."""
+        self._owes = False
+        self._tell()
         self._last: JumboTuple | None = None
         """The payload that the next frame may refer to."""
-        self._kept: list[weakref.ref[Any]] = []
-        """Of the memory of consumed jumbo tuples; some of it is free by now."""
+        self._kept: list[ref[Any]] = []
+        """Of the blocks of consumed jumbo tuples; some of it is free by now."""
         self._most_kept = LEAST_KEPT
         self._ended = False
         self._lost = ""
@@ -59,25 +54,29 @@ class NetworkReceiveChannel(ReceiveChannel):
 
     # -- what comes
 
-    def arrive(self, frame: Frame, flags: int, body: Any) -> None:
+    def arrive(self, frame: Frame, flags: int) -> None:
         """Takes in a frame. BrokenError: its sender had no credit for it, or its rows cannot be."""
         if self._closed:
             return
-        if len(self._frames) >= self.channel.slots:
-            raise BrokenError(f"{self}: a frame beyond the {self.channel.slots} that may wait")
-        payload = None
         if flags & SAME:
-            payload = self._last
-            if payload is None:
+            frame.payload = self._last
+            if frame.payload is None:
                 raise BrokenError(f"{self}: a frame refers to a payload that was not sent before it")
-        elif len(body):
-            payload = _payload(body, self._trusted)
-        self._last = payload if flags & KEEP else None
-        frame.payload = payload
-        if self._link.ahead:
-            to_own_clock(frame, self._link.ahead)
         self._check(frame)
-        self._frames.append(frame)
+        self.arrive_checked([frame])
+        self._last = frame.payload if flags & KEEP else None
+
+    def arrive_checked(self, frames: list[Frame]) -> None:
+        """Takes in frames whose rows fit their payloads. BrokenError: their sender had no credit for them."""
+        if self._closed:
+            return
+        if len(self._frames) + len(frames) > self.channel.slots:
+            raise BrokenError(f"{self}: a frame beyond the {self.channel.slots} that may wait")
+        if self._link.ahead:
+            for frame in frames:
+                to_own_clock(frame, self._link.ahead)
+        self._last = None
+        self._frames.extend(frames)
         self._exchange.ring(self.channel.receive_bit)
 
     def _check(self, frame: Frame) -> None:
@@ -127,27 +126,25 @@ class NetworkReceiveChannel(ReceiveChannel):
         return None
 
     def consume(self) -> None:
-        if self.peek() is None:
+        if not self._frames and self.peek() is None:
             raise IndexError(f"{self}: nothing waits, so nothing can be consumed")
         frame = self._frames.popleft()
-        self._ended = frame.kind == END
         self._taken += 1
         self._taken_bytes += frame.nbytes
         payload = frame.payload
-        if payload is not None:
-            self._count(payload)
-        if self.settle(now=False):
+        if payload is None:
+            self._ended = frame.kind == END
+        else:
+            kept, block = self._kept, payload.block
+            if not kept or kept[-1]() is not block:  # else a part of it was consumed before
+                kept.append(ref(block))
+                if len(kept) >= self._most_kept:
+                    self._most_kept = max(LEAST_KEPT, 2 * self._forget_freed())
+        if self._taken >= self._due or self._taken_bytes >= self._due_bytes:
+            self.settle(now=False)
+        elif not self._owes:
+            self._owes = True
             self._exchange.owe(self._link, self, soon=True)
-
-    def _count(self, payload: JumboTuple) -> None:
-        """Notes a consumed jumbo tuple, which is kept until the last view of its memory dies."""
-        root = payload.root()
-        owner, kept = root.base if isinstance(root.base, np.ndarray) else root, self._kept
-        if kept and kept[-1]() is owner:
-            return  # a part of it was consumed before
-        kept.append(weakref.ref(owner))
-        if len(kept) >= self._most_kept:
-            self._most_kept = max(LEAST_KEPT, 2 * self._forget_freed())
 
     def _forget_freed(self) -> int:
         """Returns how many jumbo tuples are kept."""
@@ -156,21 +153,25 @@ class NetworkReceiveChannel(ReceiveChannel):
 
     def settle(self, *, now: bool) -> bool:
         """Gives back credit, if it is worth a message or `now`. Returns whether some is left to give."""
-        taken, taken_bytes = self._taken - self._told, self._taken_bytes - self._told_bytes
-        if not taken or self._closed:
+        if self._taken == self._told or self._closed:
             return False
-        channel = self.channel
-        if not now and taken < max(1, channel.slots // 4) and taken_bytes < channel.budget // 4:
+        if not now and self._taken < self._due and self._taken_bytes < self._due_bytes:
             return True
-        self._told, self._told_bytes = self._taken, self._taken_bytes
-        self._link.control(CREDIT, channel.id, CREDITS.pack(self._taken, self._taken_bytes))
+        self._tell()
+        self._link.control(CREDIT, self.channel.id, CREDITS.pack(self._taken, self._taken_bytes))
         return False
+
+    def _tell(self) -> None:
+        """Notes that the peer is told of all that was consumed, and when it has to be told again."""
+        self._told, self._owes = self._taken, False
+        self._due = self._taken + max(1, self.channel.slots // 4)
+        self._due_bytes = self._taken_bytes + self.channel.budget // 4
 
     def take_credit(self) -> Credit | None:
         """The credit to give back, which the caller sends; None: there is none."""
         if self._taken == self._told or self._closed:
             return None
-        self._told, self._told_bytes = self._taken, self._taken_bytes
+        self._tell()
         return self.channel.id + 1, self._taken, self._taken_bytes
 
     def frontier(self, word: int = 0) -> int:
@@ -193,17 +194,3 @@ class NetworkReceiveChannel(ReceiveChannel):
         return (
             f"channel {self.channel.id} from worker {self.channel.sender} to worker {self.channel.receiver}"
         )
-
-
-def _payload(body: Any, trusted: bool) -> JumboTuple:
-    """The jumbo tuple of received bytes, where they lie if that can be read there."""
-    root = body if isinstance(body, np.ndarray) else np.frombuffer(body, np.uint8)
-    block = HeapBlock(root)
-    if block.address % 8 or len(root) < LEAST_BLOCK:
-        block = HeapBlock.allocate(max(len(root), LEAST_BLOCK))
-        block.view()[: len(root)] = root
-        block.view()[len(root) :] = 0
-    root = block.view()
-    root.setflags(write=False)
-    (rows,) = _ROWS.unpack_from(root.data, 16)
-    return JumboTuple(block, rows, trusted, block.nbytes, block.address, root)

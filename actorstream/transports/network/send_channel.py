@@ -37,7 +37,8 @@ class NetworkSendChannel(SendChannel):
         self._stopped: Callable[[], Exception] | None = None
 
     def send_nowait(self, frame: Frame) -> bool:
-        if not self.admits(frame.nbytes):
+        nbytes = frame.nbytes
+        if (self._stopped is not None or not self._fits(nbytes)) and not self.admits(nbytes):
             return False
         payload, body, flags = frame.payload, None, 0
         if payload is None:
@@ -45,20 +46,23 @@ class NetworkSendChannel(SendChannel):
         elif payload is self._last:
             flags = SAME | self._keep(frame)
         else:
-            nbytes = payload.nbytes
-            if nbytes > MOST_BYTES:
+            size = payload.nbytes
+            if size > MOST_BYTES:
                 raise ResourceError(
-                    f"{self}: a jumbo tuple of {nbytes} bytes; allowed: at most {MOST_BYTES}; lower deploy.batch_size"
+                    f"{self}: a jumbo tuple of {size} bytes; allowed: at most {MOST_BYTES}; lower deploy.batch_size"
                 )
-            body = payload.root()[:nbytes].data
-            flags = self._keep(frame)
+            body = payload.root().data[:size]
+            if frame.first + frame.rows == payload.rows:
+                self._last = None
+            else:
+                flags = self._keep(frame)
         idle = self._sent == self._taken
         self._sent += 1
-        self._sent_bytes += frame.nbytes
+        self._sent_bytes += nbytes
         waiting = self._sent_bytes - self._taken_bytes
         if waiting > self._peak:
             self._peak = waiting
-        self._link.frame(frame, flags, self.channel.id, body, idle=idle)
+        self._link.frame(frame, flags, self.channel.id, body, idle)
         return True
 
     def _keep(self, frame: Frame) -> int:
@@ -88,8 +92,7 @@ class NetworkSendChannel(SendChannel):
         if not waiting:
             return True
         channel = self.channel
-        unconsumed = self._sent_bytes - self._taken_bytes + nbytes
-        return waiting < channel.slots and unconsumed <= channel.budget
+        return waiting < channel.slots and self._sent_bytes - self._taken_bytes + nbytes <= channel.budget
 
     def advance(self, word: int, value: int, *, ring: bool = True) -> None:
         if value > self._frontiers[word]:

@@ -165,6 +165,9 @@ class ShmSendChannel(SendChannel):
     def advance(self, word: int, value: int, *, ring: bool = True) -> None:
         self._ring.advance(word, value, ring)
 
+    def frontier_end(self) -> Any:
+        return self._ring.handle
+
     def admits(self, nbytes: int) -> bool:
         if self._stopped is not None:
             raise self._stopped()

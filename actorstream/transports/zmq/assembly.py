@@ -25,7 +25,7 @@ from actorstream.transports.network.keepalives import Keepalives
 from actorstream.transports.network.keys import VARIABLE, parse_key, read_key
 from actorstream.transports.network.same_host import SameHost, own_place
 from actorstream.transports.zmq.places import Discovery, Place, discovered_place, listed_places, resolved
-from actorstream.transports.zmq.ports import datagrams, free_ports
+from actorstream.transports.zmq.ports import check_data_port, datagrams, free_ports
 from actorstream.transports.zmq.slurm_step import SlurmStep
 from actorstream.transports.zmq.starter import FROM_STDIN, RANK, key_from_stdin, starting_command
 from actorstream.transports.zmq.wire import Wire
@@ -110,6 +110,7 @@ class ZmqAssembly(Assembly):
         bound = listening_address(own.listen, own.address)
         if self._sock is None:
             self._sock = datagrams(bound, own.port)
+        check_data_port(bound, own.port + 1)
         numbers = resolved(places, self._limit_s)
         wire = self._wire = Wire(
             self.rank,

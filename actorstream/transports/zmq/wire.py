@@ -11,7 +11,6 @@ import asyncio
 import os
 import socket
 import threading
-from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from time import monotonic
 from typing import Any
@@ -198,7 +197,7 @@ class Wire:
             self.refused += header is None
             return
         try:
-            message = read_single(header, packet, deque(bodies))
+            message = read_single(header, packet, list(bodies))
             if message.kind == HELLO:
                 self._greeted(link, message)
             elif not link.greeted:

@@ -29,6 +29,7 @@ int stress_keepalive(const char *mode, uint64_t rounds);
 int stress_line(const char *mode, uint64_t rounds);
 int stress_mpmc(const char *mode, uint64_t rounds);
 int stress_pool(const char *mode, uint64_t rounds);
+int stress_pulse(const char *mode, uint64_t rounds);
 int stress_reorder(const char *mode, uint64_t rounds);
 int stress_runs(const char *mode, uint64_t rounds);
 int stress_scalegate(const char *mode, uint64_t rounds);

@@ -21,6 +21,7 @@ NAMES = {
     " bare-loop-return bare-loop-yield bare-loop-same event-int batch-numpy",
     "word-count": "per-event-1 per-event-2 batch-1 batch-2 native-2",
     "latency": "parked-p50 parked-p99 spin-p50 spin-p99 word-count-half-load-p99",
+    "batch-cost": "kernels-256 above-256 above-lone-256 above-hooks-4096 kernels-generated-2 native-2-256 native-2-4096",
     "ysb": f"{YAHOO} strings-2 bytes136-2",
     "ysb-star": YAHOO,
     "swa": YAHOO,
@@ -33,6 +34,8 @@ NAMES = {
     " hybrid-10us-latency hybrid-10000us-work partitioned-10000us-latency-p50",
     "linear-road": "pos_rep-cl-1x1-1 pos_rep-ol-6x6-1024 new_seg-cl-4x2-1-latency new_seg-ol-2x4-1024-cpu"
     " app-1 app-2 app-paced app-paced-p99",
+    "briskstream": "wc-2 wc-half-load-p99 wc-event-2 fd-2 fd-half-load-p99 fd-batch-2 sd-2 sd-spikes-2 sd-half-load-p50"
+    " sd-half-load-p99 lr-2 lr-half-load-p99",
     "order-price": "none serial timestamp dependency serial-mean timestamp-half-load-p99 timestamp-64",
     "dgs": "value-barrier-batch-1 value-barrier-batch-2 rule-fraud-batch-100k-2 page-view-join-event-2 join-2",
     "dgs-latency": "barrier-spin-p50 synchronization-park-p50 ratio-100-p50 heartbeats-1-p50",

@@ -127,8 +127,8 @@ def test_a_deployment_is_checked_with_it(run: Run, topology: Path, tmp_path: Pat
     deploy.write_text('workers = 2\nplacement = "rlas"\n')
     answer = run("check", topology, "--deploy", deploy)
     assert answer.code == 2
-    assert answer.err == (
-        f"{deploy}:2: placement: 'rlas' is not available in this version; allowed: spread, round-robin, first-fit\n"
+    assert answer.err.startswith(
+        f"{deploy}:2: placement: is 'rlas' without a profile to plan from; allowed: [rlas]"
     )
 
 

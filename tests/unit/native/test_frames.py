@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import random
+from typing import Any
+from weakref import ref
 
+import numpy as np
 import pytest
 
-from actorstream.native.frames import pack_frame, unpack_frame, unpack_run
+from actorstream.events.jumbo import JumboTuple
+from actorstream.native.address import address_of
+from actorstream.native.frames import following, pack_frame, received_jumbo, unpack_frame, unpack_run
 from actorstream.transports.base import Frame
 from actorstream.transports.network.message import FRAME, HEAD, PREFIX, WHOLE
 
@@ -72,23 +77,64 @@ def test_a_channel_of_more_than_32_bits_is_refused() -> None:
         pack_frame(COMMON, Frame(1), 0, 0, 0, 2**32, 0, 0, 0, 0)
 
 
-def message(seq: int, flags: int = 0, body: bytes = b"", length: int | None = None) -> bytes:
-    made = pack_frame(
-        COMMON, Frame(1, sequence=seq), flags, seq, 9, 7, len(body) if length is None else length, 3, 2, 1
-    )
+def jumbo(value: int, rows: int = 5) -> bytes:
+    """Bytes like those of a jumbo tuple of so many rows."""
+    return bytes(16) + rows.to_bytes(8, "little", signed=True) + bytes([value]) * 96
+
+
+def message(
+    seq: int,
+    flags: int = 0,
+    body: bytes = b"",
+    length: int | None = None,
+    channel: int = 7,
+    credit: tuple[int, int, int] = (0, 0, 0),
+    **fields: int,
+) -> bytes:
+    frame = Frame(fields.pop("kind", 1), None, sequence=seq, **fields)
+    nbytes = len(body) if length is None else length
+    made = pack_frame(COMMON, frame, flags, seq, seq + 4, channel, nbytes, *credit)
     return made + body + bytes(-len(body) & 7)
 
 
+def run_of(packet: Any, at: int = 0, seq: int = 5, bodies: list[Any] | None = None) -> Any:
+    return unpack_run(Frame, JumboTuple, True, packet, at, COMMON, seq, bodies or [])
+
+
 def test_a_run_ends_where_the_numbers_do_not_go_on() -> None:
-    packet = message(5) + message(6, body=b"twelve bytes") + message(7, flags=1, length=99) + message(9)
-    run, end = unpack_run(Frame, memoryview(packet), 0, COMMON, 5)
-    assert end == len(packet) - WHOLE.size
-    assert [(frame.sequence, *rest) for frame, *rest in run] == [
-        (5, 0, 7, 9, (3, 2, 1), WHOLE.size, 0),
-        (6, 0, 7, 9, (3, 2, 1), 2 * WHOLE.size, 12),
-        (7, 1, 7, 9, (3, 2, 1), 3 * WHOLE.size + 16, 99),
+    packet = message(5) + message(6, body=jumbo(1)) + message(7, flags=1, length=120) + message(9)
+    groups, end, count, nbytes, ack, used = run_of(memoryview(packet), bodies=[jumbo(2), jumbo(3)])
+    assert (end, count, nbytes, ack, used) == (len(packet) - WHOLE.size, 3, 240, 11, 1)
+    ((channel, flags, credit, frames),) = groups
+    assert (channel, flags, credit) == (7, 0, (0, 0, 0))
+    assert [each.sequence for each in frames] == [5, 6, 7]
+    assert [each.payload and each.payload.root().tobytes() for each in frames] == [None, jumbo(1), jumbo(2)]
+
+
+def test_frames_share_a_group_as_long_as_they_have_one_channel_and_neither_flags_nor_credit() -> None:
+    parts = [
+        message(5),
+        message(6, body=jumbo(1)),
+        message(7, channel=8),
+        message(8, channel=8, credit=(3, 2, 1)),
+        message(9, channel=8),
+        message(10, channel=8, flags=4, body=jumbo(2)),
+        message(11, channel=8, flags=2, rows=3),
+        message(12, channel=8),
     ]
-    assert packet[2 * WHOLE.size :][:12] == b"twelve bytes"
+    groups, end, *_ = run_of(b"".join(parts))
+    assert end == len(b"".join(parts))
+    assert [
+        (channel, flags, credit, [each.sequence for each in frames])
+        for channel, flags, credit, frames in groups
+    ] == [
+        (7, 0, (0, 0, 0), [5, 6]),
+        (8, 0, (0, 0, 0), [7]),
+        (8, 0, (3, 2, 1), [8, 9]),
+        (8, 4, (0, 0, 0), [10]),
+        (8, 2, (0, 0, 0), [11]),
+        (8, 0, (0, 0, 0), [12]),
+    ]
 
 
 @pytest.mark.parametrize(
@@ -97,8 +143,21 @@ def test_a_run_ends_where_the_numbers_do_not_go_on() -> None:
         message(6, flags=8),
         message(6, flags=3),
         message(6, flags=2, body=b"12345678"),
+        message(6, flags=2, kind=4),
+        message(6, flags=1, length=120),
         message(6, length=1),
         message(6, length=2**32 - 1),
+        message(6, body=jumbo(1), kind=4),
+        message(6, body=b"few bytes"),
+        message(6, rows=1),
+        message(6, first=1),
+        message(6, nbytes=2**30 + 1),
+        message(6, body=jumbo(1), schema=1, rows=6),
+        message(6, body=jumbo(1), schema=1, rows=1, first=5),
+        message(6, body=jumbo(1), schema=1, rows=2**63 - 1, first=2**63 - 1),
+        message(6, body=jumbo(1, rows=-1), schema=1),
+        message(6, body=jumbo(1), rows=-1),
+        message(6, body=jumbo(1), first=-1),
         message(6)[:-1],
         message(6)[:6] + b"\x10" + message(6)[7:],
         message(6)[:6] + b"\0" + message(6)[7:],
@@ -108,10 +167,79 @@ def test_a_run_ends_where_the_numbers_do_not_go_on() -> None:
     ],
 )
 def test_what_must_be_looked_at_more_closely_is_in_no_run(wrong: bytes) -> None:
-    run, end = unpack_run(Frame, message(5) + wrong, 0, COMMON, 5)
-    assert (len(run), end) == (1, WHOLE.size)
+    _, end, count, *_ = run_of(message(5) + wrong, bodies=[bytes(30)])
+    assert (count, end) == (1, WHOLE.size)
 
 
 @pytest.mark.parametrize("at", [-1, 208, 2**40])
 def test_a_run_that_begins_outside_its_packet_is_empty(at: int) -> None:
-    assert unpack_run(Frame, message(5), at, COMMON, 5) == ([], at)
+    assert run_of(message(5), at) == ([], at, 0, 0, 0, 0)
+
+
+def test_only_the_first_message_of_a_packet_says_that_payloads_follow() -> None:
+    followed = bytearray(message(5) + message(6))
+    followed[7] |= 8
+    assert run_of(followed)[2] == 2
+    followed[WHOLE.size + 7] |= 8
+    assert run_of(followed)[2] == 1
+
+
+@pytest.mark.parametrize("at", [0, 1, 8])
+@pytest.mark.parametrize("length", [10, 64, 200])
+def test_a_received_jumbo_tuple_lies_where_it_came_unless_it_cannot_be_read_there(
+    at: int, length: int
+) -> None:
+    whole = np.arange(512, dtype=np.uint8)
+    whole = whole[-address_of(whole) % 64 :]
+    made = received_jumbo(JumboTuple, True, whole[at : at + length].data)
+    stays = at % 8 == 0 and length >= 64
+    assert (made.address == address_of(whole) + at) == stays
+    assert made.address == made.block.address == address_of(made.root())
+    assert made.root()[:length].tolist() == whole[at : at + length].tolist()
+    assert not made.root()[length:].any()
+    assert made.nbytes == made.block.nbytes == len(made.root()) == max(length, 64)
+    assert not made.root().flags.writeable
+
+
+def test_received_bytes_live_as_long_as_any_array_over_them() -> None:
+    packet = np.arange(256, dtype=np.uint8)
+    of_packet = ref(packet)
+    made = received_jumbo(JumboTuple, True, packet)
+    of_block, view = ref(made.block), made.root()[100:196].view(np.int64)[2:]
+    del made, packet
+    assert of_block() is not None
+    assert view.view(np.uint8).tolist() == list(range(116, 196))
+    del view
+    assert of_block() is None
+    assert of_packet() is None
+
+
+def test_the_payloads_behind_a_packet_are_found_by_their_lengths() -> None:
+    parts = [message(5, flags=9, length=300), message(6, body=jumbo(1)), message(7, flags=1, length=2**31)]
+    packet = b"".join(parts)
+    assert following(packet) == [300, 2**30]
+    assert following(packet[:-1]) == [300, 2**30]
+    assert following(packet[: WHOLE.size + 63]) == [300]
+    assert following(message(5, flags=1, length=300)) == []
+    assert following(b"") == []
+
+
+def test_the_frames_of_a_type_without_slots_are_packed_and_read_as_well() -> None:
+    class Other:
+        kind = 3
+
+        def __init__(self) -> None:
+            for number, name in enumerate(NAMES):
+                setattr(self, name, number)
+
+    packed = pack_frame(COMMON, Other(), 0, 1, 2, 3, 0, 0, 0, 0)
+    assert FRAME.unpack_from(packed, HEAD.size)[: len(NAMES)] == tuple(range(len(NAMES)))
+    again, _ = unpack_frame(type("Open", (), {}), 3, packed, HEAD.size)
+    assert [getattr(again, name) for name in (*NAMES, "kind", "payload")] == [*range(len(NAMES)), 3, None]
+
+
+def test_a_frame_without_a_field_is_refused() -> None:
+    frame = Frame(1)
+    del frame.rows
+    with pytest.raises(AttributeError):
+        pack_frame(COMMON, frame, 0, 0, 0, 0, 0, 0, 0, 0)

@@ -6,7 +6,7 @@ from typing import ClassVar
 
 from actorstream import Actor, Event, Topology
 from actorstream.events.schema import Schema
-from actorstream.profiling.replay import Sample, SampleReplay
+from actorstream.profiling.sample_source import Sample, SampleSource
 from actorstream.profiling.stages import Stage, alone, by_worker, inputs_of, outputs_of, stages_of
 from actorstream.topology.graph import Graph
 
@@ -57,7 +57,7 @@ def test_an_operator_alone_stands_between_a_feed_and_sinks() -> None:
     whole, stage = graph(), Stage(("marks",))
     small = alone(whole, stage, samples(whole, stage))
     assert [(each.name, each.cls.__name__) for each in small.actors.values()] == [
-        ("feed.0", "SampleReplay"),
+        ("feed.0", "SampleSource"),
         ("marks", "Marks"),
         ("out.0", "NullSink"),
         ("out.1", "NullSink"),
@@ -96,4 +96,4 @@ def test_each_part_runs_in_a_process_of_its_own() -> None:
 def test_what_is_fed_has_the_schema_of_what_was_read() -> None:
     whole, stage = graph(), Stage(("counts",))
     feed = alone(whole, stage, samples(whole, stage)).actors["feed.0"]
-    assert feed.cls is SampleReplay and feed.outputs["default"] == Schema.of(Word)
+    assert feed.cls is SampleSource and feed.outputs["default"] == Schema.of(Word)

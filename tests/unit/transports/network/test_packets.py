@@ -13,11 +13,11 @@ from actorstream.events.batch import Batch
 from actorstream.events.jumbo import JumboTuple, encode
 from actorstream.events.schema import Schema
 from actorstream.native.arena import Arena
+from actorstream.native.frames import following
 from actorstream.testing.transport.check import pipes
 from actorstream.transports.base import Frame, FrameKind
 from actorstream.transports.network.exchange import Exchange
 from actorstream.transports.network.link import INLINE, PACKET_BYTES
-from actorstream.transports.network.message import following
 
 SCHEMA = Schema.from_dict({"value": "int"}, name="Value")
 CHANNELS = pipes((0, 1), (1, 0), slots=256, budget=16 << 20)

@@ -8,7 +8,7 @@ from actorstream import Event
 from actorstream.connectors.source import NO_MORE
 from actorstream.events.batch import Batch
 from actorstream.events.schema import Schema
-from actorstream.profiling.replay import Sample, SampleReplay
+from actorstream.profiling.sample_source import Sample, SampleSource
 
 
 class Bid(Event, event_time="ts"):
@@ -25,7 +25,7 @@ def sample(*times: int) -> Sample:
     return Sample(schema, [Batch.of_columns(schema, {"ts": list(times), "price": list(times)})])
 
 
-def read_all(feed: SampleReplay, rows: int, most: int = 100) -> list[list[int]]:
+def read_all(feed: SampleSource, rows: int, most: int = 100) -> list[list[int]]:
     found: list[list[int]] = []
     while len(found) < most and (batch := feed.read(rows)) is not None:
         found.append(
@@ -35,33 +35,33 @@ def read_all(feed: SampleReplay, rows: int, most: int = 100) -> list[list[int]]:
 
 
 def test_a_pass_ends_with_a_shorter_batch() -> None:
-    assert read_all(SampleReplay(sample(1, 2, 3, 4, 5), passes=1), 2) == [[1, 2], [3, 4], [5]]
+    assert read_all(SampleSource(sample(1, 2, 3, 4, 5), passes=1), 2) == [[1, 2], [3, 4], [5]]
 
 
 def test_each_pass_is_later_than_the_one_before() -> None:
-    assert read_all(SampleReplay(sample(10, 12, 11), passes=3), 3) == [
+    assert read_all(SampleSource(sample(10, 12, 11), passes=3), 3) == [
         [10, 12, 11],
         [13, 15, 14],
         [16, 18, 17],
     ]
-    assert read_all(SampleReplay(sample(10, 12)), 2, most=50)[-1] == [10 + 49 * 3, 12 + 49 * 3]
+    assert read_all(SampleSource(sample(10, 12)), 2, most=50)[-1] == [10 + 49 * 3, 12 + 49 * 3]
 
 
 def test_rows_without_a_time_come_again_as_they_are() -> None:
     schema = Schema.of(Plain)
-    feed = SampleReplay(Sample(schema, [Batch.of_columns(schema, {"price": [1, 2, 3]})]), passes=2)
+    feed = SampleSource(Sample(schema, [Batch.of_columns(schema, {"price": [1, 2, 3]})]), passes=2)
     assert read_all(feed, 2) == [[1, 2], [3], [1, 2], [3]]
 
 
 def test_times_that_rows_have_by_descent_pass_on_too() -> None:
     schema = Schema.of(Plain)
     batch = Batch.of_columns(schema, {"price": [1, 2]}).with_system(_time=np.array([5, 7]))
-    feed = SampleReplay(Sample(schema, [batch]), passes=2)
+    feed = SampleSource(Sample(schema, [batch]), passes=2)
     assert read_all(feed, 1) == [[5], [7], [8], [10]]
 
 
 def test_it_never_promises_past_a_row_that_is_still_to_come() -> None:
-    feed = SampleReplay(sample(10, 14, 11, 13), passes=3)
+    feed = SampleSource(sample(10, 14, 11, 13), passes=3)
     while (bound := feed.lower_bound(0)) != NO_MORE:
         batch = feed.read(1)
         assert batch is not None and bound is not None
@@ -70,10 +70,10 @@ def test_it_never_promises_past_a_row_that_is_still_to_come() -> None:
 
 
 def test_rows_out_of_order_in_the_sample_are_not_late() -> None:
-    slack = SampleReplay(sample(10, 14, 11)).max_out_of_orderness
+    slack = SampleSource(sample(10, 14, 11)).max_out_of_orderness
     assert slack is not None and Schema.of(Bid).time_units_in(slack) >= 3
 
 
 def test_no_rows_are_the_end_at_once() -> None:
-    feed = SampleReplay(Sample(Schema.of(Bid), []))
+    feed = SampleSource(Sample(Schema.of(Bid), []))
     assert feed.read(5) is None and feed.lower_bound(0) == NO_MORE

@@ -1,4 +1,4 @@
-"""SampleReplay: a source that gives a sample again and again, so that an operator can be measured alone. It reads nothing."""
+"""A source that gives a sample again and again, so that an operator can be measured alone. It reads nothing."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class Sample:
         return piece.with_system(_time=times) if name is None else piece.with_columns(**{name: times})
 
 
-class SampleReplay(Source):
+class SampleSource(Source):
     """Gives a sample.
 
     Args:

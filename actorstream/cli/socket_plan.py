@@ -1,0 +1,113 @@
+"""`actorstream plan --machine`: which replicas RLAS puts on which socket of a machine, and the rates that it predicts."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import msgspec
+
+if TYPE_CHECKING:
+    from actorstream.placement.rlas import MachineModel, PlanOptions, Profile, SocketPlan
+    from actorstream.topology.deploy import DeploySpec
+    from actorstream.topology.graph import Graph
+
+
+def show_socket_plan(
+    graph: Graph,
+    deploy: DeploySpec,
+    topology: Path,
+    machine: Path,
+    *,
+    profile: Path | None,
+    options: PlanOptions,
+    scale: bool,
+    json_: bool,
+    mermaid: bool,
+    svg: Path | None,
+) -> int:
+    """Plans and prints. `scale`: operators with a written number of replicas may get another one."""
+    from actorstream.cli.output_file import write_output
+    from actorstream.drawing.sockets import picture_of_sockets, sockets_text
+    from actorstream.drawing.svg import svg as drawn
+    from actorstream.drawing.text import mermaid as flowchart
+    from actorstream.placement.rlas import dataflow_of, plan
+    from actorstream.plan.fuse import fusible
+
+    model = read_machine_model(machine)
+    costs = read_profile(graph, topology, profile)
+    direct = fusible if deploy.pipelining else None
+    dataflow = dataflow_of(graph, direct=direct, scale=scale)
+    made = plan(dataflow, model, costs, msgspec.structs.replace(options, rows=float(deploy.batch_size)))
+    if json_:
+        print(json.dumps(as_json(made), indent=2))
+    elif mermaid:
+        sys.stdout.write(flowchart(picture_of_sockets(made, dataflow)))
+    elif svg is None:
+        sys.stdout.write(sockets_text(made))
+        fixed = [each.name for each in dataflow.operators if not each.scalable]
+        if fixed:
+            print(
+                f"\nreplicas as written: {', '.join(fixed)}"
+                + ("" if scale else "; --scale lets operators grow")
+            )
+    if svg is not None:
+        write_output(svg, drawn(picture_of_sockets(made, dataflow)), "--svg")
+        print(f"wrote {svg}", file=sys.stderr)
+    return 0
+
+
+def plan_options(strategy: str, ingress: float, compression: int, steps: int) -> PlanOptions:
+    """What the command line says of a search; ConfigurationError for a number that is out of range."""
+    from actorstream.errors import ConfigurationError, Problem
+    from actorstream.placement.rlas import PlanOptions
+
+    wrong = [
+        Problem(name, f"is {value}", allowed)
+        for name, value, allowed, right in (
+            ("--ingress", ingress, "a number of at least 0", ingress >= 0),
+            ("--compression", compression, "at least 1", compression >= 1),
+            ("--steps", steps, "at least 1", steps >= 1),
+        )
+        if not right
+    ]
+    if wrong:
+        raise ConfigurationError(wrong)
+    return PlanOptions(strategy=strategy, ingress=ingress, compression=compression, steps=steps)
+
+
+def as_json(plan: SocketPlan) -> dict[str, object]:
+    """The plan as plain values, fingerprints as hexadecimal digits."""
+    found: dict[str, object] = {"fingerprint": f"{plan.fingerprint:016x}", **msgspec.to_builtins(plan)}
+    for name in ("topology", "machine_fingerprint", "profile_fingerprint"):
+        found[name] = f"{found[name]:016x}"
+    return found
+
+
+def read_machine_model(path: Path) -> MachineModel:
+    """The model in a TOML file, or in lstopo's XML."""
+    from actorstream.placement.rlas import load_machine_model
+    from actorstream.placement.rlas.lstopo import load_lstopo
+
+    return load_lstopo(path) if path.suffix == ".xml" else load_machine_model(path)
+
+
+def read_profile(graph: Graph, topology: Path, profile: Path | None) -> Profile:
+    """The profile that was named, or `profile.toml` beside the topology."""
+    from actorstream.errors import ConfigurationError, Problem
+    from actorstream.placement.rlas import load_profile
+
+    file = profile or topology.parent / "profile.toml"
+    if profile is None and not file.exists():
+        hint = f"actorstream profile {topology} --out {file} measures one"
+        raise ConfigurationError(
+            Problem(
+                "--profile",
+                f"is not given, and {str(file)!r} is not there",
+                "a profile of this topology",
+                hint,
+            )
+        )
+    return load_profile(file, graph.fingerprint)

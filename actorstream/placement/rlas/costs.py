@@ -1,0 +1,154 @@
+"""What one input tuple costs each operator of a dataflow, and how many tuples leave it, from a profile. Pure.
+
+A chain of direct calls is one operator: its members' times are added, and between them nothing is fetched (T^f = 0).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from actorstream.errors import ConfigurationError, Problem
+from actorstream.placement.rlas.dataflow import Dataflow, PlannedOperator
+from actorstream.placement.rlas.profile import OperatorProfile, Profile
+from actorstream.topology.suggestions import did_you_mean, listed
+
+MADE = -1
+"""Stands for the number of a flow where a source makes a tuple instead of reading one."""
+
+
+@dataclass(frozen=True)
+class EntryCost:
+    """The cost of a tuple that enters an operator by one flow."""
+
+    execute_ns: float
+    memory_bytes: float
+    leaving: dict[int, float] = field(default_factory=dict)
+    """Number of a leaving flow -> tuples on it."""
+
+
+@dataclass(frozen=True)
+class Costs:
+    """Costs of a dataflow at one size of jumbo tuples. Operators and flows go by their numbers in the dataflow."""
+
+    dataflow: Dataflow
+    entries: list[dict[int, EntryCost]]
+    """Of each operator, by entering flow; a source's single one by MADE."""
+    flows: list[tuple[int, int]]
+    """Producing and consuming operator of each flow; equal inside an operator."""
+    bytes: list[float]
+    """N of each flow's tuples."""
+    rows: float
+    hertz: float
+
+    def totals(self, replicas: list[int]) -> list[float]:
+        """Tuples per second on each flow, all replicas together, when the sources make one tuple per second in all."""
+        dataflow = self.dataflow
+        totals = [0.0] * len(dataflow.flows)
+        sources = [n for n, entries in enumerate(self.entries) if MADE in entries]
+        weight = sum(dataflow.operators[n].weight for n in sources)
+        for number, entries in enumerate(self.entries):
+            for flow, entry in entries.items():
+                if flow == MADE:
+                    enters = dataflow.operators[number].weight / weight
+                else:
+                    copies = replicas[number] if dataflow.flows[flow].route == "broadcast" else 1
+                    enters = totals[flow] = totals[flow] * copies
+                for leaving, selectivity in entry.leaving.items():
+                    totals[leaving] += enters * selectivity
+        return totals
+
+    def entering(self, operator: int, totals: list[float]) -> list[tuple[int, float]]:
+        """Entering flows of an operator with their tuples per second at a total ingress of one."""
+        weight = sum(
+            self.dataflow.operators[n].weight for n, entries in enumerate(self.entries) if MADE in entries
+        )
+        return [
+            (flow, self.dataflow.operators[operator].weight / weight if flow == MADE else totals[flow])
+            for flow in self.entries[operator]
+        ]
+
+    def sinks(self) -> list[int]:
+        """Operators that no flow leaves, tables aside."""
+        feeding = {producer for producer, consumer in self.flows if producer != consumer}
+        return [n for n, each in enumerate(self.dataflow.operators) if n not in feeding and not each.table]
+
+
+def costs_of(dataflow: Dataflow, profile: Profile, *, rows: float = 64, percentile: str = "p50") -> Costs:
+    """The costs of a dataflow. ConfigurationError: the profile lacks an actor or the percentile."""
+    problems: list[Problem] = []
+    known = profile.operators
+    for each in dataflow.operators:
+        if each.table or each.name in known:
+            continue
+        for actor in each.members:
+            if actor not in known:
+                hint = did_you_mean(actor, known) or "measure it with actorstream profile TOPOLOGY"
+                problems.append(Problem(f"operators.{actor}", "is not in the profile", listed(known), hint))
+    for name, found in known.items():
+        if any(percentile not in batch.execute_ns for batch in found.batches):
+            shared = listed(found.batches[0].execute_ns)
+            problems.append(Problem(f"operators.{name}.execute_ns", f"has no {percentile!r}", shared))
+    if problems:
+        raise ConfigurationError(problems)
+    places = dataflow.operator_of()
+    flows = [(places[each.producer], places[each.consumer]) for each in dataflow.flows]
+    entries: list[dict[int, EntryCost]] = []
+    for number, operator in enumerate(dataflow.operators):
+        entering = [n for n, (a, b) in enumerate(flows) if b == number and a != b]
+        mine: dict[int, EntryCost] = {}
+        if not operator.table:
+            for flow in entering or [MADE]:
+                mine[flow] = _entry(dataflow, operator, flow, known, rows, percentile)
+        entries.append(mine)
+    sizes = [_size(dataflow, number, known) for number in range(len(flows))]
+    return Costs(dataflow, entries, flows, sizes, rows, profile.hertz)
+
+
+def _entry(
+    dataflow: Dataflow,
+    operator: PlannedOperator,
+    flow: int,
+    known: Mapping[str, OperatorProfile],
+    rows: float,
+    percentile: str,
+) -> EntryCost:
+    """The cost of a tuple on `flow`, through all members of the operator that it reaches."""
+    head = operator.members[0] if flow == MADE else dataflow.flows[flow].consumer
+    label = "" if flow == MADE else dataflow.flows[flow].source
+    whole = known.get(operator.name) if len(operator.members) > 1 else None
+    visits = dict.fromkeys(operator.members, 0.0) | {head: 1.0}
+    labels = {head: label}
+    execute = memory = 0.0
+    leaving: dict[int, float] = {}
+    for name in operator.members:
+        mine = known.get(name)
+        if mine is not None:
+            execute += visits[name] * mine.execute_ns(rows, percentile)
+            memory += visits[name] * mine.memory_bytes(rows)
+        for number, each in enumerate(dataflow.flows):
+            if each.producer != name:
+                continue
+            source = mine if mine is not None else whole
+            assert source is not None  # costs_of has looked
+            selectivity = visits[name] * source.selectivity(each.output, labels.get(name, ""))
+            if whole is not None and name == operator.members[-1]:
+                selectivity = whole.selectivity(each.output, label)
+            if each.consumer in visits:
+                visits[each.consumer] += selectivity
+                labels[each.consumer] = each.source
+            else:
+                leaving[number] = selectivity
+    if whole is not None:
+        execute, memory = whole.execute_ns(rows, percentile), whole.memory_bytes(rows)
+    return EntryCost(execute, memory, leaving)
+
+
+def _size(dataflow: Dataflow, flow: int, known: Mapping[str, OperatorProfile]) -> float:
+    each = dataflow.flows[flow]
+    owner = next(one for one in dataflow.operators if each.producer in one.members)
+    for name in (each.producer, owner.name):
+        found = known.get(name)
+        if found is not None and each.output in found.outputs:
+            return found.outputs[each.output].bytes
+    return 0.0

@@ -1,0 +1,208 @@
+"""Compares what a run has measured with what its plan was made from, and looks for a better plan with the measured costs. Pure,
+but for what is handed in.
+
+Measured costs are wall time of hooks and sending. Where other programs take the cores, all of them are too high alike, which
+changes no choice: so what another plan would gain is told by the model under the measured costs for both plans.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from actorstream.placement.rlas.costs import costs_of
+from actorstream.placement.rlas.dataflow import dataflow_of
+from actorstream.placement.rlas.instance import instance_of
+from actorstream.placement.rlas.prediction import predicted
+from actorstream.plan.fuse import fusible
+from actorstream.plan.rlas_plan import RlasInputs, rlas_plan
+
+if TYPE_CHECKING:
+    from actorstream.placement.rlas import Dataflow, OperatorProfile, Profile
+    from actorstream.plan.rlas_plan import GraphOf
+    from actorstream.topology.graph import Graph
+    from actorstream.topology.plan import ExecutionPlan
+
+WORTH = 1.05
+"""A plan is another one only if the model says that it gains more than this."""
+
+
+@dataclass(frozen=True)
+class MeasuredCost:
+    """One actor: nanoseconds a row by the profile and as measured."""
+
+    actor: str
+    profiled_ns: float
+    measured_ns: float
+
+
+@dataclass(frozen=True)
+class PlanComparison:
+    """What a run says of its plan.
+
+    Attributes:
+        predicted, measured: tuples per second of all sinks together.
+        costs: of the actors that had rows.
+        now: the throughput of this plan by the model under the measured costs. best: of the plan that would be chosen.
+        plan: that plan; this run's own if no other is worth it.
+    """
+
+    predicted: float
+    measured: float
+    costs: list[MeasuredCost]
+    now: float
+    best: float
+    plan: ExecutionPlan
+    is_other: bool
+
+    @property
+    def gain(self) -> float:
+        """How many times as much the other plan would reach."""
+        return self.best / self.now if self.now else 1.0
+
+
+def compare(
+    plan: ExecutionPlan, graph: Graph, report: Mapping[str, Any], inputs: RlasInputs, graph_of: GraphOf
+) -> PlanComparison:
+    """What the report of a run of `plan` says of it. `inputs`: what it was made from."""
+    assert plan.model is not None
+    profile, costs = measured_profile(inputs.profile, graph, report["actors"], inputs.options.rows)
+    measured = RlasInputs(profile, inputs.machine, inputs.options)
+    dataflow = dataflow_of(graph, direct=fusible)
+    now = throughput_of(plan, dataflow, measured)
+    _, found = rlas_plan(graph_of, plan.deploy, measured)
+    best = found.model.throughput if found.model is not None else 0.0
+    is_other = best > WORTH * now
+    rows = sum(each["in"] for name in sinks_of(graph) for each in report["actors"][name])
+    return PlanComparison(
+        plan.model.throughput,
+        rows / _running_s(report),
+        costs,
+        now,
+        max(best, now),
+        found if is_other else plan,
+        is_other,
+    )
+
+
+def sinks_of(graph: Graph) -> list[str]:
+    """Actors that nobody reads."""
+    read = {edge.producer for edge in graph.edges}
+    return [name for name in graph.actors if name not in read]
+
+
+def measured_profile(
+    profile: Profile, graph: Graph, actors: Mapping[str, Sequence[Mapping[str, Any]]], rows: float
+) -> tuple[Profile, list[MeasuredCost]]:
+    """The profile with costs and selectivities as measured, where there are any; and the costs."""
+    costs, scale = [], {}
+    for name, replicas in actors.items():
+        known = profile.operators.get(name)
+        count = sum(each["in"] or each["out"] for each in replicas)
+        spent = sum(each["execute_s"] + each["transfer_s"] for each in replicas)
+        planned = known.execute_ns(rows) if known is not None else 0.0
+        if count and spent and planned:
+            costs.append(MeasuredCost(name, planned, spent * 1e9 / count))
+            scale[name] = costs[-1].measured_ns / planned
+    found = {}
+    for name, each in profile.operators.items():
+        members = each.members or [name]
+        weights = {
+            actor: profile.operators[actor].execute_ns(rows)
+            for actor in members
+            if actor in profile.operators
+        }
+        total = sum(weights.values())
+        factor = (
+            sum(scale.get(actor, 1.0) * weight for actor, weight in weights.items()) / total if total else 1.0
+        )
+        found[name] = _scaled(each, factor, _selectivities(graph, members[-1], members[0], actors))
+    return msgspec.structs.replace(profile, operators=found), costs
+
+
+def _selectivities(
+    graph: Graph, actor: str, head: str, actors: Mapping[str, Sequence[Mapping[str, Any]]]
+) -> dict[str, float]:
+    """Rows on each output for a row into `head`, where a consumer has counted them: it reads nothing else, and gets each
+    once."""
+    if head not in actors:
+        return {}
+    entered = sum(each["in"] or each["out"] for each in actors[head])
+    found: dict[str, float] = {}
+    for edge in graph.consumers(actor):
+        alone = len(graph.actors[edge.consumer].inputs) == 1 and edge.route != "broadcast"
+        if alone and entered and edge.consumer in actors:
+            found[edge.output] = sum(each["in"] for each in actors[edge.consumer]) / entered
+    return found
+
+
+def _scaled(profile: OperatorProfile, factor: float, selectivities: Mapping[str, float]) -> OperatorProfile:
+    replace = msgspec.structs.replace
+    batches = [
+        replace(
+            each, execute_ns={percentile: value * factor for percentile, value in each.execute_ns.items()}
+        )
+        for each in profile.batches
+    ]
+    outputs = {
+        name: replace(each, selectivity=selectivities[name]) if name in selectivities else each
+        for name, each in profile.outputs.items()
+    }
+    return replace(profile, batches=batches, outputs=outputs)
+
+
+def throughput_of(plan: ExecutionPlan, dataflow: Dataflow, inputs: RlasInputs) -> float:
+    """What the model predicts of a plan as it is, with replicas where they are."""
+    costs = costs_of(dataflow, inputs.profile, rows=inputs.options.rows, percentile=inputs.options.percentile)
+    node_of = {(each.actor, each.index): each.node for each in plan.replicas}
+    socket_of = {socket.node: number for number, socket in enumerate(inputs.machine.sockets)}
+    replicas = [plan.counts()[each.members[0]] for each in dataflow.operators]
+    instance = instance_of(costs, inputs.machine, replicas, ingress=inputs.options.ingress)
+    heads = [each.members[0] for each in dataflow.operators]
+    places = [socket_of.get(node_of[heads[group.operator], group.first], 0) for group in instance.groups]
+    return predicted(instance, places).throughput
+
+
+def _running_s(report: Mapping[str, Any]) -> float:
+    """How long rows flowed, about: the sources' rows at their rate; the whole command's time where that is not known."""
+    rows = sum(each["out"] for replicas in report["actors"].values() for each in replicas if not each["in"])
+    rate = report["throughput_eps"]
+    return rows / rate if rate else max(report["elapsed_s"], 1e-9)
+
+
+def described(found: PlanComparison) -> list[str]:
+    """The lines that `launch` prints."""
+    lines = [
+        f"plan: {found.measured:,.0f} tuples/s at the sinks, {found.predicted:,.0f} predicted "
+        f"({found.measured / found.predicted:.2f})"
+    ]
+    most = sorted(found.costs, key=lambda each: -abs(each.measured_ns / each.profiled_ns - 1))[:3]
+    if most:
+        lines.append(
+            "costs, measured against profiled, ns a row: "
+            + ", ".join(f"{each.actor} {each.measured_ns:,.0f} / {each.profiled_ns:,.0f}" for each in most)
+        )
+    if not found.is_other:
+        lines.append("with the measured costs the planner finds no plan that is worth a change")
+        return lines
+    counts = ", ".join(f"{actor} ×{count}" for actor, count in found.plan.counts().items())
+    lines.append(
+        f"with the measured costs the planner would choose another plan: {counts} on {found.plan.workers} workers, "
+        f"{found.gain:.2f} times the throughput of this one by the model"
+    )
+    return lines
+
+
+def as_json(found: PlanComparison) -> dict[str, Any]:
+    """What the report has of it, under `model`."""
+    return {
+        "predicted_eps": round(found.predicted, 1),
+        "measured_eps": round(found.measured, 1),
+        "profiled_ns": {each.actor: round(each.profiled_ns, 3) for each in found.costs},
+        "measured_ns": {each.actor: round(each.measured_ns, 3) for each in found.costs},
+        "would_change": found.is_other,
+        "gain": round(found.gain, 4) if found.is_other else 1.0,
+    }

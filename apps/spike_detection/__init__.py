@@ -1,0 +1,1 @@
+"""Spike detection: readings of sensors that are far from their moving average (briskstream-rlas, SD)."""

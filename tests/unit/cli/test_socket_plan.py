@@ -1,0 +1,89 @@
+"""`actorstream plan --machine`."""
+
+from __future__ import annotations
+
+import json
+import xml.etree.ElementTree as ElementTree
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from actorstream.placement.rlas import Measured, OperatorProfile, OutputProfile, Profile, profile_text
+
+from .conftest import Answer
+
+Run = Callable[..., Answer]
+ROOT = Path(__file__).resolve().parents[3]
+SERVER_A = ROOT / "deploy/machines/server-a.toml"
+
+
+@pytest.fixture
+def profiled(topology: Path) -> Path:
+    def operator(time: float, selectivity: float) -> OperatorProfile:
+        return OperatorProfile(
+            batches=[Measured(rows=64, execute_ns={"p50": time})],
+            outputs={"default": OutputProfile(selectivity=selectivity, bytes=20)},
+        )
+
+    known = {"lines": operator(500, 1), "split": operator(2000, 3), "out": operator(700, 0)}
+    text = profile_text(Profile(name="small", hertz=1.2e9, operators=known))
+    (topology.parent / "profile.toml").write_text(text)
+    return topology
+
+
+def test_the_text_shows_replicas_sockets_rates_and_the_bottleneck(run: Run, profiled: Path) -> None:
+    answer = run("plan", profiled, "--machine", SERVER_A)
+    assert (answer.code, answer.err) == (0, "")
+    assert "for server-a by rlas: 4 replicas on 1 of 8 sockets" in answer.out
+    assert "bottleneck: operator lines+split: its replica works all the time" in answer.out
+    assert "predicted: 400 k tuples/s in, 1.2 M tuples/s processed by the sinks" in answer.out
+    assert "replicas as written: lines+split, out; --scale lets operators grow" in answer.out
+
+
+def test_scaled_operators_get_more_replicas(run: Run, profiled: Path) -> None:
+    args = ("plan", profiled, "--machine", SERVER_A, "--set", "deploy.pipelining=false", "--json")
+    few, many = json.loads(run(*args).out), json.loads(run(*args, "--scale").out)
+    assert (few["bottleneck"], many["bottleneck"]) == ("split", "out")
+    assert many["throughput"] > 1.5 * few["throughput"]
+    assert sum(each["actor"] == "split" for each in many["replicas"]) > 1
+
+
+def test_json_is_the_same_every_time_and_names_machine_and_profile(run: Run, profiled: Path) -> None:
+    args = ("plan", profiled, "--machine", SERVER_A, "--json", "--steps", 100)
+    assert run(*args).out == run(*args).out
+    found = json.loads(run(*args).out)
+    assert found["machine"] == "server-a"
+    assert all(len(found[key]) == 16 for key in ("fingerprint", "machine_fingerprint", "profile_fingerprint"))
+
+
+def test_pictures_have_a_lane_for_each_socket_in_use(run: Run, profiled: Path, tmp_path: Path) -> None:
+    assert 'subgraph w0["socket 0: cores' in run("plan", profiled, "--machine", SERVER_A, "--mermaid").out
+    answer = run("plan", profiled, "--machine", SERVER_A, "--svg", tmp_path / "sockets.svg")
+    assert (answer.code, answer.out) == (0, "")
+    assert "socket 0: cores" in "".join(ElementTree.parse(tmp_path / "sockets.svg").getroot().itertext())
+
+
+def test_without_a_profile_the_error_says_how_to_measure_one(run: Run, topology: Path) -> None:
+    answer = run("plan", topology, "--machine", SERVER_A)
+    assert answer.code == 2
+    assert f"actorstream profile {topology} --out" in answer.err
+
+
+def test_an_ingress_that_no_plan_sustains_says_what_would_fit(run: Run, profiled: Path) -> None:
+    answer = run("plan", profiled, "--machine", SERVER_A, "--ingress", 800_000)
+    assert answer.code == 2
+    assert "allowed: at most 400,000 tuples/s" in answer.err
+    assert "it needs 2.00 times as much" in answer.err
+
+
+@pytest.mark.parametrize("option", ["--steps", "--compression"])
+def test_a_search_without_steps_is_refused(run: Run, profiled: Path, option: str) -> None:
+    answer = run("plan", profiled, "--machine", SERVER_A, option, 0)
+    assert (answer.code, f"{option}: is 0; allowed: at least 1" in answer.err) == (2, True)
+
+
+def test_the_shipped_profile_of_word_count_fits_its_topology(run: Run) -> None:
+    answer = run("plan", ROOT / "apps/word_count/topology.toml", "--machine", SERVER_A)
+    assert answer.code == 0
+    assert "bottleneck: operator count" in answer.out

@@ -1,0 +1,107 @@
+"""Ranks that would not run the same job are refused, by an error that every rank makes alike."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from types import ModuleType, SimpleNamespace
+from typing import Any
+
+import msgspec
+import pytest
+
+from actorstream import Actor
+from actorstream.launch.ranks.identity import Identity, RefusedError, check_alike, code_of
+
+
+def identity(rank: int, **different: Any) -> Identity:
+    same = {"deploy": '{"batch_size":7,"workers":2}', "graph": 1, "plan": 2, "code": {"app": "aa"}}
+    return Identity(**{"rank": rank, "host": f"h{rank}", "pid": 10, "place": "", **same, **different})
+
+
+def refused(*ranks: Identity, home: int = 0) -> RefusedError:
+    with pytest.raises(RefusedError) as found:
+        check_alike(ranks, home)
+    return found.value
+
+
+def text(error: RefusedError) -> str:
+    return str(error).removeprefix("configuration: ")
+
+
+def test_ranks_that_run_the_same_are_alike_wherever_they_run_and_whatever_they_planned() -> None:
+    check_alike([identity(0), identity(1, plan=3, pid=4, place="x", whole_plan=b"{}")], 0)
+
+
+@pytest.mark.parametrize(
+    ("different", "said"),
+    [
+        ({"version": "9"}, "actorstream 9 there"),
+        ({"python": "3.1.4"}, "Python 3.1.4 there"),
+        ({"code": {"app": "bb"}}, "module app is bb there, aa here"),
+        ({"code": {}}, "module app is no file there, aa here"),
+        ({"code": {"app": "aa", "more": "cc"}}, "module more is cc there, no file here"),
+        ({"deploy": '{"batch_size":8,"workers":2}'}, "deploy.batch_size is 8 there, 7 here"),
+        ({"deploy": '{"batch_size":7}'}, "deploy.workers is None there, 2 here"),
+        ({"graph": 255}, "graph 00000000000000ff there, 0000000000000001 here"),
+        ({"resume": 3}, "checkpoint 3, the other from none"),
+    ],
+)
+def test_a_rank_that_differs_is_named_with_both_values(different: dict[str, Any], said: str) -> None:
+    found = refused(identity(0), identity(1, **different))
+    assert found.status == 2
+    assert text(found).startswith("rank 1 on host h1 does not fit rank 0 on host h0: ")
+    assert said in text(found)
+
+
+def test_what_a_rank_differs_from_is_the_home_rank() -> None:
+    assert text(refused(identity(0), identity(1), identity(2, graph=5), home=2)).startswith(
+        "rank 0 on host h0 does not fit rank 2 on host h2: graph 0000000000000001 there"
+    )
+
+
+def test_patch_versions_of_python_may_differ() -> None:
+    major, minor, patch = sys.version_info[:3]
+    check_alike([identity(0), identity(1, python=f"{major}.{minor}.{patch + 1}")], 0)
+
+
+def test_a_rank_that_cannot_run_says_why_before_any_difference() -> None:
+    found = refused(identity(0, graph=9), identity(1, error="no file", status=4))
+    assert (text(found), found.status) == ("rank 1 on host h1: no file", 4)
+
+
+def test_an_error_that_all_ranks_have_names_none_of_them() -> None:
+    found = refused(identity(0, error="no file", status=2), identity(1, error="no file", status=2))
+    assert (text(found), found.status) == ("no file", 2)
+
+
+def test_errors_that_differ_name_the_first_rank() -> None:
+    assert (
+        text(refused(identity(0, error="a", status=1), identity(1, error="b", status=2)))
+        == "rank 0 on host h0: a"
+    )
+
+
+def test_an_identity_travels_unchanged() -> None:
+    made = identity(3, resume=4, whole_plan=b"plan")
+    assert msgspec.msgpack.decode(msgspec.msgpack.encode(made), type=Identity) == made
+
+
+def test_the_code_of_a_job_is_that_of_all_classes_of_its_actors_that_are_not_ours(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    modules = {}
+    for name in ("base_of_app", "app_of_test"):
+        modules[name] = ModuleType(name)
+        modules[name].__file__ = str(tmp_path / f"{name}.py")
+        (tmp_path / f"{name}.py").write_text(f"# {name}")
+        monkeypatch.setitem(sys.modules, name, modules[name])
+    base = type("Base", (Actor,), {"__module__": "base_of_app"})
+    cls = type("Count", (base,), {"__module__": "app_of_test"})
+    job: Any = SimpleNamespace(graph=SimpleNamespace(actors={"count": SimpleNamespace(cls=cls)}))
+    found = code_of(job)
+    assert list(found) == ["app_of_test", "base_of_app"]
+    (tmp_path / "base_of_app.py").write_text("# changed")
+    changed = code_of(job)
+    assert changed["app_of_test"] == found["app_of_test"]
+    assert changed["base_of_app"] != found["base_of_app"]

@@ -1,0 +1,70 @@
+"""Costs of operators and chains from a profile, and how much flows where."""
+
+from __future__ import annotations
+
+import msgspec
+import pytest
+
+from actorstream.errors import ConfigurationError
+from actorstream.placement.rlas import Dataflow, Flow, OutputProfile, PlannedOperator
+from actorstream.placement.rlas.costs import MADE, costs_of
+
+from .small import dataflow, operator, profile
+
+
+def test_selectivities_multiply_along_the_streams() -> None:
+    costs = costs_of(dataflow("a>b", "b>c"), profile(a=operator(1, 2), b=operator(1, 10), c=operator(1)))
+    assert costs.totals([1, 1, 1]) == [2, 20]
+    assert costs.sinks() == [2]
+
+
+def test_every_replica_behind_a_broadcast_reads_all_rows() -> None:
+    costs = costs_of(dataflow("a*b", "b>c"), profile(a=operator(1), b=operator(1), c=operator(1)))
+    assert costs.totals([1, 3, 1]) == [3, 3]
+
+
+def test_a_chain_of_direct_calls_costs_what_its_members_cost_and_fetches_nothing_between_them() -> None:
+    flow = Dataflow(
+        name="chain",
+        operators=[PlannedOperator(members=["a", "b"]), PlannedOperator(members=["c"])],
+        flows=[Flow(producer="a", consumer="b", route="forward"), Flow(producer="b", consumer="c")],
+    )
+    known = profile(a=operator(100, 3, memory=8), b=operator(10, 0.5, memory=2), c=operator(1))
+    entry = costs_of(flow, known).entries[0][MADE]
+    assert (entry.execute_ns, entry.memory_bytes, entry.leaving) == (130, 14, {1: 1.5})
+
+
+def test_a_chain_that_was_measured_as_one_costs_what_was_measured() -> None:
+    flow = Dataflow(
+        name="chain",
+        operators=[PlannedOperator(members=["a", "b"]), PlannedOperator(members=["c"])],
+        flows=[Flow(producer="a", consumer="b", route="forward"), Flow(producer="b", consumer="c")],
+    )
+    known = profile(c=operator(1))
+    known.operators["a+b"] = msgspec.structs.replace(operator(70, 1.25, 32), members=["a", "b"])
+    costs = costs_of(flow, known)
+    assert (costs.entries[0][MADE].execute_ns, costs.entries[0][MADE].leaving, costs.bytes[1]) == (
+        70,
+        {1: 1.25},
+        32,
+    )
+
+
+def test_the_selectivity_may_depend_on_the_stream_that_a_tuple_comes_from() -> None:
+    flow = dataflow("a>c", "b>c", "c>d")
+    outputs = {"default": OutputProfile(selectivity=1, by_input={"b": 0.25})}
+    known = profile(a=operator(1), b=operator(1), d=operator(1))
+    known.operators["c"] = msgspec.structs.replace(operator(1), outputs=outputs)
+    assert costs_of(flow, known).totals([1, 1, 1, 1]) == [0.5, 0.5, 0.625]
+
+
+def test_an_operator_that_was_not_profiled_is_an_error_that_names_the_nearest() -> None:
+    with pytest.raises(
+        ConfigurationError, match=r"operators.split: is not in the profile.*did you mean 'spilt'"
+    ):
+        costs_of(dataflow("lines>split"), profile(lines=operator(1), spilt=operator(1)))
+
+
+def test_a_percentile_that_was_not_measured_is_an_error() -> None:
+    with pytest.raises(ConfigurationError, match=r"operators.a.execute_ns: has no 'p95'; allowed: p50"):
+        costs_of(dataflow("a>b"), profile(a=operator(1), b=operator(1)), percentile="p95")

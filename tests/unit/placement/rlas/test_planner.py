@@ -1,0 +1,96 @@
+"""Whole plans: replicas, sockets and predicted rates."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from actorstream.errors import ConfigurationError
+from actorstream.placement.rlas import PlanOptions, load_machine_model, plan
+from actorstream.placement.rlas.strategies import STRATEGIES
+
+from .small import dataflow, machine, operator, profile
+
+ROOT = Path(__file__).resolve().parents[4]
+WORDS = dataflow("lines>split", "split>count", "count>out")
+COSTS = profile(lines=operator(400), split=operator(1000, 10), count=operator(600), out=operator(50))
+QUICK = PlanOptions(steps=2000)
+
+
+def test_replicas_follow_the_work() -> None:
+    found = plan(WORDS, machine(4, 4), COSTS, QUICK)
+    counts = found.counts()
+    assert sum(counts.values()) <= 16
+    assert counts["count"] > counts["split"] >= counts["lines"]
+    used = [each.utilisation for each in found.rates] + [each.cpu for each in found.sockets]
+    assert max(used) == pytest.approx(1)
+    assert found.limit.endswith(("all the time", "all the time (Eq. 3)"))
+
+
+def test_predicted_rates_follow_the_selectivities() -> None:
+    found = plan(WORDS, machine(2, 4), COSTS, QUICK)
+    rates = {each.operator: each for each in found.rates}
+    assert rates["split"].output_rate == pytest.approx(10 * rates["split"].input_rate)
+    assert found.throughput == pytest.approx(rates["out"].input_rate) == pytest.approx(10 * found.ingress)
+
+
+def test_the_same_input_gives_the_same_plan() -> None:
+    assert plan(WORDS, machine(4, 4), COSTS, QUICK) == plan(WORDS, machine(4, 4), COSTS, QUICK)
+
+
+def test_no_baseline_and_none_of_a_hundred_random_plans_is_better() -> None:
+    best = plan(WORDS, machine(4, 4), COSTS, QUICK).throughput
+    for strategy in set(STRATEGIES) - {"rlas", "random"}:
+        options = msgspec.structs.replace(QUICK, strategy=strategy)
+        assert plan(WORDS, machine(4, 4), COSTS, options).throughput <= best * (1 + 1e-9), strategy
+    for seed in range(100):
+        options = PlanOptions(strategy="random", seed=seed)
+        assert plan(WORDS, machine(4, 4), COSTS, options).throughput <= best, seed
+
+
+def test_operators_with_a_written_number_of_replicas_keep_it() -> None:
+    fixed = dataflow("lines>split", "split>count", replicas={"split": 2, "count": 3}, scalable=False)
+    found = plan(fixed, machine(2, 2), COSTS, QUICK)
+    assert found.counts() == {"lines": 1, "split": 2, "count": 3}
+    given = msgspec.structs.replace(QUICK, replicas={"count": 2})
+    assert plan(WORDS, machine(4, 4), COSTS, given).counts()["count"] == 2
+
+
+def test_an_ingress_that_all_plans_fall_short_of_is_an_error_with_what_would_fit() -> None:
+    options = msgspec.structs.replace(QUICK, ingress=1e9)
+    with pytest.raises(ConfigurationError) as raised:
+        plan(WORDS, machine(2, 2), COSTS, options)
+    text = str(raised.value)
+    assert "1,000,000,000 tuples/s fit no plan that was found" in text
+    assert "times as much; allowed: at most" in text
+
+
+def test_an_ingress_with_room_uses_few_replicas() -> None:
+    found = plan(WORDS, machine(4, 4), COSTS, msgspec.structs.replace(QUICK, ingress=1e5))
+    assert found.ingress == pytest.approx(1e5)
+    assert sum(found.counts().values()) < 8
+    assert (found.bottleneck, found.limit) == ("", "the offered ingress, all of which is processed")
+
+
+def test_unknown_names_are_told_with_the_nearest() -> None:
+    options = PlanOptions(strategy="rals", replicas={"cuont": 2}, start={"count": 0})
+    with pytest.raises(ConfigurationError) as raised:
+        plan(WORDS, machine(), COSTS, options)
+    assert [(each.where, each.hint) for each in raised.value.problems] == [
+        ("strategy", "did you mean 'rlas'?"),
+        ("replicas.cuont", "did you mean 'count'?"),
+        ("start.count", ""),
+    ]
+
+
+def test_a_plan_survives_its_json() -> None:
+    found = plan(WORDS, machine(), COSTS, QUICK)
+    assert msgspec.json.decode(msgspec.json.encode(found), type=type(found)) == found
+
+
+@pytest.mark.parametrize(("name", "cores"), [("server-a", 144), ("server-b", 64)])
+def test_the_paper_s_servers_have_eight_sockets(name: str, cores: int) -> None:
+    server = load_machine_model(ROOT / f"deploy/machines/{name}.toml")
+    assert (len(server.sockets), server.cores) == (8, cores)

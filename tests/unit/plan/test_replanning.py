@@ -1,0 +1,76 @@
+"""What a run's measured costs say of its plan."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from actorstream.plan.compile import compared
+from actorstream.plan.job import Job
+from actorstream.plan.replanning import PlanComparison, as_json, described, measured_profile, sinks_of
+from tests.unit.plan.test_rlas_plan import job, machine
+from tests.unit.plan.test_rlas_plan import operator as profiled
+
+ROWS = 1_000_000
+
+
+def report(made: Job, costs: dict[str, float]) -> dict[str, Any]:
+    """Of a run in which every actor had ROWS rows, which took so many nanoseconds each."""
+    actors: dict[str, list[dict[str, Any]]] = {}
+    for actor, count in made.plan.counts().items():
+        spent = costs[actor] * ROWS / 1e9 / count
+        rows = {"in": 0 if actor == "lines" else ROWS // count, "out": ROWS // count}
+        actors[actor] = [{**rows, "execute_s": spent * 0.75, "transfer_s": spent * 0.25}] * count
+    return {"actors": actors, "throughput_eps": 1e6, "elapsed_s": 2.0}
+
+
+def comparison(folder: Path, made: Job, costs: dict[str, float]) -> PlanComparison:
+    found = compared(made, report(made, costs), folder / "topology.toml")
+    assert found is not None
+    return found
+
+
+def test_costs_as_profiled_call_for_no_other_plan(tmp_path: Path) -> None:
+    made = job(tmp_path, 100.0, 100.0, machine(2))
+    found = comparison(tmp_path, made, {"lines": 10.0, "split": 100.0, "count": 100.0, "sink": 1.0})
+    assert not found.is_other and found.plan is made.plan and found.gain == 1.0
+    assert found.measured == pytest.approx(1e6, rel=1e-3)
+    assert "finds no plan that is worth a change" in described(found)[-1]
+
+
+def test_an_operator_that_costs_more_than_profiled_gets_replicas_from_the_others(tmp_path: Path) -> None:
+    made = job(tmp_path, 1000.0, 100.0, machine(4))
+    found = comparison(tmp_path, made, {"lines": 10.0, "split": 100.0, "count": 1000.0, "sink": 1.0})
+    assert found.is_other and found.gain > 1.2
+    assert found.plan.counts()["count"] > made.plan.counts()["count"]
+    assert "would choose another plan: lines ×1" in described(found)[-1]
+    assert as_json(found)["would_change"] and as_json(found)["measured_ns"]["count"] == 1000.0
+
+
+def test_costs_that_are_all_too_high_alike_change_nothing(tmp_path: Path) -> None:
+    made = job(tmp_path, 100.0, 1000.0, machine(4))
+    found = comparison(tmp_path, made, {"lines": 40.0, "split": 400.0, "count": 4000.0, "sink": 4.0})
+    assert not found.is_other
+
+
+def test_a_profile_that_has_changed_since_is_not_compared_with(tmp_path: Path) -> None:
+    made = job(tmp_path, 100.0, 1000.0, machine(2))
+    job(tmp_path, 200.0, 1000.0, machine(2))
+    assert (
+        compared(made, report(made, dict.fromkeys(made.graph.actors, 1.0)), tmp_path / "topology.toml")
+        is None
+    )
+
+
+def test_selectivity_is_measured_where_one_consumer_has_counted_it(tmp_path: Path) -> None:
+    made = job(tmp_path, 100.0, 1000.0, machine(1))
+    actors = report(made, dict.fromkeys(made.graph.actors, 10.0))["actors"]
+    actors["sink"] = [{**actors["sink"][0], "in": ROWS // 4}]
+    from actorstream.placement.rlas import Profile
+
+    operators = {"count": profiled(10.0), "sink": profiled(1.0, sink=True)}
+    found, _ = measured_profile(Profile(name="t", hertz=1e9, operators=operators), made.graph, actors, 1024)
+    assert found.operators["count"].outputs["default"].selectivity == 0.25
+    assert sinks_of(made.graph) == ["sink"]

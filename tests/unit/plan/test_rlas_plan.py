@@ -1,0 +1,127 @@
+"""`placement = "rlas"`: from a profile and a machine to a job."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from actorstream.errors import ConfigurationError
+from actorstream.placement.rlas import (
+    MachineModel,
+    Measured,
+    OperatorProfile,
+    OutputProfile,
+    Profile,
+    Socket,
+    machine_text,
+    profile_text,
+)
+from actorstream.plan.compile import read_job
+from actorstream.plan.job import Job
+from actorstream.topology.plan import load_plan
+
+TOPOLOGY = """
+[actors.lines]
+type = "generator-source"
+schema = { word = "int64" }
+count = 10
+
+[actors.split]
+type = "map"
+inputs = ["lines"]
+replicas = "auto"
+set = { word = "word + 1" }
+
+[actors.count]
+type = "reduce"
+inputs = [{ from = "split", route = "key", key = "word" }]
+replicas = "auto"
+aggregate = "count()"
+running = true
+
+[actors.sink]
+type = "null-sink"
+inputs = ["count"]
+"""
+
+
+def operator(cost: float, *, sink: bool = False) -> OperatorProfile:
+    outputs = {} if sink else {"default": OutputProfile(selectivity=1.0, bytes=8.0)}
+    return OperatorProfile(batches=[Measured(rows=1024, execute_ns={"p50": cost})], outputs=outputs)
+
+
+def machine(sockets: int, cores: int = 2) -> MachineModel:
+    size = range(sockets)
+    return MachineModel(
+        name="made up",
+        sockets=[
+            Socket(cores=cores, hertz=1e9, cpus=[cores * n, cores * n + 1][:cores], node=n) for n in size
+        ],
+        latency_ns=[[50.0 if i == j else 500.0 for j in size] for i in size],
+        bandwidth=[[1e11 if i == j else 1e10 for j in size] for i in size],
+    )
+
+
+def job(folder: Path, split: float, count: float, on: MachineModel, *sets: str) -> Job:
+    costs = {"lines": 10.0, "split": split, "count": count}
+    operators = {name: operator(cost) for name, cost in costs.items()} | {"sink": operator(1.0, sink=True)}
+    (folder / "topology.toml").write_text(TOPOLOGY)
+    (folder / "profile.toml").write_text(profile_text(Profile(name="t", hertz=1e9, operators=operators)))
+    (folder / "machine.toml").write_text(machine_text(on))
+    (folder / "deploy.toml").write_text(
+        'placement = "rlas"\n[rlas]\nprofile = "profile.toml"\nmachine = "machine.toml"\n'
+    )
+    return read_job(folder / "topology.toml", folder / "deploy.toml", sets)
+
+
+def test_the_bottleneck_gets_the_replicas_and_a_core_each(tmp_path: Path) -> None:
+    made = job(tmp_path, 100.0, 1000.0, machine(4))
+    counts = made.plan.counts()
+    assert counts["lines"] == counts["sink"] == 1
+    assert counts["count"] >= 4 > counts["split"]
+    assert made.plan.workers <= 8
+    assert {each.core // 2 for each in made.plan.replicas} == {each.node for each in made.plan.replicas}
+    assert made.graph.actors["count"].replicas == counts["count"]
+
+
+def test_on_one_socket_with_one_core_the_same_path_gives_one_worker(tmp_path: Path) -> None:
+    made = job(tmp_path, 100.0, 1000.0, machine(1, 1))
+    assert made.plan.workers == 1
+    assert {(each.core, each.node) for each in made.plan.replicas} == {(0, 0)}
+
+
+def test_numbers_that_are_written_stay(tmp_path: Path) -> None:
+    made = job(tmp_path, 100.0, 1000.0, machine(4), "actors.count.replicas=3")
+    assert made.plan.counts()["count"] == 3
+
+
+def test_the_plan_says_from_what_it_was_made_and_can_be_saved(tmp_path: Path) -> None:
+    made = job(tmp_path, 100.0, 1000.0, machine(2))
+    model = made.plan.model
+    assert model is not None and model.machine == machine(2).fingerprint and model.throughput > 0
+    made.plan.save(tmp_path / "plan.json")
+    again = load_plan(tmp_path / "plan.json")
+    assert again == made.plan and again.fingerprint == made.fingerprint
+    assert read_job(tmp_path / "topology.toml", plan_file=tmp_path / "plan.json").plan == made.plan
+
+
+def test_the_same_input_gives_the_same_plan_and_another_machine_another(tmp_path: Path) -> None:
+    first = job(tmp_path, 100.0, 1000.0, machine(2)).fingerprint
+    assert job(tmp_path, 100.0, 1000.0, machine(2)).fingerprint == first
+    assert job(tmp_path, 100.0, 1000.0, machine(2, 1)).fingerprint != first
+
+
+def test_rlas_without_a_profile_says_how_to_make_one(tmp_path: Path) -> None:
+    (tmp_path / "topology.toml").write_text(TOPOLOGY)
+    with pytest.raises(ConfigurationError, match=r"without a profile .*actorstream profile"):
+        read_job(tmp_path / "topology.toml", sets=["deploy.placement=rlas"])
+
+
+def test_a_profile_of_another_topology_is_refused(tmp_path: Path) -> None:
+    job(tmp_path, 100.0, 1000.0, machine(1))
+    profile = tmp_path / "profile.toml"
+    other = Profile(name="t", topology=5, hertz=1e9, operators={"lines": operator(1.0)})
+    profile.write_text(profile_text(other))
+    with pytest.raises(ConfigurationError, match="was measured on topology 0000000000000005"):
+        read_job(tmp_path / "topology.toml", tmp_path / "deploy.toml")
