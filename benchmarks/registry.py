@@ -31,6 +31,7 @@ SUITES = {
     "linear-road": "benchmarks.suites.linear_road",
     "briskstream": "benchmarks.suites.briskstream",
     "order-price": "benchmarks.suites.order_price",
+    "rlas": "benchmarks.suites.rlas",
     "dgs": "benchmarks.suites.dgs",
     "dgs-latency": "benchmarks.suites.dgs_latency",
     "dgs-studies": "benchmarks.suites.dgs_studies",

@@ -110,4 +110,4 @@ def read_profile(graph: Graph, topology: Path, profile: Path | None) -> Profile:
                 hint,
             )
         )
-    return load_profile(file, graph.fingerprint)
+    return load_profile(file, graph.profile_fingerprint)

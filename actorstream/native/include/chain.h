@@ -30,7 +30,8 @@ enum as_chain_kind {
                             are, out[1]: the table's row of each. `counted` is 1: its only key column is read at the row
                             numbers in[1], and these rows are what out[0] names */
     AS_CHAIN_FIND = 3, /* the same for all rows: out[0]: the table's row of each, or UINT32_MAX */
-    AS_CHAIN_ADD = 4 /* only further ones follow; adds the rows to a state. what: as_chain_state, whose `operand` has room for inputs / 2
+    AS_CHAIN_ADD =
+        4 /* only further ones follow; adds the rows to a state. what: as_chain_state, whose `operand` has room for inputs / 2
                         operands; each is column in[2 * i] at the row numbers in[2 * i + 1], which may be AS_CHAIN_NONE, and
                         has `how` how[2 * i] and, with row numbers, `few` how[2 * i + 1] (operand.h). Column AS_CHAIN_NONE:
                         there is no such operand */

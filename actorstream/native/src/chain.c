@@ -143,7 +143,8 @@ int32_t as_chain_job(void *context) {
         case AS_CHAIN_ADD: status = add(step, work->columns, rows); break;
         default: status = AS_E_ARGUMENT;
         }
-        if (status != 0 && step->kind != AS_CHAIN_ADD) /* if it lacks memory, there may be some when its hook asks for it */
+        if (status != 0 &&
+            step->kind != AS_CHAIN_ADD) /* if it lacks memory, there may be some when its hook asks for it */
             return status == AS_E_MEMORY ? AS_AGAIN : status;
         if (status != 0)
             return status != AS_E_MEMORY && number > 0 && step[-1].kind == AS_CHAIN_ADD ? AS_E_CORRUPT : status;

@@ -38,6 +38,9 @@ NAMES = {
     "briskstream": "wc-2 wc-half-load-p99 wc-event-2 fd-2 fd-half-load-p99 fd-batch-2 sd-2 sd-spikes-2 sd-half-load-p50"
     " sd-half-load-p99 lr-2 lr-half-load-p99",
     "order-price": "none serial timestamp dependency serial-mean timestamp-half-load-p99 timestamp-64",
+    "rlas": "server-a-wc-rlas-model server-b-lr-rlas-simulated server-a-fd-first-fit-simulated table-7-r5-planning"
+    " server-a-sd-sockets-4-simulated server-b-wc-random-best-model table-3-counter-s0-s7"
+    " figure-8-parser-remote air-star-8x28-simulated",
     "dgs": "value-barrier-batch-1 value-barrier-batch-2 rule-fraud-batch-100k-2 page-view-join-event-2 join-2",
     "dgs-latency": "barrier-spin-p50 synchronization-park-p50 ratio-100-p50 heartbeats-1-p50",
     "dgs-studies": "outliers-2 outliers-model smart-home-2 smart-home-2-network smart-home-2-p90",

@@ -1,0 +1,54 @@
+"""The study behind the suite `rlas`, on parts that take little time."""
+
+from __future__ import annotations
+
+import xml.etree.ElementTree as ElementTree
+
+import pytest
+
+from benchmarks.paper_apps import SERVER_A_HERTZ, TABLE_4, paper_apps
+from benchmarks.rlas_pictures import distribution, matrices
+from benchmarks.rlas_study import fetch_matrix, planned, server, star_on_a_cluster, without_remote_memory
+from benchmarks.suites.rlas import figure_8
+
+
+def test_the_four_applications_are_there_at_the_clock_of_server_a() -> None:
+    apps = paper_apps()
+    assert [each.name for each in apps] == list(TABLE_4)
+    assert {each.profile.hertz for each in apps} == {SERVER_A_HERTZ} == {server("a").sockets[0].hertz}
+
+
+def test_on_one_socket_nothing_is_fetched_and_on_two_no_strategy_is_better_than_rlas() -> None:
+    alone = planned("b", "FD", "rlas", 1)
+    assert all(each.fetch_ns == 0 for each in alone.model.rates)
+    two = planned("b", "FD", "rlas", 2)
+    assert two.model.throughput > 1.8 * alone.model.throughput
+    for strategy in ("fix-l", "fix-u"):
+        assert planned("b", "FD", strategy, 2).model.throughput <= two.model.throughput
+
+
+def test_without_remote_memory_the_plan_of_fraud_detection_is_at_least_as_fast() -> None:
+    plan = planned("b", "FD")
+    assert without_remote_memory("b", "FD") >= plan.model.throughput
+    fetched = sum(map(sum, fetch_matrix("b", "FD")))
+    assert fetched == pytest.approx(
+        sum(each.fetch_ns * each.input_rate * 1e-9 for each in plan.model.rates), rel=1e-6
+    )
+
+
+def test_a_parser_that_is_farthest_takes_as_many_times_as_long_as_the_paper_says() -> None:
+    assert figure_8().run()[1] / figure_8().run()[0] == pytest.approx(9.4, rel=0.01)
+
+
+def test_links_limit_a_cluster_that_exchanges_events_and_cores_one_that_exchanges_counts() -> None:
+    counts, events = star_on_a_cluster(5.0, False), star_on_a_cluster(5.0, True)
+    assert "cores" in counts.model.limit or "operator" in counts.model.limit
+    assert "(Eq. 5)" in events.model.limit
+    assert counts.model.ingress > 10 * events.model.ingress
+
+
+def test_pictures_are_svg_with_every_name() -> None:
+    first = ElementTree.fromstring(matrices({"server-a": [[0.0, 1.0], [2.0, 0.0]]}))
+    assert "server-a (darkest: 2.00)" in "".join(first.itertext())
+    second = ElementTree.fromstring(distribution({"WC": [0.1, 0.5], "LR": [0.2]}))
+    assert {"WC", "LR"} <= {text.strip() for text in second.itertext()}
