@@ -79,7 +79,8 @@ class SourceChain:
         unit = self._unit
         ordered = unit.watermarks is None or unit.watermarks.ordered
         plain = all(each.stamp is None and each.descent is None for each in (unit.head, *self.members))
-        if not (ordered and plain) or unit.in_order or unit.idle_timeout is not None:
+        stepped = unit.in_order or unit.in_step is not None
+        if not (ordered and plain) or stepped or unit.idle_timeout is not None:
             return False
         transport = unit.worker.transport
         self._bell = transport.doorbell.handle if transport is not None else None
