@@ -11,7 +11,7 @@ from collections.abc import Callable
 from random import Random
 from typing import Protocol
 
-from actorstream.scheduling.size_search import SAMPLE_NS, SizeSearch, level_above, rows_at
+from actorstream.scheduling.size_search import SAMPLE_NS, SizeSearch, level_above, level_within, rows_at
 
 PRESSED, RELAXED = 8, 64
 """Batches between two looks at whether consumers keep up, while they do not and while they do."""
@@ -116,7 +116,7 @@ class FoundSize:
     follows_cost, follows_load = True, False
 
     def __init__(self, most: int, busy_ns: Callable[[], int]) -> None:
-        self._search = SizeSearch(busy_ns, level_above(most))
+        self._search = SizeSearch(busy_ns, level_within(most))
         self.waited = self._search.waited
         self._ended = 0
         """When the last batch was sent; 0: the source has rested since."""
@@ -152,7 +152,7 @@ class PacedSize:
     turn_ns = LONG_NS
 
     def __init__(self, rate: float, most: int) -> None:
-        self._rate, self._most = rate / 1e9, level_above(most)
+        self._rate, self._most = rate / 1e9, level_within(most)
         self._fit = CostFit()
         self._levels = 0
         """How much larger batches are because consumers are behind."""

@@ -28,7 +28,7 @@ PAYS = 0.97
 """A larger size must cost less than this much of what the smaller one costs to count as better while the size grows."""
 NEAR, STAYS = 1.03, 1.05
 """The smallest size is taken that costs less than NEAR times the best; it is kept while it costs less than STAYS."""
-HELD, LONGEST_HELD = 16, 256
+HELD, LONGEST_HELD = 32, 256
 """Measurements of the size taken between two comparisons with a neighbour: at first, and after many that changed nothing."""
 OTHER = 2.0
 """A size that costs so many times more or less than before does other work: the search begins anew."""
@@ -42,6 +42,11 @@ def rows_at(level: int) -> int:
 def level_above(rows: int) -> int:
     """The least level with as many rows; the greatest where none has."""
     return min(LEVELS, max(0, (max(rows, 1) - 1).bit_length() - LEAST.bit_length() + 1))
+
+
+def level_within(rows: int) -> int:
+    """The greatest level with at most so many rows; 0 where none has so few."""
+    return min(LEVELS, max(0, rows.bit_length() - LEAST.bit_length()))
 
 
 class SizeSearch:
@@ -193,15 +198,23 @@ class SizeSearch:
             return
         if self._wished < 0:
             self._up = not self._up
-        neighbour = self._settled + (1 if self._up else -1)
-        if self._up and (neighbour > self._most or 2 * took >= LONGEST_NS):
-            neighbour = self._settled - 1
-        if neighbour < 0:
-            neighbour = 1 if self._most and 2 * took < LONGEST_NS else 0
+        neighbour = self._neighbour(took)
         if neighbour == self._settled:
+            self._held = min(2 * self._held, LONGEST_HELD)
             self._samples = []
-            return
-        self._use(neighbour)
+        else:
+            self._use(neighbour)
+
+    def _neighbour(self, took: float) -> int:
+        """The level to compare with next, on the side whose turn it is if it can be used. One that was much worse is not tried
+        again soon. The level that was chosen: there is none."""
+        bad = UNLIKE * self._cost.get(self._settled, float("inf"))
+        for side in (1, -1) if self._up else (-1, 1):
+            level = self._settled + side
+            fits = 0 <= level <= self._most and (side < 0 or 2 * took < LONGEST_NS)
+            if fits and (self._held == LONGEST_HELD or self._cost.get(level, 0.0) <= bad):
+                return level
+        return self._settled
 
     def _is_other(self, cost: float) -> bool:
         """Whether the size costs something quite different than before, and not only for a moment."""

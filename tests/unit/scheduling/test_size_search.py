@@ -11,7 +11,15 @@ from hypothesis import strategies as st
 
 from actorstream.scheduling.batch_size import CostFit, DrawnSize, FixedSize, FoundSize, PacedSize
 from actorstream.scheduling.gathered_size import FIRST, DrawnFlow, FlowSize
-from actorstream.scheduling.size_search import LEAST, LEVELS, MOST, SizeSearch, level_above, rows_at
+from actorstream.scheduling.size_search import (
+    LEAST,
+    LEVELS,
+    MOST,
+    SizeSearch,
+    level_above,
+    level_within,
+    rows_at,
+)
 
 SECOND = 1_000_000_000
 BEST = 0.9
@@ -128,6 +136,7 @@ def test_the_time_for_which_a_source_waits_for_its_consumer_counts() -> None:
 def test_a_level_has_at_least_the_rows_asked_for(rows: int, level: int) -> None:
     assert level_above(rows) == level
     assert rows_at(level) >= min(rows, MOST)
+    assert rows_at(level_within(rows)) <= max(rows, LEAST)
 
 
 def test_no_batch_is_larger_than_allowed() -> None:
