@@ -26,7 +26,6 @@ NAMES = {
     "ysb": f"{YAHOO} strings-2 bytes136-2",
     "ysb-star": YAHOO,
     "swa": YAHOO,
-    "batch-size": "ysb-256 ysb-262144 ysb-auto swa-auto ysb-star-auto word-count-auto half-load-auto-p50",
     "ablation": "both-1 both-16384 both-65536 no-pipelining-16384 no-pre-aggregation-16384 neither-16384",
     "tpcx-bb": "q1-turns-1 q1-ct-2 q1-lp-2-p99 q1-serial-2 q15-lp-half-load-p99 q15-qst-16-simulated",
     "keyed": "distinct-1m-1 distinct-1m-2 keys-10m-1 keys-10m-2 keys-10m-2-memory one-window-10m-1-memory",
