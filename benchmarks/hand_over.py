@@ -20,15 +20,16 @@ from benchmarks.dataflow import toml
 
 COLUMNS = {"number": "int", "key": "int", "sent": "int"}
 KEYS = 10
+ADDRESS = "address.json"
 
 
 class Announcement:
-    """In the place of Spark's driver: writes where the source listens into the file that is its `path`."""
+    """In the place of Spark's driver: writes where the source listens into a file in the folder that is its `path`."""
 
     def __init__(self, task: dict[str, Any], hear: Callable[[dict[str, Any]], None]) -> None:
         table = {"rows": 0, "digest": 0, "least": None, "greatest": None, "bounds": []}
         hear({"table": table})
-        path = Path(task["path"])
+        path = Path(task["path"]) / ADDRESS
         partial = path.with_suffix(".partial")
         partial.write_text(json.dumps([task["address"], task["token"]]))
         partial.replace(path)
@@ -63,8 +64,7 @@ class Running(Actor):
 def latencies(batches: int, rows: int, every_s: float) -> list[float]:
     """Seconds from when a batch is made to when all its answers are back in the task. ValueError: rows are missing."""
     with tempfile.TemporaryDirectory(prefix="actorstream-benchmark-") as folder:
-        place = Path(folder) / "address.json"
-        keys = {"path": str(place), "event_time": "number", "schema": COLUMNS, "tasks": 1}
+        keys = {"path": folder, "event_time": "number", "schema": COLUMNS, "tasks": 1}
         actors = {
             "rows": {"type": f"{__name__}:PushedRows", **keys},
             "running": {"type": f"{__name__}:Running", "inputs": ["rows"]},
@@ -73,7 +73,7 @@ def latencies(batches: int, rows: int, every_s: float) -> list[float]:
         topology = Path(folder) / "hand-over.toml"
         topology.write_text(toml("hand-over", actors))
         options = TopologyOptions.of({"topology": str(topology), "set": 'deploy.transport="local"'})
-        task = threading.Thread(target=_push, args=(place, batches, rows, every_s), daemon=True)
+        task = threading.Thread(target=_push, args=(Path(folder) / ADDRESS, batches, rows, every_s), daemon=True)
         task.start()
         arrived, found = 0, []
         for answers in rows_of(options, "answers"):
