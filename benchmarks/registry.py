@@ -21,6 +21,7 @@ SUITES = {
     "ysb": "benchmarks.suites.ysb",
     "ysb-star": "benchmarks.suites.ysb_star",
     "swa": "benchmarks.suites.swa",
+    "batch-size": "benchmarks.suites.batch_size",
     "ablation": "benchmarks.suites.ablation",
     "keyed": "benchmarks.suites.keyed",
     "tpcx-bb": "benchmarks.suites.tpcx_bb",

@@ -24,9 +24,8 @@ from benchmarks.loops import ysb as bare
 from benchmarks.suite import Case, Probe, Settings, probe
 
 LOOPS = "benchmarks.loops.ysb"
-BATCH_SIZE = 65_536
-"""Of our runs; the bare kernels take 16,384 rows at a time, where they are fastest. A batch costs the engine about
-    30 µs of Python, whatever its size."""
+KEPT_ROWS = 65_536
+"""Rows of the batches in memory that the engine reads; the bare kernels take 16,384 rows at a time, where they are fastest."""
 START_SECONDS = 1.0
 """What a launch takes until rows flow, at most."""
 ENDLESS = 10**15
@@ -65,11 +64,11 @@ def native(workload: Workload, workers: int, seconds: float, ids: str = "int", *
     return native_run(workload, workers, seconds, ids, **deploy).report["throughput_eps"]  # type: ignore[no-any-return]
 
 
-def half_load(workload: Workload, seconds: float, rate: float) -> tuple[float, float]:
+def half_load(workload: Workload, seconds: float, rate: float, **deploy: Any) -> tuple[float, float]:
     """p50 and p99, in µs, from the entry of the last event that a result counts to the result's release, on two workers
     at half of `rate` events a second."""
     source = {"rate": rate / 2, "event_rate": bare.PER_MS * 1000}
-    latency = native_run(workload, 2, seconds, source=source).report["latency_ms"]
+    latency = native_run(workload, 2, seconds, source=source, **deploy).report["latency_ms"]
     return latency["p50"] * 1000, latency["p99"] * 1000
 
 
@@ -92,7 +91,7 @@ def native_run(
         }
         sets |= {f"actors.events.{key}": value for key, value in (source or {}).items()}
         sets |= {f"actors.{actor}.replicas": workers for actor in replicated(workload)}
-        settings = {"transport": "shm", "batch_size": BATCH_SIZE, "workers": workers} | deploy
+        settings = {"transport": "shm", "workers": workers} | deploy
         ran = launch_file(workload.file, sets=sets, seconds=seconds + START_SECONDS, **settings)
         check(workload, ran, results)
         return ran
@@ -180,7 +179,7 @@ def from_columns(workload: Workload, seconds: float) -> float:
         results = Path(folder) / "results.csv"
         tables[workload.sink] = {**tables[workload.sink], "path": str(results)}
         of_file: Actors = tables
-        ran = launch(workload.name, of_file, transport="local", workers=1, batch_size=BATCH_SIZE)
+        ran = launch(workload.name, of_file, transport="local", workers=1, batch_size=KEPT_ROWS)
         check(workload, ran, results)
         return float(ran.report["throughput_eps"])
 

@@ -16,7 +16,7 @@ import msgspec
 from msgspec.structs import replace
 
 from actorstream.checkpoint.checkpoint import Checkpoint, ReplicaState, StateFile
-from actorstream.errors import NotInstalledError, RunError
+from actorstream.errors import ConfigurationError, NotInstalledError, Problem, RunError
 
 KEPT = 2
 """Checkpoints that stay: the last, and the one before it."""
@@ -48,6 +48,7 @@ class CheckpointStore:
 
     Raises:
         NotInstalledError: a URL without fsspec.
+        ConfigurationError: a URL whose protocol nobody knows, or whose package is not installed.
     """
 
     def __init__(self, path: str) -> None:
@@ -225,7 +226,16 @@ class _RemoteFolder:
             from fsspec.core import url_to_fs
         except ImportError:
             raise NotInstalledError(f"a checkpoint store at {url!r}", "remote") from None
-        found: tuple[Any, str] = url_to_fs(url)
+        try:
+            found: tuple[Any, str] = url_to_fs(url)
+        except (ImportError, ValueError) as error:  # ValueError: no package says that it knows the protocol
+            raise ConfigurationError(
+                Problem(
+                    "checkpoint.path",
+                    f"{url!r} cannot be opened: {error}",
+                    'a directory, or an fsspec URL such as "s3://bucket/run" whose own package is installed (s3fs)',
+                )
+            ) from None
         self.files, self.root = found
 
     def names(self) -> list[str]:

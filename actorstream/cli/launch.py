@@ -138,6 +138,8 @@ def launch(
     if replan is not None:
         check_output(replan, "--replan")
     if way.starter is not None:
+        if rank is not None:
+            raise _rank_of_none(rank)
         way.start()
     try:
         with COMMAND.raising():
@@ -146,6 +148,10 @@ def launch(
                 restore_job(job)
     except Terminated:
         raise _stopped_early(deploy, set or [], resume) from None
+    if rank is not None:
+        raise _rank_of_none(rank)
+    if not quiet:
+        _note_copies(job.deploy.transport)
     shown: list[Progress] = []
 
     def on_start(launcher: Any, sampler: Any) -> Any:
@@ -206,6 +212,28 @@ def told(result: RunResult, processes: int, *, report: Path | None, quiet: bool,
     if result.suspended is not None:
         return SUSPENDED
     return INTERRUPTED if result.interrupted is not None else DONE
+
+
+def _rank_of_none(rank: int) -> Exception:
+    """Returns the error of a `--rank` where no process is started for each worker."""
+    from actorstream.errors import ConfigurationError, Problem
+
+    allowed = (
+        "with transport zmq and [[hosts]] or network.discovery; other runs start their workers themselves"
+    )
+    return ConfigurationError(Problem("--rank", f"is {rank}", allowed))
+
+
+def _note_copies(transport: str) -> None:
+    """Says that mpiexec or srun has started several launches, each of which is a whole run."""
+    from actorstream.transports.mpi.world import is_first_rank, is_rank, started_ranks
+
+    if is_rank() and started_ranks() > 1 and is_first_rank():
+        print(
+            f"note: {started_ranks()} processes were started, and each runs the whole topology by itself, since workers of "
+            f"transport {transport!r} are no ranks; --transport mpi makes the processes the workers of one run",
+            file=sys.stderr,
+        )
 
 
 def _stopped_early(deploy: Path | None, sets: list[str], resume: bool) -> Exception:

@@ -59,10 +59,24 @@ class Counter(IntEnum):
     SENT_BYTES = 26
     """What the replicas of its unit have handed to other processes; a row by itself counts as the entry that carries it."""
     POOLED_PS = 27
+    BATCH_P50 = 28
+    """Rows that a source took at once, else those of the jumbo tuples that its unit sent; the next two are of these too."""
+    BATCH_MIN = 29
+    BATCH_MAX = 30
+    AGE_NS = 31
+    """How long ago the last row of each batch had entered when the head's hook began, all batches together; the next two are
+    sums over batches, too."""
+    QUEUED_NS = 32
+    """How long after the beginning of the turn, or of its merge, a batch was taken."""
+    GATHERED_NS = 33
+    """How long rows waited in the unit's builders."""
+    READS = 34
+    """Batches that a source has read."""
 
 
 HISTOGRAM_WORDS = LATENCY_OCTAVES * LATENCY_STEPS
-ROW_WORDS = 32 + 2 * HISTOGRAM_WORDS  # counters, then the latency and the processing histogram
+COUNTER_WORDS = 64
+ROW_WORDS = COUNTER_WORDS + 2 * HISTOGRAM_WORDS  # counters, then the latency and the processing histogram
 
 
 def bucket_of(ns: int) -> int:
@@ -129,7 +143,7 @@ class CounterTable:
         return fd
 
     def row(self, replica: int) -> np.ndarray:
-        """The words of one replica: counters at `Counter`, from 32 on the latency histogram, then the processing."""
+        """The words of one replica: counters at `Counter`, from COUNTER_WORDS on the latency histogram, then the processing."""
         return self.words[replica]
 
     def changed(self, replicas: Iterable[int]) -> dict[int, bytes]:
@@ -149,7 +163,7 @@ class CounterTable:
 
     def histogram(self, replica: int, *, processing: bool = False) -> np.ndarray:
         """Counts per bucket of one replica's latencies, shape (HISTOGRAM_WORDS,)."""
-        start = 32 + (HISTOGRAM_WORDS if processing else 0)
+        start = COUNTER_WORDS + (HISTOGRAM_WORDS if processing else 0)
         return self.words[replica, start : start + HISTOGRAM_WORDS]
 
 

@@ -1,4 +1,5 @@
-"""How many CPUs this process may use (its affinity mask and its cgroup's quota), and what they are. Decides nothing."""
+"""How many CPUs this process may use (its affinity mask and its cgroup's quota), what they are, and their caches. Decides
+nothing."""
 
 from __future__ import annotations
 
@@ -27,6 +28,23 @@ def processor(root: str = "") -> str:
     return "\n".join([os.uname().machine, *(f"{key}: {named.get(key, '')}" for key in _NAMED)])
 
 
+def cache_bytes(root: str = "") -> int:
+    """Bytes of the largest cache below the third level of a CPU that this process may use, which no other core shares as a
+    rule; USUAL_CACHE where the system does not say.
+
+    `root` is put before all paths, for tests."""
+    cpu = min(os.sched_getaffinity(0))
+    found = [0]
+    for index in Path(f"{root}/sys/devices/system/cpu/cpu{cpu}/cache").glob("index*"):
+        try:
+            level, kind, size = ((index / name).read_text().strip() for name in ("level", "type", "size"))
+            if int(level) < 3 and kind != "Instruction":
+                found.append(int(size.rstrip("KMG")) << {"K": 10, "M": 20, "G": 30}.get(size[-1], 0))
+        except (OSError, ValueError, IndexError):
+            continue
+    return max(found) or USUAL_CACHE
+
+
 def clock_hertz(root: str = "") -> float:
     """Cycles per second of a core: what cpufreq says is its base or greatest frequency, else /proc/cpuinfo; 1e9 where nothing
     says.
@@ -45,6 +63,7 @@ def clock_hertz(root: str = "") -> float:
     return float(found[0]) * 1e6 if found else 1e9
 
 
+USUAL_CACHE = 1 << 20
 _NAMED = (
     *("vendor_id", "cpu family", "model", "model name", "flags"),
     *("CPU implementer", "CPU architecture", "CPU variant", "CPU part", "Features"),  # of ARM

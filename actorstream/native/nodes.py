@@ -35,9 +35,13 @@ class NodeMemory:
         with contextlib.suppress(OSError):  # so that few of the misses are those of the table of pages
             self._map.madvise(mmap.MADV_HUGEPAGE)
         self._base = ffi.from_buffer("uint8_t[]", self._map)
-        number = lib.as_node_bind(int(ffi.cast("uintptr_t", self._base)), nbytes, node)
+        number = lib.as_node_bind(self.address, nbytes, node)
         self.refused = os.strerror(number) if number else ""
         lib.as_node_weave(self._base, nbytes // line, line)
+
+    @property
+    def address(self) -> int:
+        return int(ffi.cast("uintptr_t", self._base))
 
     def latency_ns(self, cpu: int, steps: int) -> float:
         """Nanoseconds until core `cpu` has a cache line of this memory that no cache has; the least of several rounds."""

@@ -3,7 +3,7 @@ operators nor channels; whoever gives an address keeps what lies there."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from actorstream.native._core import ffi, lib
@@ -34,7 +34,7 @@ class Turn:
 
     Args:
         chain: of which no rows come out.
-        bounds: `int64_t *`, two words that are told the bounds of each batch's event times.
+        bounds: of members, by place: `int64_t *`, two words that are told the bounds of each batch's event times.
         make, context: addresses of the C function that makes rows, and of its context.
         columns: descriptors of what the function does not set itself.
         sets: for each member of the chain, the set of rows that come to it.
@@ -49,7 +49,7 @@ class Turn:
     def __init__(
         self,
         chain: Chain,
-        bounds: Any,
+        bounds: dict[int, Any],
         make: int,
         context: int,
         columns: Sequence[Column],
@@ -64,7 +64,9 @@ class Turn:
         self.most_rows = rows
         self._members = ffi.new("as_turn_member[]", len(sets))
         for member, number in zip(self._members, sets):
-            member.set = number
+            member.set, member.room = number, 2**63 - 1
+        for place, pointer in bounds.items():
+            self._members[place].bounds = pointer
         self._promises = ffi.new("as_turn_promise[]", max(len(promises), 1))
         for promise, producer in zip(self._promises, promises):
             promise.producer = producer
@@ -72,17 +74,20 @@ class Turn:
         self._turn = turn = ffi.new("as_turn *")
         turn.work, turn.member, turn.promise = run.work, self._members, self._promises
         turn.members = len(sets)
-        turn.bounds = bounds
         turn.bell = ffi.NULL if bell is None else bell
         turn.source.make, turn.source.context = make, ffi.cast("void *", context)
         turn.frontier = -(2**63)
         self._kept = (run, bounds, bell, promises, keeps)
 
-    def begin(self, made: int, most: int, *, room: int, due: int, bound: int) -> None:
-        """The next rows are those from `made` on, `most` in all; `room`: that the last member may take. `due`, `bound`: of event
-        time (include/turn.h)."""
+    def begin(self, made: int, most: int, *, low: int, due: int, bound: int) -> None:
+        """The next rows are those from `made` on, `most` in all. `low`, `due`, `bound`: of event time (include/turn.h)."""
         turn = self._turn
-        turn.made, turn.end, turn.room, turn.due, turn.bound = made, made + most, room, due, bound
+        turn.made, turn.end, turn.low, turn.due, turn.bound = made, made + most, low, due, bound
+
+    def admit(self, room: Mapping[int, int]) -> None:
+        """Says how many rows members may take, by place."""
+        for place, rows in room.items():
+            self._members[place].room = rows
 
     def run(self, rows: int, most: int, promises: int, deadline: int, listens: int) -> int:
         """Takes up to `most` rows, `rows` a batch (at most `most_rows`); returns why it ended. ResourceError: there was no memory
@@ -99,10 +104,9 @@ class Turn:
         """The row of the source that comes next."""
         return self._turn.made  # type: ignore[no-any-return]
 
-    @property
-    def room(self) -> int:
-        """Rows that the last member may still take."""
-        return self._turn.room  # type: ignore[no-any-return]
+    def room(self, place: int) -> int:
+        """Rows that a member may still take."""
+        return self._members[place].room  # type: ignore[no-any-return]
 
     @property
     def frontier(self) -> int:

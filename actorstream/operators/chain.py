@@ -112,6 +112,8 @@ class Linking:
         """Sets of a table, of which a row may be missing."""
         self._aligned: dict[tuple[int, int], int] = {}
         self._indexes: dict[tuple[int, int], int] = {}
+        self._ends: list[ChainStep] = []
+        """What changes a state: behind all that can fail."""
         self._keeps: list[Any] = []
         held = {field.name: LinkedColumn(self._number(), 0, field) for field in schema.fields}
         self._given = {each.number: name for name, each in held.items()}
@@ -187,8 +189,8 @@ class Linking:
         return LinkedColumn(number, rows, field)
 
     def add(self, rows: LinkedRows, operands: Sequence[tuple[LinkedColumn | None, int]], state: Any) -> None:
-        """Adds the rows to a state (`as_chain_state` at `state.address`), of each operand its column and how it is read. The
-        last step."""
+        """Adds the rows to a state (`as_chain_state` at `state.address`), of each operand its column and how it is read: a step
+        behind all others."""
         inputs: list[int] = []
         hows: list[int] = []
         for held, how in operands:
@@ -203,6 +205,7 @@ class Linking:
         made = kinds(hows)
         self._keeps += [state, made]
         self._add(ADD, rows.number, None, 0, inputs, (), state.address, address_of_kinds(made))
+        self._ends.append(self._steps.pop())
 
     # -- rows and columns
 
@@ -301,8 +304,9 @@ class Linking:
         return Linked(made, rows, names, fields, renamed, at, list(ends))
 
     def ended(self) -> Chain:
-        """The chain of which no rows come out, since the last operator has added a step that takes them in. It is given all
-        columns of a batch, in order."""
+        """The chain of which no rows come out, since steps that `add` has added take them in. It is given all columns of a batch,
+        in order."""
+        self._steps += self._ends
         return self._made(list(self._given), [])
 
     def _made(self, given: list[int], answered: list[int]) -> Chain:

@@ -4,7 +4,7 @@ copies nothing."""
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Container, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -15,6 +15,7 @@ from actorstream.actors.contract import Contract
 from actorstream.errors import Problem
 from actorstream.events.batch import Batch
 from actorstream.events.schema import Schema
+from actorstream.operators.chain import LinkedRows, Linking
 from actorstream.operators.checks import same_inputs
 from actorstream.operators.compiled import Compiled
 from actorstream.operators.expressions import Cases, ExpressionError, RowErrors, compile_condition
@@ -55,6 +56,11 @@ class Split(Actor):
     def prepare(self, batch: Batch) -> Prepared | None:
         """`on_batch` as a kernel for a pool; None: it is none."""
         return self._compiled.of(batch.schema).prepare(batch, lambda parts: self._send(batch, parts))
+
+    def link_outputs(self, chain: Linking, rows: LinkedRows, wanted: Container[str]) -> dict[str, LinkedRows]:
+        """`on_batch` as steps of a chain: the rows of each case, and of the rest if that is wanted. UnlinkedError: it is none."""
+        names = self._names if "default" in wanted else self._names[:-1]
+        return dict(zip(names, self._compiled.of(rows.schema).link_rows(chain, rows, len(names))))
 
     def _send(self, batch: Batch, parts: list[np.ndarray]) -> None:
         for name, rows in zip(self._names, parts):

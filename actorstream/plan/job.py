@@ -10,6 +10,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from actorstream.metrics.counters import CounterTable
+from actorstream.plan.chains import ChainLink
 from actorstream.plan.edge_schemas import EdgeSchemas
 from actorstream.plan.pooling import has_pool
 from actorstream.topology.plan import ExecutionPlan, PlannedReplica
@@ -80,7 +81,7 @@ class Job:
     """What this run goes on from; None: from the beginning."""
     kernels: dict[str, float] = field(default_factory=dict)
     """Actors whose kernels go to threads -> how many of one replica's may be under way at once."""
-    source_chains: dict[int, list[int]] = field(default_factory=dict)
+    source_chains: dict[int, list[ChainLink]] = field(default_factory=dict)
     """Replica of a source -> the replicas behind it that may run as one native chain."""
     gates: dict[str, str] = field(default_factory=dict)
     """Actors whose replicas get the same rows in timestamp order -> why each merges them itself; "": one ScaleGate does."""
@@ -98,7 +99,8 @@ class Job:
 
     def in_runs(self, edge: int) -> bool:
         """Whether small jumbo tuples go along an edge in runs, since its consumer takes in what waits together."""
-        few = self.deploy.batch_size <= FEW_ROWS and not has_pool(self.deploy)
+        size = self.deploy.batch_size
+        few = size != "auto" and size <= FEW_ROWS and not has_pool(self.deploy)
         return few and edge in self.timestamp.edges
 
     @property

@@ -44,9 +44,9 @@ class PlanComparison:
     """What a run says of its plan.
 
     Attributes:
-        predicted, measured: tuples per second of all sinks together.
+        predicted, measured: tuples per second that all sources together make.
         costs: of the actors that had rows.
-        now: the throughput of this plan by the model under the measured costs. best: of the plan that would be chosen.
+        now: the same of this plan by the model under the measured costs. best: of the plan that would be chosen.
         plan: that plan; this run's own if no other is worth it.
     """
 
@@ -60,7 +60,7 @@ class PlanComparison:
 
     @property
     def gain(self) -> float:
-        """How many times as much the other plan would reach."""
+        """How many times as much the other plan would let in."""
         return self.best / self.now if self.now else 1.0
 
 
@@ -72,26 +72,19 @@ def compare(
     profile, costs = measured_profile(inputs.profile, graph, report["actors"], inputs.options.rows)
     measured = RlasInputs(profile, inputs.machine, inputs.options)
     dataflow = dataflow_of(graph, direct=fusible)
-    now = throughput_of(plan, dataflow, measured)
+    now = ingress_of(plan, dataflow, measured)
     _, found = rlas_plan(graph_of, plan.deploy, measured)
-    best = found.model.throughput if found.model is not None else 0.0
+    best = found.model.ingress if found.model is not None else 0.0
     is_other = best > WORTH * now
-    rows = sum(each["in"] for name in sinks_of(graph) for each in report["actors"][name])
     return PlanComparison(
-        plan.model.throughput,
-        rows / _running_s(report),
+        plan.model.ingress,
+        report["throughput_eps"],
         costs,
         now,
         max(best, now),
         found if is_other else plan,
         is_other,
     )
-
-
-def sinks_of(graph: Graph) -> list[str]:
-    """Actors that nobody reads."""
-    read = {edge.producer for edge in graph.edges}
-    return [name for name in graph.actors if name not in read]
 
 
 def measured_profile(
@@ -154,8 +147,8 @@ def _scaled(profile: OperatorProfile, factor: float, selectivities: Mapping[str,
     return replace(profile, batches=batches, outputs=outputs)
 
 
-def throughput_of(plan: ExecutionPlan, dataflow: Dataflow, inputs: RlasInputs) -> float:
-    """What the model predicts of a plan as it is, with replicas where they are."""
+def ingress_of(plan: ExecutionPlan, dataflow: Dataflow, inputs: RlasInputs) -> float:
+    """How many tuples per second the model lets into a plan as it is, with replicas where they are."""
     costs = costs_of(dataflow, inputs.profile, rows=inputs.options.rows, percentile=inputs.options.percentile)
     node_of = {(each.actor, each.index): each.node for each in plan.replicas}
     socket_of = {socket.node: number for number, socket in enumerate(inputs.machine.sockets)}
@@ -163,20 +156,13 @@ def throughput_of(plan: ExecutionPlan, dataflow: Dataflow, inputs: RlasInputs) -
     instance = instance_of(costs, inputs.machine, replicas, ingress=inputs.options.ingress)
     heads = [each.members[0] for each in dataflow.operators]
     places = [socket_of.get(node_of[heads[group.operator], group.first], 0) for group in instance.groups]
-    return predicted(instance, places).throughput
-
-
-def _running_s(report: Mapping[str, Any]) -> float:
-    """How long rows flowed, about: the sources' rows at their rate; the whole command's time where that is not known."""
-    rows = sum(each["out"] for replicas in report["actors"].values() for each in replicas if not each["in"])
-    rate = report["throughput_eps"]
-    return rows / rate if rate else max(report["elapsed_s"], 1e-9)
+    return predicted(instance, places).ingress
 
 
 def described(found: PlanComparison) -> list[str]:
     """The lines that `launch` prints."""
     lines = [
-        f"plan: {found.measured:,.0f} tuples/s at the sinks, {found.predicted:,.0f} predicted "
+        f"plan: {found.measured:,.0f} tuples/s read, {found.predicted:,.0f} predicted "
         f"({found.measured / found.predicted:.2f})"
     ]
     most = sorted(found.costs, key=lambda each: -abs(each.measured_ns / each.profiled_ns - 1))[:3]

@@ -6,6 +6,7 @@ The search is `placement.rlas`; here are its inputs, and what its result means f
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -23,6 +24,7 @@ from actorstream.placement.rlas import (
     dataflow_of,
     load_machine_model,
     load_profile,
+    planned_rows,
 )
 from actorstream.placement.rlas import plan as search
 from actorstream.plan.fuse import fusible
@@ -56,7 +58,7 @@ def rlas_inputs(deploy: DeploySpec) -> RlasInputs:
         percentile=spec.percentile,
         ingress=spec.ingress,
         steps=spec.steps,
-        rows=float(deploy.batch_size),
+        rows=planned_rows(deploy.batch_size),
     )
     return RlasInputs(load_profile(spec.profile), machine, options)
 
@@ -67,18 +69,18 @@ def rlas_plan(
     """The graph with the numbers of replicas that the search chose, and the plan of it.
 
     How the rows of an input are routed may depend on these numbers, and what calls what directly depends on the routes. So
-    there are two searches, one from a graph where "auto" is 1 and chains are as long as can be, one where it is the
-    deployment's `workers`; the plan with the higher predicted throughput is taken, the first if they are equal.
+    there are two searches, one from a graph where "auto" is 1 and chains are as long as can be, one where it is several;
+    the plan that lets in more tuples is taken, the first if they are equal.
 
     ConfigurationError: the profile is of another topology, an actor cannot be placed so, or no plan fits."""
     inputs = inputs or rlas_inputs(deploy)
     first = graph_of({})
     autos = [actor.name for actor in first.actors.values() if actor.auto]
     _check(first, inputs.profile, deploy)
-    found = [
-        _searched(graph_of, dict.fromkeys(autos, count), inputs) for count in sorted({1, deploy.workers})
-    ]
-    graph, dataflow, chosen = max(found, key=lambda each: each[2].throughput)
+    found = [_searched(graph_of, dict.fromkeys(autos, 1), inputs)]
+    with suppress(ConfigurationError):  # some actor cannot have several replicas
+        found.append(_searched(graph_of, dict.fromkeys(autos, max(2, deploy.workers)), inputs))
+    graph, dataflow, chosen = max(found, key=lambda each: each[2].ingress)
     return graph, execution_plan(graph, dataflow, chosen, inputs.machine, deploy)
 
 
@@ -129,6 +131,7 @@ def execution_plan(
     model = PlanModel(
         machine=chosen.machine_fingerprint,
         profile=chosen.profile_fingerprint,
+        ingress=chosen.ingress,
         throughput=chosen.throughput,
         limit=chosen.limit,
         rates=rates,
@@ -149,8 +152,10 @@ def _check(graph: Graph, profile: Profile, deploy: DeploySpec) -> None:
         for actor in graph.actors.values()
         if actor.planning is not None
     ]
-    if profile.topology not in (0, graph.fingerprint):
-        message = f"was measured on topology {profile.topology:016x}, and this is {graph.fingerprint:016x}"
+    if profile.topology not in (0, graph.profile_fingerprint):
+        message = (
+            f"was measured on topology {profile.topology:016x}, and this is {graph.profile_fingerprint:016x}"
+        )
         file = deploy.rlas.profile if deploy.rlas is not None else ""
         hint = "measure again with actorstream profile TOPOLOGY"
         problems.append(Problem("deploy.rlas.profile", message, "a profile of this topology", hint, file))

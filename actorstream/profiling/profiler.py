@@ -63,7 +63,7 @@ class Profiler:
         tell: Callable[[str], None] = lambda text: None,
     ) -> None:
         self.graph, self.deploy, self.hertz, self.machine = _quiet(graph), deploy, hertz, machine
-        self._topology = graph.fingerprint
+        self._topology = graph.profile_fingerprint
         self.batch_sizes, self.rows, self.seconds, self.tell = sorted(set(batch_sizes)), rows, seconds, tell
         self.notes: list[str] = []
         self._samples: dict[str, Sample] = {}

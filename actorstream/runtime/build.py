@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from actorstream.actors.operator_errors import operator_error
 from actorstream.errors import OperatorError
 from actorstream.plan.edge_schemas import inherits
+from actorstream.runtime.batch_sizes import shared_rows
 from actorstream.runtime.ends import Ends
 from actorstream.runtime.fast_paths.source_chain import SourceChain
 from actorstream.runtime.operator_unit import OperatorUnit
@@ -74,7 +75,7 @@ class _Builder:
         for source, chain in job.source_chains.items():
             unit = self.units.get(source)
             if isinstance(unit, SourceUnit):
-                unit.chain = SourceChain(unit, [self.replicas[replica] for replica in chain])
+                unit.chain = SourceChain(unit, [self.replicas[link.replica] for link in chain], chain)
         for planned in mine:
             self._static_inputs(planned)
         for planned in mine:
@@ -156,7 +157,6 @@ class _Builder:
             self.worker,
             head,
             source,  # type: ignore[arg-type]
-            batch_size=job.deploy.batch_size,
             rate=float(node.keys.get("rate") or 0.0) / active,
             promises=node.name in job.listens,
             in_order=head.stamp is not None and head.stamp.by_time,
@@ -235,7 +235,7 @@ class _Builder:
                 planned.index,
                 self.job.graph.actors[edge.consumer].replicas,
                 key_groups=deploy.key_groups,
-                batch_size=deploy.batch_size,
+                batch_size=shared_rows(deploy),
                 bounds=edge.bounds,
             ),
             lanes,

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from actorstream.actors.actor import takes_batches
 from actorstream.events.batch import Batch
 from actorstream.plan.channels import IDLE_WORD
+from actorstream.runtime.batch_sizes import gathered_size, most_rows
 from actorstream.runtime.fast_paths.single_events import (
     row_format,
     single_decoder,
@@ -120,7 +121,8 @@ class Ends:
         lane = SendLane(
             channel,
             framing,
-            batch_size=self.job.deploy.batch_size,
+            batch_size=most_rows(self.job.deploy),
+            sizing=gathered_size(self.job.deploy, link.channel, schemas.plain.row_bytes),
             on_blocked=on_blocked,
             single=single_sender(channel, rows, fingerprint, link.producer),
             send_event=channel.events(rows, fingerprint, link.producer) if reads and rows else None,

@@ -41,6 +41,8 @@ class OperatorUnit(Unit):
         """The edge that starts kernels of the head on threads; it is one of `kernels`. None: the loop runs the head."""
         self.events: list[Any] | Feed = []  # events of a batch that the last turn did not finish
         self._at = 0
+        self.aged_ns = self.queued_ns = 0
+        """How old batches were when their hook began, and for how long of that this unit had its turn."""
         self._working: Batch | None = None
         """The batch of `_events`."""
         self._chunk = 256
@@ -70,7 +72,8 @@ class OperatorUnit(Unit):
             self.follow(resting=False)
 
     def _take(self) -> Status:
-        deadline = monotonic_ns() + self.worker.turn_ns
+        now = began = monotonic_ns()
+        deadline = now + self.worker.turn_ns
         inbox = self.inbox
         for _ in range(TURN_FRAMES):
             if self.events and not self._run_events(deadline):
@@ -83,6 +86,9 @@ class OperatorUnit(Unit):
                 return Status.READY
             step = inbox.next()
             if step is Step.ROWS:
+                if entered := inbox.batch.entry_max:
+                    self.aged_ns += now - entered
+                    self.queued_ns += now - began
                 if self._run(inbox.batch, inbox.source):
                     return Status.BUSY
                 inbox.done()
@@ -96,7 +102,8 @@ class OperatorUnit(Unit):
             elif step is Step.END:
                 self.follow(resting=False)
                 return self.spawn(self.finish())
-            if monotonic_ns() > deadline:
+            now = monotonic_ns()
+            if now > deadline:
                 return Status.READY
         return Status.READY
 
@@ -198,7 +205,9 @@ class OperatorUnit(Unit):
 
     def publish(self) -> None:
         super().publish()
-        self.head.row[Counter.KEPT_BLOCKS] = sum(lane.channel.statistics()["kept"] for lane in self.in_lanes)
+        row = self.head.row
+        row[Counter.AGE_NS], row[Counter.QUEUED_NS] = self.aged_ns, self.queued_ns
+        row[Counter.KEPT_BLOCKS] = sum(lane.channel.statistics()["kept"] for lane in self.in_lanes)
 
     def follow(self, *, resting: bool) -> None:
         """Advances event time as far as the inbox says."""

@@ -13,7 +13,7 @@ from actorstream.actors.actor import Actor
 from actorstream.actors.operator_errors import operator_error
 from actorstream.errors import ChannelError, OperatorError, ResourceError, RunError, SchemaError
 from actorstream.events.batch import Batch
-from actorstream.metrics.counters import HISTOGRAM_WORDS, Counter, bucket_of
+from actorstream.metrics.counters import COUNTER_WORDS, HISTOGRAM_WORDS, Counter, bucket_of
 from actorstream.plan.hook_shapes import hook_for
 from actorstream.runtime.context import OperatorContext
 from actorstream.runtime.failures import Failures
@@ -111,8 +111,8 @@ class Replica:
         """Whether a hook has run since the actor was last asked for a promise."""
         self.entry_min = self.entry_max = self.began = 0
         self.events_in = self.events_out = self.jumbo_in = self.execute_ns = self.made_bytes = 0
-        self._latency = row[32 : 32 + HISTOGRAM_WORDS]
-        self._processing = row[32 + HISTOGRAM_WORDS :]
+        self._latency = row[COUNTER_WORDS : COUNTER_WORDS + HISTOGRAM_WORDS]
+        self._processing = row[COUNTER_WORDS + HISTOGRAM_WORDS :]
         self.context = OperatorContext(self, replicas, inputs)
         actor._bind(self.context)
         if type(actor).emit is Actor.emit:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from actorstream.metrics.counters import Counter, Counters, quantiles
+from actorstream.runtime.latency_parts import latency_parts
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -123,6 +124,7 @@ def build_report(job: Job, sampler: Sampler, *, elapsed_s: float, cpu_s: float) 
         "steady": steady,
         "latency_ms": _latency(table, sinks, processing=False),
         "processing_ms": _latency(table, sinks, processing=True),
+        "latency_parts_ms": latency_parts(job),
         "late": sum(total(Counter.LATE).values()),
         "dead": sum(total(Counter.DEAD).values()),
         "restarts": sum(total(Counter.RESTARTS).values()),
@@ -158,6 +160,7 @@ def _replica_row(table: Counters, index: int, number: int) -> dict[str, Any]:
         **({"passed": passed} if passed else {}),
         **({"sent_bytes": sent} if sent else {}),
         **_tied_row(table, number),
+        **_batch_rows(table, number),
         "in": table.value(number, Counter.EVENTS_IN),
         "out": table.value(number, Counter.EVENTS_OUT),
         "execute_s": seconds(Counter.EXECUTE_NS),
@@ -174,6 +177,13 @@ def _tied_row(table: Counters, number: int) -> dict[str, int]:
     """Bytes that have waited for tied rows beside the budget, the most at once; and how many of them in files."""
     tied, spilled = table.value(number, Counter.TIE_BYTES), table.value(number, Counter.SPILLED_BYTES)
     return {"tie_bytes": tied, **({"spilled_bytes": spilled} if spilled else {})} if tied else {}
+
+
+def _batch_rows(table: Counters, number: int) -> dict[str, Any]:
+    """How many rows a source took at once, or the jumbo tuples had that another unit sent."""
+    names = {"p50": Counter.BATCH_P50, "min": Counter.BATCH_MIN, "max": Counter.BATCH_MAX}
+    found = {name: table.value(number, counter) for name, counter in names.items()}
+    return {"batch_rows": found} if found["max"] else {}
 
 
 def _schedule_row(table: Counters, number: int) -> dict[str, Any]:

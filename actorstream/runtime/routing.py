@@ -19,6 +19,8 @@ from actorstream.native.kernels import BYTES, FLOAT, SIGNED, UNSIGNED, Partition
 from actorstream.native.pieces import ColumnTable
 from actorstream.plan.job import FEW_ROWS
 
+SHARED_ROWS = 1024
+"""A batch of so many rows is not worth being dealt out."""
 Parts = Iterable[tuple[int, Batch]]
 Router = Callable[[Batch], Parts]
 
@@ -30,7 +32,7 @@ def make_router(
     consumers: int,
     *,
     key_groups: int,
-    batch_size: int,
+    batch_size: int | None,
     bounds: tuple[Any, ...] = (),
 ) -> Router:
     """The router of one producer replica for an edge.
@@ -40,6 +42,7 @@ def make_router(
         key: the fields of a key or range route.
         producer: index of this replica of the producer.
         consumers: replicas of the consumer.
+        batch_size: rows that one consumer gets at once of a batch that is dealt out; None: equal shares.
         bounds: the inner boundaries of a range route.
     """
     if route == "broadcast":
@@ -59,10 +62,12 @@ def make_router(
 
 
 class Shuffle:
-    """Round robin; a batch larger than the batch size is cut, so that replicas share a large one."""
+    """Round robin; a batch larger than the batch size is cut, so that replicas share a large one. Without a batch size one
+    of more than SHARED_ROWS rows is cut into equal shares."""
 
-    def __init__(self, start: int, consumers: int, batch_size: int) -> None:
-        self.next, self.consumers, self.batch_size = start % consumers, consumers, batch_size
+    def __init__(self, start: int, consumers: int, batch_size: int | None) -> None:
+        self.next, self.consumers, self.batch_size = start % consumers, consumers, batch_size or SHARED_ROWS
+        self._equal = batch_size is None
 
     def __call__(self, batch: Batch) -> Parts:
         if batch.rows <= self.batch_size:
@@ -72,8 +77,9 @@ class Shuffle:
         if self.batch_size <= FEW_ROWS:
             return self._dealt(batch)
         parts = []
-        for first in range(0, batch.rows, self.batch_size):
-            parts.append((self.next, batch.slice(first, min(self.batch_size, batch.rows - first))))
+        share = self.batch_size if not self._equal else -(-batch.rows // self.consumers)
+        for first in range(0, batch.rows, share):
+            parts.append((self.next, batch.slice(first, min(share, batch.rows - first))))
             self.next = (self.next + 1) % self.consumers
         return parts
 

@@ -11,12 +11,14 @@ from time import monotonic_ns
 from typing import TYPE_CHECKING, Protocol
 
 from actorstream.events.sending import whole_jumbo
+from actorstream.metrics.batch_sizes import BatchSizes
 from actorstream.transports.base import Frame, FrameKind, SendChannel
 
 if TYPE_CHECKING:
     from actorstream.events.batch import Batch
     from actorstream.runtime.fast_paths.single_events import SendSingle
     from actorstream.runtime.framing import Framing
+    from actorstream.scheduling.gathered_size import GatheredSize
     from actorstream.transports.fast_paths import EventSender, JumboSender
 
 RUN_ROWS = 1024
@@ -68,7 +70,8 @@ class SendLane:
 
     Args:
         channel: the sending end. framing: makes its jumbo tuples.
-        batch_size: rows a jumbo tuple at most has.
+        batch_size: rows a jumbo tuple at most has, and how many make one worth sending; None: `sizing` says it.
+        sizing: finds both; None: they stay as they are.
         on_blocked: called with this lane when the channel has no credit.
         single: sends a single event by itself, if it can; send_event: the same, of an event just made at a source.
         waiting: which rows may wait for others of their key.
@@ -81,6 +84,7 @@ class SendLane:
         "_idles",
         "_open",
         "_promises",
+        "_since",
         "_single",
         "_waiting",
         "batch_size",
@@ -88,9 +92,12 @@ class SendLane:
         "byte_limit",
         "channel",
         "clock",
+        "enough",
         "framing",
+        "gathered_ns",
         "numbers",
         "on_blocked",
+        "passing",
         "pending",
         "producer",
         "rows",
@@ -98,6 +105,8 @@ class SendLane:
         "send_event",
         "send_jumbo",
         "sequence",
+        "sizes",
+        "sizing",
         "transfer_ns",
     )
 
@@ -107,6 +116,7 @@ class SendLane:
         framing: Framing,
         *,
         batch_size: int,
+        sizing: GatheredSize | None = None,
         on_blocked: Callable[[SendLane], None],
         single: SendSingle | None = None,
         send_event: EventSender | None = None,
@@ -115,7 +125,14 @@ class SendLane:
         clock: SendingClock | None = None,
         idles: int | None = None,
     ) -> None:
-        self.channel, self.framing, self.batch_size = channel, framing, batch_size
+        self.channel, self.framing, self.sizing = channel, framing, sizing
+        self.batch_size = self.enough = batch_size
+        """Rows that a jumbo tuple at most has, and with which it is sent even if the consumer has something to do."""
+        self.passing = batch_size // 2 + 1
+        """Rows with which a batch that need not be copied goes by itself."""
+        if sizing is not None:
+            self._resize(sizing)
+        self.sizes = BatchSizes()
         self.producer = framing.producer
         self._waiting, self.numbers, self.clock, self._idles = waiting, numbers, clock, idles
         self.byte_limit = max(channel.channel.budget // 4, 4096)
@@ -134,7 +151,8 @@ class SendLane:
         a run: several ring entries that share a block."""
         self.sequence = 0
         """How many frames the channel has taken: jumbo tuples, single events and marks."""
-        self.transfer_ns = 0
+        self.transfer_ns = self.gathered_ns = self._since = 0
+        """Time spent in sending; for how long rows have waited here; since when some do."""
         self._promises: dict[int, int] | None = None
         """Frontier word -> a promise that waits until the rows before it are sent."""
         self._encoded: Frame | None = None
@@ -156,12 +174,11 @@ class SendLane:
             if rows == 1 and self._single is not None and self._single(batch, self.sequence):
                 self.sequence += 1
                 return
-            if rows <= self.batch_size and (
-                not waits or rows + rows > self.batch_size or self.channel.is_empty()
-            ):
+            alone = not waits or rows + rows > self.enough or self.channel.is_empty()
+            if rows <= self.batch_size and (alone or rows >= self.passing):
                 if self._send_whole(batch, rows):
                     return
-                frame = self.framing.whole(batch)
+                frame = self.framing.whole(batch) if alone else None
                 if frame is not None:
                     frame.serial = key
                     self._send(frame)
@@ -170,6 +187,8 @@ class SendLane:
         if found is None:
             found = self._open[key] = _Rows(key)
             self.pending.append(found)
+        if not self.rows:
+            self._since = monotonic_ns()
         found.batches.append(batch)
         found.rows += rows
         self.rows += rows
@@ -178,7 +197,7 @@ class SendLane:
         if self.runs:
             if self.rows >= RUN_WAITS:
                 self.flush()
-        elif not waits or found.rows >= self.batch_size or self.channel.is_empty():
+        elif not waits or found.rows >= self.enough or self.channel.is_empty():
             self.flush()
 
     def _send_whole(self, batch: Batch, rows: int) -> bool:
@@ -191,6 +210,7 @@ class SendLane:
             self.channel.poll()
         if send(jumbo, rows, sequence, batch.entry_min, batch.entry_max, batch.began):
             self.sequence = sequence + 1
+            self.sizes.count(rows)
         else:
             self._encoded = self.framing.frame(batch, jumbo, 0, jumbo.nbytes, schema)
             self.flush()
@@ -203,6 +223,10 @@ class SendLane:
         if not self._hand_over(frame):
             self._encoded = frame
             self.flush()
+
+    def _resize(self, sizing: GatheredSize) -> None:
+        """Takes what has been found of how large jumbo tuples should be."""
+        self.batch_size, self.enough, self.passing = sizing.most, sizing.enough, sizing.passing
 
     def control(self, kind: FrameKind, barrier: int) -> None:
         """Queues a barrier or end mark behind everything pushed so far, and sends what can be sent."""
@@ -251,7 +275,10 @@ class SendLane:
 
     def flush(self) -> bool:
         """Sends all rows and marks that wait. False: the channel has no credit; `on_blocked` was called, and the rest waits."""
-        started = monotonic_ns()
+        started, rows = monotonic_ns(), self.rows
+        if rows:
+            self.gathered_ns += started - self._since
+            self._since = started
         self.channel.poll()
         while self._encoded is not None or self.pending:
             frame = self._encoded or self._next_frame()
@@ -263,7 +290,11 @@ class SendLane:
                 return False
             self._encoded = None
         self.blocked = False
-        self.transfer_ns += monotonic_ns() - started
+        ended = monotonic_ns()
+        self.transfer_ns += ended - started
+        if self.sizing is not None and rows:
+            self.sizing.sent(rows, started, ended)
+            self._resize(self.sizing)
         if self._promises:
             for word, bound in self._promises.items():
                 self.channel.advance(word, bound)
@@ -282,6 +313,8 @@ class SendLane:
         if not self.channel.send_nowait(frame):
             return False
         self.sequence = sequence + 1
+        if frame.rows:
+            self.sizes.count(frame.rows)
         return True
 
     def _next_frame(self) -> Frame | None:

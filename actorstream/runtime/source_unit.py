@@ -13,11 +13,14 @@ from actorstream.actors.operator_errors import operator_error
 from actorstream.connectors.source import batch_of
 from actorstream.events.batch import BATCHES
 from actorstream.metrics.counters import Counter
+from actorstream.runtime.batch_sizes import LEAST_READ, STEP_ROWS
 from actorstream.runtime.fast_paths.source import direct_sender
 from actorstream.runtime.output import StreamEdge
+from actorstream.runtime.read_sizing import ReadSizing
 from actorstream.runtime.replica import Replica
 from actorstream.runtime.source_idleness import SourceIdleness
 from actorstream.runtime.unit import TURN_FRAMES, Status, Unit
+from actorstream.scheduling.pace import Pace
 from actorstream.windows.watermark import NOTHING
 
 if TYPE_CHECKING:
@@ -31,34 +34,9 @@ if TYPE_CHECKING:
     from actorstream.runtime.ports import EventTaker, WorkerPort
     from actorstream.windows.watermark import PartitionWatermarks
 
-PACE_NS = 1_000_000
-"""A paced source sends what is due every millisecond, or a full batch, whichever comes first."""
 POLL_S = 0.001
-LEAST_READ = 1024
-"""Rows that a source whose rows leave it in order is asked for, however few a jumbo tuple has."""
-
-
-class Pace:
-    """How many rows are due at a given rate, of which `full` make a batch. Pure: the clock is an argument."""
-
-    def __init__(self, rate: float, full: int = sys.maxsize) -> None:
-        self.rate = rate
-        self.least = max(1, min(int(rate * PACE_NS / 1e9), full))
-        """Rows that are worth a batch: a millisecond's, or a full one."""
-        self.started = 0
-        self.sent = 0
-
-    def due(self, now: int) -> int:
-        """Rows that may be sent at `now` (ns). Time counts from the first ones on, however long they took to read."""
-        if not self.sent:
-            self.started = now
-            return 1
-        rows = int((now - self.started) * self.rate / 1e9) - self.sent + 1
-        return rows if rows >= self.least else 0
-
-    def wait(self, now: int) -> float:
-        """Seconds until a row, or a millisecond's worth of them, is due."""
-        return max(0.0, (self.sent + self.least - 1) / self.rate - (now - self.started) / 1e9)
+FEW_LANES = 4
+"""So many are looked at to see whether consumers keep up."""
 
 
 class SourceUnit(Unit):
@@ -80,7 +58,6 @@ class SourceUnit(Unit):
         head: Replica,
         source: Source,
         *,
-        batch_size: int,
         rate: float,
         promises: bool = False,
         in_order: bool = False,
@@ -99,17 +76,19 @@ class SourceUnit(Unit):
         self._heartbeat: Alarm | None = None
         self._bad_rows = 0
         self.source = source
-        self.batch_size = max(batch_size, LEAST_READ) if in_order else batch_size
-        self.pace = Pace(rate, self.batch_size) if rate else None
+        self.pace = Pace(rate) if rate else None
+        self.sizing = ReadSizing(self, self.pace)
         self.most_rows = sys.maxsize
         """Rows after which a turn ends, if a schedule says so."""
         self.draining = False
         self.barriers: list[int] = []
         self.clock = time_ns
         """What time it is for `lower_bound`."""
+        self.in_step: int | None = None
+        """Rows since event time last rose, where it rises behind every STEP_ROWS rows; None: it rises with every turn."""
         self._promised = NOTHING
         """The greatest value that `lower_bound` has returned."""
-        self._is_async = inspect.iscoroutinefunction(source.read)
+        self.is_async = inspect.iscoroutinefunction(source.read)
         self._reading: asyncio.Task[Any] | None = None
         self.chain: SourceChain | None = None
         """The native chain that was planned behind the source; None: there is none, or it cannot be linked."""
@@ -129,7 +108,8 @@ class SourceUnit(Unit):
             return None
         watermarks = None if self.watermarks is None else self.watermarks.snapshot()
         streams = [edge.snapshot() for edge in self._stream_edges()]
-        return {"watermarks": watermarks, "programs": streams, "promised": self._promised}
+        found = {"watermarks": watermarks, "programs": streams, "promised": self._promised}
+        return found if self.in_step is None else {**found, "in_step": self.in_step}
 
     def restore(self, snapshot: Any) -> None:
         if self.watermarks is not None and snapshot["watermarks"] is not None:
@@ -138,6 +118,8 @@ class SourceUnit(Unit):
             edge.restore(of_edge)
         if self.in_order:
             self._promised = snapshot["promised"]
+        if self.in_step is not None:
+            self.in_step = snapshot.get("in_step", 0)
 
     def _stream_edges(self) -> Iterator[StreamEdge]:
         """Edges that know how far each stream is."""
@@ -153,15 +135,17 @@ class SourceUnit(Unit):
             self._idleness = SourceIdleness(int(self.idle_timeout.total_seconds() * 1e9), monotonic_ns())
         sent = self.pace.sent if self.pace is not None else 0
         status = self._read()
+        if status is Status.BLOCKED:
+            self.sizing.blocks()
         if self._yields and status is Status.READY and self.pace is not None and self.pace.sent > sent:
             return status  # who was given the event works on it before anything else is done here
         if self._idleness is not None and not self._idleness.idle and self.async_hooks.task is None:
             self._check_idle(self._idleness, status)
         chain = self.chain
-        if self.promises and self.async_hooks.task is None:
+        if self.promises and not self.in_step and self.async_hooks.task is None:
             if chain is None or not chain.promise():
                 self.promise()
-            if self._heartbeat is None and (self.pace is not None or self._is_async):
+            if self._heartbeat is None and (self.pace is not None or self.is_async):
                 self._heartbeat = self.worker.alarms.call_later(self.heartbeat_s, self._beat)
         if chain is not None and self.most_rows < sys.maxsize:
             chain.settle()  # the schedule measures what each turn has taken
@@ -173,6 +157,8 @@ class SourceUnit(Unit):
         budget = self.row_budget
         read = self.source.read
         send, chain = self._direct, self.chain
+        sizing, least = self.sizing, LEAST_READ if self.in_order else 1
+        size, count = sizing.begins(), sizing.asked.count
         if chain is not None and not chain.is_linked and not chain.link():
             self.chain = chain = None
         for _ in range(TURN_FRAMES):
@@ -193,24 +179,34 @@ class SourceUnit(Unit):
                 return self._end_of_input()
             if self._reading is not None:
                 return Status.IDLE
-            rows = self.batch_size
+            rows = full = max(size.rows, least)
             now = monotonic_ns()
             if self.pace is not None:
+                self.pace.full = full
                 due = self.pace.due(now)
                 if due <= 0:
+                    size.rested()
                     self._look_again(self.pace.wait(now))
                     return Status.IDLE
                 rows = min(rows, due)
-            if chain is not None and (taken := chain.turn(rows, rows if self.pace else left, deadline)):
-                left -= taken
-                if self.pace is not None:
-                    self.pace.sent += taken
-                if chain.ended or monotonic_ns() > deadline:
-                    return Status.READY
-                continue
+            if chain is not None:
+                most, until = (left, min(deadline, now + size.turn_ns)) if size.turn_ns else (rows, deadline)
+                if taken := chain.turn(rows, rows if self.pace else most, until):
+                    left -= taken
+                    if self.pace is not None:
+                        self.pace.sent += taken
+                    count(full, batches := -(-taken // rows))
+                    ended = monotonic_ns()
+                    if size.follows_cost:
+                        size.took(taken, now, ended, batches)
+                    if chain.ended or ended > deadline:
+                        return Status.READY
+                    continue
             if budget is not None:
                 rows = min(rows, budget.rows)
-            if self._is_async:
+            if self.in_step is not None:
+                rows = min(rows, STEP_ROWS - self.in_step)
+            if self.is_async:
                 self.source.hold_position(held=True)
                 self._reading = self.worker.loop.create_task(self.source.read(rows))  # type: ignore[arg-type]
                 self._reading.add_done_callback(lambda _: self.worker.mark(self))
@@ -219,8 +215,13 @@ class SourceUnit(Unit):
                 found: Any = read(rows)
             except Exception as error:
                 raise operator_error(self.head.name, self.head.replica, None, error) from error
+            count(full)
+            if size.follows_load:
+                size.behind(behind=sizing.is_behind())
             if send is not None and (sent := send(found, now)):
                 self.head.events_out += sent
+                if size.follows_cost:
+                    size.took(sent, now, monotonic_ns())
                 self._count(sent, now, monotonic_ns() - now)
                 self._send_dead()
                 for unit in self._takers:
@@ -233,7 +234,10 @@ class SourceUnit(Unit):
                 found = batch_of(self.source, found)
             status = self._send(found, now)
             if status is not Status.READY:
+                size.rested()
                 return status
+            if size.follows_cost:
+                size.took(found.rows, now, monotonic_ns())
             left -= found.rows
             if now > deadline:
                 return Status.READY
@@ -279,8 +283,10 @@ class SourceUnit(Unit):
                 batch = self._observed(batch)
             self._count(rows, entered, monotonic_ns() - entered)
             head.forward(batch)
-            if self.promises and head.stamp is not None and head.stamp.in_band:
-                self.promise()  # behind every batch, so that event time rises at the same rows in every run
+            if self.in_step is not None:
+                self.in_step = (self.in_step + rows) % STEP_ROWS
+                if not self.in_step:
+                    self.promise()
         self._send_dead()
         if (late := self.source.take_late()) is not None:
             head.context.count_late(late.rows)
@@ -406,6 +412,7 @@ class SourceUnit(Unit):
         if self.chain is not None:
             self.chain.settle()
         super().publish()
+        self.sizing.publish()
         done, total = self.source.progress()
         if total:
             row = self.head.row

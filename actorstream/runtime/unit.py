@@ -11,6 +11,7 @@ from functools import cached_property
 from time import monotonic_ns
 from typing import TYPE_CHECKING, Any
 
+from actorstream.metrics.batch_sizes import BatchSizes
 from actorstream.metrics.counters import Counter
 from actorstream.runtime.async_hooks import AsyncHooks
 from actorstream.runtime.pausing import PausedHooks
@@ -163,9 +164,11 @@ class Unit:
         self.dirty = False
         for replica in self.members:
             replica.publish()
-        peak = transfer = sent = 0
+        peak = transfer = sent = gathered = jumbos = 0
         for lane in self.lanes:
             transfer += lane.transfer_ns
+            gathered += lane.gathered_ns
+            jumbos += lane.sequence
             if not lane.sequence:  # nothing was sent: a source has a lane to every worker of a plan
                 continue
             channel = lane.channel
@@ -174,7 +177,9 @@ class Unit:
             peak = max(peak, found["peak_bytes"])
             sent += found["sent_bytes"] * channel.channel.is_remote
         row = self.head.row
+        BatchSizes.publish([lane.sizes for lane in self.lanes], row)
         row[Counter.SENT_BYTES] = sent
+        row[Counter.GATHERED_NS], row[Counter.JUMBO_OUT] = gathered, jumbos
         row[Counter.TRANSFER_NS] = transfer
         row[Counter.QUEUE_MAX_BYTES] = peak
 

@@ -62,7 +62,8 @@ def run(task: dict[str, Any], tell: Tell, stopped: threading.Event) -> None:
         bounds = (known or found).bounds
         tell(table=(known or found)._asdict())
         order = "row groups by time: not sorted" if found.by_group else "sorted"
-        tell(say=f"{found.rows:,} rows in {len(bounds) + 1} ranges, {order}")
+        ranges = "1 range" if not bounds else f"{len(bounds) + 1} ranges"
+        tell(say=f"{found.rows:,} rows in {ranges}, {order}")
         for number, job in enumerate(query.jobs(spark, bounds), task["range"]):
             left = True
             while left:  # tasks that have left their slots go on; those that had ended say so at once

@@ -10,12 +10,10 @@ from typing import TYPE_CHECKING, Any
 from actorstream.spark.push import group_pusher
 from actorstream.spark.query import Job, TableSnapshot
 from actorstream.spark.row_groups import RowGroups, dealt, groups_in_order
+from actorstream.spark.session import QUICK_START
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
-
-QUICK_START = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
-"""Options for a Java that only hands out tasks: half the time to start."""
 
 
 class GroupQuery:
@@ -38,6 +36,7 @@ class GroupQuery:
         if (
             others
             or not keys["path"]
+            or "://" in keys["path"]
             or keys["format"] not in (None, "parquet")
             or keys["event_time"] is None
         ):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import os
 import shutil
+import socket
 import sys
 import tempfile
 from collections.abc import Iterator, Mapping
@@ -22,6 +23,10 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 LOCAL = "local[*]"
+QUICK_START = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
+"""Options for a Java that only hands out tasks of Python: half the time to start."""
+ANSWER_S = 5.0
+"""Seconds for which a master may be silent."""
 _QUIET_LOGGERS = ("SQLQueryContextLogger", "DataFrameQueryContextLogger", "py4j")
 _SEEN = 40
 """Lines at the end of Java's log that may tell why Spark did not start."""
@@ -38,9 +43,11 @@ def spark_session(
         options: Spark's settings; they win over ours.
         logs: whether Spark's logs go to stderr; otherwise they go nowhere, and a failed start shows their last lines.
 
-    Raises NotInstalledError without pyspark, JavaError without a Java, SparkError if Spark does not start."""
+    Raises NotInstalledError without pyspark, JavaError without a Java, SparkError if its master does not answer or Spark
+    does not start."""
     if find_spec("pyspark") is None:
         raise NotInstalledError("Spark", "spark")
+    check_master(master)
     folder = Path(tempfile.mkdtemp(prefix="actorstream-spark-"))
     log = None if logs else folder / "java.log"
     try:
@@ -53,6 +60,27 @@ def spark_session(
             _end_java()
     finally:
         shutil.rmtree(folder, ignore_errors=True)
+
+
+def check_master(master: str) -> None:
+    """Raises SparkError if `master` is a standalone cluster none of whose addresses answers. Spark itself would try for a
+    minute, and then name a consequence."""
+    scheme, _, addresses = master.partition("://")
+    if scheme != "spark":
+        return
+    failed = []
+    for address in addresses.split(","):
+        host, _, port = address.rpartition(":")
+        try:
+            socket.create_connection((host.strip("[]"), int(port)), timeout=ANSWER_S).close()
+        except (OSError, ValueError, OverflowError) as error:
+            failed.append(f"{address}: {getattr(error, 'strerror', None) or error}")
+        else:
+            return
+    raise SparkError(
+        f"no Spark master answers at {master!r} ({'; '.join(failed)}); start it, or check the host, the port (7077 unless "
+        "set) and the firewall"
+    )
 
 
 def _start(master: str, options: Mapping[str, str], folder: Path, log: Path | None) -> SparkSession:

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+import glob
 import sys
 from collections.abc import Callable, Mapping
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Unpack
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Unpack
 
 import numpy as np
+from msgspec import Meta
 
 from actorstream.connectors.dead_rows import BadRow, DeadRows
 from actorstream.connectors.rows import batch_of
@@ -25,6 +27,7 @@ if TYPE_CHECKING:
     from actorstream.events.batch import Batch
     from actorstream.events.schema import Schema
 
+Url = Annotated[str, Meta(pattern=r"^[A-Za-z][A-Za-z0-9+.-]*://", description="a URL")]
 BATCH_ROWS = 16_384
 RANGE_ROWS = 10_000_000
 
@@ -33,7 +36,7 @@ class SparkSource(Source):
     """Reads what Spark reads, as one sequence by time: Spark sorts, several tasks push at the same time.
 
     Args:
-        path: a file, folder or glob; or
+        path: a file, folder or glob, or the URL of one that Spark can reach ("s3a://bucket/folder"); or
         table: the name of a table; or
         sql: a query.
         format: what `path` is: parquet (unless set), csv, json, orc, delta, …; jdbc needs no path.
@@ -55,7 +58,7 @@ class SparkSource(Source):
     def __init__(
         self,
         *,
-        path: Path | None = None,
+        path: Url | Path | None = None,
         table: str | None = None,
         sql: str | None = None,
         format: str | None = None,
@@ -103,6 +106,10 @@ class SparkSource(Source):
         if keys.get("event") is None and not keys.get("schema"):
             hint = "the table is not opened before the run, since that would start Spark"
             problems.append(Problem("schema", "is missing", "the fields and their types, or `event`", hint))
+        path, master = str(keys.get("path") or ""), str(keys.get("master") or LOCAL)
+        is_here = "://" not in path and master.startswith("local")  # a cluster may see other files
+        if path and is_here and not Path(path).exists() and not glob.glob(path):  # noqa: PTH207 - Path.glob takes no absolute ones
+            problems.append(Problem("path", f"{path!r} does not exist", "a file, a directory, or a glob"))
         for name in ("tasks", "range_rows", "batch_rows"):
             if name in keys and keys[name] < 1:
                 problems.append(Problem(name, f"is {keys[name]}", "at least 1"))

@@ -18,6 +18,10 @@ Duration = Annotated[timedelta, Meta(description=DURATION_ALLOWED)]
 Bytes = Annotated[int, Meta(ge=1, description=SIZE_ALLOWED, extra={"bytes": True})]
 Count = Annotated[int, Meta(ge=1, description="a whole number of at least 1")]
 Flag = Annotated[bool, Meta(description="true or false")]
+BatchRows = Annotated[
+    Annotated[int, Meta(ge=1, le=1 << 24)] | Literal["auto"],
+    Meta(description='a whole number from 1 to 16777216, or "auto" (from what batches cost)'),
+]
 Name = Annotated[str, Meta(min_length=1, description="text")]
 
 
@@ -73,8 +77,8 @@ class DeploySpec(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
         "producer"
     )
     """Of a worker that is bound: on whose memory node its jumbo tuples lie, its own or that of who reads them."""
-    batch_size: Annotated[int, Meta(ge=1, le=1 << 24, description="a whole number from 1 to 16777216")] = 4096
-    """Rows at which a builder is flushed at the latest."""
+    batch_size: BatchRows = "auto"
+    """Rows at which a builder is flushed at the latest; auto: each source and builder finds its own number."""
     wait: Annotated[Literal["park", "spin"], Meta(description='"park" or "spin"')] = "park"
     pipelining: Flag = True
     """Forward neighbours in one process are called directly."""

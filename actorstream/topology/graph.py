@@ -146,6 +146,13 @@ class Graph:
         """64 unsigned bits over `describe()`: the same whatever the keys and replica numbers are."""
         return fingerprint(self.describe())
 
+    @cached_property
+    def profile_fingerprint(self) -> int:
+        """The same whatever the routes are, which may follow from replica numbers: what a profile must fit."""
+        plain = self.describe()
+        edges = [(edge.source, edge.consumer, edge.name) for edge in self.edges]
+        return fingerprint({**plain, "edges": edges})
+
 
 class Redrawn:
     """A graph in the making after another one: actors with their inputs, whose edges are numbered as they come."""

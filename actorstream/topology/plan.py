@@ -85,8 +85,11 @@ class PlanModel(msgspec.Struct, kw_only=True, frozen=True):
 
     machine: int
     profile: int
+    ingress: float
+    """Tuples per second that all sources together make."""
     throughput: float
-    """Tuples per second of all sinks together."""
+    """Tuples per second of all sinks together, as the model counts them: those that enter the last operators. A chain of calls
+    counts where it begins, so plans with other chains are compared by their ingress."""
     limit: str
     """What limits it, in words."""
     rates: list[PlannedRate] = []

@@ -24,7 +24,8 @@ DELAY, SEED, BATCH = "deploy.testing.delay", "deploy.testing.seed", "deploy.batc
 SAME_HOST = "deploy.same_host"
 UNSHOWN = frozenset((SEED, SAME_HOST))
 """Keys that follow from others of their dimension."""
-DEFAULT_BATCH = 4096
+DEFAULT_BATCH = 512
+"""The mean of the sizes that are drawn in a run with delays if no size is set, about."""
 
 
 @dataclass(frozen=True)

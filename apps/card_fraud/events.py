@@ -6,8 +6,8 @@ from actorstream import Event, Int8
 
 
 class Transaction(Event):
-    """A line of the input. `state` is what kind of transaction it is, as the model names it: amount (L, M, H), whether a
-    dear item was bought (N, H), time since the last transaction (L, N, S)."""
+    """A line of the input. `state` is what kind of transaction it is, as the model names it: amount (L, M, H), whether an
+    expensive item was bought (N, H), time since the last transaction (L, N, S)."""
 
     customer: str
     transaction: str

@@ -23,8 +23,10 @@ from apps.card_fraud.events import Transaction
 PART = 1 << 16
 """Transactions of a part."""
 SHARES = ((0.35, 0.53, 0.12), (0.85, 0.15), (0.35, 0.45, 0.20))
-"""Of low, medium, high amounts; of transactions without and with a dear item; of long, normal, short times since the last."""
-STATES = [amount + dear + since for amount in "LMH" for dear in "NH" for since in "LNS"]
+"""Of low, medium, high amounts; of transactions without and with an expensive item; of long, normal and short times since the
+last."""
+STATES = [amount + price + since for amount in "LMH" for price in "NH" for since in "LNS"]
+STATE_TEXTS = np.array([list(state.encode()) for state in STATES], np.uint8)
 DIGITS = np.frombuffer(b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ", np.uint8)
 CUSTOMER, TRANSACTION = 10, 12
 """Characters of their names."""
@@ -40,8 +42,14 @@ def names(numbers: np.ndarray, width: int) -> pa.Array:
     for place in range(width - 1, -1, -1):
         text[:, place] = DIGITS[left % np.uint64(36)]
         left //= np.uint64(36)
-    offsets = np.arange(len(numbers) + 1, dtype=np.int32) * width
-    return pa.StringArray.from_buffers(len(numbers), pa.py_buffer(offsets), pa.py_buffer(text))
+    return string_array(text)
+
+
+def string_array(text: np.ndarray) -> pa.Array:
+    """Texts of one length, of a matrix of their bytes."""
+    rows, width = text.shape
+    offsets = np.arange(rows + 1, dtype=np.int32) * np.int32(width)
+    return pa.StringArray.from_buffers(rows, pa.py_buffer(offsets), pa.py_buffer(text))
 
 
 def transactions(part: int, customers: int, seed: int, first: int = 0, step: int = 1) -> dict[str, pa.Array]:
@@ -54,7 +62,7 @@ def transactions(part: int, customers: int, seed: int, first: int = 0, step: int
     return {
         "customer": names(customer, CUSTOMER),
         "transaction": names(numbers, TRANSACTION),
-        "state": pa.DictionaryArray.from_arrays(pa.array(state, pa.int8()), STATES).dictionary_decode(),
+        "state": string_array(STATE_TEXTS[state]),
     }
 
 

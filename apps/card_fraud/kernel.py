@@ -31,8 +31,14 @@ class Scorer:
     def __init__(self, model: Model) -> None:
         module = kernel()
         self.lib, self.ffi, self.model = module.lib, module.ffi, model
-        names, misses = pa.array(model.names), np.array(model.misses)
-        made = self.lib.cf_new(len(names), *self._strings(names), self._pointer("double[]", misses))
+        names = [name.encode() for name in model.names]
+        offsets = np.cumsum([0, *map(len, names)], dtype=np.int32)
+        made = self.lib.cf_new(
+            len(names),
+            self._pointer("int32_t[]", offsets),
+            self.ffi.from_buffer("uint8_t[]", b"".join(names)),
+            self._pointer("double[]", np.array(model.misses)),
+        )
         if made == self.ffi.NULL:
             raise KernelError("no memory for the customers")
         self.scorer = self.ffi.gc(made, self.lib.cf_free)

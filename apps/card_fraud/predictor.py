@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from actorstream import Actor
+from actorstream import Actor, Contract
 from actorstream.errors import Problem
 from apps.card_fraud.events import Score
 from apps.card_fraud.model import Model, ModelError
@@ -15,13 +15,15 @@ if TYPE_CHECKING:
 
 
 class Predictor(Actor):
-    """Scores each transaction by the last ones of its customer, which meet in one replica.
+    """Scores each transaction by the last ones of its customer, which meet in one replica. A batch with a state that the model
+    does not know changes nothing.
 
     Args:
         model: the file of the Markov model.
     """
 
     outputs: ClassVar = {"default": Score}
+    contract = Contract(stateless=True, order_sensitive=True)
 
     def __init__(self, model: Path) -> None:
         self.model = Model(model)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
 
 from actorstream import Batch
 from apps.spike_detection.steps import Averaging, Detecting, Size
@@ -24,7 +23,7 @@ class AverageBatch(Averaging):
         self.schema = self.made
 
     def on_batch(self, batch: Batch) -> Batch:
-        motes = pa.array(batch["mote_id"]).dictionary_encode()
+        motes = batch.column("mote_id").arrow().dictionary_encode()
         values = np.asarray(batch[self.field], np.float64)
         codes = motes.indices.to_numpy()
         order = np.argsort(codes, kind="stable")

@@ -5,8 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any, ClassVar
 
-import pyarrow as pa
-
 from actorstream import Batch, InterleavedSource
 from apps.word_count.events import Line
 from apps.word_count.reference import read_lines
@@ -35,7 +33,7 @@ class Lines(InterleavedSource):
     def columns(self, stream: int, name: str) -> dict[str, Any]:
         book = list(read_lines(BOOK))
         first = stream * len(book) // self.shards
-        return {"line": pa.array([book[(first + number) % len(book)] for number in range(self.kept)])}
+        return {"line": [book[(first + number) % len(book)] for number in range(self.kept)]}
 
     def read(self, max_rows: int) -> Batch | None:
         return super().read(min(max_rows, self.at_once))

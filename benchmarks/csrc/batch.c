@@ -32,7 +32,8 @@ int run_batches(const bare_batch *batch, uint64_t made, int64_t batches);
 
 typedef int (*generate_rows)(const void *, uint64_t, int64_t, void *);
 typedef int (*run_program)(const void *, const column *, int64_t, void *const *, int64_t *, uint32_t *);
-typedef int64_t (*match_rows)(const void *, const column *, const uint32_t *, const uint32_t *, int64_t, uint32_t *, uint32_t *);
+typedef int64_t (*match_rows)(const void *, const column *, const uint32_t *, const uint32_t *, int64_t, uint32_t *,
+                              uint32_t *);
 typedef int32_t (*add_rows)(void *, int64_t);
 
 /* 0, or 1 if a kernel has refused a batch. */
@@ -54,8 +55,8 @@ int run_batches(const bare_batch *b, uint64_t made, int64_t batches) {
             return 1;
         const uint32_t *left = rows == found[0] ? b->selected : b->left; /* all were found: left was not written */
         b->operand[0] = (operand){.column = {.width = 8, .data = time}, .index = left, .how = 1};
-        b->operand[1] = (operand){
-            .column = b->campaign, .index = b->right, .how = 1, .few = (int64_t)b->ads < rows ? b->ads : 0};
+        b->operand[1] =
+            (operand){.column = b->campaign, .index = b->right, .how = 1, .few = (int64_t)b->ads < rows ? b->ads : 0};
         b->bounds[0] = time[0];
         b->bounds[1] = time[b->rows - 1];
         if (((add_rows)b->add)(b->panes, rows))

@@ -43,7 +43,7 @@ def kernels_of(unit: SourceUnit, rows: int) -> tuple[Callable[[int], None], Any]
     module = compiled("batch")
     bare = module.ffi.new("bare_batch *")
     assert unit.chain is not None
-    turn = unit.chain._turn._turn
+    turn, members = unit.chain._turn._turn, unit.chain._turn._members
     work = turn.work
 
     def at(pointer: Any) -> int:
@@ -63,7 +63,7 @@ def kernels_of(unit: SourceUnit, rows: int) -> tuple[Callable[[int], None], Any]
         "how": ("uint32_t *", match.how),
         "panes": ("void *", state.context),
         "operand": ("operand *", state.operand),
-        "bounds": ("int64_t *", turn.bounds),
+        "bounds": ("int64_t *", members[turn.members - 1].bounds),
     }
     for field, (kind, pointer) in given.items():
         setattr(bare, field, module.ffi.cast(kind, at(pointer)))

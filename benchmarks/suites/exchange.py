@@ -49,10 +49,9 @@ class Rows(Repeat):
         ]
 
 
-def keyed(seconds: float, transport: str, add: str = "") -> float:
-    """Tuples a second from two producers to two consumers, one of each in each of two processes; these sum the column `add`.
-    Every transport but shm takes the network although both are on one host."""
-    actors: Actors = {
+def exchange(seconds: float, add: str = "") -> Actors:
+    """Two producers and two consumers, one of each in each of two processes; the consumers sum the column `add`."""
+    return {
         "rows": {"type": "benchmarks.suites.exchange:Rows", "seconds": seconds, "shards": 2, "replicas": 2},
         "meter": {
             "type": "benchmarks.meter:Meter",
@@ -62,8 +61,13 @@ def keyed(seconds: float, transport: str, add: str = "") -> float:
             "into": INTO,
         },
     }
+
+
+def keyed(seconds: float, transport: str, add: str = "") -> float:
+    """Tuples a second from two producers to two consumers. Every transport but shm takes the network although both are on
+    one host."""
     forced = {} if transport == "shm" else {"same_host": transport}
-    return launch("exchange", actors, transport=transport, workers=2, **forced).rate()
+    return launch("exchange", exchange(seconds, add), transport=transport, workers=2, **forced).rate()
 
 
 def crossing(seconds: float, transport: str, add: str = "") -> float:

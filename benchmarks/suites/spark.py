@@ -19,6 +19,7 @@ import pyarrow.parquet as pq
 from benchmarks import job
 from benchmarks.compiled import cache_folder
 from benchmarks.dataflow import COMMAND, toml
+from benchmarks.on_spark import CLUSTER, exchanged
 from benchmarks.suite import Case, Probe, Settings, Suite
 
 COLUMNS = {"ts": "int", "number": "int", "key": "int", "value": "float", "share": "float"}
@@ -131,6 +132,7 @@ def called(function: str, rows: int) -> list[float]:
 
 def suite(settings: Settings) -> Suite:
     rows = settings.scale(10_000_000, 500_000)
+    seconds = 2.0 if settings.quick else 8.0
     ours = (Case("source", "rows/s", against="identity"), Case("first-batch", "s"))
     theirs = (
         Case("no-op", "rows/s"),
@@ -138,16 +140,23 @@ def suite(settings: Settings) -> Suite:
         Case("identity-sorted", "rows/s", against="no-op"),
         Case("local-iterator", "rows/s", against="identity"),
     )
+    by_hand, on_spark = (
+        Case("workers-by-hand", "rows/s"),
+        Case("workers-on-spark", "rows/s", against="workers-by-hand"),
+    )
     handed = (Case("hand-over-p50", "µs"), Case("hand-over-p99", "µs"))
     notes = (
         f"{rows:,} rows of 5 columns (int64, float64) in Parquet, by time; local[*]",
         f"source: {LONGER} times the rows, from the first batch to the last, in a session that has run nothing else",
         "the others: the second run in one session",
+        f"workers: rows that two exchange by key over ZeroMQ, launched by hand and with --on {CLUSTER}",
         "hand-over: 100 rows from the code of a task to an actor with state and back, every 5 ms; at most 20,000 wanted",
     )
     probes = (
         Probe(ours, partial(called, "source", LONGER * rows)),
         Probe(theirs, partial(called, "inside", rows)),
+        Probe((by_hand,), lambda: [exchanged(seconds)]),
+        Probe((on_spark,), lambda: [exchanged(seconds, CLUSTER)]),
         Probe(handed, partial(handed_over, settings.scale(2000, 500))),
     )
     return Suite("spark", probes, notes=notes, summary=told)

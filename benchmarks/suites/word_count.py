@@ -22,8 +22,6 @@ OPERATORS = {
         "apps.word_count.native_operators:CountNative",
     ),
 }
-BATCH_SIZES = {"per-event": 4096, "batch": 16384, "native": 16384}
-"""Rows of a jumbo tuple at most: whole-column operators gain from longer ones as long as they fit in L2."""
 
 
 class Book(Repeat):
@@ -66,12 +64,10 @@ def topology(speed: str, seconds: float, workers: int, **source: object) -> dict
     }
 
 
-def run(speed: str, workers: int, seconds: float) -> float:
+def run(speed: str, workers: int, seconds: float, **deploy: Any) -> float:
     """Words a second."""
     actors = topology(speed, seconds, workers)
-    return launch(
-        "word-count", actors, transport="shm", workers=workers, batch_size=BATCH_SIZES[speed]
-    ).rate()
+    return launch("word-count", actors, transport="shm", workers=workers, **deploy).rate()
 
 
 def suite(settings: Settings) -> Suite:

@@ -129,6 +129,19 @@ def test_a_state_that_the_model_does_not_know_ends_the_run_with_its_name(
     assert not (tmp_path / "out.csv").exists()
 
 
+@pytest.mark.parametrize("topology", SPEEDS)
+def test_rows_with_an_unknown_state_alone_are_skipped(topology: str, tmp_path: Path) -> None:
+    good = transactions()[:1500]
+    given: list[list[str]] = []
+    for number, row in enumerate(good):
+        given += [[*row[:2], "none"], row] if number % 400 == 0 else [row]
+    (tmp_path / "given.csv").write_text("".join(",".join(row) + "\n" for row in given))
+    sets = (f"actors.transactions.path={tmp_path / 'given.csv'}", "actors.predict.on_error=skip")
+    found = launch(tmp_path, topology, *(word for each in sets for word in ("--set", each)))
+    assert len(given) == 1504
+    same(rows(found), scored(good))
+
+
 @pytest.mark.parametrize(
     ("text", "problem"),
     [

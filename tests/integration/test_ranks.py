@@ -161,7 +161,7 @@ def test_ranks_with_other_files_say_which_and_with_what(tmp_path: Path) -> None:
     assert status == 2
     assert errors.count("actorstream:") == 1
     assert "rank 1 on host" in errors
-    assert "deploy.batch_size is 65 there, 64 here" in errors
+    assert "deploy.batch_size is 65 on rank 1, 64 on rank 0" in errors
 
 
 @pytest.mark.parametrize(
@@ -199,6 +199,34 @@ def test_ranks_that_all_die_of_signals_are_named_by_what_started_them() -> None:
     assert said and all(
         f"was ended by signal {number}" in line for line in said for number in [9 + 2 * int(line.split()[2])]
     ), done.stderr
+
+
+STARTING = """
+import os, signal
+from actorstream.transports.mpi.world import ended_by_signals, load
+if os.environ["PMI_RANK"] == "0":
+    print("here", flush=True)
+    signal.pause()
+signal.signal(signal.SIGTERM, lambda *_: None)
+with ended_by_signals():
+    print("here", flush=True)
+    load()
+"""
+
+
+def test_a_rank_that_waits_in_the_start_of_mpi_for_one_that_never_comes_is_ended_by_a_signal() -> None:
+    with subprocess.Popen(
+        mpiexec(2, [sys.executable, "-c", STARTING]),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as run:
+        assert run.stdout is not None
+        assert [run.stdout.readline(), run.stdout.readline()] == ["here\n"] * 2
+        run.send_signal(signal.SIGTERM)
+        _, errors = run.communicate(timeout=60)
+    assert run.returncode == 130, errors
+    assert "was ended by signal" not in errors
 
 
 def test_without_mpiexec_the_error_says_what_to_install(

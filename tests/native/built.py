@@ -41,6 +41,7 @@ STRUCTURES = (
         "memory",
         "merge",
         "mpmc",
+        "node",
     ),
     *(
         "pool",

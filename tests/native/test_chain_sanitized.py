@@ -5,11 +5,10 @@ from __future__ import annotations
 
 import pytest
 
-from tests.native.built import ADDRESS, THREAD, Way, run_random, sources
+from tests.native.built import ADDRESS, STRUCTURES, THREAD, Way, run_random, sources
 from tests.native.test_aggregates_sanitized import CELLS, PANES
 
 PARTS = sources("chain", "expression", "lookup_build", "lookup_expand", "lookup_find", "seed")
-CHANNEL = ("arena", "blocks", "channel", "consumer", "doorbell", "hold", "memory", "process", "producer")
 
 
 @pytest.mark.parametrize(
@@ -20,5 +19,5 @@ def test_a_chain_gives_what_its_steps_give_row_by_row(way: Way, rounds: int, thr
 
 
 def test_a_turn_takes_what_it_may_and_says_so_whatever_ends_it() -> None:
-    parts = dict.fromkeys([*PARTS, *sources("turn", *CELLS, *PANES, *CHANNEL)])
+    parts = dict.fromkeys([*PARTS, *sources("turn", *CELLS, *PANES, *STRUCTURES)])
     run_random("turn_random", parts, 150)

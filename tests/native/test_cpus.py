@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from actorstream.native.cpus import usable_cpus
+from actorstream.native.cpus import USUAL_CACHE, cache_bytes, usable_cpus
 
 ALL = float(len(os.sched_getaffinity(0)))
 
@@ -41,3 +41,23 @@ def test_a_quota_of_cgroup_v1_counts_and_minus_one_is_none(tmp_path: Path) -> No
 
 def test_this_machine_has_a_cpu() -> None:
     assert 0 < usable_cpus() <= ALL
+
+
+def test_the_cache_of_a_core_is_the_largest_one_below_the_third_level(tmp_path: Path) -> None:
+    cpu = min(os.sched_getaffinity(0))
+    caches = [
+        ("1", "Data", "32K"),
+        ("1", "Instruction", "64K"),
+        ("2", "Unified", "1M"),
+        ("3", "Unified", "32M"),
+    ]
+    for index, values in enumerate(caches):
+        folder = tmp_path / f"sys/devices/system/cpu/cpu{cpu}/cache/index{index}"
+        folder.mkdir(parents=True)
+        for name, value in zip(("level", "type", "size"), values):
+            (folder / name).write_text(f"{value}\n")
+    assert cache_bytes(str(tmp_path)) == 1 << 20
+
+
+def test_where_the_system_says_nothing_of_caches_a_usual_size_is_taken(tmp_path: Path) -> None:
+    assert cache_bytes(str(tmp_path)) == USUAL_CACHE

@@ -16,7 +16,7 @@ from actorstream.launch.cluster import rank_task
 from actorstream.launch.cluster.archives import write_environment, write_project
 from actorstream.launch.cluster.rank_monitor import RankMonitor
 from actorstream.spark.failure import spark_error
-from actorstream.spark.session import spark_session
+from actorstream.spark.session import QUICK_START, spark_session
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -26,7 +26,10 @@ if TYPE_CHECKING:
 SLOTS_S = 60.0
 """How long executors may take to register."""
 AGAIN_S = 0.1
-BARRIER = {
+SETTINGS = {
+    **dict.fromkeys(
+        ("spark.driver.extraJavaOptions", "spark.executor.extraJavaOptions"), QUICK_START
+    ),  # they only wait
     "spark.scheduler.barrier.maxConcurrentTasksCheck.maxFailures": "1",  # the slots were counted before
     "spark.excludeOnFailure.enabled": "false",
 }
@@ -59,7 +62,7 @@ class ClusterRun:
     ) -> None:
         self.master, self.workers, self.slots = master, workers, slots
         self._arguments, self._topology, self._resumes = tuple(arguments), topology, resumes
-        self._options, self._logs = {**BARRIER, **options}, logs
+        self._options, self._logs = {**SETTINGS, **options}, logs
         self._statuses: dict[int, int] = {}
         self._failure: BaseException | None = None
 

@@ -93,32 +93,40 @@ def check_alike(ranks: Sequence[Identity], home: int) -> None:
 def _difference(own: Identity, other: Identity) -> tuple[str, str]:
     """What is different, with both values, and what to do; ("", "") if they are alike."""
     if other.version != own.version:
-        return f"actorstream {other.version} there, {own.version} here", "install one version on all hosts"
+        return (
+            f"actorstream is {_both(own, other, own.version, other.version)}",
+            "install one version on all hosts",
+        )
     if other.python.rpartition(".")[0] != own.python.rpartition(".")[0]:
-        return f"Python {other.python} there, {own.python} here", "use one version on all hosts"
+        return f"Python is {_both(own, other, own.python, other.python)}", "use one version on all hosts"
     for name in sorted({*own.code, *other.code}):
-        there, here = other.code.get(name, "no file"), own.code.get(name, "no file")
-        if there != here:
+        theirs, ours = other.code.get(name, "no file"), own.code.get(name, "no file")
+        if theirs != ours:
             return (
-                f"module {name} is {there} there, {here} here",
+                f"module {name} is {_both(own, other, ours, theirs)}",
                 "copy the same code to all hosts, or start all ranks in one shared folder",
             )
     if other.deploy != own.deploy:
         return _deploy_difference(own, other), "give all ranks the same --deploy, --set and --workers"
     if other.graph != own.graph:
         return (
-            f"graph {other.graph:016x} there, {own.graph:016x} here",
+            f"the graph is {_both(own, other, f'{own.graph:016x}', f'{other.graph:016x}')}",
             "give all ranks the same topology file, --set and input files",
         )
     if other.resume != own.resume:
         return (
-            f"it goes on from checkpoint {other.resume or 'none'}, the other from {own.resume or 'none'}",
+            f"the checkpoint that it goes on from is {_both(own, other, own.resume or 'none', other.resume or 'none')}",
             "all ranks have to use the same checkpoint folder, on a file system that all hosts share",
         )
     return "", ""
 
 
 def _deploy_difference(own: Identity, other: Identity) -> str:
-    there, here = msgspec.json.decode(other.deploy), msgspec.json.decode(own.deploy)
-    name = next(key for key in {**here, **there} if here.get(key) != there.get(key))
-    return f"deploy.{name} is {there.get(name)!r} there, {here.get(name)!r} here"
+    theirs, ours = msgspec.json.decode(other.deploy), msgspec.json.decode(own.deploy)
+    name = next(key for key in {**ours, **theirs} if ours.get(key) != theirs.get(key))
+    return f"deploy.{name} is {_both(own, other, repr(ours.get(name)), repr(theirs.get(name)))}"
+
+
+def _both(own: Identity, other: Identity, ours: object, theirs: object) -> str:
+    """Both values, each with the rank that has it, since every rank prints this text."""
+    return f"{theirs} on rank {other.rank}, {ours} on rank {own.rank}"

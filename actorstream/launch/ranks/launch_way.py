@@ -8,8 +8,6 @@ import sys
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-import msgspec
-
 from actorstream.errors import ActorstreamError
 from actorstream.topology.load import load_deploy
 from actorstream.topology.plan import load_plan
@@ -59,8 +57,4 @@ def _deploy_of(files: JobFiles, transport: str | None, workers: int | None) -> D
     if files.plan is not None:
         return load_plan(files.plan).deploy
     sets = [each for each in files.sets if each.startswith("deploy.")]
-    deploy = load_deploy(files.deploy, sets)
-    given = {"transport": transport, "workers": workers}
-    return msgspec.structs.replace(
-        deploy, **{key: value for key, value in given.items() if value is not None}
-    )
+    return load_deploy(files.deploy, sets, transport=transport, workers=workers)

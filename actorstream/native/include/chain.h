@@ -1,12 +1,12 @@
 /*
  * Chains: what several operators in a row do for one jumbo tuple, as one call (ordered-multicore section 6: a chain is one
- * operator to the threads): operators without a state, and behind them at most one that adds the rows to its state. A chain is a list of steps over numbered columns. Each step works on a row set: the
+ * operator to the threads): operators without a state, and behind them some that add the rows to their states. A chain is a list of steps over numbered columns. Each step works on a row set: the
  * rows of the jumbo tuple are set 0, and what a filter or a join leaves is a set of its own, whose size the step finds. A
  * column is aligned with one set; GATHER aligns it with another by a column of row numbers (uint32). No step leaves more
  * rows than it was given, so every column that is written has room for the rows of set 0.
  *
- * All steps that can fail because of a row come before the step that changes a state, and that step refuses a batch with late
- * rows before it changes anything. So a batch that was refused can go through the operators' own hooks instead.
+ * All steps that can fail because of a row come before those that change a state, and the first of these refuses a batch with
+ * late rows before it changes anything. Where there are several, whoever calls must see to it that no row is late. So a batch that was refused can go through the operators' own hooks instead.
  *
  * Knows neither types nor schemas, chooses nothing, allocates nothing of its own but what as_expression_run does. A list of
  * steps is only read: any thread may run it, each on columns and sizes of its own, and a state has one owner at a time; none
@@ -30,7 +30,8 @@ enum as_chain_kind {
                             are, out[1]: the table's row of each. `counted` is 1: its only key column is read at the row
                             numbers in[1], and these rows are what out[0] names */
     AS_CHAIN_FIND = 3, /* the same for all rows: out[0]: the table's row of each, or UINT32_MAX */
-    AS_CHAIN_ADD = 4 /* the last step; adds the rows to a state. what: as_chain_state, whose `operand` has room for inputs / 2
+    AS_CHAIN_ADD =
+        4 /* only further ones follow; adds the rows to a state. what: as_chain_state, whose `operand` has room for inputs / 2
                         operands; each is column in[2 * i] at the row numbers in[2 * i + 1], which may be AS_CHAIN_NONE, and
                         has `how` how[2 * i] and, with row numbers, `few` how[2 * i + 1] (operand.h). Column AS_CHAIN_NONE:
                         there is no such operand */
@@ -46,7 +47,7 @@ typedef struct as_chain_step {
     const uint32_t *in, *out;
     const uint32_t *how; /* of the lookup's key columns (lookup.h), or of operands */
 } as_chain_step;
-/* What the last step adds rows to. AS_OK | AS_AGAIN, AS_E_ARGUMENT: some row is late, or an operand cannot be read; nothing was
+/* What such a step adds rows to. AS_OK | AS_AGAIN, AS_E_ARGUMENT: some row is late, or an operand cannot be read; nothing was
    changed | AS_E_MEMORY: some rows may have been added. */
 typedef struct as_chain_state {
     uintptr_t add; /* int32_t (*)(void *context, int64_t rows) */
@@ -61,7 +62,7 @@ typedef struct as_chain_work {
     uint32_t count; /* of steps */
 } as_chain_work;
 /* A job of a pool (pool.h), or called. 0: done. AS_E_MEMORY: there was no memory for the state, which may have some of the
-   rows. Anything else: a row has failed or is late, or the steps are wrong; the state was not changed, and what was written
+   rows. AS_E_CORRUPT: a state has the rows, and another one refuses them: the steps are wrong. Anything else: a row has failed or is late, or the steps are wrong; the state was not changed, and what was written
    is unspecified. */
 int32_t as_chain_job(void *work);
 /* cffi: end */

@@ -143,8 +143,11 @@ int32_t as_chain_job(void *context) {
         case AS_CHAIN_ADD: status = add(step, work->columns, rows); break;
         default: status = AS_E_ARGUMENT;
         }
-        if (status != 0) /* memory that only a step without a state lacks may be there when its hook asks for it */
-            return status == AS_E_MEMORY && step->kind != AS_CHAIN_ADD ? AS_AGAIN : status;
+        if (status != 0 &&
+            step->kind != AS_CHAIN_ADD) /* if it lacks memory, there may be some when its hook asks for it */
+            return status == AS_E_MEMORY ? AS_AGAIN : status;
+        if (status != 0)
+            return status != AS_E_MEMORY && number > 0 && step[-1].kind == AS_CHAIN_ADD ? AS_E_CORRUPT : status;
         if (number + 1 == work->count || step[1].member != step->member) {
             const uint64_t now = as_now_ns();
             work->took_ns[step->member] += now - since;

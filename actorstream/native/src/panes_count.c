@@ -5,6 +5,7 @@
 
 #define UNKNOWN UINT32_MAX
 #define REPEAT 2 /* rows a place from which it pays to count places */
+#define TEXT_SHARE 8 /* places a row up to which it pays where the keys are texts, each of which would be hashed */
 
 /* 100 groups at 1.9 instead of 0.9 G rows/s: rows of one group in a row do not wait for each other. */
 AS_INLINE void count(uint32_t (*table)[TABLE], const uint32_t *number, int64_t rows) {
@@ -49,8 +50,9 @@ void as_panes_counted(as_panes *panes) {
    and stay known for as long as the column's bytes are the same. -- */
 
 bool as_panes_counts_places(const as_panes *panes, const as_operand *key, int64_t rows) {
+    const int64_t few = (int64_t)key->few, least = key->how == AS_HASH_BYTES ? few / TEXT_SHARE : few * REPEAT;
     return panes->program.steps == 0 && panes->keys == 1 && !panes->marking && key->index != NULL && key->few != 0 &&
-           key->few <= TABLE && rows >= (int64_t)key->few * REPEAT && rows <= INT32_MAX && key->column.validity == NULL;
+           key->few <= TABLE && rows >= least && rows <= INT32_MAX && key->column.validity == NULL;
 }
 
 /* A piece of the column: `*size` bytes from where this answers. */

@@ -15,7 +15,9 @@ static void count(as_turn *turn, uint64_t entered, uint64_t began) {
         as_turn_member *member = turn->member + i;
         const int64_t rows = turn->work->rows[member->set];
         if (rows == 0)
-            return;
+            continue;
+        member->room -= rows;
+        turn->full |= member->room <= 0;
         member->rows += (uint64_t)rows;
         member->batches++;
         member->entered = entered;
@@ -32,9 +34,13 @@ static int32_t batch(as_turn *turn, int64_t rows, uint64_t *now, int64_t time[3]
         return AS_E_ARGUMENT;
     const uint64_t began = as_now_ns();
     turn->work->rows[0] = rows;
-    if (turn->bounds != NULL) {
-        turn->bounds[0] = time[0];
-        turn->bounds[1] = time[1];
+    if (time[0] < turn->low)
+        return AS_AGAIN;
+    for (uint32_t i = 0; i < turn->members; i++) {
+        if (turn->member[i].bounds == NULL)
+            continue;
+        turn->member[i].bounds[0] = time[0];
+        turn->member[i].bounds[1] = time[1];
     }
     status = as_chain_job((void *)(uintptr_t)turn->work);
     *now = as_now_ns();
@@ -46,10 +52,10 @@ static int32_t batch(as_turn *turn, int64_t rows, uint64_t *now, int64_t time[3]
 }
 
 int32_t as_turn_run(as_turn *turn, int64_t rows, int64_t most, uint32_t promises, uint64_t deadline, uint64_t listens) {
-    const as_turn_member *last = turn->member + turn->members - 1;
     uint64_t now = as_now_ns();
     int64_t time[3], pending = turn->frontier; /* the last promise, which is made when another one or the end follows */
     int32_t why;
+    turn->full = 0;
     if ((uint64_t)most > turn->end - turn->made)
         most = (int64_t)(turn->end - turn->made);
     for (int64_t left = most;;) {
@@ -60,13 +66,12 @@ int32_t as_turn_run(as_turn *turn, int64_t rows, int64_t most, uint32_t promises
         const int64_t some = left < rows ? left : rows;
         const int32_t status = batch(turn, some, &now, time);
         if (status != 0) {
-            why = status == AS_E_MEMORY ? status : AS_TURN_REFUSED;
+            why = status == AS_E_MEMORY || status == AS_E_CORRUPT ? status : AS_TURN_REFUSED;
             break;
         }
         left -= some;
         turn->made += (uint64_t)some;
         turn->latest = time[1];
-        turn->room -= turn->work->rows[last->set];
         const int64_t frontier = time[2] < turn->bound ? time[2] : turn->bound;
         if (frontier > turn->frontier)
             turn->frontier = frontier;
@@ -78,7 +83,7 @@ int32_t as_turn_run(as_turn *turn, int64_t rows, int64_t most, uint32_t promises
             promise(turn, promises, pending, 0);
             pending = turn->frontier;
         }
-        if (turn->room <= 0) {
+        if (turn->full) {
             why = AS_TURN_FULL;
             break;
         }

@@ -136,15 +136,28 @@ class Cases:
     def __init__(self, conditions: Mapping[str, Expression]) -> None:
         self.names = tuple(conditions)
         self._plan = Plan()
+        self._alone: list[Plan] = []
+        """A plan for each case, and for the rest."""
         before: list[Node] = []
         for expression in conditions.values():
             node = expression._bool()
             found = is_true(node)
             both = Apply(BOOL, node.start, node.end, "and", (*before, found)) if before else found
-            self._plan.add_rows(both, expression.text)
+            self._add(both, expression.text)
             before.append(Apply(BOOL, node.start, node.end, "not", (found,)))
         rest = before[0] if len(before) == 1 else Apply(BOOL, 0, 0, "and", tuple(before))
-        self._plan.add_rows(rest, "")
+        self._add(rest, "")
+
+    def _add(self, node: Node, text: str) -> None:
+        alone = Plan()
+        for plan in (self._plan, alone):
+            plan.add_rows(node, text)
+        self._alone.append(alone)
+
+    def link_rows(self, chain: Linking, rows: LinkedRows, count: int) -> list[LinkedRows]:
+        """The first `count` of `rows` as steps of a chain, one for each; UnlinkedError: they are none."""
+        made = [plan.link(chain, rows)[0] for plan in self._alone[:count]]
+        return [LinkedRows(number, rows.schema, rows.columns) for number in made]  # type: ignore[arg-type]
 
     def rows(self, batch: RowColumns) -> list[np.ndarray]:
         """The row numbers of each case, then of the rest: uint32, ascending. A condition is asked for those rows only

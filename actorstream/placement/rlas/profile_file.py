@@ -20,7 +20,7 @@ from actorstream.topology.written import Written
 def load_profile(path: str | Path, topology: int = 0) -> Profile:
     """The profile in a TOML file. ConfigurationError: it cannot be read, is no profile, or is another topology's.
 
-    `topology`: the fingerprint of the graph that it must have been measured on; 0: any."""
+    `topology`: the `profile_fingerprint` of the graph that it must have been measured on; 0: any."""
     problems: list[Problem] = []
     table, written = read_table(Path(path), "a profile", problems)
     if table is None:

@@ -75,6 +75,7 @@ class SingleTurns:
         entered, began = lane.watch.marks()[1:] if marks is None else marks  # type: ignore[union-attr]
         head.count_input(1, entered, entered, began or started)
         head.execute_ns += ended - started
+        unit.aged_ns += started - entered
         lane.taken += 1
         head.finish(1)
         unit.count_wait(started)

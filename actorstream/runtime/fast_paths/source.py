@@ -30,7 +30,7 @@ def direct_sender(replica: Replica, output: str = "default") -> Callable[[Any, i
     lane = edges[0] if len(edges) == 1 and type(edges[0]) is SendLane else None
     if lane is None or lane.send_jumbo is None or lane.runs or not _is_plain(replica):
         return None
-    frame_schema, batch_size, poll = lane.framing.schemas.plain, lane.batch_size, lane.channel.poll
+    frame_schema, poll, count = lane.framing.schemas.plain, lane.channel.poll, lane.sizes.count
     send_event, send_jumbo = lane.send_event, lane.send_jumbo
     schema = frame_schema.user
     event_class = NO_CLASS if send_event is None else rows_of(frame_schema).event_class
@@ -51,7 +51,7 @@ def direct_sender(replica: Replica, output: str = "default") -> Callable[[Any, i
                 or read._frame_schema is not frame_schema
                 or read.schema is not schema
                 or rows != jumbo._rows
-                or not rows <= batch_size < rows + rows
+                or not lane.passing <= rows <= lane.batch_size
             ):
                 return 0
             if not sequence % POLL_EVERY:
@@ -60,6 +60,7 @@ def direct_sender(replica: Replica, output: str = "default") -> Callable[[Any, i
                 read.sealed()
             if not send_jumbo(jumbo, rows, sequence, entered, entered, 0):
                 return 0
+            count(rows)
         else:
             return 0
         lane.sequence = sequence + 1

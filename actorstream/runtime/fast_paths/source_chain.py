@@ -7,15 +7,19 @@ whatever an operator's hook has to decide. Barriers and hooks come between two c
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from actorstream.actors.contract import goes_with_batches
 from actorstream.native.turn import DUE, ROWS, RUNG, TIME, Turn
-from actorstream.operators.chain import ChainEnd, Linking, UnlinkedError
-from actorstream.runtime.output import RoutedEdge
+from actorstream.operators.chain import ChainEnd, LinkedRows, Linking, UnlinkedError
+from actorstream.runtime.output import DirectEdge, RoutedEdge
 from actorstream.runtime.send_lane import SendLane
 from actorstream.transports.fast_paths import SharedFrontier
+from actorstream.windows.watermark import NOTHING
 
 if TYPE_CHECKING:
+    from actorstream.native.panes import PanesStep
+    from actorstream.plan.chains import ChainLink
     from actorstream.runtime.replica import Replica
     from actorstream.runtime.source_unit import SourceUnit
 
@@ -29,7 +33,8 @@ class SourceChain:
     """The way of one source unit. What its calls have counted stays in C until `settle`.
 
     Args:
-        members: the neighbours, in order; the last is a `ChainEnd`.
+        members: the neighbours, each behind the one whose rows it takes, as `links` say; those whose rows nobody takes are
+            a `ChainEnd`.
 
     Attributes:
         is_linked: whether the other methods may be called.
@@ -40,8 +45,9 @@ class SourceChain:
     __slots__ = (
         "_begun",
         "_bell",
-        "_end",
+        "_ends",
         "_lanes",
+        "_links",
         "_made",
         "_panes",
         "_producers",
@@ -56,11 +62,17 @@ class SourceChain:
         "members",
     )
 
-    def __init__(self, unit: SourceUnit, members: list[Replica]) -> None:
-        self._unit, self.members = unit, members
-        self._end: ChainEnd = members[-1].actor  # type: ignore[assignment]
+    def __init__(self, unit: SourceUnit, members: list[Replica], links: list[ChainLink]) -> None:
+        self._unit, self.members, self._links = unit, members, links
+        takers = {link.before for link in links}
+        self._ends: dict[int, ChainEnd] = {
+            place: each.actor  # type: ignore[misc]
+            for place, each in enumerate(members)
+            if place not in takers
+        }
         self.ended = self.is_linked = self._begun = self._promised = False
-        self._made = self._room = 0
+        self._made = 0
+        self._room: dict[int, int] = {}
 
     def link(self) -> bool:
         """Links the members, whose tables are complete; returns whether they and their source can be linked."""
@@ -77,7 +89,7 @@ class SourceChain:
         self._producers = ends if len(ends) == len(channels) else []
         """What C raises the frontiers of all lanes by; empty: Python does at the end of the turn."""
         try:
-            self._make_room(unit.batch_size)
+            self._make_room(unit.sizing.size.rows)
         except Exception:  # if something is wrong with an operator, its own hook raises a better error
             return False
         self.is_linked = True
@@ -90,19 +102,24 @@ class SourceChain:
             raise UnlinkedError
         self._rows, self._room_asked = made, rows
         linking = Linking(made.schema)
-        linked, sets = linking.rows, []
-        for number, member in enumerate(self.members):
-            linking.member = number
-            sets.append(linked.number)
-            if member is self.members[-1]:
-                self._panes = self._end.link_end(linking, linked)
-            else:
-                linked = member.actor.link(linking, linked)  # type: ignore[attr-defined]
-                if linked.schema != member.schemas["default"].user:
+        left: dict[tuple[int, str], LinkedRows] = {(-1, "default"): linking.rows}
+        sets = []
+        self._panes: dict[int, PanesStep] = {}
+        for place, (member, link) in enumerate(zip(self.members, self._links)):
+            linking.member = place
+            rows_in = left[link.before, link.output]
+            sets.append(rows_in.number)
+            if place in self._ends:
+                self._panes[place] = self._ends[place].link_end(linking, rows_in)
+                continue
+            wanted = {each.output for each in self._links if each.before == place}
+            for output, rows_out in _linked(member, linking, rows_in, wanted).items():
+                if rows_out.schema != member.schemas[output].user:
                     raise UnlinkedError
+                left[place, output] = rows_out
         self._turn = Turn(
             linking.ended(),
-            self._panes.bounds,
+            {place: panes.bounds for place, panes in self._panes.items()},
             made.make,
             made.context,
             made.columns,
@@ -128,7 +145,7 @@ class SourceChain:
             most,
             promises,
             deadline,
-            deadline - self._unit.worker.turn_ns + LISTEN_NS,
+            max(0, deadline - self._unit.worker.turn_ns + LISTEN_NS),
         )
         self._made = made = turn.made
         self._promised = promises > 0
@@ -139,13 +156,20 @@ class SourceChain:
 
     def _begin(self) -> bool:
         """Asks the source and the last member what comes next and what may come. False: nothing without Python."""
-        room, low, due = self._end.admits()
+        admitted = {place: end.admits() for place, end in self._ends.items()}
+        room = min(each.room for each in admitted.values())
         made, most, bound = self._rows.next() if room > 0 else (0, 0, 0)
         if most <= 0:
             return False
-        self._panes.late_below(low)
-        self._turn.begin(made, most, room=room, due=due, bound=bound)
-        self._made, self._room, self._begun = made, room, True
+        for place, each in admitted.items():
+            self._panes[place].late_below(each.low)
+        # a state that refuses late rows must be the only one, since another one may have changed before
+        low = max(each.low for each in admitted.values()) if len(admitted) > 1 else NOTHING
+        due = min(each.due for each in admitted.values())
+        self._turn.begin(made, most, low=low, due=due, bound=bound)
+        self._room = {place: each.room for place, each in admitted.items()}
+        self._turn.admit(self._room)
+        self._made, self._begun = made, True
         return True
 
     def promise(self) -> bool:
@@ -174,16 +198,33 @@ class SourceChain:
         head = unit.head
         head.entry_min = head.entry_max = before.entered
         head.execute_ns += before.took_ns
-        sender = head
-        for member, count in zip(self.members, counts):
-            sender.events_out += count.rows
-            if not count.rows:
-                break
-            member.count_input(count.rows, count.entered, count.entered, count.began)
-            member.jumbo_in += count.batches - 1
-            member.execute_ns += count.took_ns
-            sender = member
-        self._end.took(self._room - turn.room)
+        sent: dict[tuple[int, str], int] = {}
+        for place, (member, count, link) in enumerate(zip(self.members, counts, self._links)):
+            sent[link.before, link.output] = count.rows
+            if count.rows:
+                member.count_input(count.rows, count.entered, count.entered, count.began)
+                member.jumbo_in += count.batches - 1
+                member.execute_ns += count.took_ns
+                member.events_out += count.rows if _is_split(member) else 0
+            if place in self._ends:
+                self._ends[place].took(self._room[place] - turn.room(place))
+        for (place, _), rows in sent.items():
+            sender = head if place < 0 else self.members[place]
+            if not _is_split(sender):
+                sender.events_out += rows
+
+
+def _is_split(replica: Replica) -> bool:
+    """Whether all rows that come to it go on, each to one of its outputs."""
+    return goes_with_batches(type(replica.actor), "link_outputs")
+
+
+def _linked(member: Replica, linking: Linking, rows: LinkedRows, wanted: set[str]) -> dict[str, LinkedRows]:
+    """The rows that a member without a state leaves at each output that is wanted, and maybe at others."""
+    actor: Any = member.actor
+    if _is_split(member):
+        return actor.link_outputs(linking, rows, wanted)  # type: ignore[no-any-return]
+    return {"default": actor.link(linking, rows)}
 
 
 def _lanes(head: Replica, members: list[Replica]) -> list[SendLane]:
@@ -191,9 +232,9 @@ def _lanes(head: Replica, members: list[Replica]) -> list[SendLane]:
     edges = [
         edge
         for replica in (head, *members)
-        for output, edges in replica.edges.items()
+        for edges in replica.edges.values()
         for edge in edges
-        if replica is members[-1] or output != "default"
+        if not (type(edge) is DirectEdge and edge.consumer in members)
     ]
     found: list[SendLane] = []
     for edge in edges:

@@ -9,6 +9,7 @@ from time import monotonic_ns
 from typing import TYPE_CHECKING, Any
 
 from actorstream.metrics.counters import Counter
+from actorstream.runtime.batch_sizes import queued_rows
 from actorstream.runtime.operator_unit import OperatorUnit
 from actorstream.runtime.schedule.kernels import Kernels
 from actorstream.runtime.schedule.operators_of import operators_of
@@ -54,7 +55,7 @@ class Schedule:
             SCHEDULES[deploy.schedule],
             slice_ns=worker.turn_ns,
             window_ns=max(1, round(deploy.ct_window.total_seconds() * 1e9)),
-            capacity=max(1, len(operators)) * QUEUE_BATCHES * deploy.batch_size,
+            capacity=max(1, len(operators)) * QUEUE_BATCHES * queued_rows(deploy),
         )
         self._waiting = {each.index: deque() for each in operators}
         self._frame_rows = dict.fromkeys(self._waiting, 1.0)
@@ -134,7 +135,7 @@ class Schedule:
                 frames = sum(lane.channel.waiting() for lane in unit.in_lanes)
                 rows += max(1.0, frames * self._frame_rows[operator.index])
             else:
-                rows += self._worker.job.deploy.batch_size  # a source has at least that to give
+                rows += queued_rows(self._worker.job.deploy)  # a source has at least that to give
         operator.worklist = rows
 
     def _only_sources(self) -> bool:

@@ -5,11 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from actorstream.plan.channels import SERIAL_WORD
+from actorstream.runtime.batch_sizes import most_rows
 from actorstream.runtime.ends import Ends
 from actorstream.runtime.lanes import InLane
 from actorstream.runtime.order import MakeLane, Order
 from actorstream.runtime.serial.inbox import NumberedInput, SerialInbox
 from actorstream.runtime.serial.numbering import ByNumber, Follower, Numberer, Numbering
+from actorstream.runtime.source_unit import SourceUnit
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -66,9 +68,12 @@ class SerialOrder(Order):
         numbering = self._numbering(replica.unit, described.point)
         if described.numbers:
             deploy = self.job.deploy
-            numberer = Numberer(replica, numbering, described, deploy.batch_size, deploy.edge_bytes)
+            numberer = Numberer(replica, numbering, described, most_rows(deploy), deploy.edge_bytes)
             replica.unit.closers.append(numberer.close)
             replica.stamp = numberer
+            unit = replica.unit
+            if isinstance(unit, SourceUnit) and unit.promises and not (unit.pace or unit.is_async):
+                unit.in_step = 0  # no clock decides when its event time rises
         else:
             replica.stamp = Follower(replica, numbering, described)
 

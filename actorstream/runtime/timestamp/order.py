@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from actorstream.ordering.none import NoOrder
 from actorstream.ordering.timestamp import TimestampGate
 from actorstream.plan.channels import IDLE_WORD
+from actorstream.runtime.batch_sizes import merged_rows
 from actorstream.runtime.ends import Ends
 from actorstream.runtime.lanes import InLane
 from actorstream.runtime.order import Order
@@ -93,7 +94,7 @@ def _merging(ends: Ends, head: Replica, ports: Ports, own: list[JobChannel]) -> 
     ready_rows = ReadyRows(
         merge,
         lanes,
-        batch_size=job.deploy.batch_size,
+        batch_size=merged_rows(job.deploy),
         schemas=schemas,
         as_events=not any(call.takes_batch for call in head.calls.values()),
         one_stream=one_stream,
@@ -170,7 +171,7 @@ def open_gates(ends: Ends) -> dict[int, GateInput]:
             schema,
             one_stream=heads[0].contract.one_stream,
             readers=len(heads),
-            batch_size=job.deploy.batch_size,
+            batch_size=merged_rows(job.deploy),
         )
         bell.gate.first, bell.gate.row = heads[0].id, heads[0].row
         found |= dict.fromkeys((head.id for head in heads), bell.gate)

@@ -17,7 +17,7 @@ from actorstream.errors import ConfigurationError
 from actorstream.transports.assembly import Assembly
 from actorstream.transports.mpi.output import wait_until_read
 from actorstream.transports.mpi.starter import mpiexec
-from actorstream.transports.mpi.world import alone, is_rank, load, ranks_here, started_ranks
+from actorstream.transports.mpi.world import alone, ended_by_signals, is_rank, load, ranks_here, started_ranks
 from actorstream.transports.network.interfaces import ANY
 from actorstream.transports.network.same_host import SameHost, own_place
 from actorstream.transports.network.streams import Streams
@@ -53,13 +53,14 @@ class MpiAssembly(Assembly):
     ) -> None:
         """`interface`: as of `Streams`. `shares_memory`: whether ranks of one host do; they wait `limit_s` for each other.
         ConfigurationError: there is no MPI that works, or each process is alone in a world of its own."""
-        self._mpi = load()
+        with ended_by_signals():
+            self._mpi = load()
+            ranks_here(self._mpi)  # now, while all ranks do the same, and not in the midst of messages
         self._world = self._mpi.COMM_WORLD
         self.rank, self.size = int(self._world.Get_rank()), int(self._world.Get_size())
         if self.size == 1 and started_ranks() > 1:
             raise alone(started_ranks())
         self.home = min(home, self.size - 1)
-        ranks_here(self._mpi)  # now, while all ranks do the same, and not in the midst of messages
         self._died = False
         if signal.getsignal(signal.SIGUSR1) == signal.SIG_DFL:
             signal.signal(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shlex
 import shutil
+import signal
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -15,12 +16,15 @@ from actorstream.errors import ConfigurationError
 COMMAND = "ACTORSTREAM_RANK_COMMAND"
 """The environment's variable that has the command of a rank."""
 SURVIVED_S = 3
+ASKED = 128 + signal.SIGTERM
+"""Of a rank that SIGTERM has ended where MPI starts; all ranks were asked to end then."""
 LEFT_S = 5
 """How long what mpiexec leaves on this host may take to end by itself."""
 SHELL = f"""
 trap : INT TERM USR1
 eval "${COMMAND}"
 status=$?
+[ $status -eq {ASKED} ] && status=130
 if [ $status -ge 128 ] && [ $status -ne 130 ]; then
     sleep {SURVIVED_S}
     rank=${{PMI_RANK:-${{OMPI_COMM_WORLD_RANK:-$PMIX_RANK}}}}

@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import os
+import signal
+from collections.abc import Iterator
+from contextlib import contextmanager
+from threading import current_thread, main_thread
 from typing import Any
 
 from actorstream.errors import ConfigurationError
@@ -23,6 +27,12 @@ def started_ranks() -> int:
 def is_rank() -> bool:
     """Whether mpiexec or srun has started this process."""
     return any(os.environ.get(name, "").isdigit() for name in _STARTED)
+
+
+def is_first_rank() -> bool:
+    """Whether this process speaks for all that the launcher has started, where it says who is who."""
+    said = (os.environ.get(name, "") for name in (*_RANKS[:2], "PMIX_RANK", _RANKS[2]))
+    return next((each for each in said if each.isdigit()), "0") == "0"
 
 
 def alone(started: int) -> ConfigurationError:
@@ -61,6 +71,24 @@ def load() -> Any:
             f"transport 'mpi': MPI does not start: {error}; load the cluster's MPI module, or pip install 'actorstream[mpi]'"
         ) from error
     return MPI
+
+
+@contextmanager
+def ended_by_signals() -> Iterator[None]:
+    """Signals that ask this process to end do so at once. MPI waits in C for the other ranks where it starts: Python would hear
+    of a signal only once they have come, and one that has heard of its own never comes. Only the main thread can say so."""
+    if current_thread() is not main_thread():
+        yield
+        return
+    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+    for number, handler in before.items():
+        if handler is not signal.SIG_IGN:
+            signal.signal(number, signal.SIG_DFL)
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 _here: list[int] = []

@@ -77,11 +77,33 @@ static void one(void) {
         from.time[row] = time += below(4) == 0 ? (int64_t)below(step) : 0;
     }
     const as_chain_step steps[] = {
-        {.kind = AS_CHAIN_MATCH, .member = 0, .rows = ALL, .makes = MATCHED, .inputs = 1, .outputs = 2, .what = &lookup,
-         .in = key_in, .out = matched_out, .how = how},
-        {.kind = AS_CHAIN_MATCH, .member = 1, .rows = MATCHED, .makes = COUNTED, .inputs = 2, .outputs = 2, .counted = 1,
-         .what = &lookup, .in = second_in, .out = counted_out, .how = how},
-        {.kind = AS_CHAIN_ADD, .member = 2, .rows = COUNTED, .makes = AS_CHAIN_NONE, .inputs = 4, .in = panes_in,
+        {.kind = AS_CHAIN_MATCH,
+         .member = 0,
+         .rows = ALL,
+         .makes = MATCHED,
+         .inputs = 1,
+         .outputs = 2,
+         .what = &lookup,
+         .in = key_in,
+         .out = matched_out,
+         .how = how},
+        {.kind = AS_CHAIN_MATCH,
+         .member = 1,
+         .rows = MATCHED,
+         .makes = COUNTED,
+         .inputs = 2,
+         .outputs = 2,
+         .counted = 1,
+         .what = &lookup,
+         .in = second_in,
+         .out = counted_out,
+         .how = how},
+        {.kind = AS_CHAIN_ADD,
+         .member = 2,
+         .rows = COUNTED,
+         .makes = AS_CHAIN_NONE,
+         .inputs = 4,
+         .in = panes_in,
          .how = panes_how},
     };
     const uint32_t null = 1;
@@ -102,7 +124,9 @@ static void one(void) {
     int64_t sizes[SETS] = {0};
     uint64_t took[3] = {0};
     const as_chain_work work = {linked, columns, sizes, took, 3};
-    as_turn_member members[3] = {{.set = ALL}, {.set = MATCHED}, {.set = COUNTED}};
+    as_turn_member members[3] = {{.set = ALL, .room = INT64_MAX},
+                                 {.set = MATCHED, .room = INT64_MAX},
+                                 {.set = COUNTED, .bounds = &work_of_panes.known_least}};
 
     const uint64_t bell_bytes = as_doorbell_size(1), ring_bytes = as_channel_size(2, 2, 1);
     void *bell_memory = aligned_alloc(64, bell_bytes), *ring = aligned_alloc(128, (ring_bytes + 127) / 128 * 128);
@@ -113,7 +137,6 @@ static void one(void) {
     as_consumer *consumer = as_consumer_open(ring, PLAN, NULL, 0);
     const as_turn_promise promise = {producer, 0};
     as_turn turn = {.work = &work,
-                    .bounds = &work_of_panes.known_least,
                     .source = {(uintptr_t)make, &from},
                     .member = members,
                     .promise = &promise,
@@ -131,13 +154,14 @@ static void one(void) {
         int64_t most = below(4) ? from.rows - at : (int64_t)below((uint64_t)(from.rows - at) + 1);
         const int64_t low = below(3) ? 0 : (int64_t)below(60), first = turn.frontier;
         turn.end = below(4) ? (uint64_t)from.rows : (uint64_t)at + below((uint64_t)(from.rows - at) + 1);
-        turn.room = below(3) ? INT64_MAX : (int64_t)below(900) + 1;
+        members[2].room = below(3) ? INT64_MAX : (int64_t)below(900) + 1;
+        turn.low = below(2) ? INT64_MIN : (int64_t)below(60);
         turn.due = below(2) ? INT64_MAX : (first == INT64_MIN ? 5 : first) + (int64_t)below(40);
         turn.bound = below(5) ? INT64_MAX : 30;
         const uint64_t deadline = below(4) ? UINT64_MAX : 0;
         turn.bell = below(6) ? NULL : own;
         work_of_panes.low = low;
-        const int64_t room_before = turn.room;
+        const int64_t room_before = members[2].room;
         const int32_t why = as_turn_run(&turn, batch, most, 1, deadline, 0);
         if (most > (int64_t)turn.end - at)
             most = (int64_t)turn.end - at;
@@ -152,7 +176,7 @@ static void one(void) {
                 break;
             }
             uint64_t matched = 0, counted = 0;
-            bool late = false;
+            bool late = from.time[at] < turn.low;
             for (int64_t row = at; row < at + rows; row++) {
                 matched += found(from.key[row]) >= 0;
                 const bool both = found(from.key[row]) >= 0 && found(from.second[row]) >= 0;

@@ -9,7 +9,7 @@ import pytest
 
 from actorstream.checkpoint.checkpoint import Checkpoint, ReplicaState
 from actorstream.checkpoint.store import KEPT, LARGE, CheckpointStore, pieces_of, values_of
-from actorstream.errors import RunError
+from actorstream.errors import ConfigurationError, RunError
 
 
 @pytest.fixture(params=["directory", "url"])
@@ -107,3 +107,9 @@ def test_a_large_state_lies_beside_the_checkpoint_and_goes_with_it(
     latest = store.latest()
     assert latest is not None
     assert values_of(latest.replicas[0]) == values
+
+
+@pytest.mark.parametrize("url", ["nosuch://bucket/run", "nosuch://"])
+def test_a_url_that_no_installed_package_opens_is_a_configuration_error_that_names_it(url: str) -> None:
+    with pytest.raises(ConfigurationError, match=f"checkpoint.path: '{url}' cannot be opened: .*nosuch"):
+        CheckpointStore(url)

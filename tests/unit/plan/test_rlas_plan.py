@@ -125,3 +125,9 @@ def test_a_profile_of_another_topology_is_refused(tmp_path: Path) -> None:
     profile.write_text(profile_text(other))
     with pytest.raises(ConfigurationError, match="was measured on topology 0000000000000005"):
         read_job(tmp_path / "topology.toml", tmp_path / "deploy.toml")
+
+
+def test_a_cheap_sink_is_not_kept_beside_its_producer_at_the_price_of_replicas(tmp_path: Path) -> None:
+    sets = ("actors.count.replicas=1", 'actors.count.inputs=["split"]')
+    made = job(tmp_path, 1000.0, 1.0, machine(2), *sets)
+    assert made.plan.counts()["split"] > 1

@@ -15,14 +15,27 @@ def run(body: object) -> None:
 def test_alarms_go_off_in_the_order_in_which_they_are_due() -> None:
     async def body() -> None:
         alarms, heard, done = Alarms(asyncio.get_running_loop()), [], asyncio.Event()
-        started = monotonic_ns()
-        alarms.call_later(0.004, heard.append, "third")
-        alarms.call_later(0.001, heard.append, "first")
-        alarms.call_later(0.002, heard.append, "second")
-        last = alarms.call_later(0.005, done.set)
+        since_boot = (
+            monotonic_ns() / 1e9
+        )  # the moments lie so far apart that a delay between two calls changes no order
+        alarms.call_later(-0.4 * since_boot, heard.append, "third")
+        alarms.call_later(-0.8 * since_boot, heard.append, "first")
+        alarms.call_later(-0.6 * since_boot, heard.append, "second")
+        alarms.call_later(-0.2 * since_boot, done.set)
         await done.wait()
         assert heard == ["first", "second", "third"]
-        assert monotonic_ns() >= last.at > started
+        assert alarms.next_ns() == NEVER
+        alarms.close()
+
+    run(body())
+
+
+def test_an_alarm_wakes_the_loop_once_it_is_due_and_not_before() -> None:
+    async def body() -> None:
+        alarms, done = Alarms(asyncio.get_running_loop()), asyncio.Event()
+        alarm = alarms.call_later(0.002, done.set)
+        await done.wait()
+        assert monotonic_ns() >= alarm.at
         assert alarms.next_ns() == NEVER
         alarms.close()
 

@@ -280,3 +280,10 @@ def test_selections_stay_what_they_were_when_the_router_is_used_again() -> None:
     again = list(route(batch_of(0, list(range(29, -1, -1)))))
     assert again
     assert [(consumer, part["id"].tolist()) for consumer, part in first] == before
+
+
+def test_without_a_batch_size_a_large_batch_is_dealt_out_in_equal_shares() -> None:
+    shuffle = make_router("shuffle", (), 1, 3, key_groups=16, batch_size=None)
+    large, small = batch_of(0, [1] * 3001), batch_of(0, [1] * 1024)
+    assert [(consumer, part.rows) for consumer, part in shuffle(large)] == [(1, 1001), (2, 1001), (0, 999)]
+    assert [(consumer, part.rows) for consumer, part in shuffle(small)] == [(1, 1024)]

@@ -9,8 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from actorstream.runtime.alarms import Alarm
-from actorstream.runtime.source_unit import Pace, SourceUnit
+from actorstream.runtime.source_unit import SourceUnit
 from actorstream.runtime.unit import Status
+from actorstream.scheduling.pace import Pace
 from actorstream.topology.builder import Topology
 from tests.integration.parts import Collect, Numbers
 from tests.integration.pooled import Times

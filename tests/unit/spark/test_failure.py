@@ -1,9 +1,13 @@
 from __future__ import annotations
 
+import re
+import socket
+
 import pytest
 
 from actorstream.cli.main import exit_code
-from actorstream.spark.failure import MOST_LINES, shorten, spark_error
+from actorstream.spark.failure import MOST_LINES, SparkError, shorten, spark_error
+from actorstream.spark.session import check_master
 
 PLAN = """[UNRESOLVED_COLUMN.WITH_SUGGESTION] A column with name `idx` cannot be resolved. SQLSTATE: 42703;
 'Project ['idx]
@@ -60,3 +64,30 @@ def test_no_error_is_longer_than_15_lines_and_a_long_one_keeps_its_end() -> None
     assert "  line 99" in lines
     assert len(str(spark_error("x", ValueError("y" * 100_000)))) < 1000
     assert exit_code(error) == 1
+
+
+def test_a_master_that_does_not_answer_is_named_before_spark_starts() -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))  # and does not listen, so nobody answers at its port
+        master = f"spark://127.0.0.1:{taken.getsockname()[1]}"
+        with pytest.raises(SparkError, match=re.escape(f"no Spark master answers at {master!r}")) as caught:
+            check_master(master)
+    assert "Connection refused" in str(caught.value)
+
+
+@pytest.mark.parametrize("master", ["spark://nowhere", "spark://127.0.0.1:x", "spark://127.0.0.1:99999"])
+def test_an_address_that_is_none_is_a_master_that_does_not_answer(master: str) -> None:
+    with pytest.raises(SparkError, match="no Spark master answers"):
+        check_master(master)
+
+
+def test_one_of_several_masters_that_answers_is_enough() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as answering, socket.socket() as silent:
+        silent.bind(("127.0.0.1", 0))
+        ports = [each.getsockname()[1] for each in (silent, answering)]
+        check_master(f"spark://127.0.0.1:{ports[0]},127.0.0.1:{ports[1]}")
+
+
+@pytest.mark.parametrize("master", ["local[*]", "local-cluster[2,1,1024]", "yarn", "k8s://https://host:443"])
+def test_only_a_standalone_cluster_is_asked_whether_it_answers(master: str) -> None:
+    check_master(master)

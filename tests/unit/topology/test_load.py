@@ -133,7 +133,7 @@ def deployment(tmp_path: Path, text: str, *sets: str, **keys: Any) -> Any:
 
 def test_without_a_file_a_deployment_has_its_defaults() -> None:
     found = load_deploy()
-    assert (found.transport, found.workers, found.batch_size, found.edge_bytes) == ("shm", 2, 4096, 4 << 20)
+    assert (found.transport, found.workers, found.batch_size, found.edge_bytes) == ("shm", 2, "auto", 4 << 20)
     assert (found.key_groups, found.heartbeat_every, found.checkpoint) == (
         128,
         timedelta(milliseconds=50),

@@ -1,0 +1,72 @@
+"""ReadSizing: what a source's batch size has to know of the unit that reads the source, and which sizes it has chosen."""
+
+from __future__ import annotations
+
+from time import thread_time_ns
+from typing import TYPE_CHECKING
+
+from actorstream.metrics.batch_sizes import BatchSizes
+from actorstream.metrics.counters import Counter
+from actorstream.runtime.batch_sizes import source_size
+from actorstream.runtime.send_lane import SendLane
+from actorstream.scheduling.batch_size import BatchSize, FixedSize
+
+if TYPE_CHECKING:
+    from actorstream.runtime.source_unit import SourceUnit
+    from actorstream.scheduling.pace import Pace
+
+FEW_LANES = 4
+"""So many are looked at to see whether consumers keep up."""
+
+
+class ReadSizing:
+    """That of one source's unit. It asks for the unit's edges when the first turn begins.
+
+    Args:
+        pace: of the source; None: it is read as fast as possible.
+
+    Attributes:
+        size: how many rows are read at once.
+        asked: counts them."""
+
+    __slots__ = ("_blocked_at", "_knows", "_pace", "_row", "_unit", "asked", "size")
+
+    def __init__(self, unit: SourceUnit, pace: Pace | None) -> None:
+        self.size: BatchSize = FixedSize(1)
+        self._knows = False
+        self._unit, self._pace, self._row = unit, pace, unit.head.row
+        self.asked = BatchSizes()
+        self._blocked_at: tuple[int, int] | None = None
+        """The thread's time, and how long the unit had waited for outputs, when the last turn ended at a full one."""
+
+    def _choose(self) -> BatchSize:
+        """What says the size, now that the edges are known."""
+        unit, rate = self._unit, 0.0 if self._pace is None else self._pace.rate
+        found = (getattr(edge, "lanes", (edge,)) for edges in unit.head.edges.values() for edge in edges)
+        lanes = [lane for each in found for lane in each if isinstance(lane, SendLane)]
+        return source_size(unit.worker.job.deploy, unit.source, unit.head.id, rate, lanes)
+
+    def is_behind(self) -> bool:
+        """Whether a consumer has not taken everything."""
+        return any(not lane.channel.is_empty() for lane in self._unit.lanes[:FEW_LANES])
+
+    def blocks(self) -> None:
+        """A turn ends because an output is full."""
+        if self.size.follows_cost:
+            self._blocked_at = thread_time_ns(), int(self._row[Counter.WAIT_OUT_NS])
+
+    def begins(self) -> BatchSize:
+        """A turn begins. Returns the size. How long its worker has slept since an output was full is a cost of the last batch."""
+        if not self._knows:
+            self.size, self._knows = self._choose(), True
+        if self._blocked_at is not None:
+            busy, waited = self._blocked_at
+            self._blocked_at = None
+            slept = int(self._row[Counter.WAIT_OUT_NS]) - waited - (thread_time_ns() - busy)
+            self.size.waited(max(0, slept))
+        return self.size
+
+    def publish(self) -> None:
+        """Writes which sizes were chosen into the counters, and how many batches were read."""
+        self._row[Counter.READS] = self.asked.total()
+        BatchSizes.publish((self.asked,), self._row)

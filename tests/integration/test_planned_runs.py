@@ -1,0 +1,78 @@
+"""Runs whose placement comes from measured costs, from the profile to the next plan."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from actorstream.cli.main import main
+
+TOPOLOGY = """
+[actors.numbers]
+type = "generator-source"
+schema = { number = "int64" }
+count = 20000
+seed = 1
+
+[actors.moved]
+type = "map"
+inputs = ["numbers"]
+replicas = "auto"
+set = { number = "number % 100" }
+
+[actors.counts]
+type = "reduce"
+inputs = [{ from = "moved", route = "key", key = "number" }]
+replicas = "auto"
+aggregate = "count()"
+
+[actors.file]
+type = "csv-sink"
+inputs = ["counts"]
+path = "out.csv"
+"""
+
+
+@pytest.fixture
+def deployed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[Path, Path]:
+    """A topology, and a deployment with its profile."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    topology, deploy = tmp_path / "topology.toml", tmp_path / "deploy.toml"
+    topology.write_text(TOPOLOGY)
+    deploy.write_text('placement = "rlas"\n[rlas]\nprofile = "profile.toml"\n')
+    given = ["--batch-size", "1024", "--rows", "20000", "--seconds", "0.02", "-q"]
+    assert main(["profile", str(topology), "--out", str(tmp_path / "profile.toml"), *given]) == 0
+    return topology, deploy
+
+
+def test_a_profile_leads_to_a_run_and_the_run_to_a_plan_for_the_next(
+    deployed: tuple[Path, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    topology, deploy = deployed
+    plan, out = tmp_path / "plan.json", tmp_path / "out.csv"
+    assert main(["launch", str(topology), "--workers", "1", "--transport", "local", "-q"]) == 0
+    expected = sorted(out.read_text().splitlines())
+    capsys.readouterr()
+    assert main(["launch", str(topology), "--deploy", str(deploy), "--replan", str(plan), "--json"]) == 0
+    shown = capsys.readouterr()
+    assert sorted(out.read_text().splitlines()) == expected
+    report = json.loads(shown.out)
+    assert report["model"]["predicted_eps"] > 0 and "counts" in report["model"]["profiled_ns"]
+    assert {row["node"] for row in report["placement"]} == {0}
+    assert f"wrote {plan}" in shown.err and "with the measured costs the planner" in shown.err
+    assert main(["launch", str(topology), "--plan", str(plan), "-q"]) == 0
+    assert sorted(out.read_text().splitlines()) == expected
+
+
+def test_verify_finds_the_same_output_under_all_placements(deployed: tuple[Path, Path]) -> None:
+    topology, deploy = deployed
+    assert main(["verify", str(topology), "--deploy", str(deploy), "--runs", "3", "--seed", "3"]) == 0
+
+
+def test_a_plan_to_be_written_where_none_was_made_from_a_model_is_said(
+    deployed: tuple[Path, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["launch", str(deployed[0]), "--replan", str(tmp_path / "plan.json")]) == 0
+    assert "is not written: the plan of this run has no model" in capsys.readouterr().err
