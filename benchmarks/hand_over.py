@@ -73,7 +73,9 @@ def latencies(batches: int, rows: int, every_s: float) -> list[float]:
         topology = Path(folder) / "hand-over.toml"
         topology.write_text(toml("hand-over", actors))
         options = TopologyOptions.of({"topology": str(topology), "set": 'deploy.transport="local"'})
-        task = threading.Thread(target=_push, args=(Path(folder) / ADDRESS, batches, rows, every_s), daemon=True)
+        task = threading.Thread(
+            target=_push, args=(Path(folder) / ADDRESS, batches, rows, every_s), daemon=True
+        )
         task.start()
         arrived, found = 0, []
         for answers in rows_of(options, "answers"):

@@ -33,15 +33,16 @@ def show_socket_plan(
     from actorstream.drawing.sockets import picture_of_sockets, sockets_text
     from actorstream.drawing.svg import svg as drawn
     from actorstream.drawing.text import mermaid as flowchart
-    from actorstream.placement.rlas import dataflow_of, plan
+    from actorstream.placement.rlas import dataflow_of, plan, planned_rows
     from actorstream.plan.fuse import fusible
-    from actorstream.plan.rlas_plan import rows_of
 
     model = read_machine_model(machine)
     costs = read_profile(graph, topology, profile)
     direct = fusible if deploy.pipelining else None
     dataflow = dataflow_of(graph, direct=direct, scale=scale)
-    made = plan(dataflow, model, costs, msgspec.structs.replace(options, rows=rows_of(deploy)))
+    made = plan(
+        dataflow, model, costs, msgspec.structs.replace(options, rows=planned_rows(deploy.batch_size))
+    )
     if json_:
         print(json.dumps(as_json(made), indent=2))
     elif mermaid:

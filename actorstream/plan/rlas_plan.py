@@ -25,6 +25,7 @@ from actorstream.placement.rlas import (
     dataflow_of,
     load_machine_model,
     load_profile,
+    planned_rows,
 )
 from actorstream.placement.rlas import plan as search
 from actorstream.placement.rlas.lstopo import load_lstopo
@@ -36,8 +37,6 @@ if TYPE_CHECKING:
     from actorstream.topology.deploy import DeploySpec
     from actorstream.topology.graph import Graph
 
-ROWS = 4096.0
-"""Rows of a jumbo tuple where the deployment leaves them to the run."""
 GraphOf = Callable[[Mapping[str, int]], "Graph"]
 """Checks the topology with so many replicas of the actors that have `replicas = "auto"`."""
 
@@ -62,14 +61,9 @@ def rlas_inputs(deploy: DeploySpec) -> RlasInputs:
         percentile=spec.percentile,
         ingress=spec.ingress,
         steps=spec.steps,
-        rows=rows_of(deploy),
+        rows=planned_rows(deploy.batch_size),
     )
     return RlasInputs(load_profile(spec.profile), machine, options)
-
-
-def rows_of(deploy: DeploySpec) -> float:
-    """Rows of a jumbo tuple that a plan reckons with."""
-    return float(deploy.batch_size) if isinstance(deploy.batch_size, int) else ROWS
 
 
 def rlas_plan(

@@ -8,7 +8,7 @@ from __future__ import annotations
 from actorstream.placement.rlas.dataflow import Dataflow, Flow, PlannedOperator, dataflow_of
 from actorstream.placement.rlas.machine_file import load_machine_model, machine_text
 from actorstream.placement.rlas.machine_model import MachineModel, Socket, check_machine_model
-from actorstream.placement.rlas.options import PlanOptions
+from actorstream.placement.rlas.options import PlanOptions, planned_rows
 from actorstream.placement.rlas.planner import plan
 from actorstream.placement.rlas.profile import Measured, OperatorProfile, OutputProfile, Profile
 from actorstream.placement.rlas.profile_file import load_profile, profile_text
@@ -35,5 +35,6 @@ __all__ = [
     "load_profile",
     "machine_text",
     "plan",
+    "planned_rows",
     "profile_text",
 ]

@@ -10,6 +10,15 @@ from msgspec import Meta
 Count = Annotated[int, Meta(ge=1, description="a whole number of at least 1")]
 
 
+AUTO_ROWS = 4096
+"""Tuples that a jumbo tuple is taken to have where a deployment leaves the number to the run."""
+
+
+def planned_rows(batch_size: int | str) -> float:
+    """The tuples of a jumbo tuple that a plan counts with, for a deployment's `batch_size`."""
+    return float(batch_size) if isinstance(batch_size, int) else float(AUTO_ROWS)
+
+
 class PlanOptions(msgspec.Struct, kw_only=True, frozen=True, forbid_unknown_fields=True):
     """The defaults are those of `placement = "rlas"`."""
 
