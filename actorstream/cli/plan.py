@@ -36,7 +36,7 @@ def plan(
     machine: Path | None = None,
     profile: Path | None = None,
     strategy: str = "rlas",
-    scale: Annotated[bool, Parameter(negative=())] = False,
+    as_written: Annotated[bool, Parameter(negative=())] = False,
     ingress: float = 0.0,
     compression: int = 5,
     steps: int = 200_000,
@@ -79,8 +79,8 @@ def plan(
         What the operators cost, as `actorstream profile` wrote it; profile.toml beside the topology unless set.
     strategy
         How the plan for a machine is made: rlas, fix-l, fix-u, first-fit, round-robin or random.
-    scale
-        Lets operators with a written number of replicas have another one on that machine.
+    as_written
+        Keeps the numbers of replicas that the topology has on that machine, but for `replicas = "auto"`.
     ingress
         Tuples per second that the sources are offered on that machine; as many as they can make unless set.
     compression
@@ -121,7 +121,7 @@ def plan(
             machine,
             profile=profile,
             options=plan_options(strategy, ingress, compression, steps),
-            scale=scale,
+            as_written=as_written,
             json_=json_,
             mermaid=mermaid,
             svg=svg,

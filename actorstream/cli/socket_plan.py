@@ -23,12 +23,12 @@ def show_socket_plan(
     *,
     profile: Path | None,
     options: PlanOptions,
-    scale: bool,
+    as_written: bool,
     json_: bool,
     mermaid: bool,
     svg: Path | None,
 ) -> int:
-    """Plans and prints. `scale`: operators with a written number of replicas may get another one."""
+    """Plans and prints. `as_written`: operators with a written number of replicas keep it."""
     from actorstream.cli.output_file import write_output
     from actorstream.drawing.sockets import picture_of_sockets, sockets_text
     from actorstream.drawing.svg import svg as drawn
@@ -39,7 +39,7 @@ def show_socket_plan(
     model = read_machine_model(machine)
     costs = read_profile(graph, topology, profile)
     direct = fusible if deploy.pipelining else None
-    dataflow = dataflow_of(graph, direct=direct, scale=scale)
+    dataflow = dataflow_of(graph, direct=direct, scale=not as_written)
     made = plan(
         dataflow, model, costs, msgspec.structs.replace(options, rows=planned_rows(deploy.batch_size))
     )
@@ -53,7 +53,7 @@ def show_socket_plan(
         if fixed:
             print(
                 f"\nreplicas as written: {', '.join(fixed)}"
-                + ("" if scale else "; --scale lets operators grow")
+                + ("; without --as-written operators grow" if as_written else "")
             )
     if svg is not None:
         write_output(svg, drawn(picture_of_sockets(made, dataflow)), "--svg")
