@@ -51,7 +51,7 @@ def test_an_app_gives_the_same_outputs(tmp_path: Path, app: str, sinks: list[str
         folder = tmp_path / start
         folder.mkdir()
         sets = [f"actors.{name}.path={folder / name}.csv" for name in sinks]
-        sets += ["deploy.workers=2", f"deploy.transport={transport}"]
+        sets += ["deploy.workers=2", f"deploy.transport={transport}", "deploy.batch_size=1024"]
         result = run(JobFiles(ROOT / "apps" / app / "topology.toml", sets=tuple(sets)), start)
         found.append((result.report["events_in"], result.report["events_out"], written(folder)))
     assert found[0] == found[1]

@@ -201,7 +201,7 @@ def test_checkpoints_of_a_run_are_its_own(tmp_path: Path) -> None:
 def test_a_run_that_fails_where_the_baseline_did_not_is_a_difference(tmp_path: Path) -> None:
     text = CHANCE.replace("serial_parts:Some", "pooled:Fails")
     path = written(tmp_path, text.replace("count = 600", "count = 400"))
-    found = verify(path, vary={"actors.numbers.count": [400, 600]}, runs=2, check=False, seed=1)
+    found = verify(path, vary={"actors.numbers.count": [400, 600]}, runs=4, check=False, seed=1)
     errors = {each.deployment.settings()["actors.numbers.count"]: each.error for each in found.outcomes}
     assert errors[400] is None
     assert "exit status 1" in errors[600] and "five hundred" in errors[600]  # type: ignore[operator]
@@ -238,7 +238,7 @@ def test_the_test_of_the_page_passes(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        ({"transports": ["pigeon"]}, "transport: is 'pigeon'"),
+        ({"transports": ["pigeon"]}, "unknown transport 'pigeon'"),
         ({"runs": 0}, "--runs: is 0"),
         ({"workers": [0]}, "--workers: has 0"),
         ({"skip": ["none"]}, "--skip: 'none' is no sink"),

@@ -4,7 +4,18 @@ from __future__ import annotations
 
 from tests.native.built import ADDRESS, PROGRAMS, Way, sources
 
-CHANNEL = ("channel", "producer", "consumer", "doorbell", "arena", "blocks", "hold", "process", "memory")
+CHANNEL = (
+    "channel",
+    "producer",
+    "consumer",
+    "doorbell",
+    "arena",
+    "blocks",
+    "hold",
+    "node",
+    "process",
+    "memory",
+)
 STEPPED = Way("stepped", (*ADDRESS.flags, "-include", str(PROGRAMS / "stepped.h")))
 """Each atomic store is a step, behind which an end can die."""
 

@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from actorstream.metrics.counters import (
+    COUNTER_WORDS,
     HISTOGRAM_WORDS,
     ROW_WORDS,
     Counter,
@@ -87,7 +88,7 @@ def test_the_table_is_seen_by_a_forked_process() -> None:
 
 def test_counters_and_histograms_of_a_row_do_not_overlap() -> None:
     table = CounterTable(2)
-    assert max(Counter) < 32
+    assert max(Counter) < COUNTER_WORDS
     assert table.row(0).shape == (ROW_WORDS,)
     table.histogram(0)[:] = 1
     table.histogram(0, processing=True)[:] = 2

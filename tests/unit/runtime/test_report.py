@@ -30,6 +30,7 @@ FIELDS = [
     "steady",
     "latency_ms",
     "processing_ms",
+    "latency_parts_ms",
     "late",
     "dead",
     "restarts",

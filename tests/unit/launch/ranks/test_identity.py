@@ -36,15 +36,15 @@ def test_ranks_that_run_the_same_are_alike_wherever_they_run_and_whatever_they_p
 @pytest.mark.parametrize(
     ("different", "said"),
     [
-        ({"version": "9"}, "actorstream 9 there"),
-        ({"python": "3.1.4"}, "Python 3.1.4 there"),
-        ({"code": {"app": "bb"}}, "module app is bb there, aa here"),
-        ({"code": {}}, "module app is no file there, aa here"),
-        ({"code": {"app": "aa", "more": "cc"}}, "module more is cc there, no file here"),
-        ({"deploy": '{"batch_size":8,"workers":2}'}, "deploy.batch_size is 8 there, 7 here"),
-        ({"deploy": '{"batch_size":7}'}, "deploy.workers is None there, 2 here"),
-        ({"graph": 255}, "graph 00000000000000ff there, 0000000000000001 here"),
-        ({"resume": 3}, "checkpoint 3, the other from none"),
+        ({"version": "9"}, "actorstream is 9 on rank 1, "),
+        ({"python": "3.1.4"}, "Python is 3.1.4 on rank 1, "),
+        ({"code": {"app": "bb"}}, "module app is bb on rank 1, aa on rank 0"),
+        ({"code": {}}, "module app is no file on rank 1, aa on rank 0"),
+        ({"code": {"app": "aa", "more": "cc"}}, "module more is cc on rank 1, no file on rank 0"),
+        ({"deploy": '{"batch_size":8,"workers":2}'}, "deploy.batch_size is 8 on rank 1, 7 on rank 0"),
+        ({"deploy": '{"batch_size":7}'}, "deploy.workers is None on rank 1, 2 on rank 0"),
+        ({"graph": 255}, "the graph is 00000000000000ff on rank 1, 0000000000000001 on rank 0"),
+        ({"resume": 3}, "goes on from is 3 on rank 1, none on rank 0"),
     ],
 )
 def test_a_rank_that_differs_is_named_with_both_values(different: dict[str, Any], said: str) -> None:
@@ -56,7 +56,7 @@ def test_a_rank_that_differs_is_named_with_both_values(different: dict[str, Any]
 
 def test_what_a_rank_differs_from_is_the_home_rank() -> None:
     assert text(refused(identity(0), identity(1), identity(2, graph=5), home=2)).startswith(
-        "rank 0 on host h0 does not fit rank 2 on host h2: graph 0000000000000001 there"
+        "rank 0 on host h0 does not fit rank 2 on host h2: the graph is 0000000000000001 on rank 0, "
     )
 
 
