@@ -68,7 +68,7 @@ path = "windows"
 def launch(folder: Path, control: Callable[[Launcher], Callable[[], None]] | None = None) -> Any:
     (folder / "topology.toml").write_text(BOOTSTRAP)
     (folder / "deploy.toml").write_text('batch_size = 64\n[checkpoint]\npath = "state"\nevery = "50ms"\n')
-    paced = [] if control is None else ["actors.flights.rate=300"]  # so that it lasts until it is killed
+    paced = [] if control is None else ["actors.flights.rate=500"]  # so that it lasts until it is killed
     job = read_job(folder / "topology.toml", folder / "deploy.toml", paced)
     restore_job(job)
     return run_job(job, on_start=None if control is None else lambda launcher, _: control(launcher))
