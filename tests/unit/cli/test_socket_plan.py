@@ -83,7 +83,10 @@ def test_a_search_without_steps_is_refused(run: Run, profiled: Path, option: str
     assert (answer.code, f"{option}: is 0; allowed: at least 1" in answer.err) == (2, True)
 
 
-def test_the_shipped_profile_of_word_count_fits_its_topology(run: Run) -> None:
-    answer = run("plan", ROOT / "apps/word_count/topology.toml", "--machine", SERVER_A)
-    assert answer.code == 0
-    assert "bottleneck: operator lines" in answer.out
+@pytest.mark.parametrize(
+    ("app", "bottleneck"), [("word_count", "lines"), ("card_fraud", None), ("spike_detection", None)]
+)
+def test_the_shipped_profile_of_an_app_fits_its_topology(run: Run, app: str, bottleneck: str | None) -> None:
+    answer = run("plan", ROOT / "apps" / app / "topology.toml", "--machine", SERVER_A)
+    assert (answer.code, answer.err) == (0, "")
+    assert f"bottleneck: operator {bottleneck or ''}" in answer.out
