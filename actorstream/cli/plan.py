@@ -76,7 +76,7 @@ def plan(
     machine
         A machine model (TOML, or the XML of lstopo) to plan for, such as deploy/machines/server-a.toml.
     profile
-        What the operators cost, as `actorstream profile` wrote it; profile.toml beside the topology unless set.
+        The costs of the operators, in a file of `actorstream profile`; unless set, profile.toml beside the topology.
     strategy
         How the plan for a machine is made: rlas, fix-l, fix-u, first-fit, round-robin or random.
     as_written

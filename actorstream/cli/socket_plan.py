@@ -62,7 +62,7 @@ def show_socket_plan(
 
 
 def plan_options(strategy: str, ingress: float, compression: int, steps: int) -> PlanOptions:
-    """What the command line says of a search; ConfigurationError for a number that is out of range."""
+    """The options of a search from those of the command line. ConfigurationError: a number is out of range."""
     from actorstream.errors import ConfigurationError, Problem
     from actorstream.placement.rlas import PlanOptions
 

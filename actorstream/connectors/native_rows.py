@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 class NextRows(NamedTuple):
-    """What a source may make next.
+    """The rows that a source may make next, without asking again.
 
     Attributes:
         made: the row that comes next, as its C function counts them.
@@ -26,7 +26,7 @@ class NextRows(NamedTuple):
 
 
 class NativeRows(Protocol):
-    """What `Source.native_rows` returns: rows that a C function writes to memory of its own, in ascending event time.
+    """Rows that a C function writes to memory of its own, in ascending event time. `Source.native_rows` returns them.
 
     Attributes:
         schema: of the rows.

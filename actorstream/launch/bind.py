@@ -1,6 +1,6 @@
-"""Binds a worker's process to the cores, and its arena to the memory node, that the plan says. Applies, and decides nothing.
+"""Binds a worker's process to the cores that the plan says, and its arena to the memory node. Decides nothing.
 
-What the system forbids is told, and the run goes on without it.
+If the system forbids a binding, the run goes on without it, and its report says so.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ def _binding(job: Job, process: int) -> Binding | None:
 
 
 def placement_rows(bound: Mapping[int, Bound]) -> list[dict[str, Any]]:
-    """What the report says of the workers that were bound."""
+    """The rows of the report that say where each worker was bound."""
     return [
         {
             "worker": worker,

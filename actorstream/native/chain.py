@@ -119,7 +119,7 @@ class Chain:
 
 
 class ChainRun:
-    """What one run works on. `most`: rows that there is room for between its steps. `job`: `as_pool_job *`. `work`: its
+    """The memory of one run. `most`: rows that there is room for between its steps. `job`: `as_pool_job *`. `work`: its
     `as_chain_work *`."""
 
     __slots__ = ("_between", "_buffer", "_chain", "_columns", "_rows", "_took", "job", "most", "work")

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 from actorstream.actors.operator_errors import operator_error
 from actorstream.errors import OperatorError
 from actorstream.plan.edge_schemas import inherits
-from actorstream.runtime.batch_sizes import shared_rows
 from actorstream.runtime.ends import Ends
 from actorstream.runtime.fast_paths.source_chain import SourceChain
 from actorstream.runtime.operator_unit import OperatorUnit
@@ -18,6 +17,7 @@ from actorstream.runtime.replica import Replica
 from actorstream.runtime.restoring import restore_replicas
 from actorstream.runtime.routing import make_router
 from actorstream.runtime.schedule.kernel_edge import KernelEdge
+from actorstream.runtime.size_policy import shared_rows
 from actorstream.runtime.source_unit import SourceUnit
 from actorstream.runtime.static_inputs import StaticInputs
 from actorstream.runtime.unit import Unit

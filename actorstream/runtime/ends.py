@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 from actorstream.actors.actor import takes_batches
 from actorstream.events.batch import Batch
 from actorstream.plan.channels import IDLE_WORD
-from actorstream.runtime.batch_sizes import gathered_size, most_rows
 from actorstream.runtime.fast_paths.single_events import (
     row_format,
     single_decoder,
@@ -18,6 +17,7 @@ from actorstream.runtime.fast_paths.single_events import (
 from actorstream.runtime.framing import Framing, handed_over
 from actorstream.runtime.lanes import InLane
 from actorstream.runtime.send_lane import SendLane
+from actorstream.runtime.size_policy import gathered_size, most_rows
 from actorstream.transports.local import local_channel
 
 if TYPE_CHECKING:

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from actorstream.metrics.batch_sizes import BatchSizes
 from actorstream.metrics.counters import Counter
-from actorstream.runtime.batch_sizes import source_size
 from actorstream.runtime.send_lane import SendLane
+from actorstream.runtime.size_policy import source_size
 from actorstream.scheduling.batch_size import BatchSize, FixedSize
 
 if TYPE_CHECKING:

@@ -13,11 +13,11 @@ from actorstream.actors.operator_errors import operator_error
 from actorstream.connectors.source import batch_of
 from actorstream.events.batch import BATCHES
 from actorstream.metrics.counters import Counter
-from actorstream.runtime.batch_sizes import LEAST_READ, STEP_ROWS
 from actorstream.runtime.fast_paths.source import direct_sender
 from actorstream.runtime.output import StreamEdge
 from actorstream.runtime.read_sizing import ReadSizing
 from actorstream.runtime.replica import Replica
+from actorstream.runtime.size_policy import LEAST_READ, STEP_ROWS
 from actorstream.runtime.source_idleness import SourceIdleness
 from actorstream.runtime.unit import TURN_FRAMES, Status, Unit
 from actorstream.scheduling.pace import Pace
@@ -35,8 +35,6 @@ if TYPE_CHECKING:
     from actorstream.windows.watermark import PartitionWatermarks
 
 POLL_S = 0.001
-FEW_LANES = 4
-"""So many are looked at to see whether consumers keep up."""
 
 
 class SourceUnit(Unit):

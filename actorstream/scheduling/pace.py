@@ -9,7 +9,7 @@ PACE_NS = 1_000_000
 
 
 class Pace:
-    """How many rows are due at a given rate, of which `full` make a batch. Pure: the clock is an argument."""
+    """How many rows are due at a given rate, of which `full` make a batch."""
 
     def __init__(self, rate: float, full: int = sys.maxsize) -> None:
         self.rate = rate

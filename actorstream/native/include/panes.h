@@ -31,7 +31,7 @@ typedef struct as_panes_work {
     int32_t status;
 } as_panes_work;
 int32_t as_panes_job(void *work);
-/* The same as the state at the end of a chain (chain.h): answers what as_panes_add has. */
+/* The same function, as the step that ends a chain calls it (chain.h). Returns what as_panes_add returned. */
 int32_t as_panes_take_in(void *work, int64_t rows);
 /* Numbers of panes with rows, ascending, each once; answers how many there are. `number` NULL: only that. */
 int64_t as_panes_numbers(const as_panes *panes, int64_t *number);

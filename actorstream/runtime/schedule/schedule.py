@@ -9,10 +9,10 @@ from time import monotonic_ns
 from typing import TYPE_CHECKING, Any
 
 from actorstream.metrics.counters import Counter
-from actorstream.runtime.batch_sizes import queued_rows
 from actorstream.runtime.operator_unit import OperatorUnit
 from actorstream.runtime.schedule.kernels import Kernels
 from actorstream.runtime.schedule.operators_of import operators_of
+from actorstream.runtime.size_policy import queued_rows
 from actorstream.runtime.source_unit import SourceUnit
 from actorstream.runtime.unit import Status, Unit
 from actorstream.scheduling import SCHEDULES

@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from actorstream.plan.channels import SERIAL_WORD
-from actorstream.runtime.batch_sizes import most_rows
 from actorstream.runtime.ends import Ends
 from actorstream.runtime.lanes import InLane
 from actorstream.runtime.order import MakeLane, Order
 from actorstream.runtime.serial.inbox import NumberedInput, SerialInbox
 from actorstream.runtime.serial.numbering import ByNumber, Follower, Numberer, Numbering
+from actorstream.runtime.size_policy import most_rows
 from actorstream.runtime.source_unit import SourceUnit
 
 if TYPE_CHECKING:

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 from actorstream.ordering.none import NoOrder
 from actorstream.ordering.timestamp import TimestampGate
 from actorstream.plan.channels import IDLE_WORD
-from actorstream.runtime.batch_sizes import merged_rows
 from actorstream.runtime.ends import Ends
 from actorstream.runtime.lanes import InLane
 from actorstream.runtime.order import Order
+from actorstream.runtime.size_policy import merged_rows
 from actorstream.runtime.timestamp.gate_input import GateInput
 from actorstream.runtime.timestamp.gate_merging import GateMerging
 from actorstream.runtime.timestamp.inbox import TimestampInbox

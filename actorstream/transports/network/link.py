@@ -27,8 +27,8 @@ from actorstream.transports.network.message import (
 )
 
 if TYPE_CHECKING:
-    from actorstream.transports.base import DATA, Frame
-from actorstream.transports.network.message import Message
+    from actorstream.transports.base import Frame
+    from actorstream.transports.network.message import Message
 
 FRAME_BYTES = WHOLE.size
 INLINE = 16 << 10
