@@ -1,4 +1,5 @@
-"""Plain values as TOML text: what machine models and profiles are written with. Pure text."""
+"""Machine models and profiles as TOML text that people read: a row of a matrix is a line, and a list of tables has a heading for
+each, where tomli-w writes a number a line and tables within brackets."""
 
 from __future__ import annotations
 
