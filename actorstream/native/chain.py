@@ -147,10 +147,14 @@ class ChainRun:
 
     def prepare(self, rows: int, columns: Sequence[Column]) -> None:
         """What the next run is to be given: descriptors of the columns given and answered."""
-        self._chain._pack(self._buffer, 0, *chain.from_iterable(columns))
+        self.give(columns)
         self._rows[0] = rows
         for member in range(self._chain.members):
             self._took[member] = 0
+
+    def give(self, columns: Sequence[Column]) -> None:
+        """Where the columns given and answered lie."""
+        self._chain._pack(self._buffer, 0, *chain.from_iterable(columns))
 
     def sizes(self) -> list[int]:
         """Rows of each set, as the last run has found them."""

@@ -294,8 +294,7 @@ class Linking:
             else:
                 answers[field.name] = number
         index = self._index(0, rows.number) if rows.number else None
-        used = {number for step in self._steps for number in step.inputs}
-        given_numbers = [number for number in self._given if number in used]
+        given_numbers = self._needed()
         answered = list(dict.fromkeys([*answers.values(), *([] if index is None else [index])]))
         made = self._made(given_numbers, answered)
         fields = {name: (rows.schema.field(name), answered.index(number)) for name, number in answers.items()}
@@ -303,11 +302,17 @@ class Linking:
         names = [self._given[number] for number in given_numbers]
         return Linked(made, rows, names, fields, renamed, at, list(ends))
 
-    def ended(self) -> Chain:
-        """The chain of which no rows come out, since steps that `add` has added take them in. It is given all columns of a batch,
-        in order."""
+    def ended(self, *, needed: bool) -> tuple[Chain, list[str]]:
+        """The chain of which no rows come out, since steps that `add` has added take them in; and the fields that it is given, in
+        order: all fields of the batch, or those that are `needed`."""
         self._steps += self._ends
-        return self._made(list(self._given), [])
+        given = self._needed() if needed else list(self._given)
+        return self._made(given, []), [self._given[number] for number in given]
+
+    def _needed(self) -> list[int]:
+        """The batch's columns that steps read."""
+        used = {number for step in self._steps for number in step.inputs}
+        return [number for number in self._given if number in used]
 
     def _made(self, given: list[int], answered: list[int]) -> Chain:
         """The chain that is given some of the batch's columns, and answers some of those that are written."""
