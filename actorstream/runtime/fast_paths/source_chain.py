@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 from actorstream.actors.contract import goes_with_batches
 from actorstream.connectors.source import NO_MORE
 from actorstream.native.turn import DUE, ROWS, RUNG, TIME, ReadRows, Turn
-from actorstream.operators.chain import ChainEnd, LinkedRows, Linking, UnlinkedError
+from actorstream.operators.chain import LinkedRows, Linking, UnlinkedError
+from actorstream.operators.chain_end import ChainEnd
 from actorstream.runtime.output import DirectEdge, RoutedEdge
 from actorstream.runtime.send_lane import SendLane
 from actorstream.transports.fast_paths import SharedFrontier
@@ -110,7 +111,9 @@ class SourceChain:
         unit = self._unit
         self._rows: NativeRows | None = unit.source.native_rows(rows) if self.makes_rows else None
         self._room_asked = rows
-        linking = Linking(unit.head.schemas["default"].user if self._rows is None else self._rows.schema)
+        linking = Linking(
+            unit.head.schemas["default"].user if self._rows is None else self._rows.schema, grows=True
+        )
         left: dict[tuple[int, str], LinkedRows] = {(-1, "default"): linking.rows}
         sets = []
         self._panes: dict[int, PanesStep] = {}

@@ -118,11 +118,23 @@ def source(topology: Topology, form: str, folder: Path, columns: dict[str, list[
     return topology.source(f"{form}-source", name="in", path=str(path), **keys)
 
 
+def table(folder: Path, most: int) -> str:
+    """A table with up to `most` rows of a number: one of a number that is even, none of 7."""
+    path = folder / f"table-{most}.jsonl"
+    rows = [
+        (number, row) for number in range(20) if number != 7 for row in range(1 + (most - 1) * (number % 2))
+    ]
+    lines = [{"number": number, "weight": row / 4, "label": f"label {row % 3}"} for number, row in rows]
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    return str(path)
+
+
 @st.composite
 def topologies(draw: st.DrawFn) -> dict[str, Any]:
     return {
         "form": draw(st.sampled_from(FORMS)),
         "steps": draw(st.lists(st.sampled_from(STEPS), max_size=3, unique_by=str)),
+        "join": draw(st.sampled_from([None, ("inner", 1), ("left", 3), ("inner", 100)])),
         "window": draw(st.sampled_from(WINDOWS)),
         "key": draw(st.sampled_from([[], ["number"], ["text"], ["text", "number"]])),
         "aggregates": draw(st.lists(st.sampled_from(list(AGGREGATES)), min_size=1, unique=True)),
@@ -144,6 +156,11 @@ def topology_of(drawn: dict[str, Any], folder: Path, rows: int, seed: int) -> tu
         stream = stream.through(kind, name=f"step{number}", on_error="dead-letter", **given_keys)
         out.append(stream["dead"].collect())
     chosen = {name: AGGREGATES[name] for name in drawn["aggregates"]}
+    if drawn["join"] is not None:
+        how, most = drawn["join"]
+        stream = stream.through("static-join", name="joined", table=table(folder, most), on="number", how=how)
+        stream = stream.through("union", name="all")
+        chosen |= {"weight": "sum(coalesce(weight, 0.25))", "labels": "max(weight)"}
     made = stream.through(
         "aggregate", name="windows", key=drawn["key"], window=drawn["window"], aggregates=chosen
     )
@@ -162,7 +179,8 @@ def test_a_chain_behind_a_read_batch_gives_what_the_hooks_of_its_members_give(
     assert hooks.taken == 0
 
 
-PLAIN = {
+PLAIN: dict[str, Any] = {
+    "join": None,
     "steps": [STEPS[0], STEPS[3]],
     "window": WINDOWS[0],
     "key": ["text"],
@@ -183,3 +201,11 @@ def test_only_batches_with_a_row_behind_its_watermark_go_through_the_hooks(tmp_p
     drawn = PLAIN | {"form": "csv", "disorder": 260, "slack": 250}
     ran = Ran(*topology_of(drawn, tmp_path, 5000, 1), batch_size=50)
     assert 1000 < ran.taken < 5000
+
+
+def test_a_batch_that_a_table_makes_too_large_goes_through_the_hooks(tmp_path: Path) -> None:
+    drawn = PLAIN | {"form": "csv", "steps": [], "join": ("inner", 100), "disorder": 0}
+    ran = Ran(*topology_of(drawn, tmp_path, 5000, 1), batch_size=1)
+    assert 1000 < ran.taken < 4000, "a row with an odd number, but for 7, has 100 rows of the table"
+    ran = Ran(*topology_of(drawn, tmp_path, 5000, 1), batch_size=500)
+    assert ran.taken > 4000, "that is half of the rows"
