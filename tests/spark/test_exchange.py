@@ -36,12 +36,15 @@ BOOTSTRAP = f"""
 name = "bootstrap"
 [actors.flights]
 type = "history-then-live"
+replicas = 2
 cut = {CUT}
 live = {{ type = "csv-source", path = "live.csv" }}
 event_time = "ts"
 schema = {{ ts = "datetime", origin = "str", carrier = "str", flight = "int", delay = "float?" }}
 [actors.flights.history]
 type = "spark-source"
+partitions = 2
+range_rows = 2000
 format = "csv"
 path = "{FLIGHTS.parent / KEYS["path"]}"
 options = {{ header = "true" }}
