@@ -125,6 +125,14 @@ def handed_over(batches: int) -> list[float]:
     return [float(np.quantile(found, share)) for share in (0.5, 0.99)]
 
 
+def streamed(batches: int) -> list[float]:
+    """As `handed_over`, through the writer and the reader of streaming queries whose rows go through memory."""
+    from benchmarks.hand_over import streamed_latencies
+
+    found = np.array(streamed_latencies(WARM + batches, 100, 0.005)[WARM:]) * 1e6
+    return [float(np.quantile(found, share)) for share in (0.5, 0.99)]
+
+
 def called(function: str, rows: int) -> list[float]:
     found: list[float] = job.call(f"{__name__}:{function}", rows=rows)
     return found
@@ -145,12 +153,14 @@ def suite(settings: Settings) -> Suite:
         Case("workers-on-spark", "rows/s", against="workers-by-hand"),
     )
     handed = (Case("hand-over-p50", "µs"), Case("hand-over-p99", "µs"))
+    through = (Case("streams-p50", "µs"), Case("streams-p99", "µs"))
     notes = (
         f"{rows:,} rows of 5 columns (int64, float64) in Parquet, by time; local[*]",
         f"source: {LONGER} times the rows, from the first batch to the last, in a session that has run nothing else",
         "the others: the second run in one session",
         f"workers: rows that two exchange by key over ZeroMQ, launched by hand and with --on {CLUSTER}",
         "hand-over: 100 rows from the code of a task to an actor with state and back, every 5 ms; at most 20,000 wanted",
+        "streams: the same through the writer and the reader of streaming queries, whose rows go through memory",
     )
     probes = (
         Probe(ours, partial(called, "source", LONGER * rows)),
@@ -158,6 +168,7 @@ def suite(settings: Settings) -> Suite:
         Probe((by_hand,), lambda: [exchanged(seconds)]),
         Probe((on_spark,), lambda: [exchanged(seconds, CLUSTER)]),
         Probe(handed, partial(handed_over, settings.scale(2000, 500))),
+        Probe(through, partial(streamed, settings.scale(1000, 200))),
     )
     return Suite("spark", probes, notes=notes, summary=told)
 

@@ -18,12 +18,15 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from pyspark import TaskContext
 
 from actorstream.cli.main import main
 from actorstream.connectors.generator import GeneratorSource
 from actorstream.errors import ActorstreamError, ConfigurationError
 from actorstream.spark import StreamRows, from_blocks, numbered_lines
 from actorstream.spark.failure import SparkError
+from actorstream.spark.group_query import placed
+from actorstream.spark.push import Target
 from actorstream.spark.source import SparkSource
 from actorstream.spark.write import MANIFEST, check_files, prepare_folder
 from apps.card_fraud import generate as cards
@@ -360,6 +363,15 @@ async def test_row_groups_by_time_are_read_without_a_sort_and_a_run_goes_on_afte
     changed.take_back(kept)
     with pytest.raises(ConfigurationError, match="has 5,000 rows as then, but other values or files"):
         await read(changed, 100, 100)
+
+
+def test_a_lane_whose_actor_is_on_a_host_prefers_executors_there(spark: Any) -> None:
+    lanes = placed(spark.sparkContext, [Target("a", "t", "10.1.2.3"), None, Target("b", "t")])
+    rdd = lanes._jrdd.rdd()
+    hosts = [str(rdd.preferredLocations(part).mkString(",")) for part in rdd.partitions()]
+    assert hosts == ["10.1.2.3", "", ""]
+    found = lanes.mapPartitions(lambda _: [TaskContext.get().partitionId()]).collect()
+    assert found == [0, 1, 2]
 
 
 UNTIMED = KEYS["preprocess"].replace("time_hour)", "nullif(time_hour, '2013-01-01T10:00:00Z'))")
