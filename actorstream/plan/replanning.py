@@ -160,7 +160,7 @@ def with_selectivities(
     changed = msgspec.structs.replace
     others = {name: each.selectivity for name, each in profile.outputs.items() if name not in measured}
     left = (total or 0.0) - sum(measured.values())
-    if left > 0 and sum(others.values()):
+    if left > 0 and any(others.values()):
         part = left / sum(others.values())
         measured = {**measured, **{name: each * part for name, each in others.items()}}
     outputs = {

@@ -257,19 +257,25 @@ def execution_plan(chosen: Candidate, inputs: RlasInputs, deploy: DeploySpec) ->
     return msgspec.structs.replace(made, model=model)
 
 
-def _check(graph: Graph, profile: Profile, deploy: DeploySpec) -> None:
-    problems = [
+def program_problems(graph: Graph) -> list[Problem]:
+    """Why RLAS cannot plan a graph with programs: Formula 1 has no rates for joins and forks, in which the workers of a
+    synchronization plan wait for each other."""
+    return [
         Problem(
             f"actors.{actor.name}",
-            "is a program, which placement rlas cannot place",
-            "spread, round-robin, first-fit",
-            "its synchronization plan says where its workers run",
+            "is a program, whose workers wait for each other in joins and forks: the model of rlas has no rates for that",
+            "spread, round-robin or first-fit, which leave its workers to its synchronization plan",
+            f"its optimizer places them by the rates of tags: actors.{actor.name}.plan",
             actor.file,
             actor.line,
         )
         for actor in graph.actors.values()
         if actor.planning is not None
     ]
+
+
+def _check(graph: Graph, profile: Profile, deploy: DeploySpec) -> None:
+    problems = program_problems(graph)
     if profile.topology not in (0, graph.profile_fingerprint):
         message = (
             f"was measured on topology {profile.topology:016x}, and this is {graph.profile_fingerprint:016x}"

@@ -7,6 +7,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from actorstream.cli.main import main
 from actorstream.errors import ConfigurationError
 from actorstream.placement.rlas import (
     MachineModel,
@@ -151,3 +152,29 @@ def test_without_direct_calls_neighbours_are_placed_one_by_one(tmp_path: Path) -
     made = job(tmp_path, 1000.0, 1000.0, machine(2), "deploy.pipelining=false")
     assert made.plan.chains == [] and made.plan.model is not None
     assert all("+" not in rate.operator for rate in made.plan.model.rates)
+
+
+PROGRAMS = Path(__file__).resolve().parents[3] / "apps/value_barrier/bench.toml"
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["launch", "--set", "deploy.placement=rlas"],
+        ["plan", "--machine", str(PROGRAMS.parents[2] / "deploy/machines/server-a.toml")],
+    ],
+)
+def test_a_program_gets_a_clear_answer(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], command: list[str]
+) -> None:
+    profile = tmp_path / "profile.toml"
+    profile.write_text(profile_text(Profile(name="t", hertz=1e9, operators={"values": operator(1.0)})))
+    given = (
+        ["--set", f"deploy.rlas.profile={profile}"] if command[0] == "launch" else ["--profile", str(profile)]
+    )
+    assert main([command[0], str(PROGRAMS), *command[1:], *given]) == 2
+    said = capsys.readouterr().err
+    assert (
+        "is a program, whose workers wait for each other" in said
+        and "allowed: spread, round-robin or first-fit" in said
+    )
