@@ -35,31 +35,31 @@ HERE = tempfile.TemporaryDirectory(prefix="actorstream-profiles-")
 
 @dataclass(frozen=True)
 class RealPlan:
-    """A deployment of an application's bench.toml. `replicas`: of all actors that may have more than one there; `sources`: of
-    those that have no input. `cores`: how many the run may use."""
+    """A deployment of an application's bench.toml. `replicas`: of all actors that have more than one there. `cores`: how many
+    the run may use."""
 
     cores: int
+    workers: int
     replicas: int | str
-    sources: int | str
     placement: str = "spread"
 
     def sets(self, app: Application, profile: Path) -> dict[str, Any]:
         """Keys as --set has them."""
-        found: dict[str, Any] = {"deploy.workers": self.cores, "deploy.placement": self.placement}
+        found: dict[str, Any] = {"deploy.workers": self.workers, "deploy.placement": self.placement}
         if self.placement == "rlas":
             found["deploy.rlas.profile"] = str(profile)
         actors = tomllib.loads(topology(app).read_text())["actors"]
         for name, actor in actors.items():
             if actor.get("replicas", 1) != 1:
-                found[f"actors.{name}.replicas"] = self.replicas if "inputs" in actor else self.sources
+                found[f"actors.{name}.replicas"] = self.replicas
         return found
 
 
 PLANS = {
-    "one-core": RealPlan(1, 2, 1),
-    "two-cores-spread": RealPlan(2, 2, 2),
-    "two-cores-round-robin": RealPlan(2, 1, 1, "round-robin"),
-    "two-cores-rlas": RealPlan(2, "auto", "auto", "rlas"),
+    "one-core": RealPlan(1, 2, 2),
+    "two-cores": RealPlan(2, 2, 2),
+    "two-cores-round-robin": RealPlan(2, 2, 1, "round-robin"),
+    "two-cores-rlas": RealPlan(2, 2, "auto", "rlas"),
 }
 
 
@@ -80,7 +80,13 @@ def profiled(name: str) -> Path:
     app = APPLICATIONS[name]
     out = Path(HERE.name) / f"{app.folder}.toml"
     size = deployment(app)["deploy.batch_size"]
-    command = [str(COMMAND), "profile", str(topology(app)), "--deploy", str(topology(app).parent / "deploy.toml")]
+    command = [
+        str(COMMAND),
+        "profile",
+        str(topology(app)),
+        "--deploy",
+        str(topology(app).parent / "deploy.toml"),
+    ]
     command += ["--batch-size", str(size), "--rows", str(PROFILE_ROWS), "--seconds", str(PROFILE_SECONDS)]
     code, said = run_limited([*command, "--quiet", "--out", str(out)], None)
     if code:
@@ -102,9 +108,7 @@ def predicted(name: str, plan: RealPlan) -> float:
     with on_cores(plan.cores):
         job = read_job(topology(app), None, [f"{key}={value}" for key, value in given.items()])
     machine = of_cores(this_machine(), plan.cores)
-    inputs = RlasInputs(
-        load_profile(profile), machine, PlanOptions(rows=planned_rows(job.deploy.batch_size))
-    )
+    inputs = RlasInputs(load_profile(profile), machine, PlanOptions(rows=planned_rows(job.deploy.batch_size)))
     return ingress_of(job.plan, operators_of(job.graph, True), inputs)
 
 
