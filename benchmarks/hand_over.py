@@ -14,7 +14,7 @@ from typing import Any
 
 from actorstream import Actor, Event
 from actorstream.dataframes.topology_run import TopologyOptions, rows_of
-from actorstream.spark.push import encoded, push
+from actorstream.spark.push import Target, encoded, push
 from actorstream.spark.source import SparkSource
 from benchmarks.dataflow import toml
 
@@ -31,7 +31,7 @@ class Announcement:
         hear({"table": table})
         path = Path(task["path"]) / ADDRESS
         partial = path.with_suffix(".partial")
-        partial.write_text(json.dumps([task["address"], task["token"]]))
+        partial.write_text(json.dumps(task["lanes"]["0"]))
         partial.replace(path)
 
     def stop(self) -> None:
@@ -92,8 +92,7 @@ def latencies(batches: int, rows: int, every_s: float) -> list[float]:
 def _push(place: Path, batches: int, rows: int, every_s: float) -> None:
     while not place.exists():
         time.sleep(0.01)
-    address, token = json.loads(place.read_text())
-    push(address, {"token": token, "lane": 0, "range": 0}, encoded(_made(batches, rows, every_s)))
+    push(Target(*json.loads(place.read_text())), 0, 0, encoded(_made(batches, rows, every_s)))
 
 
 def _made(batches: int, rows: int, every_s: float) -> Iterator[Any]:

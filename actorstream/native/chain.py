@@ -20,6 +20,7 @@ RUN: int = lib.AS_CHAIN_RUN
 GATHER: int = lib.AS_CHAIN_GATHER
 MATCH: int = lib.AS_CHAIN_MATCH
 FIND: int = lib.AS_CHAIN_FIND
+EXPAND: int = lib.AS_CHAIN_EXPAND
 ADD: int = lib.AS_CHAIN_ADD
 NONE: int = lib.AS_CHAIN_NONE
 MOST: int = lib.AS_CHAIN_MOST
@@ -42,13 +43,16 @@ class ChainStep(NamedTuple):
     outputs: Sequence[int]
     what: int = 0
     how: int = 0
+    room: int = 1
 
 
 class OutputColumn(NamedTuple):
-    """A column that is written: bytes of a value, and whether it may be null."""
+    """A column that is written: bytes of a value, whether it may be null, and for how many times the rows of a batch there is
+    room."""
 
     width: int
     nullable: bool
+    times: int = 1
 
 
 class Chain:
@@ -100,6 +104,7 @@ class Chain:
             self._kept.append(numbers)
             made.kind, made.member, made.rows, made.makes = step.kind, step.member, step.rows, step.makes
             made.inputs, made.outputs, made.counted = len(step.inputs), len(step.outputs), step.counted
+            made.room = step.room
             made.what = ffi.cast("void *", step.what)
             setattr(made, "in", numbers[0])
             made.out, made.how = numbers[1], ffi.cast("uint32_t *", step.how)
@@ -147,10 +152,14 @@ class ChainRun:
 
     def prepare(self, rows: int, columns: Sequence[Column]) -> None:
         """What the next run is to be given: descriptors of the columns given and answered."""
-        self._chain._pack(self._buffer, 0, *chain.from_iterable(columns))
+        self.give(columns)
         self._rows[0] = rows
         for member in range(self._chain.members):
             self._took[member] = 0
+
+    def give(self, columns: Sequence[Column]) -> None:
+        """Where the columns given and answered lie."""
+        self._chain._pack(self._buffer, 0, *chain.from_iterable(columns))
 
     def sizes(self) -> list[int]:
         """Rows of each set, as the last run has found them."""
@@ -166,7 +175,8 @@ Memory = tuple[np.ndarray, np.ndarray | None]
 
 
 def rooms(rows: int, room: OutputColumn) -> Memory:
-    """Memory for a column that is written."""
+    """Memory for a column that is written, of a batch of so many rows."""
+    rows *= room.times
     bits = np.empty(-(-rows // LANES) * (LANES // 8), np.uint8) if room.nullable else None
     return np.empty(rows * room.width, np.uint8), bits
 

@@ -388,8 +388,12 @@ async def test_bad_input_is_one_message(
     assert len(str(error.value).splitlines()) <= 15
 
 
-def test_a_topology_computes_what_spark_sql_computes(spark: Any, tmp_path: Path) -> None:
-    command = [sys.executable, "-m", "actorstream", "launch", str(FLIGHTS)]
+def test_a_topology_with_two_replicas_of_its_source_computes_what_spark_sql_computes(
+    spark: Any, tmp_path: Path
+) -> None:
+    command = [sys.executable, "-m", "actorstream", "launch", str(FLIGHTS), "--workers", "2"]
+    for key in ("replicas=2", "partitions=2", "range_rows=2000"):
+        command += ["--set", f"actors.flights.{key}"]
     for name in ("delays", "joined"):
         command += ["--set", f"actors.{name}.path={tmp_path}/{name}.csv"]
     subprocess.run(command, check=True)
