@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import os
 import sys
@@ -91,6 +92,9 @@ def launch(
     from actorstream.launch.signals import COMMAND, Terminated
     from actorstream.plan.compile import read_job
 
+    if not gc.isenabled():
+        gc.freeze()  # the modules are there
+        gc.enable()
     started = time.monotonic() - since_process_start()
     if on is not None:
         from actorstream.cli.launch_on import launch_on
