@@ -183,7 +183,7 @@ def suite(settings: Settings) -> Suite:
     notes = (
         f"{rows:,} rows of 5 columns (int64, float64) in Parquet, by time; local[*]",
         f"source: {LONGER} times the rows, from the first batch to the last, in a session that has run nothing else",
-        "source-sorted: rows that Spark has to sort, of which it was not told that they are by time; a first run, shuffle included",
+        "source-sorted: the same rows, which Spark has to sort; a first run, with the shuffle",
         "the others: the second run in one session",
         f"workers: rows that two exchange by key over ZeroMQ, launched by hand and with --on {CLUSTER}",
         "hand-over: 100 rows from the code of a task to an actor with state and back, every 5 ms; at most 20,000 wanted",

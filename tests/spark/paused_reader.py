@@ -28,10 +28,8 @@ TASKS = 2
 ROW_BYTES = 40
 MOST_BYTES = TASKS * AHEAD_BYTES
 LOOK_S = 0.1
-RESERVED_MB = 120
-"""Of Java's heap, for Spark itself."""
-SORT_SHARE = 0.6
-"""Of the rest, for sorts and shuffles, unless `spark.memory.fraction` says otherwise."""
+HEAP_MB, RESERVED_MB = 384, 120
+"""Of Java, and of that what Spark leaves to itself; `spark.memory.fraction` of the rest is for sorts and shuffles."""
 SORTED_ROWS = 2_000_000
 
 
@@ -66,8 +64,11 @@ def run(rows: int, sort_mb: int) -> dict[str, int]:
         into, topology = Path(folder) / "found.json", Path(folder) / "paused.toml"
         keys = {"path": str(generated(rows)), "event_time": "ts", "schema": COLUMNS, "tasks": TASKS}
         if sort_mb:
-            settings = {'"spark.driver.memory"': f"{RESERVED_MB + int(sort_mb / SORT_SHARE)}m"}
-            settings['"spark.testing.reservedMemory"'] = str(RESERVED_MB << 20)
+            settings = {
+                '"spark.driver.memory"': f"{HEAP_MB}m",
+                '"spark.testing.reservedMemory"': str(RESERVED_MB << 20),
+                '"spark.memory.fraction"': f"{sort_mb / (HEAP_MB - RESERVED_MB):.3f}",
+            }
             keys |= {"preprocess": "select * from input", "spark": settings, "range_rows": SORTED_ROWS}
         actors = {
             "rows": {"type": "spark-source", **keys},
