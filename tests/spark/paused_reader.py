@@ -28,10 +28,8 @@ TASKS = 2
 ROW_BYTES = 40
 MOST_BYTES = TASKS * AHEAD_BYTES
 LOOK_S = 0.1
-RESERVED_MB = 120
-"""Of Java's heap, for Spark itself."""
-SORT_SHARE = 0.6
-"""Of the rest, for sorts and shuffles, unless `spark.memory.fraction` says otherwise."""
+HEAP_MB, RESERVED_MB = 384, 120
+"""Of Java, and of that what Spark leaves to itself; `spark.memory.fraction` of the rest is for sorts and shuffles."""
 SORTED_ROWS = 2_000_000
 
 
@@ -60,13 +58,17 @@ class Pausing(Actor):
 
 
 def run(rows: int, sort_mb: int) -> dict[str, int]:
-    """Reads so many rows, sorted by Spark with so much memory for that; 0: not sorted. Returns the greatest bytes of each kind of process. ValueError: rows are missing."""
+    """Reads so many rows, sorted by Spark with so much memory for that; 0: not sorted. Returns the greatest bytes of each kind
+    of process. ValueError: rows are missing."""
     with tempfile.TemporaryDirectory(prefix="actorstream-paused-") as folder:
         into, topology = Path(folder) / "found.json", Path(folder) / "paused.toml"
         keys = {"path": str(generated(rows)), "event_time": "ts", "schema": COLUMNS, "tasks": TASKS}
         if sort_mb:
-            settings = {"spark.driver.memory": f"{RESERVED_MB + int(sort_mb / SORT_SHARE)}m"}
-            settings["spark.testing.reservedMemory"] = str(RESERVED_MB << 20)
+            settings = {
+                '"spark.driver.memory"': f"{HEAP_MB}m",
+                '"spark.testing.reservedMemory"': str(RESERVED_MB << 20),
+                '"spark.memory.fraction"': f"{sort_mb / (HEAP_MB - RESERVED_MB):.3f}",
+            }
             keys |= {"preprocess": "select * from input", "spark": settings, "range_rows": SORTED_ROWS}
         actors = {
             "rows": {"type": "spark-source", **keys},
@@ -112,7 +114,9 @@ def main(rows: int, sort_mb: int = 0) -> int:
         told = ", ".join(f"{kind} {each >> 20} MB" for kind, each in most.items())
         print(f"{size:,} rows, {size * ROW_BYTES >> 20} MB of columns, a pause of {PAUSE_S:.0f} s: {told}")
     if sort_mb:
-        print(f"the columns have {(rows * ROW_BYTES >> 20) / sort_mb:.0f} times as much as Spark may use for the sort")
+        print(
+            f"the columns have {(rows * ROW_BYTES >> 20) / sort_mb:.0f} times as much as Spark may use for the sort"
+        )
     more = sum(large[kind] - small[kind] for kind in ("tasks", "worker"))
     print(f"no row is missing; tasks and worker took {more >> 20} MB more, {MOST_BYTES >> 20} MB are allowed")
     return int(more > MOST_BYTES)
