@@ -142,10 +142,11 @@ class TimestampInbox(Inbox):
         return None
 
     def snapshot(self) -> Any:
-        """The rows that came before the barrier and were not given yet, and how far the sequence has got."""
-        rows = self.rows
-        place = {"promised": rows.frontier, "last": max(rows.last, rows.frontier)}
-        return rows.snapshot() | place
+        """The rows that came before the barrier and were not given yet, and how far the sequence has got, which is the same for
+        all readers of one merge."""
+        rows, reached = self.rows, self.rows.reached()
+        promised = max(rows.frontier, reached if reached < FRONTIER_END else FRONTIER_MIN)
+        return rows.snapshot() | {"promised": promised, "last": max(rows.last, promised)}
 
     def restore(self, snapshot: Any) -> None:
         self._floor, self.rows.last = snapshot["promised"], snapshot["last"]
