@@ -60,8 +60,8 @@ def seated(model: MachineModel, hosts: Sequence[str]) -> tuple[MachineModel, lis
     A host's ranks are dealt to its sockets, each to the one with most cores for a rank of its own. A socket keeps a core for each
     of its ranks. ConfigurationError: the model has no socket on a host."""
     problems = []
-    known = {each.host for each in model.sockets}
-    places = hosts if known != {""} or len(set(hosts)) > 1 else [""] * len(hosts)
+    known = dict.fromkeys(each.host for each in model.sockets)
+    places = hosts if list(known) != [""] or len(set(hosts)) > 1 else [""] * len(hosts)
     for name in dict.fromkeys(places):
         if name not in known:
             hint = 'give each of its [[sockets]] host = "NAME", as the ranks\' hosts are called'

@@ -52,7 +52,7 @@ def test_more_ranks_than_cores_share_these() -> None:
 
 
 def test_a_rank_on_a_host_that_the_model_does_not_have_is_an_error() -> None:
-    with pytest.raises(ConfigurationError, match=r"has no socket on host 'c'; allowed: b, a"):
+    with pytest.raises(ConfigurationError, match=r"has no socket on host 'c'; allowed: a, b"):
         seated(joined({"a": NODE, "b": NODE}), ["a", "c"])
 
 
