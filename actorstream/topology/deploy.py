@@ -56,6 +56,8 @@ class RlasSpec(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
     """Tuples a second that the sources are offered; 0: as many as they can make."""
     steps: Count = 200_000
     """Nodes that one search visits at most."""
+    link: Annotated[float, Meta(gt=0, description="a number above 0")] = 1.25e9
+    """Bytes a second of a host's link to the other hosts of a run, where `machine` does not say."""
 
 
 class DeploySpec(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
