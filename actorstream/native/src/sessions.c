@@ -80,14 +80,21 @@ static uint32_t begin_alone(as_sessions *sessions, uint32_t group, int64_t start
     return number;
 }
 
-uint32_t as_session_begin(as_sessions *sessions, uint32_t group, int64_t start) {
-    const uint32_t own = begin_alone(sessions, group, start);
-    uint32_t *link = &sessions->head[group];
-    while (own != LATE && *link && sessions->session[*link - 1].start > start)
+/* Puts a session into the list of its group, which goes from the latest `last` to the earliest. */
+static void link_session(as_sessions *sessions, uint32_t number) {
+    as_session *session = &sessions->session[number];
+    uint32_t *link = &sessions->head[session->group];
+    while (*link && sessions->session[*link - 1].last > session->last)
         link = &sessions->session[*link - 1].next;
+    session->next = *link;
+    *link = number + 1;
+}
+
+uint32_t as_session_begin(as_sessions *sessions, uint32_t group, int64_t start, int64_t last) {
+    const uint32_t own = begin_alone(sessions, group, start);
     if (own != LATE) {
-        sessions->session[own].next = *link;
-        *link = own + 1;
+        sessions->session[own].last = last;
+        link_session(sessions, own);
     }
     return own;
 }
@@ -157,7 +164,8 @@ static int place(as_sessions *sessions, uint32_t group, int64_t time, int64_t wa
     const int64_t gap = sessions->gap,
                   over = watermark > INT64_MIN + MOST_TIME ? watermark - sessions->lateness : INT64_MIN;
     uint32_t own = UINT32_MAX, *link = &sessions->head[group];
-    while (*link) {
+    int status = AS_OK;
+    while (*link && status == AS_OK) {
         const uint32_t number = *link - 1;
         as_session *session = &sessions->session[number];
         if (time > session->last + gap)
@@ -166,26 +174,24 @@ static int place(as_sessions *sessions, uint32_t group, int64_t time, int64_t wa
             link = &session->next;
             continue;
         }
+        *link = session->next;
         if (own == UINT32_MAX) {
             own = number;
             session->start = time < session->start ? time : session->start;
             session->last = time > session->last ? time : session->last;
-            link = &session->next;
         } else {
-            *link = session->next;
-            const int status = join(sessions, own, number);
-            if (status != AS_OK)
-                return status;
+            status = join(sessions, own, number);
         }
     }
     if (own != UINT32_MAX) {
+        link_session(sessions, own); /* its last row may be a later one now, also than that of a session that is over */
         *found = own;
-        return AS_OK;
+        return status;
     }
     *found = LATE;
     if (time + gap < over)
         return AS_OK;
-    own = as_session_begin(sessions, group, time);
+    own = as_session_begin(sessions, group, time, time);
     if (own == LATE || as_sessions_alarm(sessions, own) != AS_OK)
         return AS_E_MEMORY;
     *found = own;
@@ -218,7 +224,7 @@ static int count_row(as_sessions *sessions, uint32_t group, int64_t time, uint32
     if (!sessions->timed)
         time = (int64_t)sessions->seen[group]++;
     if (sessions->head[group] == 0) {
-        const uint32_t begun = as_session_begin(sessions, group, time);
+        const uint32_t begun = as_session_begin(sessions, group, time, time);
         if (begun == LATE || (sessions->gap >= 0 && as_sessions_alarm(sessions, begun) != AS_OK))
             return AS_E_MEMORY;
     }

@@ -58,8 +58,8 @@ int as_sessions_alarm(as_sessions *sessions, uint32_t session);
 int as_sessions_renumber(as_sessions *sessions);
 /* The groups of rows of key columns, into chunk->group, and room in `head` for them. AS_OK | AS_E_MEMORY. */
 int as_sessions_groups_of(as_sessions *sessions, const as_operand *key, int64_t row, int64_t rows);
-/* A new session at the right place of its group's; 0: no memory. */
-uint32_t as_session_begin(as_sessions *sessions, uint32_t group, int64_t start);
+/* A new session in the list of its group, which goes from the latest `last` to the earliest; 0: no memory. */
+uint32_t as_session_begin(as_sessions *sessions, uint32_t group, int64_t start, int64_t last);
 int as_sessions_widen(as_sessions *sessions);
 /* Makes the session that takes late rows. AS_OK | AS_E_MEMORY. */
 int as_sessions_ready(as_sessions *sessions);

@@ -67,11 +67,10 @@ int as_sessions_put(as_sessions *sessions, const as_operand *key, int64_t rows, 
         const int64_t block = rows - row < CHUNK ? rows - row : CHUNK;
         status = as_sessions_groups_of(sessions, key, row, block);
         for (int64_t i = 0; i < block && status == AS_OK; i++) {
-            const uint32_t own = as_session_begin(sessions, sessions->chunk->group[i], start[row + i]);
+            const uint32_t own = as_session_begin(sessions, sessions->chunk->group[i], start[row + i], last[row + i]);
             if (own == 0)
                 return AS_E_MEMORY;
             as_session *session = &sessions->session[own];
-            session->last = last[row + i];
             if (sessions->gap >= 0)
                 status = as_sessions_alarm(sessions, own);
             uint64_t *to = sessions->cells + own * session_words(sessions);
