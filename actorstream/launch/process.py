@@ -7,6 +7,7 @@ import contextlib
 import ctypes
 import os
 import signal
+import socket
 import sys
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
@@ -17,6 +18,7 @@ from actorstream.launch.bind import bind_worker
 from actorstream.native.memory import keep_freed_memory
 from actorstream.native.pidfd import open_pidfd
 from actorstream.runtime.worker import Worker
+from actorstream.transports.network.keepalives import Keepalives
 
 if TYPE_CHECKING:
     from actorstream.actors.peer_end import PeerEnd
@@ -41,8 +43,9 @@ def new_event_loop() -> asyncio.AbstractEventLoop:
 class WorkerProcess:
     """The launcher's view of one worker process."""
 
-    def __init__(self, process: int, pid: int, control: ControlPipe) -> None:
-        self.process, self.pid, self.control = process, pid, control
+    def __init__(self, process: int, pid: int, control: ControlPipe, life: socket.socket) -> None:
+        """`life`: the stream over which the process gives signs of life."""
+        self.process, self.pid, self.control, self.life = process, pid, control, life
         self.pidfd = open_pidfd(pid)
         self.member = Member()
         """What the coordinator knows of it."""
@@ -88,7 +91,18 @@ class WorkerProcess:
 
     def close(self) -> None:
         self.control.close()
+        self.life.close()
         os.close(self.pidfd)
+
+
+def give_signs_of_life(job: Job, process: int, life: socket.socket) -> Keepalives:
+    """Starts the signs of life of a worker to its launcher; they go on until they are closed."""
+    return Keepalives.over({job.processes: life}, process, limit_s=away_s(job))
+
+
+def away_s(job: Job) -> float:
+    """Seconds after which a silent worker of `job` is lost."""
+    return job.deploy.network.peer_timeout.total_seconds()
 
 
 def import_ahead(job: Job) -> None:

@@ -64,7 +64,7 @@ def wait_until_both_work(pipe: Path) -> None:
 
 def rank_process(made: Hosts, rank: int) -> int:
     """The process of a rank."""
-    marks = {f"{name}={rank}".encode() for name in ("ACTORSTREAM_RANK", "PMI_RANK")}
+    marks = {f"{name}={rank}".encode() for name in ("ACTORSTREAM_RANK", "PMI_RANK", "OMPI_COMM_WORLD_RANK")}
     for pid in made.processes():
         words = Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")
         if b"launch" in words and marks & {*Path(f"/proc/{pid}/environ").read_bytes().split(b"\0")}:
