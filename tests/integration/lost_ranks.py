@@ -57,9 +57,13 @@ path = "{folder}/out.csv"
 
 
 def wait_until_both_work(pipe: Path) -> None:
-    said: set[str] = set()
-    while len(said) < 2:
-        said.update(pipe.read_text().split())
+    # open to write as well: else the pipe would end, and drop what comes, as soon as one rank has said so
+    descriptor = os.open(pipe, os.O_RDWR)
+    said = b""
+    while len(set(said.split())) < 2:
+        assert select.select([descriptor], [], [], WAITING_S)[0], "the ranks do not work"
+        said += os.read(descriptor, 1 << 16)
+    os.close(descriptor)
 
 
 def rank_process(made: Hosts, rank: int) -> int:
