@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -137,21 +138,11 @@ class Groups:
 
     def text_sizes(self, key: int, groups: Numbers) -> npt.NDArray[np.int64]:
         """Bytes of each value that `texts` returns."""
-        return read_sizes(
-            len(groups),
-            lambda offsets, data: lib.as_groups_texts(
-                self._groups, key, uint32s(groups), len(groups), offsets, data
-            ),
-        )
+        return read_sizes(groups, partial(lib.as_groups_texts, self._groups, key))
 
     def texts(self, key: int, groups: Numbers) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.uint8]]:
         """Key column `key` of bytes: offsets (one more than groups), and the bytes."""
-        return read_texts(
-            len(groups),
-            lambda offsets, data: lib.as_groups_texts(
-                self._groups, key, uint32s(groups), len(groups), offsets, data
-            ),
-        )
+        return read_texts(groups, partial(lib.as_groups_texts, self._groups, key))
 
 
 def read_words(
@@ -168,21 +159,24 @@ def read_words(
     return offsets, words
 
 
-def read_sizes(rows: int, read: Any) -> npt.NDArray[np.int64]:
+def read_sizes(numbers: np.ndarray, read: Any) -> npt.NDArray[np.int64]:
     """Bytes of each of the texts that `read_texts` reads."""
-    offsets = np.zeros(rows + 1, np.int64)
-    if rows:
-        read(int64s(offsets), ffi.NULL)
+    offsets = np.zeros(len(numbers) + 1, np.int64)
+    if len(numbers):
+        read(*_named(numbers), int64s(offsets), ffi.NULL)
     return np.diff(offsets)
 
 
-def read_texts(rows: int, read: Any) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.uint8]]:
-    """Offsets and bytes of `rows` texts that `read(offsets, data or NULL)` writes."""
-    offsets = np.zeros(rows + 1, np.int64)
-    if rows == 0:
+def read_texts(numbers: np.ndarray, read: Any) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.uint8]]:
+    """Offsets and bytes of the texts of these numbers, which `read(numbers, count, offsets, data or NULL)` writes."""
+    offsets = np.zeros(len(numbers) + 1, np.int64)
+    if not len(numbers):
         return offsets, np.empty(0, np.uint8)
-    nbytes = read(int64s(offsets), ffi.NULL)
-    data = np.empty(nbytes, np.uint8)
-    if nbytes:
-        read(int64s(offsets), ffi.from_buffer("uint8_t[]", data))
+    data = np.empty(read(*_named(numbers), int64s(offsets), ffi.NULL), np.uint8)
+    if len(data):
+        read(*_named(numbers), int64s(offsets), ffi.from_buffer("uint8_t[]", data))
     return offsets, data
+
+
+def _named(numbers: np.ndarray) -> tuple[Any, int]:
+    return ffi.from_buffer(f"{numbers.dtype}_t[]", numbers), len(numbers)

@@ -158,21 +158,11 @@ class Panes:
 
     def text_sizes(self, value: int, numbers: npt.NDArray[np.uint64]) -> np.ndarray:
         """Bytes of each text that `texts` returns."""
-        return read_sizes(
-            len(numbers),
-            lambda offsets, data: lib.as_panes_texts(
-                self._panes, value, uint64s(numbers), len(numbers), offsets, data
-            ),
-        )
+        return read_sizes(numbers, partial(lib.as_panes_texts, self._panes, value))
 
     def texts(self, value: int, numbers: npt.NDArray[np.uint64]) -> tuple[np.ndarray, np.ndarray]:
         """Texts of a value column of bytes: offsets and data."""
-        return read_texts(
-            len(numbers),
-            lambda offsets, data: lib.as_panes_texts(
-                self._panes, value, uint64s(numbers), len(numbers), offsets, data
-            ),
-        )
+        return read_texts(numbers, partial(lib.as_panes_texts, self._panes, value))
 
     # -- for checkpoints
 

@@ -7,9 +7,10 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from actorstream.native._core import ffi, lib
-from actorstream.native.reorder import SCHEMES
 from actorstream.native.status import raise_status
 
+SCHEMES = {"non-blocking": lib.AS_REORDER_NON_BLOCKING, "lock-based": lib.AS_REORDER_LOCK_BASED}
+"""How the reordering buffer of an operator puts outputs in order."""
 USER_CALL: int = int(ffi.cast("uintptr_t", ffi.addressof(lib, "as_user_job")))
 """The function of a job whose context is an `as_user_work`."""
 EXPRESSION: int = int(ffi.cast("uintptr_t", ffi.addressof(lib, "as_expression_job")))

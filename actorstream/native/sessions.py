@@ -137,21 +137,11 @@ class Sessions:
 
     def text_sizes(self, value: int, numbers: npt.NDArray[np.uint64]) -> np.ndarray:
         """Bytes of each text that `texts` returns."""
-        return read_sizes(
-            len(numbers),
-            lambda offsets, data: lib.as_sessions_texts(
-                self._sessions, value, uint64s(numbers), len(numbers), offsets, data
-            ),
-        )
+        return read_sizes(numbers, partial(lib.as_sessions_texts, self._sessions, value))
 
     def texts(self, value: int, numbers: npt.NDArray[np.uint64]) -> tuple[np.ndarray, np.ndarray]:
         """Texts of a value column of bytes: offsets and data."""
-        return read_texts(
-            len(numbers),
-            lambda offsets, data: lib.as_sessions_texts(
-                self._sessions, value, uint64s(numbers), len(numbers), offsets, data
-            ),
-        )
+        return read_texts(numbers, partial(lib.as_sessions_texts, self._sessions, value))
 
     # -- for checkpoints
 

@@ -50,6 +50,16 @@ class ReadSizing:
         """Whether a consumer has not taken everything."""
         return any(not lane.channel.is_empty() for lane in self._unit.lanes[:FEW_LANES])
 
+    def rows_due(self, rows: int, now: int) -> int:
+        """How many of `rows` rows the pace lets be read now; 0: it says when to look again."""
+        assert self._pace is not None
+        self._pace.full = rows
+        due = self._pace.due(now)
+        if due > 0:
+            return min(rows, due)
+        self.size.rested()
+        return 0
+
     def blocks(self) -> None:
         """A turn ends because an output is full."""
         if self.size.follows_cost:

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from actorstream.runtime.alarms import Alarm
     from actorstream.runtime.fast_paths.source_chain import SourceChain
     from actorstream.runtime.ports import EventTaker, WorkerPort
+    from actorstream.scheduling.batch_size import BatchSize
     from actorstream.windows.watermark import PartitionWatermarks
 
 POLL_S = 0.001
@@ -66,9 +67,7 @@ class SourceUnit(Unit):
     ) -> None:
         super().__init__(worker, head)
         self.promises, self.watermarks, self.one_partition = promises, watermarks, one_partition
-        self.in_order = in_order
-        self.heartbeat_s = heartbeat_s
-        self.idle_timeout = idle_timeout
+        self.in_order, self.heartbeat_s, self.idle_timeout = in_order, heartbeat_s, idle_timeout
         self._idleness: SourceIdleness | None = None
         self._idle_timer: asyncio.TimerHandle | None = None
         self._heartbeat: Alarm | None = None
@@ -78,6 +77,8 @@ class SourceUnit(Unit):
         self.sizing = ReadSizing(self, self.pace)
         self.most_rows = sys.maxsize
         """Rows after which a turn ends, if a schedule says so."""
+        self._left = self._full = self._deadline = 0
+        """Of a turn: rows that it may still read, as how many the last read counts, and when it is over."""
         self.draining = False
         self.barriers: list[int] = []
         self.clock = time_ns
@@ -150,96 +151,102 @@ class SourceUnit(Unit):
         return Status.READY if self.async_hooks.due and status is Status.IDLE else status
 
     def _read(self) -> Status:
-        deadline = monotonic_ns() + self.worker.turn_ns
-        left = self.most_rows
-        budget = self.row_budget
-        read = self.source.read
-        send, chain = self._direct, self.chain
-        sizing, least = self.sizing, LEAST_READ if self.in_order else 1
-        size, count = sizing.begins(), sizing.asked.count
+        """Reads until the turn is over, one batch or one call of C after the other."""
+        self._deadline = monotonic_ns() + self.worker.turn_ns
+        self._left = self.most_rows
+        size = self.sizing.begins()
+        chain = self.chain
         if chain is not None and not chain.is_linked and not chain.link():
             self.chain = chain = None
+        read = self._run_chain if chain is not None and chain.makes_rows else self._read_batch
         for _ in range(TURN_FRAMES):
             if self.blocked:
                 return Status.BLOCKED
-            if self.async_hooks.due or left <= 0:
+            if self.async_hooks.due or self._left <= 0:
                 return Status.READY
-            if self._reading is not None and self._reading.done():
-                status = self._take_read(self._reading)
+            if self.barriers or self.draining or self._reading is not None:
+                status = self._interrupted()
                 if status is not Status.READY:
                     return status
                 continue
-            if chain is not None and (self.barriers or self.draining):
-                chain.settle()
-            while self.barriers:  # only now, so that what was read is what was sent
-                self.pass_barrier(self.barriers.pop(0))
-            if self.draining:
-                return self._end_of_input()
-            if self._reading is not None:
-                return Status.IDLE
-            rows = full = max(size.rows, least)
             now = monotonic_ns()
-            if self.pace is not None:
-                self.pace.full = full
-                due = self.pace.due(now)
-                if due <= 0:
-                    size.rested()
-                    self._look_again(self.pace.wait(now))
-                    return Status.IDLE
-                rows = min(rows, due)
-            if chain is not None:
-                most, until = (left, min(deadline, now + size.turn_ns)) if size.turn_ns else (rows, deadline)
-                if taken := chain.turn(rows, rows if self.pace else most, until):
-                    left -= taken
-                    if self.pace is not None:
-                        self.pace.sent += taken
-                    count(full, batches := -(-taken // rows))
-                    ended = monotonic_ns()
-                    if size.follows_cost:
-                        size.took(taken, now, ended, batches)
-                    if chain.ended or ended > deadline:
-                        return Status.READY
-                    continue
-            if budget is not None:
-                rows = min(rows, budget.rows)
-            if self.in_step is not None:
-                rows = min(rows, STEP_ROWS - self.in_step)
-            if self.is_async:
-                self.source.hold_position(held=True)
-                self._reading = self.worker.loop.create_task(self.source.read(rows))  # type: ignore[arg-type]
-                self._reading.add_done_callback(lambda _: self.worker.mark(self))
+            rows = self._full = max(size.rows, LEAST_READ) if self.in_order else size.rows
+            if self.pace is not None and not (rows := self.sizing.rows_due(rows, now)):
+                self._look_again(self.pace.wait(now))
                 return Status.IDLE
-            try:
-                found: Any = read(rows)
-            except Exception as error:
-                raise operator_error(self.head.name, self.head.replica, None, error) from error
-            count(full)
-            if size.follows_load:
-                size.behind(behind=sizing.is_behind())
-            if send is not None and (sent := send(found, now)):
-                self.head.events_out += sent
-                if size.follows_cost:
-                    size.took(sent, now, monotonic_ns())
-                self._count(sent, now, monotonic_ns() - now)
-                self._send_dead()
-                for unit in self._takers:
-                    unit.take_event()
-                left -= sent
-                if now > deadline or self._yields:
-                    return Status.READY
-                continue
+            ended = read(size, rows, now)
+            if ended is not None:
+                return ended
+        return Status.READY
+
+    def _interrupted(self) -> Status:
+        """Takes what an async read has returned, or passes barriers on, or ends the input. READY: more may be read."""
+        if self._reading is not None and self._reading.done():
+            return self._take_read(self._reading)
+        if self.chain is not None:
+            self.chain.settle()
+        while self.barriers:  # only now, so that what was read is what was sent
+            self.pass_barrier(self.barriers.pop(0))
+        if self.draining:
+            return self._end_of_input()
+        return Status.READY if self._reading is None else Status.IDLE
+
+    def _run_chain(self, size: BatchSize, rows: int, now: int) -> Status | None:
+        """Lets C make batches and take them through the chain. Returns what ends the turn; None: it goes on."""
+        chain, pace = self.chain, self.pace
+        most, until = (
+            (self._left, min(self._deadline, now + size.turn_ns)) if size.turn_ns else (rows, self._deadline)
+        )
+        taken = chain.turn(rows, most if pace is None else rows, until)  # type: ignore[union-attr] # as `_read` has seen
+        if not taken:
+            return self._read_batch(size, rows, now)
+        self._left -= taken
+        if pace is not None:
+            pace.sent += taken
+        self.sizing.asked.count(self._full, batches := -(-taken // rows))
+        ended = monotonic_ns()
+        if size.follows_cost:
+            size.took(taken, now, ended, batches)
+        return Status.READY if chain.ended or ended > self._deadline else None  # type: ignore[union-attr]
+
+    def _read_batch(self, size: BatchSize, rows: int, now: int) -> Status | None:
+        """Reads a batch and sends it, or begins to read one. Returns what ends the turn; None: it goes on."""
+        if self.row_budget is not None:
+            rows = min(rows, self.row_budget.rows)
+        if self.in_step is not None:
+            rows = min(rows, STEP_ROWS - self.in_step)
+        if self.is_async:
+            self.source.hold_position(held=True)
+            self._reading = self.worker.loop.create_task(self.source.read(rows))  # type: ignore[arg-type]
+            self._reading.add_done_callback(lambda _: self.worker.mark(self))
+            return Status.IDLE
+        try:
+            found: Any = self.source.read(rows)
+        except Exception as error:
+            raise operator_error(self.head.name, self.head.replica, None, error) from error
+        self.sizing.asked.count(self._full)
+        if size.follows_load:
+            size.behind(behind=self.sizing.is_behind())
+        send, yields = self._direct, False
+        if send is not None and (sent := send(found, now)):
+            self.head.events_out += sent
+            self._count(sent, now, monotonic_ns() - now)
+            self._send_dead()
+            for unit in self._takers:
+                unit.take_event()
+            yields = self._yields
+        else:
             if found is not None and type(found) not in BATCHES:
                 found = batch_of(self.source, found)
             status = self._send(found, now)
             if status is not Status.READY:
                 size.rested()
                 return status
-            if size.follows_cost:
-                size.took(found.rows, now, monotonic_ns())
-            left -= found.rows
-            if now > deadline:
-                return Status.READY
-        return Status.READY
+            sent = found.rows
+        if size.follows_cost:
+            size.took(sent, now, monotonic_ns())
+        self._left -= sent
+        return Status.READY if now > self._deadline or yields else None
 
     def _check_idle(self, idleness: SourceIdleness, status: Status) -> None:
         """Tells consumers that the source is idle if it has had no row for `idle_timeout`; else looks again at that time."""
@@ -263,9 +270,8 @@ class SourceUnit(Unit):
         self._send_dead()  # of rows behind the last that parsed
         if self.promises:
             if self.worker.job.idles and self.one_partition and self.watermarks is not None:
-                self.head.advance(
-                    self.watermarks.watermark(self.source.origin)
-                )  # the last before the end of time
+                # the last before the end of time
+                self.head.advance(self.watermarks.watermark(self.source.origin))
             self.promise()
         return self.spawn(self.finish())
 
@@ -280,7 +286,8 @@ class SourceUnit(Unit):
             if self.watermarks is not None:
                 batch = self._observed(batch)
             self._count(rows, entered, monotonic_ns() - entered)
-            head.forward(batch)
+            if self.chain is None or not self.chain.take(batch, entered):
+                head.forward(batch)
             if self.in_step is not None:
                 self.in_step = (self.in_step + rows) % STEP_ROWS
                 if not self.in_step:
@@ -298,15 +305,12 @@ class SourceUnit(Unit):
 
     def _send_dead(self) -> None:
         """Counts rows that did not parse, if there were any since the last read, and sends dead letters of them."""
-        bad = self.source.bad_rows - self._bad_rows
-        if bad == 0:
-            return
-        self._bad_rows += bad
-        dead, head = self.source.take_dead(), self.head
-        head.failures.dead += bad
+        bad, self._bad_rows = self.source.bad_rows - self._bad_rows, self.source.bad_rows
+        dead = self.source.take_dead() if bad else None
+        self.head.failures.dead += bad
         if dead is not None:
-            head.outbox.emit(dead, "dead")
-            head.dispatch()
+            self.head.outbox.emit(dead, "dead")
+            self.head.dispatch()
 
     @cached_property
     def _direct(self) -> Callable[[Any, int], int] | None:
@@ -386,11 +390,10 @@ class SourceUnit(Unit):
         if reading is not None:
             reading.cancel()
             await asyncio.wait([reading])
-            if not reading.cancelled() and reading.exception() is None:
-                batch = batch_of(self.source, reading.result())
-                if batch is not None:
-                    self.source.hold_position(held=False)
-                    self._send(batch, monotonic_ns())  # it was about to return when it was cancelled
+            returned = not reading.cancelled() and reading.exception() is None
+            if returned and (batch := batch_of(self.source, reading.result())) is not None:
+                self.source.hold_position(held=False)
+                self._send(batch, monotonic_ns())  # it was about to return when it was cancelled
         await super().finish()
 
     def stop(self) -> list[asyncio.Task[Any]]:
@@ -414,5 +417,4 @@ class SourceUnit(Unit):
         done, total = self.source.progress()
         if total:
             row = self.head.row
-            row[Counter.BYTES_DONE] = done
-            row[Counter.BYTES_TOTAL] = total
+            row[Counter.BYTES_DONE], row[Counter.BYTES_TOTAL] = done, total

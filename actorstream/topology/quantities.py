@@ -47,21 +47,6 @@ def parse_duration(text: str) -> timedelta:
         raise ValueError(f"{text!r} is too long for {DURATION_ALLOWED}") from None
 
 
-def format_duration(duration: timedelta) -> str:
-    """The shortest text that `parse_duration` reads back as `duration` (whole microseconds)."""
-    left = duration // timedelta(microseconds=1)
-    if left == 0:
-        return "0s"
-    text = ""
-    for unit, nanoseconds in (("d", 86_400_000_000_000), ("h", 3_600_000_000_000), ("m", 60_000_000_000)):
-        count, left = divmod(left, nanoseconds // 1000)
-        text += f"{count}{unit}" if count else ""
-    for unit, microseconds in (("s", 1_000_000), ("ms", 1_000), ("us", 1)):
-        if left and left % microseconds == 0:
-            return f"{text}{left // microseconds}{unit}"
-    return text
-
-
 def parse_size(value: int | str) -> int:
     """Bytes: 4096, "4096", "64KiB" (1024), "1MB" (1000); ValueError if it is none."""
     if isinstance(value, int) and not isinstance(value, bool):

@@ -9,8 +9,7 @@ from random import Random
 import pytest
 from actorstream.native._core import ffi
 
-from actorstream.native.pool import KernelPool
-from actorstream.native.reorder import SCHEMES
+from actorstream.native.pool import SCHEMES, KernelPool
 
 SCHEDULES = 1000
 STARTS = (0, 2**32 - 5, 2**63 - 5, 2**64 - 5)

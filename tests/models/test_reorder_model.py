@@ -7,7 +7,7 @@ from random import Random
 
 import pytest
 
-from actorstream.native.reorder import UNIT_NONE, ReorderBuffer
+from tests.native.reorder import UNIT_NONE, ReorderBuffer
 
 SCHEDULES = 1000  # for each scheme
 STARTS = (0, 1, 2**32 - 5, 2**63 - 5, 2**64 - 5)

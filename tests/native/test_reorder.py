@@ -9,7 +9,8 @@ import weakref
 
 import pytest
 
-from actorstream.native.reorder import SCHEMES, UNIT_NONE, ReorderBuffer
+from actorstream.native.pool import SCHEMES
+from tests.native.reorder import UNIT_NONE, ReorderBuffer
 
 LEAST = 2  # units of the tests; 1 is UNIT_NONE
 

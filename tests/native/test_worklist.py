@@ -7,7 +7,7 @@ import threading
 
 import pytest
 
-from actorstream.native.reorder import ReorderBuffer
+from tests.native.reorder import ReorderBuffer
 from tests.native.worklist import KINDS, Work, Worklist
 
 

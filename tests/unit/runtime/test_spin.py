@@ -15,13 +15,22 @@ def test_it_looks_longer_up_to_a_limit_while_work_comes_soon_after_parking() -> 
     assert seen[4:] == [MOST_NS] * 3
 
 
-def test_a_long_sleep_takes_it_back_to_the_least_and_a_middling_one_changes_nothing() -> None:
+def test_each_sleep_that_no_look_would_have_bridged_halves_it_until_it_does_not_look_at_all() -> None:
     spin = Spin(True)
     spin.slept(0)
+    spin.slept(0)
+    seen = []
+    for _ in range(4):
+        spin.slept(MOST_NS)
+        seen.append(spin.ns)
+    assert seen == [2 * LEAST_NS, LEAST_NS, 0, 0]
+
+
+def test_it_looks_again_after_a_short_sleep() -> None:
+    spin = Spin(True)
     spin.slept(MOST_NS)
-    spin.slept(10 * MOST_NS)
-    assert spin.ns == 2 * LEAST_NS
-    spin.slept(10 * MOST_NS + 1)
+    assert spin.ns == 0
+    spin.slept(MOST_NS - 1)
     assert spin.ns == LEAST_NS
 
 

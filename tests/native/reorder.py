@@ -1,5 +1,5 @@
-"""A reordering buffer: units of concurrent workers leave in the order of their serial numbers (ordered-multicore,
-section 3). Between the threads of one process; never between processes."""
+"""The reordering buffer of the core by itself, for tests: units of concurrent workers leave in the order of their serial
+numbers (ordered-multicore, section 3). Between the threads of one process; never between processes."""
 
 from __future__ import annotations
 
@@ -7,11 +7,12 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from actorstream.native._core import ffi, lib
+
+from actorstream.native.pool import SCHEMES
 from actorstream.native.status import raise_status
 
 #: The unit of a serial number that gave no tuples.
 UNIT_NONE: int = lib.AS_UNIT_NONE
-SCHEMES = {"non-blocking": lib.AS_REORDER_NON_BLOCKING, "lock-based": lib.AS_REORDER_LOCK_BASED}
 
 
 class ReorderStatistics(NamedTuple):
