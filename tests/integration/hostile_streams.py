@@ -176,7 +176,9 @@ def flood_signs(count: int, draw: random.Random, mutated: Callable[..., list[byt
             assert monotonic() < until
         assert news == [(1, PeerState.ENDS)]
     own, other = socket.socketpair()
-    with Keepalives.over({1: own}, 0, limit_s=36_000.0, grace_s=600.0) as signs:  # bytes that come in pieces of any length
+    with Keepalives.over(
+        {1: own}, 0, limit_s=36_000.0, grace_s=600.0
+    ) as signs:  # bytes that come in pieces of any length
         for _ in range(count // 10):
             other.sendall(mutated([sign_of_life(echo, 1)], draw)[0] or b"x")
         other.sendall(bytes(1))
