@@ -61,6 +61,7 @@ def check(
     from actorstream.plan.preaggregate import pre_aggregated
     from actorstream.plan.registry import registry
     from actorstream.topology.arrival import by_arrival
+    from actorstream.topology.hosts import without_effect
     from actorstream.topology.inputs import read_inputs
     from actorstream.topology.plan import check_plan, load_plan
 
@@ -99,6 +100,7 @@ def check(
         "`link` beside `on_batch`; write one of them, or leave pool_limit out"
         for name, limit in without_kernel(graph).items()
     ]
+    notes += without_effect(found.deploy.hosts, found.deploy.network, found.deploy.transport)
     tried = try_programs(graph, examples)
     notes += tried.notes
     if tried.broken or tried.refused:

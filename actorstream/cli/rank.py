@@ -123,7 +123,16 @@ def _failed(error: BaseException, assembly: Assembly, rank: Rank) -> tuple[int, 
 
         traceback.print_exception(error)
         return FAILED, text
-    everywhere = isinstance(error, RefusedError) and assembly.shares_output
-    if rank.is_home or not everywhere:
+    if _speaks(error, assembly, rank):
         print(f"actorstream: {text}", file=sys.stderr, flush=True)
     return status or DONE, text
+
+
+def _speaks(error: BaseException, assembly: Assembly, rank: Rank) -> bool:
+    """Whether this rank says what has ended the run: of those that share an output, only one."""
+    if rank.is_home or not assembly.shares_output:
+        return True
+    if isinstance(error, RefusedError):
+        return False
+    speaker = rank.speaker
+    return speaker is None or speaker == assembly.rank or assembly.outlives(speaker)

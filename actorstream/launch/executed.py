@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import os
 import signal
+import socket
 import sys
 from typing import TYPE_CHECKING
 
@@ -32,6 +33,7 @@ class ExecutedWorkers:
         require_pidfds()
         handover, descriptors = _handover(job, process, shared)
         near, far = ControlPipe.pair()
+        life, own_life = socket.socketpair()
         number = far.fileno()
         command = [sys.executable, "-P", "-m", "actorstream.launch.worker", *self.files.arguments()]
         command += ["--process", str(process), "--control", str(number)]
@@ -44,12 +46,14 @@ class ExecutedWorkers:
                 setsigmask=[signal.SIGINT, signal.SIGTERM],  # until the worker ignores them
             )
         except BaseException:
-            near.close()
+            for each in (near, life, own_life):
+                each.close()
             raise
         finally:
             far.close()
-        hand_over(near.sock, handover, descriptors)
-        return WorkerProcess(process, pid, near)
+        with own_life:
+            hand_over(near.sock, handover, [own_life.fileno(), *descriptors])
+        return WorkerProcess(process, pid, near, life)
 
 
 def _handover(job: Job, process: int, shared: Shared) -> tuple[Handover, list[int]]:

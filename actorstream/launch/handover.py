@@ -26,8 +26,8 @@ class Handover(msgspec.Struct):
         version: of actorstream. launcher: its pid. plan: fingerprint that the worker's own plan must have.
         path: where modules are found (`sys.path`). resume: number of the checkpoint that the run goes on from.
         fabric: its description; None: no channel leaves a process. fabric_descriptors: how many it has.
-        peers: other processes, of each of which there is a socket. Before all these: the counters' descriptor; behind them:
-        locks to be kept open.
+        peers: other processes, of each of which there is a socket. Before all these: the stream for signs of life, and the
+            counters' descriptor; behind them: locks to be kept open.
     """
 
     version: str

@@ -18,10 +18,12 @@ from typing import TYPE_CHECKING, Any
 from actorstream.control.coordinator import Coordinator
 from actorstream.launch.fork import fork_worker
 from actorstream.launch.hosting import make_host
-from actorstream.launch.process import WorkerProcess, import_ahead
+from actorstream.launch.process import WorkerProcess, away_s, import_ahead
 from actorstream.launch.resume import commit_ended, stopped_early
 from actorstream.launch.shared import Shared
 from actorstream.launch.signals import Signals
+from actorstream.native.keepalive import PeerState
+from actorstream.transports.network.keepalives import Keepalives, silence
 
 if TYPE_CHECKING:
     from actorstream.control.actions import Action
@@ -124,7 +126,9 @@ class Launcher:
             worker.member = host.coordinator.members[process]
             self.workers.append(worker)
         self.sampler.pids = [worker.pid for worker in self.workers]
-        self._watch(host)
+        streams = {worker.process: worker.life for worker in self.workers}
+        with Keepalives.over(streams, self.job.processes, limit_s=away_s(self.job)) as signs:
+            self._watch(host, signs)
 
     # -- what others may ask, from any thread
 
@@ -163,8 +167,9 @@ class Launcher:
 
     # -- watching
 
-    def _watch(self, host: Host) -> None:
+    def _watch(self, host: Host, signs: Keepalives) -> None:
         selector = self._selector
+        selector.register(signs.eventfd, selectors.EVENT_READ, signs)
         selector.register(self._wake_read, selectors.EVENT_READ, None)
         for worker in self.workers:
             selector.register(worker.control.fileno(), selectors.EVENT_READ, worker)
@@ -181,6 +186,8 @@ class Launcher:
             for key, _ in selector.select(max(0.01, next_tick - monotonic())):
                 if key.data is None:
                     os.read(self._wake_read, 4096)
+                elif key.data is signs:
+                    self._felt(host, signs)
                 else:
                     self._heard(host, key.data, key.fd)
             while self._wishes:
@@ -193,12 +200,20 @@ class Launcher:
             host.heard(worker.process, message)
         if ended:
             self._selector.unregister(worker.pidfd)
-            actors = ", ".join(self.job.actors_of(worker.process)) or "none"
-            how = f"worker {worker.process} (pid {worker.pid}, actors: {actors}) {worker.describe_end()}"
-            host.lost(worker.process, how)
+            self._lose(host, worker, worker.describe_end())
         if worker.control.closed:
             with contextlib.suppress(KeyError):
                 self._selector.unregister(worker.control.fileno())
+
+    def _felt(self, host: Host, signs: Keepalives) -> None:
+        for process, state in signs.news():
+            worker = self.workers[process]
+            if state is PeerState.SILENT and worker.exit_status is None:
+                self._lose(host, worker, silence(signs.limit_s, is_near=True))
+
+    def _lose(self, host: Host, worker: WorkerProcess, how: str) -> None:
+        actors = ", ".join(self.job.actors_of(worker.process)) or "none"
+        host.lost(worker.process, f"worker {worker.process} (pid {worker.pid}, actors: {actors}) {how}")
 
     def _end_workers(self) -> None:
         """No process survives this, whatever happened."""

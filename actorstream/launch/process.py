@@ -7,6 +7,7 @@ import contextlib
 import ctypes
 import os
 import signal
+import socket
 import sys
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
@@ -19,6 +20,7 @@ from actorstream.native.pidfd import open_pidfd
 from actorstream.native.time_slice import request_slice
 from actorstream.runtime.worker import Worker
 from actorstream.scheduling.time_slice import time_slices
+from actorstream.transports.network.keepalives import Keepalives
 
 if TYPE_CHECKING:
     from actorstream.actors.peer_end import PeerEnd
@@ -43,8 +45,9 @@ def new_event_loop() -> asyncio.AbstractEventLoop:
 class WorkerProcess:
     """The launcher's view of one worker process."""
 
-    def __init__(self, process: int, pid: int, control: ControlPipe) -> None:
-        self.process, self.pid, self.control = process, pid, control
+    def __init__(self, process: int, pid: int, control: ControlPipe, life: socket.socket) -> None:
+        """`life`: the stream over which the process gives signs of life."""
+        self.process, self.pid, self.control, self.life = process, pid, control, life
         self.pidfd = open_pidfd(pid)
         self.member = Member()
         """What the coordinator knows of it."""
@@ -90,7 +93,18 @@ class WorkerProcess:
 
     def close(self) -> None:
         self.control.close()
+        self.life.close()
         os.close(self.pidfd)
+
+
+def give_signs_of_life(job: Job, process: int, life: socket.socket) -> Keepalives:
+    """Starts the signs of life of a worker to its launcher; they go on until they are closed."""
+    return Keepalives.over({job.processes: life}, process, limit_s=away_s(job))
+
+
+def away_s(job: Job) -> float:
+    """Seconds after which a silent worker of `job` is lost."""
+    return job.deploy.network.peer_timeout.total_seconds()
 
 
 def import_ahead(job: Job) -> None:

@@ -78,20 +78,21 @@ def _compiled(files: JobFiles, process: int, handover: Handover) -> Job:
 
 def _run(job: Job, process: int, control: ControlPipe, handover: Handover, descriptors: list[int]) -> int:
     from actorstream.actors.peer_end import SocketEnd
-    from actorstream.launch.process import import_ahead, serve
+    from actorstream.launch.process import give_signs_of_life, import_ahead, serve
     from actorstream.metrics.counters import CounterTable
     from actorstream.transports.base import HandedOver
 
-    counters, *rest = descriptors
-    job.counters = CounterTable(job.counters.rows, counters)
-    fabric = None
-    count = handover.fabric_descriptors
-    if handover.fabric is not None:
-        fabric = job.take_fabric(HandedOver(handover.fabric, rest[:count]))
-    sockets = rest[count : count + len(handover.peers)]  # locks are behind them, and stay open
-    peers = {peer: SocketEnd(socket.socket(fileno=fd)) for peer, fd in zip(handover.peers, sockets)}
-    import_ahead(job)
-    return serve(job, process, fabric, control, peers)
+    life, counters, *rest = descriptors
+    with give_signs_of_life(job, process, socket.socket(fileno=life)):
+        job.counters = CounterTable(job.counters.rows, counters)
+        fabric = None
+        count = handover.fabric_descriptors
+        if handover.fabric is not None:
+            fabric = job.take_fabric(HandedOver(handover.fabric, rest[:count]))
+        sockets = rest[count : count + len(handover.peers)]  # locks are behind them, and stay open
+        peers = {peer: SocketEnd(socket.socket(fileno=fd)) for peer, fd in zip(handover.peers, sockets)}
+        import_ahead(job)
+        return serve(job, process, fabric, control, peers)
 
 
 if __name__ == "__main__":

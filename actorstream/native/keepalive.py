@@ -5,14 +5,19 @@ from __future__ import annotations
 
 import os
 from enum import IntEnum
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from actorstream.errors import ClosedError
 from actorstream.native._core import ffi, lib
 from actorstream.native.memory import create_eventfd
 from actorstream.native.status import OK, opened, raise_status
 
+if TYPE_CHECKING:
+    import socket
+
 KEY_BYTES = 16
+STATUS = int(lib.AS_PEER_STATUS)
+"""Of a process that exits since it was told to end, or has lost a peer that it needs, and its Python did not let go."""
 
 
 class PeerState(IntEnum):
@@ -27,6 +32,8 @@ class PeerState(IntEnum):
     """It has told this process to end."""
     LEFT = int(lib.AS_PEER_LEFT)
     """It has ended in order, or was forgotten."""
+    CLOSED = int(lib.AS_PEER_CLOSED)
+    """Its end of the stream has closed: its process has ended."""
 
 
 class ClockOffset(NamedTuple):
@@ -40,9 +47,9 @@ class KeepaliveThread:
     """The thread of one process.
 
     Args:
-        fd: a bound datagram socket, which stays the caller's and must outlive this.
+        fd: a bound datagram socket, which stays the caller's and must outlive this; None: all peers have streams.
         own: number of this process. peers: how many may be added.
-        every_s: between two datagrams. limit_s: a peer from which nothing has come for so long is silent.
+        every_s: between two messages. limit_s: a peer from which nothing has come for so long is silent.
         grace_s: a process that was told to end, or has lost a peer that it needs, exits so much later, whatever Python does;
             `close` prevents that.
 
@@ -53,15 +60,22 @@ class KeepaliveThread:
     __slots__ = ("_alive", "eventfd", "limit_s")
 
     def __init__(
-        self, fd: int, own: int, peers: int, *, every_s: float, limit_s: float, grace_s: float = 3.0
+        self,
+        fd: int | None,
+        own: int,
+        peers: int,
+        *,
+        every_s: float,
+        limit_s: float,
+        grace_s: float = 3.0,
     ) -> None:
-        """ValueError: the limit is shorter than the time between two datagrams."""
+        """ValueError: the limit is shorter than the time between two messages."""
         self._alive: Any = None
         self.limit_s = limit_s
         times = (round(each * 1e9) for each in (every_s, limit_s, grace_s))
         self.eventfd = create_eventfd()
         try:
-            handle = lib.as_keepalive_open(fd, self.eventfd, own, peers, *times)
+            handle = lib.as_keepalive_open(-1 if fd is None else fd, self.eventfd, own, peers, *times)
             self._alive = opened(handle, f"keepalive of worker {own}")
         except BaseException:
             os.close(self.eventfd)
@@ -72,6 +86,12 @@ class KeepaliveThread:
         if len(key_out) != KEY_BYTES or len(key_in) != KEY_BYTES:
             raise ValueError(f"keys of {len(key_out)} and {len(key_in)} bytes; allowed: {KEY_BYTES}")
         code = lib.as_keepalive_add(self._handle, peer, address, len(address), key_out, key_in)
+        if code != OK:
+            raise_status(code, f"keepalive of peer {peer}")
+
+    def join(self, peer: int, stream: socket.socket) -> None:
+        """Adds a peer at the other end of a connected stream, which must outlive this; before the start only."""
+        code = lib.as_keepalive_join(self._handle, peer, stream.fileno())
         if code != OK:
             raise_status(code, f"keepalive of peer {peer}")
 
@@ -113,7 +133,7 @@ class KeepaliveThread:
 
     @property
     def refused(self) -> int:
-        """Datagrams without a tag of this run, which were dropped."""
+        """Messages without a tag of this run, which were dropped."""
         return int(lib.as_keepalive_refused(self._handle))
 
     def close(self, *, leaves: bool) -> None:

@@ -94,6 +94,24 @@ def check_hosts(
     return found + _clashes(hosts, network, written)
 
 
+def without_effect(hosts: list[HostSpec], network: NetworkSpec, transport: str) -> list[str]:
+    """Notes on settings of [network] that a run does not read: over shared memory, over MPI, or on one machine."""
+    if transport == "zmq":
+        if hosts or network.discovery:
+            return []
+        read, why = {"peer_timeout"}, "on one machine, unless srun or Spark starts the workers"
+    elif transport == "mpi":
+        read, why = {"peer_timeout", "start_timeout", "listen", "home"}, "over MPI"
+    else:
+        read, why = {"peer_timeout"}, f"with transport {transport!r}"
+    plain = NetworkSpec()
+    return [
+        f"network.{key} has no effect {why}"
+        for key in NetworkSpec.__struct_fields__
+        if key not in read and getattr(network, key) != getattr(plain, key)
+    ]
+
+
 def _other(transport: str) -> str:
     return "mpiexec and srun have a list of hosts of their own" if transport == "mpi" else ""
 

@@ -6,31 +6,17 @@ from __future__ import annotations
 import socket
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
-from actorstream.native.pulse import Pulse
+from actorstream.transports.network.keepalives import Keepalives
 
 if TYPE_CHECKING:
     from actorstream.native.keepalive import ClockOffset
-    from actorstream.native.pulse import Sign
     from actorstream.topology.deploy import DeploySpec
 
 
 LIFE = "life"
 """Purpose of the streams that carry signs of life."""
-
-
-class SignsOfLife(Protocol):
-    """Who of a process's peers lives. `native.pulse.Pulse` is one over streams; its methods are described there."""
-
-    @property
-    def limit_s(self) -> float: ...
-    @property
-    def eventfd(self) -> int: ...
-    def news(self) -> list[tuple[int, Sign]]: ...
-    def end(self, peer: int) -> None: ...
-    def forget(self, peer: int) -> None: ...
-    def close(self) -> None: ...
 
 
 class Assembly(ABC):
@@ -81,12 +67,13 @@ class Assembly(ABC):
         end ends. ConfigurationError: a peer cannot be reached within `limit_s`; it says which, where, and what to do."""
 
     def signs_of_life(
-        self, near: Collection[int], vital: Collection[int], *, limit_s: float, grace_s: float
-    ) -> SignsOfLife:
-        """The signs of life of the peers `near`; this process exits `grace_s` after it has lost one of the `vital` ones.
-        `limit_s`: as of `streams`. Both ranks of a pair call it, once."""
+        self, near: Collection[int], vital: Collection[int], *, limit_s: float, away_s: float
+    ) -> Keepalives:
+        """The signs of life of the peers `near`, of whom one that was silent for `away_s` is lost; without the `vital` ones this
+        process ends. `limit_s`: as of `streams`. Both ranks of a pair call it, once."""
         found = self.streams([(peer, LIFE) for peer in near], limit_s)
-        return Pulse({peer: sock for (peer, _), sock in found.items()}, tuple(vital), grace_s=grace_s)
+        streams = {peer: sock for (peer, _), sock in found.items()}
+        return Keepalives.over(streams, self.rank, limit_s=away_s, vital=vital)
 
     def clocks(self) -> Mapping[int, ClockOffset]:
         """Rank -> how far its clock is ahead of this process's, where that is known."""
@@ -95,6 +82,10 @@ class Assembly(ABC):
     def options(self) -> dict[str, Any]:
         """Options of `Transport.fabric` that follow from how the ranks found each other; the same on every rank."""
         return {}
+
+    def outlives(self, peer: int) -> bool:
+        """Waits a moment until the `peer` ends in order, or ends this process. Returns whether it has done neither."""
+        return True
 
     @abstractmethod
     def end(self, status: int, *, in_order: bool, ends_others: bool) -> None:

@@ -40,7 +40,7 @@ from actorstream.transports.network.message import (
 )
 from actorstream.transports.zmq.sockets import curve_keys
 from actorstream.transports.zmq.wire import WIRE_PLAN, Wire
-from tests.integration.hostile_streams import flood_control, flood_pulse, flood_same_host, flood_streams
+from tests.integration.hostile_streams import flood_control, flood_same_host, flood_signs, flood_streams
 from tests.integration.zmq_pairs import SECRET, fabric, free_port, pair
 from tests.native.sanitized_core import run_module
 
@@ -236,7 +236,7 @@ FLOODS: dict[str, Callable[[int, random.Random], object]] = {
     "streams": flood_streams,
     "memory of a host": flood_same_host,
     "control": lambda count, draw: flood_control(count, draw, mutated),
-    "signs of life over TCP": flood_pulse,
+    "signs of life over a stream": lambda count, draw: flood_signs(count, draw, mutated),
 }
 
 
@@ -244,14 +244,18 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("count", type=int, help="messages at each")
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--only", choices=FLOODS, help="one of them")
     parser.add_argument(
         "--sanitized", action="store_true", help="with the core under AddressSanitizer and UBSan"
     )
     parsed = parser.parse_args()
     if parsed.sanitized:
         words = [str(parsed.count), "--seed", str(parsed.seed)]
+        words += ["--only", parsed.only] if parsed.only else []
         sys.exit(run_module("tests.integration.hostile_flood", *words))
     for name, flood in FLOODS.items():
+        if parsed.only not in (None, name):
+            continue
         begun = monotonic()
         flood(parsed.count, random.Random(parsed.seed))
         print(

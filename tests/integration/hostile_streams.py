@@ -26,8 +26,9 @@ from actorstream.control.messages import (
 )
 from actorstream.control.pipe import ControlPipe
 from actorstream.errors import BrokenError
-from actorstream.native.pulse import Pulse, Sign
+from actorstream.native.keepalive import PeerState, tag_of
 from actorstream.transports.base import HandedOver
+from actorstream.transports.network.keepalives import Keepalives
 from actorstream.transports.network.same_host import PROOF_BYTES, SameHost, _received
 from actorstream.transports.network.streams import KEY_BYTES, Streams, _Place, _tcp_listener
 
@@ -145,22 +146,40 @@ def flood_control(count: int, draw: random.Random, mutated: Callable[..., list[b
     assert taken and broken > count // 4
 
 
-def flood_pulse(count: int, draw: random.Random) -> None:
-    """Signs of life of a peer come with `count` pieces of anything between them, and it is alive until it says otherwise."""
+def sign_of_life(kind: int, sent: int) -> bytes:
+    """One of peer 1 to process 0 over a stream, whose keys are 0."""
+    whole = struct.pack("<IHHIIqqq", 0x766C4153, 1, kind, 1, 0, sent, 1, 1)
+    return whole + struct.pack("<Q", tag_of(bytes(16), whole))
+
+
+def flood_signs(count: int, draw: random.Random, mutated: Callable[..., list[bytes]]) -> None:
+    """Among the signs of life over a stream come `count` mutated ones and pieces of anything; the peer is alive until it says
+    otherwise. Bits are changed but for the tag's, so none of the changed ones has a tag that is right."""
     own, other = socket.socketpair()
-    told = [each for each in range(256) if bytes([each]) not in (b"e", b"l")]
-    pulse = Pulse({1: own}, every_s=0.01, limit_s=60.0)
-    try:
-        for _ in range(count):
-            other.sendall(bytes(draw.choices(told, k=draw.choice((1, 1, 3, 100)))))
+    alive, echo, end = 1, 2, 4
+    with Keepalives.over({1: own}, 0, limit_s=36_000.0, grace_s=600.0) as signs:
+        for number in range(count):
+            whole = sign_of_life(draw.choice((alive, echo)), number + 1)
+            if draw.random() < 0.8:
+                changed = bytearray(draw.choice((whole, draw.randbytes(48))))
+                for bit in draw.sample(range(320), draw.randint(1, 3)):
+                    changed[bit // 8] ^= 1 << bit % 8
+                whole = bytes(changed)
+            other.sendall(whole)
             with suppress(BlockingIOError):
                 other.recv(1 << 12, socket.MSG_DONTWAIT)
-        assert pulse.news() == []
-        other.sendall(b"e")
-        end = monotonic() + 20.0
-        while not (news := pulse.news()):
-            assert monotonic() < end
-        assert news == [(1, Sign.ENDS)]
-    finally:
-        other.close()
-        pulse.close()
+        assert signs.news() == []
+        assert signs.thread.refused > count // 4
+        other.sendall(sign_of_life(end, count + 1))
+        until = monotonic() + 20.0
+        while not (news := signs.news()):
+            assert monotonic() < until
+        assert news == [(1, PeerState.ENDS)]
+    own, other = socket.socketpair()
+    with Keepalives.over(
+        {1: own}, 0, limit_s=36_000.0, grace_s=600.0
+    ) as signs:  # bytes that come in pieces of any length
+        for _ in range(count // 10):
+            other.sendall(mutated([sign_of_life(echo, 1)], draw)[0] or b"x")
+        other.sendall(bytes(1))
+        assert signs.news() == []

@@ -57,14 +57,18 @@ path = "{folder}/out.csv"
 
 
 def wait_until_both_work(pipe: Path) -> None:
-    said: set[str] = set()
-    while len(said) < 2:
-        said.update(pipe.read_text().split())
+    # open to write as well: else the pipe would end, and drop what comes, as soon as one rank has said so
+    descriptor = os.open(pipe, os.O_RDWR)
+    said = b""
+    while len(set(said.split())) < 2:
+        assert select.select([descriptor], [], [], WAITING_S)[0], "the ranks do not work"
+        said += os.read(descriptor, 1 << 16)
+    os.close(descriptor)
 
 
 def rank_process(made: Hosts, rank: int) -> int:
     """The process of a rank."""
-    marks = {f"{name}={rank}".encode() for name in ("ACTORSTREAM_RANK", "PMI_RANK")}
+    marks = {f"{name}={rank}".encode() for name in ("ACTORSTREAM_RANK", "PMI_RANK", "OMPI_COMM_WORLD_RANK")}
     for pid in made.processes():
         words = Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")
         if b"launch" in words and marks & {*Path(f"/proc/{pid}/environ").read_bytes().split(b"\0")}:

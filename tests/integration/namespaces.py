@@ -20,6 +20,8 @@ NETWORK = "10.99.0."
 SWITCH = f"{NETWORK}1"
 """Address of the namespace with the bridge, where relays and mpiexec run."""
 BRIDGE = "br0"
+MTU = "9000"
+"""Bytes of a frame between hosts that a program joins."""
 ENDING_S = 1.0
 MPI_SHELL = """#!/bin/sh
 while [ "${{1#-}}" != "$1" ]; do shift; done
@@ -35,11 +37,17 @@ def _ip(*words: str) -> None:
 
 
 class Hosts:
-    """`count` hosts, numbered from 0."""
+    """`count` hosts, numbered from 0.
 
-    def __init__(self, count: int) -> None:
+    Attributes:
+        wires: the program that joins them, with what it is told of delay and loss (`wires.py`); None: a bridge does.
+    """
+
+    def __init__(self, count: int, wires: tuple[float, float] | None = None) -> None:
         self.run = f"as{secrets.token_hex(3)}"
         self.count = count
+        self._says = wires
+        self.wires: subprocess.Popen[str] | None = None
 
     def name(self, number: int) -> str:
         """The namespace of a host."""
@@ -55,21 +63,34 @@ class Hosts:
 
     def up(self) -> None:
         _ip("netns", "add", self.switch)
-        _ip("-n", self.switch, "link", "add", BRIDGE, "type", "bridge")
+        if self._says is not None:
+            self._join(*self._says)
+        else:
+            _ip("-n", self.switch, "link", "add", BRIDGE, "type", "bridge")
         _ip("-n", self.switch, "addr", "add", f"{SWITCH}/24", "dev", BRIDGE)
         _ip("-n", self.switch, "link", "set", BRIDGE, "up")
         _ip("-n", self.switch, "link", "set", "lo", "up")
         for number in range(self.count):
             name, port = self.name(number), f"v{number}"
-            _ip("netns", "add", name)
-            _ip(
-                *("-n", self.switch, "link", "add", port, "type", "veth", "peer", "name", "eth0"),
-                *("netns", name),
-            )
-            _ip("-n", self.switch, "link", "set", port, "master", BRIDGE, "up")
+            if self._says is None:
+                _ip("netns", "add", name)
+                _ip(
+                    *("-n", self.switch, "link", "add", port, "type", "veth", "peer", "name", "eth0"),
+                    *("netns", name),
+                )
+                _ip("-n", self.switch, "link", "set", port, "master", BRIDGE, "up")
             _ip("-n", name, "addr", "add", f"{self.address(number)}/24", "dev", "eth0")
             for device in ("eth0", "lo"):
                 _ip("-n", name, "link", "set", device, "up")
+
+    def _join(self, delay: float, loss: float) -> None:
+        """Starts the program that joins the hosts, and makes them."""
+        names = [self.name(number) for number in range(self.count)]
+        for name in names:
+            _ip("netns", "add", name)
+        words = [sys.executable, "-m", "tests.integration.wires", str(delay), str(loss), MTU, *names]
+        self.wires = self.start(self.switch, *words)
+        assert self.wires.stdout is not None and self.wires.stdout.readline() == "ready\n"
 
     def down(self) -> None:
         for name in (*(self.name(number) for number in range(self.count)), self.switch):
@@ -151,16 +172,19 @@ def _command(pid: int) -> str:
 
 
 @contextmanager
-def hosts(count: int) -> Iterator[Hosts]:
+def hosts(count: int, wires: tuple[float, float] | None = None) -> Iterator[Hosts]:
     """Test hosts, gone afterwards. Skips where they cannot be made; fails in CI, where they can."""
     why = "needs root" if os.geteuid() else "needs ip of iproute2" if shutil.which("ip") is None else ""
     if why:
         assert not os.environ.get("CI"), f"CI {why}"
         pytest.skip(why)
-    made = Hosts(count)
+    made = Hosts(count, wires)
     try:
         made.up()
         yield made
+        if made.wires is not None:
+            made.wires.kill()
+            made.wires.communicate()
         left = {pid: _command(pid) for pid in made.processes() if not _ends(pid)}
         assert not left, f"processes left behind: {left}"
     finally:

@@ -28,6 +28,9 @@ type = "csv-sink"
 inputs = ["double"]
 path = "out/rows.csv"
 """
+VARIABLES = ("PMI_RANK", "OMPI_COMM_WORLD_RANK", "SLURM_PROCID")
+"""They say which rank a process is, under MPICH, Open MPI and SLURM."""
+RANKS = tuple(f"{name}=".encode() for name in VARIABLES)
 ENDLESS = 1_000_000_000
 CHECKPOINT = '[checkpoint]\npath = "state"\nevery = "1h"\n'
 
@@ -46,6 +49,11 @@ def doubled(folder: Path) -> list[int]:
     return sorted(int(line.split(",")[0]) for line in lines)
 
 
+def own_rank() -> str:
+    """The rank of this process."""
+    return next(os.environ[name] for name in VARIABLES if name in os.environ)
+
+
 def rank_pids(run: Run) -> dict[int, int]:
     """Rank -> pid, of the ranks of a run that live."""
     found = {}
@@ -57,7 +65,7 @@ def rank_pids(run: Run) -> dict[int, int]:
                 {
                     int(word.partition(b"=")[2]): pid
                     for word in words
-                    if word.startswith((b"PMI_RANK=", b"SLURM_PROCID=")) and b"actorstream\0launch" in command
+                    if word.startswith(RANKS) and b"actorstream\0launch" in command
                 }
             )
     return found
@@ -69,7 +77,7 @@ class RaisesInRank2(Actor):
     outputs: ClassVar[dict[str, Any]] = {"default": Number}
 
     def on_event(self, event: Number) -> Number:
-        if os.environ["PMI_RANK"] == "2":
+        if own_rank() == "2":
             raise ValueError("no such key: 7")
         return event
 
@@ -80,6 +88,6 @@ class HangsInRank2(Actor):
     outputs: ClassVar[dict[str, Any]] = {"default": Number}
 
     def on_event(self, event: Number) -> Number:
-        if os.environ["PMI_RANK"] == "2":
+        if own_rank() == "2":
             threading.Event().wait()
         return event

@@ -48,7 +48,6 @@ STRUCTURES = (
         "process",
         "producer",
         "progress",
-        "pulse",
         "reorder",
         "reorder_flag",
         "reorder_lock",

@@ -14,7 +14,8 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from actorstream.native.keepalive import KeepaliveThread, PeerState, tag_of
+from actorstream.native.keepalive import STATUS, KeepaliveThread, PeerState, tag_of
+from actorstream.transports.network.keepalives import Keepalives
 
 KEYS = [bytes([number]) * 16 for number in range(2)]
 """Of what worker 0 and worker 1 send."""
@@ -159,5 +160,71 @@ def test_a_process_that_python_does_not_end_in_time_is_ended(run: str, how: str)
     finally:
         end.close()
         child.kill()
-    assert child.returncode == 1
+    assert child.returncode == STATUS
     assert b"worker 1: the run has ended elsewhere" in said
+
+
+# -- over streams
+
+
+def over(stream: socket.socket, own: int, *, limit_s: float, vital: tuple[int, ...] = ()) -> Keepalives:
+    return Keepalives.over({1 - own: stream}, own, limit_s=limit_s, vital=vital, grace_s=0.1)
+
+
+def news(signs: Keepalives) -> list[tuple[int, PeerState]]:
+    """What is told next; a sign of life may be nothing to tell."""
+    while not (found := signs.news()):
+        assert select.select([signs.eventfd], [], [], DEADLINE_S)[0], "nothing was ever told"
+    return found
+
+
+def test_a_call_that_keeps_the_interpreter_lock_is_no_death() -> None:
+    near, far = socket.socketpair()
+    with over(far, 1, limit_s=0.3) as two:
+        with over(near, 0, limit_s=0.3) as one:
+            sum(range(3 * 10**7))
+            assert (one.news(), two.news()) == ([], [])
+            while (found := one.clock(1)) is None:
+                select.select([], [], [], 0.001)
+            assert abs(found.ahead) <= found.error, "both have the same clock"
+        while two.thread.state(0) is not PeerState.LEFT:
+            select.select([two.eventfd], [], [], DEADLINE_S)
+        assert two.news() == [], "one that leaves in order is not missed"
+
+
+def test_silence_and_an_end_are_told_apart_and_once() -> None:
+    silent, gone = socket.socketpair(), socket.socketpair()
+    with Keepalives.over({3: silent[0], 5: gone[0]}, 0, limit_s=0.5) as signs:
+        heard = struct.pack("<IHHIIqqq", 0x766C4153, 1, 1, 3, 0, 1, 0, 0)
+        heard += struct.pack("<Q", tag_of(bytes(16), heard))
+        for part in (heard[:7], heard[7:]):
+            silent[1].sendall(part)
+        gone[1].close()
+        assert news(signs) == [(5, PeerState.CLOSED)]
+        assert news(signs) == [(3, PeerState.SILENT)]
+        assert signs.news() == []
+    silent[1].close()
+
+
+TOLD = """
+import socket, sys
+from tests.native.test_keepalive import over
+signs = over(socket.socket(fileno=int(sys.argv[1])), 1, limit_s=30.0, vital=(0,))
+print("here", flush=True)
+sum(range(10**12))
+"""
+
+
+@pytest.mark.parametrize("how", ["told", "left alone"])
+def test_a_process_that_is_told_to_end_exits_amid_a_call_that_keeps_the_lock(how: str) -> None:
+    near, far = socket.socketpair()
+    command = [sys.executable, "-c", TOLD, str(far.fileno())]
+    with subprocess.Popen(command, pass_fds=[far.fileno()], stdout=subprocess.PIPE, text=True) as child:
+        far.close()
+        assert child.stdout is not None and child.stdout.readline() == "here\n"
+        with over(near, 0, limit_s=30.0) as signs:
+            if how == "told":
+                signs.end(1)
+            else:
+                near.shutdown(socket.SHUT_RDWR)
+            assert child.wait(20) == STATUS

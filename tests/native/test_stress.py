@@ -9,12 +9,11 @@ from tests.native.built import ADDRESS, OPTIMISED, THREAD, Way, stress
 MODES = {
     "arena": ["mixed", "scarce", "generation-wrap-around"],
     "runs": ["plain", "one-slot", "tight-budget", "loans-short", "wrap-around"],
-    "keepalive": ["pair", "hostile"],
+    "keepalive": ["pair", "hostile", "streams", "closing"],
     "line": ["told"],
     "mpmc": ["one-to-one", "two-slots", "many", "wrap-around"],
     "pool": ["one", "two-slots", "asleep", "asleep-many", "recalled", "lock-based"],
     "progress": ["busy"],
-    "pulse": ["telling", "closing"],
     "scalegate": [
         "plain",
         "ring",

@@ -15,7 +15,7 @@ from actorstream.errors import BrokenError
 from actorstream.launch.hosting import make_host
 from actorstream.launch.launcher import TICK_S
 from actorstream.launch.signals import pass_on
-from actorstream.native.pulse import Sign
+from actorstream.native.keepalive import PeerState
 
 if TYPE_CHECKING:
     from actorstream.control.link import ControlLink
@@ -67,7 +67,7 @@ class HomeRank:
         loop = asyncio.get_running_loop()
         try:
             signals.tell(partial(pass_on, loop, self._signalled))
-            loop.add_reader(self.ways.pulse.eventfd, self._felt)
+            loop.add_reader(self.ways.signs.eventfd, self._felt)
             for rank, link in self.links.items():
                 link.listen(loop, partial(self._heard, rank))
             self.own.start()
@@ -80,7 +80,7 @@ class HomeRank:
             self.sampler.sample()
         finally:
             signals.settle()
-            loop.remove_reader(self.ways.pulse.eventfd)
+            loop.remove_reader(self.ways.signs.eventfd)
             for rank, link in self.links.items():
                 if rank in self.lost:
                     link.close()  # nobody reads what is left, so nobody waits until it is written
@@ -115,7 +115,7 @@ class HomeRank:
             if rank == self.own.rank:
                 self._go(rank, "ended")
             else:
-                self._lose(rank, self.ways.how_lost(Sign.CLOSED))
+                self._lose(rank, self.ways.how_lost(PeerState.CLOSED))
         self._look()
 
     def _take(self, rank: int, message: Message) -> None:
@@ -125,14 +125,14 @@ class HomeRank:
             case Gone(_, cpu_s, pss):
                 self.cpu_s += cpu_s
                 self.pss += pss
-                self.ways.pulse.forget(rank)
+                self.ways.signs.forget(rank)
                 self._go(rank, "ended")
             case _:
                 self.host.heard(rank, message)
 
     def _felt(self) -> None:
-        for rank, sign in self.ways.pulse.news():
-            if sign is not Sign.SILENT:
+        for rank, sign in self.ways.signs.news():
+            if sign is not PeerState.SILENT:
                 self._heard(rank)  # what it has sent before
             self._lose(rank, self.ways.how_lost(sign))
         self._look()
@@ -177,7 +177,7 @@ class HomeRank:
             self._killed = monotonic()
             for rank in self.ways.links:
                 if rank not in self._gone:
-                    self.ways.pulse.end(rank)
+                    self.ways.signs.end(rank)
 
     # -- what others ask
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from actorstream.control.messages import Abort, Asked, Gone, Leave, Lost
 from actorstream.errors import BrokenError, WorkerDiedError
 from actorstream.launch.signals import pass_on
-from actorstream.native.pulse import Sign
+from actorstream.native.keepalive import PeerState
 from actorstream.runtime.report import pss_bytes
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ class OtherRank:
         loop = asyncio.get_running_loop()
         try:
             signals.tell(partial(pass_on, loop, self._signalled))
-            loop.add_reader(self.ways.pulse.eventfd, self._felt)
+            loop.add_reader(self.ways.signs.eventfd, self._felt)
             self.link.listen(loop, self._heard)
             self.own.link.listen(loop, self._heard_own)
             self.own.start()
@@ -60,7 +60,7 @@ class OtherRank:
                     await asyncio.sleep(0.01)
         finally:
             signals.settle()
-            loop.remove_reader(self.ways.pulse.eventfd)
+            loop.remove_reader(self.ways.signs.eventfd)
             self.link.leave()
             self.own.link.leave()
         if self.told is None:
@@ -81,21 +81,21 @@ class OtherRank:
             for message in self.link.receive():
                 if isinstance(message, Leave):
                     self.told = message
-                    self.ways.pulse.forget(self.home.rank)
+                    self.ways.signs.forget(self.home.rank)
                     self._over.set()
                 else:
                     self.own.link.send(message)
         except BrokenError as error:
             self._lose(f"sent what it must not: {error}")
         if self.link.closed and self.told is None:
-            self._lose(self.ways.how_lost(Sign.CLOSED))
+            self._lose(self.ways.how_lost(PeerState.CLOSED))
 
     def _felt(self) -> None:
-        for _, sign in self.ways.pulse.news():
-            if sign is Sign.ENDS:
+        for _, sign in self.ways.signs.news():
+            if sign is PeerState.ENDS:
                 self.own.link.send(Abort())
                 continue
-            if sign is not Sign.SILENT:
+            if sign is not PeerState.SILENT:
                 self._heard()  # what it has sent before
             self._lose(self.ways.how_lost(sign))
 

@@ -155,6 +155,16 @@ class Rank:
                 "topology file and --set"
             ) from error
 
+    @property
+    def speaker(self) -> int | None:
+        """The rank that says that the home rank is lost; None: they do not know each other yet. One on another host, if there
+        is any: it may be the home rank's host that is gone."""
+        if not self.identities:
+            return None
+        home = self.identities[self.assembly.home]
+        others = [each for each in self.identities if each is not home]
+        return min(others, key=lambda each: (each.place == home.place, each.rank)).rank
+
     def _identity(self) -> Identity:
         place = f"{here().hex()}-{Path('/proc/self/ns/mnt').stat().st_ino}"
         return Identity(rank=self.assembly.rank, host=socket.gethostname(), pid=os.getpid(), place=place)
@@ -284,6 +294,6 @@ class Rank:
             if self.in_order or not self.is_home:
                 self._ways.close()
             else:
-                self._ways.pulse.close()
+                self._ways.signs.close()
         ends_others = self.is_home or self._told is None
         self.assembly.end(status, in_order=self.in_order, ends_others=ends_others)

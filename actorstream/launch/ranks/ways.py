@@ -6,23 +6,22 @@ from typing import TYPE_CHECKING
 
 from actorstream.actors.peer_end import SocketEnd
 from actorstream.control.pipe import ControlPipe
-from actorstream.native.pulse import Sign
+from actorstream.native.keepalive import PeerState
 from actorstream.plan.fuse import takes_messages
+from actorstream.transports.network.keepalives import silence
 
 if TYPE_CHECKING:
     from actorstream.plan.job import Job
     from actorstream.transports.assembly import Assembly
 
 CONTROL, ACTORS = "control", "actors"
-LEAVING_S = 1.5
-"""A rank exits so long after it lost the home rank, or was told to end, whatever its hooks do."""
 
 
 class Ways:
     """Of one rank.
 
     Attributes:
-        links: rank -> the control link to it: to all others at the home rank, else to the home rank. pulse: the signs of life
+        links: rank -> the control link to it: to all others at the home rank, else to the home rank. signs: the signs of life
             on the same ways. peers: other rank -> the way to it, for control actors; none if no actor takes messages.
     """
 
@@ -38,20 +37,18 @@ class Ways:
         self.links = {peer: ControlPipe(sockets[peer, CONTROL]) for peer in near}
         self.peers = {peer: SocketEnd(sock) for (peer, purpose), sock in sockets.items() if purpose == ACTORS}
         vital = () if rank == home else (home,)
-        self.pulse = assembly.signs_of_life(near, vital, limit_s=limit_s, grace_s=LEAVING_S)
+        away_s = job.deploy.network.peer_timeout.total_seconds()
+        self.signs = assembly.signs_of_life(near, vital, limit_s=limit_s, away_s=away_s)
 
-    def how_lost(self, sign: Sign) -> str:
+    def how_lost(self, state: PeerState) -> str:
         """Returns a phrase that says how a rank was lost."""
-        if sign is Sign.SILENT:
-            return (
-                f"has given no sign of life for {self.pulse.limit_s:g} s: its process is stopped, its host is gone, or the "
-                "network to it is cut"
-            )
+        if state is PeerState.SILENT:
+            return silence(self.signs.limit_s)
         return "has ended without a word: its process was killed, or its host is gone"
 
     def close(self) -> None:
         """Lets go of all, in order."""
-        self.pulse.close()
+        self.signs.close()
         for link in self.links.values():
             link.close()
         for peer in self.peers.values():

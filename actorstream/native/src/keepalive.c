@@ -4,7 +4,6 @@
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,41 +12,14 @@
 #include <unistd.h>
 
 #include "../include/keepalive.h"
-#include "machine.h"
-#include "siphash.h"
+#include "keepalive_peer.h"
 
-#define MAGIC 0x766c4153u /* "SAlv" */
-#define VERSION 1
-#define AT_ONCE 256    /* datagrams that are read before peers are told again */
-#define DRIFT 10000    /* two clocks part by at most one of so many nanoseconds (100 ppm) */
-#define KEY_BYTES 16
-
-enum { ALIVE = 1, ECHO = 2, LEFT = 3, END = 4 };
-
-typedef struct datagram {
-    uint32_t magic;
-    uint16_t version, kind;
-    uint32_t sender, receiver;
-    int64_t sent, echoed, at;
-    uint64_t tag;
-} datagram;
-_Static_assert(sizeof(datagram) == 48, "keepalive.h draws it so");
-#define TAGGED offsetof(datagram, tag)
-
-typedef struct peer {
-    struct sockaddr_storage address;
-    socklen_t length;
-    uint32_t number;
-    uint8_t key_out[KEY_BYTES], key_in[KEY_BYTES];
-    int64_t heard;    /* by our clock; 0: never */
-    int64_t newest;   /* `sent` of its newest datagram */
-    int64_t ahead, error, measured; /* of its clock; `measured` 0: not known */
-    int state, is_vital, is_ended; /* AS_PEER_; without it this process ends; it was told to end */
-} peer;
+#define AT_ONCE 256 /* messages that are read before peers are told again */
 
 struct as_keepalive {
     pthread_mutex_t lock; /* guards all that follows up to `thread` */
     peer *peers;
+    struct pollfd *polled;
     uint32_t count, most;
     uint64_t refused;
     int64_t ends; /* since when this process is to end; 0: it is not */
@@ -75,12 +47,15 @@ as_keepalive *as_keepalive_open(int fd, int event, uint32_t own, uint32_t peers,
         return NULL;
     }
     alive->peers = calloc(peers ? peers : 1, sizeof *alive->peers);
+    alive->polled = calloc((size_t)peers + 2, sizeof *alive->polled);
     alive->stop = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
-    if (alive->peers == NULL || alive->stop < 0 || pthread_mutex_init(&alive->lock, NULL) != 0) {
-        int error = alive->peers == NULL ? ENOMEM : errno;
+    if (alive->peers == NULL || alive->polled == NULL || alive->stop < 0 ||
+        pthread_mutex_init(&alive->lock, NULL) != 0) {
+        int error = alive->peers == NULL || alive->polled == NULL ? ENOMEM : errno;
         if (alive->stop >= 0) {
             close(alive->stop);
         }
+        free(alive->polled);
         free(alive->peers);
         free(alive);
         errno = error;
@@ -106,58 +81,46 @@ static peer *find(as_keepalive *alive, uint32_t number) {
     return NULL;
 }
 
-int as_keepalive_add(as_keepalive *alive, uint32_t number, const uint8_t *address, uint32_t length,
-                     const uint8_t *key_out, const uint8_t *key_in) {
-    int status = AS_OK;
-    if (length == 0 || length > sizeof(struct sockaddr_storage)) {
-        return AS_E_ARGUMENT;
-    }
-    pthread_mutex_lock(&alive->lock);
+/* The peer of this number, made if there is none yet; NULL: there is room for no other one. */
+static peer *added(as_keepalive *alive, uint32_t number) {
     peer *found = find(alive, number);
     if (found == NULL && alive->count < alive->most) {
         found = &alive->peers[alive->count++];
         found->number = number;
+        found->socket = -1;
         found->state = AS_PEER_UNHEARD;
     }
-    if (found == NULL) {
-        status = AS_E_ARGUMENT;
-    } else {
+    return found;
+}
+
+int as_keepalive_add(as_keepalive *alive, uint32_t number, const uint8_t *address, uint32_t length,
+                     const uint8_t *key_out, const uint8_t *key_in) {
+    if (length == 0 || length > sizeof(struct sockaddr_storage) || alive->fd < 0) {
+        return AS_E_ARGUMENT;
+    }
+    pthread_mutex_lock(&alive->lock);
+    peer *found = added(alive, number);
+    if (found != NULL) {
         memcpy(&found->address, address, length);
         found->length = length;
         memcpy(found->key_out, key_out, KEY_BYTES);
         memcpy(found->key_in, key_in, KEY_BYTES);
     }
     pthread_mutex_unlock(&alive->lock);
-    return status;
+    return found == NULL ? AS_E_ARGUMENT : AS_OK;
 }
 
-static void send_to(const as_keepalive *alive, const peer *to, uint16_t kind) {
-    datagram out = {.magic = MAGIC,
-                    .version = VERSION,
-                    .kind = kind,
-                    .sender = alive->own,
-                    .receiver = to->number,
-                    .sent = (int64_t)as_now_ns(),
-                    .echoed = to->newest,
-                    .at = to->newest ? to->heard : 0};
-    out.tag = as_siphash(to->key_out, (const uint8_t *)&out, TAGGED);
-    /* a datagram that cannot be sent is one that was lost */
-    (void)!sendto(alive->fd, &out, sizeof out, MSG_DONTWAIT | MSG_NOSIGNAL, (const struct sockaddr *)&to->address,
-                  to->length);
-}
-
-/* What the peer's datagram says of its clock, if it is better than what was known, which gets worse with time. */
-static void compare_clocks(peer *from, const datagram *in, int64_t now) {
-    int64_t under_way = (now - in->echoed) - (in->sent - in->at);
-    if (in->echoed == 0 || in->echoed > now || in->sent < in->at || under_way < 0) {
-        return;
+int as_keepalive_join(as_keepalive *alive, uint32_t number, int socket) {
+    peer *found = NULL;
+    pthread_mutex_lock(&alive->lock);
+    if (!alive->is_running && socket >= 0) {
+        found = added(alive, number);
     }
-    int64_t error = under_way / 2 + 1 + (in->sent - in->at) / DRIFT;
-    if (from->measured == 0 || error <= from->error + (now - from->measured) / DRIFT) {
-        from->ahead = (in->at - in->echoed) / 2 + (in->sent - now) / 2;
-        from->error = error;
-        from->measured = now;
+    if (found != NULL) {
+        found->socket = socket;
     }
+    pthread_mutex_unlock(&alive->lock);
+    return found == NULL ? AS_E_ARGUMENT : AS_OK;
 }
 
 static int is_expected(const peer *each) {
@@ -167,18 +130,28 @@ static int is_expected(const peer *each) {
 static void change(as_keepalive *alive, peer *of, int state) {
     uint64_t one = 1;
     of->state = state;
-    if (alive->ends == 0 && (state == AS_PEER_ENDS || (state == AS_PEER_SILENT && of->is_vital))) {
+    if (alive->ends == 0 &&
+        (state == AS_PEER_ENDS || (of->is_vital && (state == AS_PEER_SILENT || state == AS_PEER_CLOSED)))) {
         alive->ends = (int64_t)as_now_ns();
     }
     (void)!write(alive->event, &one, sizeof one); /* a full counter is news enough */
 }
 
-static void take(as_keepalive *alive, const datagram *in, ssize_t length) {
+/* Sends the peer a message; a stream that is closed is its end. */
+static void tell(as_keepalive *alive, peer *to, uint16_t kind) {
+    if (!send_to(alive->fd, alive->own, to, kind) && is_expected(to)) {
+        change(alive, to, AS_PEER_CLOSED);
+    }
+}
+
+/* `over`: whose stream the message came over; NULL: it is a datagram. */
+static void take(as_keepalive *alive, const message *in, ssize_t length, peer *over) {
     peer *from = NULL;
     if (length == (ssize_t)sizeof *in && in->magic == MAGIC && in->version == VERSION && in->receiver == alive->own) {
-        from = find(alive, in->sender);
+        from = over == NULL || over->number == in->sender ? find(alive, in->sender) : NULL;
     }
-    if (from == NULL || as_siphash(from->key_in, (const uint8_t *)in, TAGGED) != in->tag) {
+    if (from == NULL || (from->socket >= 0) != (over != NULL) ||
+        as_siphash(from->key_in, (const uint8_t *)in, TAGGED) != in->tag) {
         alive->refused++;
         return;
     }
@@ -190,7 +163,7 @@ static void take(as_keepalive *alive, const datagram *in, ssize_t length) {
     from->newest = in->sent;
     from->heard = now;
     if (in->kind == ALIVE) {
-        send_to(alive, from, ECHO);
+        tell(alive, from, ECHO);
     }
     if (is_expected(from)) {
         int state = in->kind == LEFT ? AS_PEER_LEFT : in->kind == END ? AS_PEER_ENDS : AS_PEER_ALIVE;
@@ -201,14 +174,44 @@ static void take(as_keepalive *alive, const datagram *in, ssize_t length) {
 }
 
 static void receive(as_keepalive *alive) {
-    for (int left = AT_ONCE; left > 0; left--) {
-        datagram in;
+    for (int left = AT_ONCE; left > 0 && alive->fd >= 0; left--) {
+        message in;
         ssize_t length = recv(alive->fd, &in, sizeof in, MSG_DONTWAIT | MSG_TRUNC);
         if (length < 0 && errno != EINTR && errno != ECONNREFUSED) {
             return; /* nothing is left; ECONNREFUSED tells of a peer that is not there, and is no end */
         }
         if (length >= 0) {
-            take(alive, &in, length);
+            take(alive, &in, length, NULL);
+        }
+    }
+}
+
+/* Bytes that are no message are dropped: who sends nothing else falls silent. */
+static void receive_over(as_keepalive *alive, peer *from) {
+    for (int left = AT_ONCE; left > 0 && is_expected(from); left--) {
+        ssize_t length = recv(from->socket, from->in + from->come, sizeof from->in - from->come, MSG_DONTWAIT);
+        if (length < 0 && is_passing(errno)) {
+            return;
+        }
+        if (length <= 0) {
+            change(alive, from, AS_PEER_CLOSED);
+            return;
+        }
+        from->come += (size_t)length;
+        if (from->come == sizeof from->in) {
+            message in;
+            memcpy(&in, from->in, sizeof in);
+            from->come = 0;
+            take(alive, &in, sizeof in, from);
+        }
+    }
+}
+
+static void receive_all(as_keepalive *alive) {
+    receive(alive);
+    for (uint32_t i = 0; i < alive->count; i++) {
+        if (alive->peers[i].socket >= 0) {
+            receive_over(alive, &alive->peers[i]);
         }
     }
 }
@@ -220,14 +223,27 @@ static void beat(as_keepalive *alive, int64_t now, int64_t awake) {
         peer *each = &alive->peers[i];
         int64_t since = each->heard > awake ? each->heard : awake;
         if (each->is_ended) {
-            send_to(alive, each, END);
+            tell(alive, each, END);
         } else if (is_expected(each)) {
-            send_to(alive, each, ALIVE);
+            tell(alive, each, ALIVE);
         }
         if (each->state == AS_PEER_ALIVE && now - since > alive->limit) {
             change(alive, each, AS_PEER_SILENT);
         }
     }
+}
+
+/* Fills `polled`; returns how many descriptors it has. */
+static nfds_t polled(as_keepalive *alive) {
+    nfds_t count = 0;
+    alive->polled[count++] = (struct pollfd){.fd = alive->stop, .events = POLLIN};
+    alive->polled[count++] = (struct pollfd){.fd = alive->fd, .events = POLLIN};
+    for (uint32_t i = 0; i < alive->count; i++) {
+        if (alive->peers[i].socket >= 0 && is_expected(&alive->peers[i])) {
+            alive->polled[count++] = (struct pollfd){.fd = alive->peers[i].socket, .events = POLLIN};
+        }
+    }
+    return count;
 }
 
 static void end_process(const as_keepalive *alive) {
@@ -238,16 +254,15 @@ static void end_process(const as_keepalive *alive) {
                  "it ends\n",
                  alive->own, (long)getpid());
     (void)!write(2, line, (size_t)length);
-    _exit(1);
+    _exit(AS_PEER_STATUS);
 }
 
 static void *run(void *argument) {
     as_keepalive *alive = argument;
-    struct pollfd wanted[2] = {{.fd = alive->fd, .events = POLLIN}, {.fd = alive->stop, .events = POLLIN}};
     int64_t next = 0, last = (int64_t)as_now_ns(), awake = last;
     pthread_mutex_lock(&alive->lock);
     while (!alive->stops) {
-        receive(alive);
+        receive_all(alive);
         int64_t now = (int64_t)as_now_ns();
         if (now - last > alive->limit / 2) {
             awake = now;
@@ -260,9 +275,10 @@ static void *run(void *argument) {
             beat(alive, now, awake);
             next = now + alive->every;
         }
+        int64_t until = alive->ends && alive->ends + alive->grace < next ? alive->ends + alive->grace : next;
+        nfds_t count = polled(alive);
         pthread_mutex_unlock(&alive->lock);
-        int64_t wait = next - now;
-        poll(wanted, 2, (int)(wait / 1000000 + 1));
+        poll(alive->polled, count, (int)((until - now) / 1000000 + 1));
         pthread_mutex_lock(&alive->lock);
     }
     pthread_mutex_unlock(&alive->lock);
@@ -318,7 +334,7 @@ void as_keepalive_end(as_keepalive *alive, uint32_t number) {
     peer *found = find(alive, number);
     if (found != NULL) {
         found->is_ended = 1;
-        send_to(alive, found, END); /* and again with each beat, since a datagram may get lost */
+        tell(alive, found, END); /* and again with each beat, since a datagram may get lost */
     }
     pthread_mutex_unlock(&alive->lock);
 }
@@ -354,12 +370,14 @@ void as_keepalive_close(as_keepalive *alive, int leaves) {
         }
         for (int again = 0; leaves && again < 3; again++) { /* a datagram may get lost */
             for (uint32_t i = 0; i < alive->count; i++) {
-                send_to(alive, &alive->peers[i], alive->peers[i].is_ended ? END : LEFT);
+                peer *each = &alive->peers[i];
+                send_to(alive->fd, alive->own, each, each->is_ended ? END : LEFT);
             }
         }
         pthread_mutex_destroy(&alive->lock);
     }
     close(alive->stop);
+    free(alive->polled);
     free(alive->peers);
     free(alive);
 }

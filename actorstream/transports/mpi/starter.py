@@ -26,7 +26,8 @@ eval "${COMMAND}"
 status=$?
 [ $status -eq {ASKED} ] && status=130
 if [ $status -ge 128 ] && [ $status -ne 130 ]; then
-    sleep {SURVIVED_S}
+    trap "exit $status" TERM
+    sleep {SURVIVED_S} & wait $!
     rank=${{PMI_RANK:-${{OMPI_COMM_WORLD_RANK:-$PMIX_RANK}}}}
     echo "actorstream: rank $rank on host $(uname -n) was ended by signal $((status - 128)), and no other rank could say so;\
  launch again, with --resume if the run has checkpoints" >&2
@@ -34,8 +35,9 @@ fi
 exit $status
 """
 """Runs a rank. mpiexec kills all ranks as soon as a process of its own was killed; this one is not, and waits until the other
-ranks have said why the run ends, and have ended it. Where they cannot, it says so itself: some versions of MPI crash when they
-send to a process that was killed. Its command line does not show the rank's, so that nobody takes it for one."""
+ranks have said why the run ends, and have ended it (MPICH by SIGKILL, Open MPI by SIGTERM). Where they cannot, it says so
+itself: some versions of MPI crash when they send to a process that was killed. Its command line does not show the rank's, so
+that nobody takes it for one."""
 
 
 def find_mpiexec() -> str | None:

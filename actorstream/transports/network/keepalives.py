@@ -1,44 +1,84 @@
-"""The signs of life between processes on several hosts, as a run looks at them: who is lost, and how far clocks are apart."""
+"""The signs of life between the processes of a run, as a process looks at them: who is lost, and how far clocks are apart."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+import socket
+from collections.abc import Callable, Collection, Mapping
 
 from actorstream.native.keepalive import ClockOffset, KeepaliveThread, PeerState
-from actorstream.native.pulse import Sign
 
-_SIGNS = {PeerState.SILENT: Sign.SILENT, PeerState.ENDS: Sign.ENDS}
+BEATS = 10
+"""Signs of life in the time after which a peer is lost."""
+LEAVING_S = 1.5
+"""A process exits so long after it lost one that it needs, or was told to end, whatever its hooks do."""
+NEWS = frozenset((PeerState.SILENT, PeerState.ENDS, PeerState.CLOSED))
 
 
 class Keepalives:
-    """Of one process. `news`, `end`, `forget` and `close` are those of `native.pulse.Pulse`, over datagrams."""
+    """Of one process.
 
-    def __init__(self, thread: KeepaliveThread) -> None:
+    Attributes:
+        limit_s: a peer that was silent for so long is lost. eventfd: readable when `news` has some.
+    """
+
+    def __init__(self, thread: KeepaliveThread, sockets: Collection[socket.socket] = ()) -> None:
+        """`sockets`: closed with this."""
         self.thread = thread
         self.limit_s, self.eventfd = thread.limit_s, thread.eventfd
+        self._sockets = tuple(sockets)
         self._near: list[int] = []
         self._told: set[int] = set()
         self._lost: Callable[[int], None] = lambda peer: None
         self._is_closed = False
 
-    def watch(self, near: Collection[int], vital: Collection[int], lost: Callable[[int], None]) -> None:
+    @classmethod
+    def over(
+        cls,
+        streams: Mapping[int, socket.socket],
+        own: int,
+        *,
+        limit_s: float,
+        vital: Collection[int] = (),
+        grace_s: float = LEAVING_S,
+    ) -> Keepalives:
+        """Starts those of process `own` with the peers at the other ends of `streams`, which are closed by `close`. Without the
+        `vital` ones this process ends."""
+        thread = KeepaliveThread(
+            None, own, len(streams), every_s=limit_s / BEATS, limit_s=limit_s, grace_s=grace_s
+        )
+        made = cls(thread, streams.values())
+        try:
+            for peer, stream in streams.items():
+                thread.join(peer, stream)
+            made.watch(streams, vital)
+            thread.start()
+        except BaseException:
+            made.close()
+            raise
+        return made
+
+    def watch(
+        self, near: Collection[int], vital: Collection[int], lost: Callable[[int], None] | None = None
+    ) -> None:
         """`news` tells of the peers `near`. Without the `vital` ones this process ends. `lost` is called with each silent one."""
-        self._near, self._lost = sorted(near), lost
+        self._near = sorted(near)
+        if lost is not None:
+            self._lost = lost
         for peer in vital:
             self.thread.need(peer)
 
-    def news(self) -> list[tuple[int, Sign]]:
+    def news(self) -> list[tuple[int, PeerState]]:
         """The peers that are lost or have told this process to end, each once."""
         if self._is_closed:
             return []
         self.thread.settle()
         found = []
         for peer in self._near:
-            sign = _SIGNS.get(self.thread.state(peer))
-            if sign is not None and peer not in self._told:
+            state = self.thread.state(peer)
+            if state in NEWS and peer not in self._told:
                 self._told.add(peer)
-                found.append((peer, sign))
-                if sign is Sign.SILENT:
+                found.append((peer, state))
+                if state is PeerState.SILENT:
                     self._lost(peer)
         return found
 
@@ -61,3 +101,19 @@ class Keepalives:
         if not self._is_closed:
             self._is_closed = True
             self.thread.close(leaves=True)
+            for each in self._sockets:
+                each.close()
+
+    def __enter__(self) -> Keepalives:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+def silence(limit_s: float, *, is_near: bool = False) -> str:
+    """What is said of a peer that has fallen silent. `is_near`: it runs on this host."""
+    causes = "its process is stopped"
+    if not is_near:
+        causes += ", its host is gone, or the network to it is cut"
+    return f"has given no sign of life for {limit_s:g} s: {causes}"

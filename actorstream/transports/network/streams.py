@@ -26,7 +26,11 @@ Gather = Callable[[bytes, float], list[bytes]]
 Wanted = tuple[int, str]
 CONNECT_S = 3.0
 """How long one address of a peer may take to answer before the next is tried."""
+ROUNDS = 3
+"""How often the addresses are tried in turn: a network that fails for a moment is no end."""
 KEY_BYTES = 32
+TAKEN = b"+"
+"""Said by the end that connects, once it has the other's proof: a connection that it has given up is none."""
 
 
 class _Place(msgspec.Struct):
@@ -104,7 +108,8 @@ class Streams:
     def _connect(self, peer: int, purpose: str, end: float) -> socket.socket:
         there = self._places[peer]
         tried = []
-        for family, address in self._ways(there):
+        ways = self._ways(there)
+        for family, address in ways if len(ways) == 1 and ways[0][0] == socket.AF_UNIX else ROUNDS * ways:
             sock = socket.socket(family, socket.SOCK_STREAM)
             try:
                 sock.settimeout(max(0.1, min(CONNECT_S, end - monotonic())))
@@ -112,6 +117,7 @@ class Streams:
                 sock.sendall(self._proof(self.rank, peer, purpose))
                 sock.settimeout(max(0.1, end - monotonic()) if family == socket.AF_UNIX else CONNECT_S)
                 if _exactly(sock, KEY_BYTES) == self._proof(peer, self.rank, purpose):
+                    sock.sendall(TAKEN)
                     return sock
                 tried.append(f"{address}: somebody else listens there")
             except OSError as error:
@@ -119,7 +125,7 @@ class Streams:
             sock.close()
         raise ConfigurationError(
             f"rank {self.rank} on host {self._places[self.rank].host} cannot reach rank {peer} on host {there.host} ("
-            + "; ".join(tried)
+            + "; ".join(dict.fromkeys(tried))
             + "); the hosts of a run have to reach each other over TCP: set network.listen to the network that they "
             "share, or open its firewall between them"
         )
@@ -140,6 +146,7 @@ class Streams:
         proofs = {self._proof(peer, self.rank, purpose): (peer, purpose) for peer, purpose in missing}
         found: dict[Wanted, socket.socket] = {}
         coming: dict[socket.socket, bytes] = {}
+        answered: dict[socket.socket, Wanted] = {}
         with selectors.DefaultSelector() as selector:
             for listener in listeners:
                 listener.setblocking(False)
@@ -159,19 +166,26 @@ class Streams:
                                 coming[made] = b""
                                 selector.register(made, selectors.EVENT_READ)
                             continue
-                        part = _part(sock, KEY_BYTES - len(coming[sock]))
+                        part = _part(sock, 1 if sock in answered else KEY_BYTES - len(coming[sock]))
                         if part is None:
                             continue
-                        coming[sock] += part
-                        if part and len(coming[sock]) < KEY_BYTES:
-                            continue
+                        if sock not in answered:
+                            coming[sock] += part
+                            if part and len(coming[sock]) < KEY_BYTES:
+                                continue
+                            each = proofs.get(coming[sock])
+                            if each is not None and _sent(sock, self._proof(self.rank, *each)):
+                                answered[sock] = each
+                                continue
                         selector.unregister(sock)
-                        each = proofs.pop(coming.pop(sock), None)
-                        if each is None:  # a stranger, or one who has left
+                        del coming[sock]
+                        wanted = answered.pop(sock, None)
+                        if (
+                            part != TAKEN or wanted is None or wanted in found
+                        ):  # a stranger, or one who has left
                             sock.close()
-                            continue
-                        sock.sendall(self._proof(self.rank, *each))
-                        found[each] = sock
+                        else:
+                            found[wanted] = sock
             except BaseException:
                 for sock in found.values():
                     sock.close()
@@ -242,6 +256,14 @@ def _part(sock: socket.socket, most: int) -> bytes | None:
         return None
     except OSError:
         return b""
+
+
+def _sent(sock: socket.socket, data: bytes) -> bool:
+    try:
+        sock.sendall(data)
+    except OSError:
+        return False
+    return True
 
 
 def _exactly(sock: socket.socket, count: int) -> bytes:

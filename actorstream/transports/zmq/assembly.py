@@ -21,7 +21,7 @@ from actorstream.transports.network.interfaces import (
     own_address,
     socket_address,
 )
-from actorstream.transports.network.keepalives import Keepalives
+from actorstream.transports.network.keepalives import BEATS, LEAVING_S, Keepalives
 from actorstream.transports.network.keys import VARIABLE, parse_key, read_key
 from actorstream.transports.network.same_host import SameHost, own_place
 from actorstream.transports.zmq.places import Discovery, Place, discovered_place, listed_places, resolved
@@ -34,12 +34,12 @@ if TYPE_CHECKING:
     from actorstream.topology.deploy import DeploySpec
 
 SEED_BYTES = 16
-BEATS = 10
-"""Signs of life in the time after which a peer is lost."""
-LEAVING_S = 1.5
-"""A process exits so long after it lost the home rank, or was told to end, whatever its hooks do."""
 CLOSING_S = 3.0
 AGAIN_S = 0.01
+SAID = f"--rank or {RANK}"
+"""How a user says which worker a process is."""
+OUTLIVES_S = 2.0
+"""How long a worker waits for another one that says why the run has ended."""
 
 
 class ZmqAssembly(Assembly):
@@ -74,7 +74,7 @@ class ZmqAssembly(Assembly):
         if not deploy.hosts and not deploy.network.discovery:
             raise ConfigurationError(
                 Problem(
-                    RANK,
+                    SAID,
                     f"is {rank}, but the deployment says nothing of other hosts",
                     "",
                     "list them: [[hosts]], or network.discovery",
@@ -191,7 +191,7 @@ class ZmqAssembly(Assembly):
         return self._wire.streams(wanted)
 
     def signs_of_life(
-        self, near: Collection[int], vital: Collection[int], *, limit_s: float, grace_s: float
+        self, near: Collection[int], vital: Collection[int], *, limit_s: float, away_s: float
     ) -> Keepalives:
         assert self._keepalives is not None and self._wire is not None
         self._keepalives.watch(near, vital, lost=self._wire.lose)
@@ -214,6 +214,16 @@ class ZmqAssembly(Assembly):
             "clocks": self._keepalives.clock,
             "same_host": self._same_host,
         }
+
+    def outlives(self, peer: int) -> bool:
+        assert self._keepalives is not None
+        end = monotonic() + OUTLIVES_S
+        while monotonic() < end:
+            state = self._keepalives.thread.state(peer)
+            if state in (PeerState.LEFT, PeerState.SILENT):
+                return state is PeerState.SILENT
+            sleep(AGAIN_S)
+        return True
 
     def end(self, status: int, *, in_order: bool, ends_others: bool) -> None:
         self._close(CLOSING_S if in_order else 0.5, leaves=in_order)
@@ -241,7 +251,7 @@ def started_rank(workers: int) -> int | None:
     if not said.isdigit() or int(said) >= workers:
         raise ConfigurationError(
             Problem(
-                RANK, f"is {said!r}", f"a number from 0 to {workers - 1}, since there are {workers} workers"
+                SAID, f"is {said!r}", f"a number from 0 to {workers - 1}, since there are {workers} workers"
             )
         )
     return int(said)

@@ -10,7 +10,6 @@ import asyncio
 import contextlib
 import os
 import secrets
-from pathlib import Path
 from typing import Any, ClassVar
 
 from actorstream.errors import ClosedError
@@ -70,10 +69,6 @@ class ZmqTransport(Transport):
         self._loop: asyncio.AbstractEventLoop | None = None
         self._cut: dict[int, asyncio.TimerHandle] = {}
         self._pidfds: dict[int, int] = {}
-        self._processes: dict[int, int] = {}
-        self._stopped: dict[int, float] = {}
-        """Peers on this host whose process is stopped -> since when."""
-        self._look: asyncio.TimerHandle | None = None
         self._clocks: asyncio.TimerHandle | None = None
         self._connected: set[int] = set()
 
@@ -131,7 +126,7 @@ class ZmqTransport(Transport):
         finally:
             lost = frozenset(peer for peer, link in exchange.links.items() if link.lost or link.left)
             exchange.close()
-            for timer in (*self._cut.values(), self._look, self._clocks):
+            for timer in (*self._cut.values(), self._clocks):
                 if timer is not None:
                     timer.cancel()
             if loop is not None:
@@ -197,9 +192,6 @@ class ZmqTransport(Transport):
             self._missed(peer)  # it has reached this worker, so this worker must reach it soon
         if process in (0, os.getpid()) or peer in self._pidfds or self._loop is None:
             return
-        self._processes[peer] = process
-        if self._look is None:
-            self._look = self._loop.call_later(self._fabric.away_s / 4, self._look_for_stopped)
         try:
             self._pidfds[peer] = open_pidfd(process)
         except ProcessLookupError:
@@ -208,18 +200,6 @@ class ZmqTransport(Transport):
             return  # no descriptor is left: the connection will tell
         else:
             self._loop.add_reader(self._pidfds[peer], self._ended, peer)
-
-    def _look_for_stopped(self) -> None:
-        """A process on this host that is stopped for too long is as good as out of reach."""
-        assert self._loop is not None
-        now = self._loop.time()
-        for peer, process in self._processes.items():
-            if not is_stopped(process):
-                self._stopped.pop(peer, None)
-            elif now - self._stopped.setdefault(peer, now) >= self._fabric.away_s / 2:
-                why = f"{self._name(peer)} is lost: its process {process} was stopped for {self._fabric.away_s:g} s"
-                self._exchange.lose(peer, why)
-        self._look = self._loop.call_later(self._fabric.away_s / 4, self._look_for_stopped)
 
     def _ended(self, peer: int) -> None:
         assert self._loop is not None
@@ -241,12 +221,3 @@ class ZmqTransport(Transport):
             return
         assert self._loop is not None
         self._loop.call_later(QUIET_S, self._quiet, peer, link.seen)
-
-
-def is_stopped(process: int) -> bool:
-    """Whether a process of this host is stopped by a signal or a debugger."""
-    try:
-        state = Path(f"/proc/{process}/stat").read_text()
-    except OSError:
-        return False
-    return state.rpartition(")")[2].split()[0] in "Tt"

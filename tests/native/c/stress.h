@@ -30,7 +30,6 @@ int stress_line(const char *mode, uint64_t rounds);
 int stress_mpmc(const char *mode, uint64_t rounds);
 int stress_pool(const char *mode, uint64_t rounds);
 int stress_progress(const char *mode, uint64_t rounds);
-int stress_pulse(const char *mode, uint64_t rounds);
 int stress_reorder(const char *mode, uint64_t rounds);
 int stress_runs(const char *mode, uint64_t rounds);
 int stress_scalegate(const char *mode, uint64_t rounds);

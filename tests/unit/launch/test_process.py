@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import select
 import signal
+import socket
 from collections.abc import Callable
 
 import pytest
@@ -26,7 +27,7 @@ def child(body: Callable[[], None]) -> WorkerProcess:
         finally:
             os._exit(status)
     far.close()
-    return WorkerProcess(3, pid, near)
+    return WorkerProcess(3, pid, near, socket.socket(socket.AF_UNIX))
 
 
 def ended(worker: WorkerProcess) -> None:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from actorstream.errors import ConfigurationError, Problem
 from actorstream.topology.available import Available, check_deploy
+from actorstream.topology.hosts import HostSpec, NetworkSpec, without_effect
 from actorstream.topology.load import load_deploy, read_deploy
 
 HOSTS = """
@@ -67,3 +70,20 @@ def test_a_host_without_an_address_is_refused_with_its_line(tmp_path: Path) -> N
     path.write_text('transport = "zmq"\n[[hosts]]\nslots = 2\n')
     with pytest.raises(ConfigurationError, match=r"address.*is missing|address is missing"):
         load_deploy(path)
+
+
+@pytest.mark.parametrize(
+    ("transport", "hosts", "keys", "noted"),
+    [
+        ("zmq", [], {"home": 1, "key": "job.key", "listen": "eth0"}, ["listen", "key", "home"]),
+        ("zmq", [HostSpec(address="a")], {"home": 1, "key": "job.key"}, []),
+        ("zmq", [], {"discovery": "run", "key": "job.key"}, []),
+        ("mpi", [], {"home": 1, "listen": "eth0", "encrypt": False}, ["encrypt"]),
+        ("shm", [], {"peer_timeout": timedelta(seconds=9), "home": 1}, ["home"]),
+    ],
+)
+def test_settings_that_a_run_does_not_read_are_noted(
+    transport: str, hosts: list[HostSpec], keys: dict[str, Any], noted: list[str]
+) -> None:
+    notes = without_effect(hosts, NetworkSpec(**keys), transport)
+    assert [note.split()[0] for note in notes] == [f"network.{key}" for key in noted]

@@ -68,6 +68,21 @@ def test_a_rank_that_does_not_come_is_named_even_while_strangers_do() -> None:
                 first._accept([listener], {(1, "control")}, monotonic() - 1.0)
 
 
+def test_a_connection_that_a_rank_has_given_up_is_none_and_it_can_come_again() -> None:
+    with closing(_tcp_listener(None)) as listener, ThreadPoolExecutor(1) as pool:
+        port = listener.getsockname()[1]
+        first, second = ranks(2, port, "127.0.0.1")
+        with socket.create_connection(("127.0.0.1", port)) as hasty:  # before anybody accepts
+            hasty.sendall(second._proof(1, 0, "control"))
+        end = monotonic() + WAITING_S
+        accepted = pool.submit(first._accept, [listener], {(1, "control")}, end)
+        with closing(second._connect(0, "control", end)) as made:
+            made.sendall(b"whole")
+            with closing(accepted.result()[1, "control"]) as found:
+                found.setblocking(True)
+                assert found.recv(5) == b"whole"
+
+
 def test_strangers_with_mutated_proofs_are_no_ranks() -> None:
     flood_streams(300, random.Random(4))
 
