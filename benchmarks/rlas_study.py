@@ -30,9 +30,9 @@ from actorstream.placement.rlas.instance import fetched_lines, instance_of
 from actorstream.placement.rlas.packing import first_fit, random_places, random_replicas, round_robin
 from actorstream.placement.rlas.prediction import Prediction, predicted
 from actorstream.placement.rlas.scaling import PlacedGroups, Scaling
-from actorstream.placement.rlas.simulator import Simulated, SimulationOptions, simulate
 from actorstream.placement.rlas.strategies import STRATEGIES
 from benchmarks.paper_apps import PaperApp, paper_apps
+from benchmarks.rlas_simulator import Simulated, SimulationOptions, simulate
 
 MACHINES = Path(__file__).resolve().parents[1] / "deploy" / "machines"
 APPS = {each.name: each for each in paper_apps()}

@@ -13,12 +13,11 @@ from actorstream.placement.rlas.costs import costs_of
 from actorstream.placement.rlas.instance import Instance, instance_of
 from actorstream.placement.rlas.prediction import predicted
 from actorstream.placement.rlas.scaling import Scaling
-from actorstream.placement.rlas.simulator import SimulationOptions, simulate
 from benchmarks.paper_apps import paper_apps
+from benchmarks.rlas_simulator import SimulationOptions, simulate
+from tests.unit.placement.rlas.small import dataflow, machine, operator, profile, random_costs
 
-from .small import dataflow, machine, operator, profile, random_costs
-
-ROOT = Path(__file__).resolve().parents[4]
+ROOT = Path(__file__).resolve().parents[3]
 SHORT = SimulationOptions(batches=6000)
 EXACT = SimulationOptions(batches=6000, spread=0.0)
 
