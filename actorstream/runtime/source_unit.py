@@ -181,15 +181,22 @@ class SourceUnit(Unit):
 
     def _interrupted(self) -> Status:
         """Takes what an async read has returned, or passes barriers on, or ends the input. READY: more may be read."""
-        if self._reading is not None and self._reading.done():
-            return self._take_read(self._reading)
+        reading = self._reading
+        if reading is not None and reading.done():
+            self._reading = None
+            self.source.hold_position(held=False)
+            try:
+                found = batch_of(self.source, reading.result())
+            except Exception as error:
+                raise operator_error(self.head.name, self.head.replica, None, error) from error
+            return self._send(found, monotonic_ns())
         if self.chain is not None:
             self.chain.settle()
         while self.barriers:  # only now, so that what was read is what was sent
             self.pass_barrier(self.barriers.pop(0))
         if self.draining:
             return self._end_of_input()
-        return Status.READY if self._reading is None else Status.IDLE
+        return Status.READY if reading is None else Status.IDLE
 
     def _run_chain(self, size: BatchSize, rows: int, now: int) -> Status | None:
         """Lets C make batches and take them through the chain. Returns what ends the turn; None: it goes on."""
@@ -259,12 +266,13 @@ class SourceUnit(Unit):
                 self.promise()
             self.tell_idle(idleness.begin())
         elif left and self._idle_timer is None:
-            self._idle_timer = self.worker.loop.call_later(left / 1e9, self._mark_again)
 
-    def _mark_again(self) -> None:
-        self._idle_timer = None
-        if not self.done:
-            self.worker.mark(self)
+            def look_again() -> None:
+                self._idle_timer = None
+                if not self.done:
+                    self.worker.mark(self)
+
+            self._idle_timer = self.worker.loop.call_later(left / 1e9, look_again)
 
     def _end_of_input(self) -> Status:
         self._send_dead()  # of rows behind the last that parsed
@@ -283,8 +291,12 @@ class SourceUnit(Unit):
         if rows:
             if self._idleness is not None and self._idleness.row_came(monotonic_ns()):
                 self.tell_idle(self._idleness.count)
-            if self.watermarks is not None:
-                batch = self._observed(batch)
+            if self.watermarks is not None and (times := batch.event_times()) is not None:
+                marks = self.watermarks.observe(self.source.origin, times, self._promised)
+                if self.watermarks.ordered:
+                    batch._times = (int(times[0]), int(times[-1]))
+                if marks is not None:  # of rows that are behind their partition's watermark
+                    batch = batch.with_system(_watermark=marks)
             self._count(rows, entered, monotonic_ns() - entered)
             if self.chain is None or not self.chain.take(batch, entered):
                 head.forward(batch)
@@ -331,17 +343,6 @@ class SourceUnit(Unit):
         if self.pace is not None:
             self.pace.sent += rows
 
-    def _observed(self, batch: Batch) -> Batch:
-        """The batch; rows that are behind their partition's watermark get it as a system column."""
-        assert self.watermarks is not None
-        times = batch.event_times()
-        if times is None:
-            return batch
-        marks = self.watermarks.observe(self.source.origin, times, self._promised)
-        if self.watermarks.ordered and len(times):
-            batch._times = (int(times[0]), int(times[-1]))
-        return batch if marks is None else batch.with_system(_watermark=marks)
-
     def promise(self) -> None:
         """Advances the frontier to what the source can promise now."""
         if self.chain is not None:
@@ -373,16 +374,6 @@ class SourceUnit(Unit):
         if self._later is not None:
             self._later.cancel()
         self._later = self.worker.mark_later(self, seconds)
-
-    def _take_read(self, reading: asyncio.Task[Any]) -> Status:
-        """Sends what an async read has returned."""
-        self._reading = None
-        self.source.hold_position(held=False)
-        try:
-            batch: Any = batch_of(self.source, reading.result())
-        except Exception as error:
-            raise operator_error(self.head.name, self.head.replica, None, error) from error
-        return self._send(batch, monotonic_ns())
 
     async def finish(self) -> None:
         self._cancel_alarms()
