@@ -7,10 +7,9 @@ import json
 import os
 import random
 import re
-import signal
 from collections import Counter
 from collections.abc import Callable
-from contextlib import nullcontext, suppress
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +19,8 @@ import pytest
 
 from actorstream.cli.main import main
 from actorstream.dataframes import register
-from actorstream.errors import WorkerDiedError
+from actorstream.errors import ConfigurationError, WorkerDiedError
+from actorstream.launch.cluster import cluster_run
 from actorstream.launch.launcher import Launcher
 from actorstream.launch.resume import restore_job
 from actorstream.launch.run import run_job
@@ -28,6 +28,7 @@ from actorstream.plan.compile import read_job
 
 from .conftest import SHORT
 from .flights import FLIGHTS, KEYS, of_spark
+from .processes import end_runs, parent_of, processes_with
 
 COLUMNS = ("ts", "origin", "carrier", "flight", "delay")
 QUICK = ", ".join(f'"{name}" = "{value}"' for name, value in SHORT.items())
@@ -294,29 +295,6 @@ def test_rows_go_from_a_query_to_actors_and_back_to_another_without_files(spark:
     ]  # fmt: skip
 
 
-def end_runs(folder: Path) -> None:
-    for process in processes_with(str(folder), "launch"):
-        os.kill(process, signal.SIGTERM)
-
-
-def parent_of(process: int) -> int:
-    try:
-        return int(Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[1])
-    except OSError:
-        return 0  # it has ended
-
-
-def processes_with(*texts: str) -> list[int]:
-    """Processes whose command line has these texts."""
-    found = []
-    for path in Path("/proc").glob("[0-9]*/cmdline"):
-        with suppress(OSError):
-            command = path.read_text()
-            if all(text in command for text in texts):
-                found.append(int(path.parent.name))
-    return found
-
-
 # -- verify --against spark -------------------------------------------------------------------------------------
 
 NAMES = ("named", "sessions", "best", "pairs", "nearest", "windows")
@@ -401,3 +379,19 @@ def test_verify_compares_a_topology_with_the_same_logic_in_spark_sql(
     assert "out: DIFFERENT: " in said
     assert "only in Spark's: window_start=" in said
     assert "all: 1,001 rows, the same as Spark's" in said
+
+
+# -- workers on a cluster ----------------------------------------------------------------------------------------
+
+
+def test_a_cluster_with_too_few_slots_for_workers_and_tasks_is_one_message(
+    spark: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(cluster_run, "SLOTS_S", 0.0)
+    run = cluster_run.ClusterRun("local[2]", [], FLIGHTS, 2, tasks=1, resumes=False, options={}, logs=False)
+    with pytest.raises(ConfigurationError) as error:
+        run._check_slots(spark)
+    assert str(error.value) == (
+        "--workers: is 2, which with 1 tasks of sources needs 3 slots, and local[2] has 2; allowed: at most 1 (executors × "
+        "cores of each; the master's page says who uses the others)"
+    )

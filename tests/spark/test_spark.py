@@ -11,21 +11,18 @@ import sys
 from collections import Counter
 from collections.abc import Callable
 from contextlib import nullcontext
-from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 from pyspark import TaskContext
 
 from actorstream.cli.main import main
 from actorstream.connectors.generator import GeneratorSource
 from actorstream.errors import ActorstreamError, ConfigurationError
-from actorstream.launch.cluster import cluster_run
-from actorstream.spark import StreamRows, from_blocks, numbered_lines
+from actorstream.spark import StreamRows, numbered_lines
 from actorstream.spark.driver import missing_package
 from actorstream.spark.failure import SparkError, spark_error
 from actorstream.spark.group_query import placed
@@ -53,7 +50,8 @@ from apps.word_count.pipeline import pipeline as word_count
 from apps.ysb.pipeline import pipeline as ysb
 
 from .flights import FLIGHTS, KEYS, of_spark, plain, read
-from .written import Streams, lines, rows_of, table, texts, write
+from .inputs import by_parts, launched, write_in_order
+from .written import lines, rows_of, table, texts, write
 
 
 def test_parquet_can_be_written_and_read_also_where_musl_lies_beside_glibc(
@@ -93,20 +91,6 @@ def test_the_command_writes_what_the_app_reads(
     expected = reference.LinearRoad().run(rows).results
     assert len(rows) == manifest["streams"]["reports"]["rows"]
     assert found == {name: sorted(expected[name]) for name in found}
-
-
-def launched(folder: Path, reports: Path) -> dict[str, list[tuple[int, ...]]]:
-    """Runs the app on the reports; output -> sorted rows."""
-    names = ("new_segments", "tolls", "accident_alerts", "toll_charges")
-    paths = {name: folder / f"{name}.csv" for name in names}
-    settings = [f"actors.{name}.path={path}" for name, path in paths.items()]
-    settings += [f"actors.segment_stats.path={folder}/stats.csv", f"actors.reports.path={reports}"]
-    command = [sys.executable, "-m", "actorstream", "launch", "apps/linear_road/topology.toml"]
-    subprocess.run([*command, *(part for each in settings for part in ("--set", each))], check=True)
-    return {
-        name: sorted(tuple(map(int, row)) for row in list(csv.reader(path.open()))[1:])
-        for name, path in paths.items()
-    }
 
 
 def test_card_fraud_has_the_file_of_the_generator(spark: Any, tmp_path: Path) -> None:
@@ -231,18 +215,6 @@ def test_connections_come_again_with_later_times_as_the_source_repeats_them(
     assert found == list(Connections(SAMPLE, repeat=2).events())
 
 
-def by_parts(spark: Any) -> Streams:
-    def make(block: int) -> list[Any]:
-        return [pa.table({"ts": [block, block + 10], "name": [f"a{block}", None]})]
-
-    schema = pa.schema([("ts", pa.int64()), ("name", pa.string())])
-    from pyspark.sql import functions as f
-
-    rows = from_blocks(spark, make, 8, schema)
-    file = f.floor(f.col("ts") / 5)
-    return [StreamRows("mixed", rows, ("ts", "name"), ("ts", "block", "row"), file, "ts")]
-
-
 def test_the_bytes_do_not_depend_on_the_number_of_tasks(spark: Any, tmp_path: Path) -> None:
     sums = []
     for tasks in ("1", "3"):
@@ -338,24 +310,6 @@ async def test_a_table_that_has_changed_is_refused_on_resume(flights: Callable[.
         await read(other, 100, 100)
 
 
-def write_in_order(folder: Path) -> list[tuple[datetime, int, float | None]]:
-    """Files whose row groups follow one another in time. Returns their rows by time."""
-    folder.mkdir()
-    start = datetime(2024, 1, 1, tzinfo=UTC)
-    rows = [
-        (start + timedelta(seconds=number // 3), number, None if number % 7 == 0 else number / 2)
-        for number in range(5000)
-    ]
-    for file in range(2):
-        part = rows[file * 2500 : file * 2500 + 2500]
-        part[10:20] = part[19:9:-1]  # in a group, times may descend
-        columns = dict(zip(("ts", "number", "share"), zip(*part)))
-        types = [("ts", pa.timestamp("us", "UTC")), ("number", pa.int64()), ("share", pa.float64())]
-        table = pa.table(columns, schema=pa.schema(types))
-        pq.write_table(table, folder / f"{'ba'[file]}.parquet", row_group_size=300)
-    return rows
-
-
 async def test_row_groups_by_time_are_read_without_a_sort_and_a_run_goes_on_after_a_checkpoint(
     flights: Callable[..., SparkSource], tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
@@ -406,19 +360,6 @@ def test_an_executor_without_the_package_is_named_with_what_to_do(spark: Any) ->
         r"the executors' Python \(.*python.*\) lacks this package: install actorstream there", told
     )
     assert len(told.splitlines()) <= 15
-
-
-def test_a_cluster_with_too_few_slots_for_workers_and_tasks_is_one_message(
-    spark: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(cluster_run, "SLOTS_S", 0.0)
-    run = cluster_run.ClusterRun("local[2]", [], FLIGHTS, 2, tasks=1, resumes=False, options={}, logs=False)
-    with pytest.raises(ConfigurationError) as error:
-        run._check_slots(spark)
-    assert str(error.value) == (
-        "--workers: is 2, which with 1 tasks of sources needs 3 slots, and local[2] has 2; allowed: at most 1 (executors × "
-        "cores of each; the master's page says who uses the others)"
-    )
 
 
 UNTIMED = KEYS["preprocess"].replace("time_hour)", "nullif(time_hour, '2013-01-01T10:00:00Z'))")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import socket
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,7 @@ import pytest
 
 pytest.importorskip("pyspark")
 
-from actorstream.dataframes.memory_link import INPUT, MemoryLink
+from actorstream.dataframes.memory_link import INPUT, MemoryLink, answered
 from actorstream.dataframes.memory_streams import (
     MemoryPart,
     MemoryStreamReader,
@@ -94,8 +95,12 @@ def test_rows_without_a_column_of_the_topology_are_one_message(options: Topology
         writer.write(iter([pa.record_batch({"m": [1]})]))
     question = {"what": "rows", "batch": 0, "attempt": "x"}
     link = MemoryLink(Path(options.folder), INPUT)
+    file = link.ask(**question)
+    assert link._link is not None
+    link._link.sendall(b"no Arrow")
+    link._link.shutdown(socket.SHUT_WR)  # a task that has gone
     with pytest.raises(RunError, match="has ended while a query waited"):
-        link.send(lambda out: out.write(b"this is no stream of Arrow" * 10), **question)
+        answered(file)
     link.close()
 
 
