@@ -216,11 +216,12 @@ class SourceUnit(Unit):
             count(full)
             if size.follows_load:
                 size.behind(behind=sizing.is_behind())
+            spent = monotonic_ns() - now
             if send is not None and (sent := send(found, now)):
                 self.head.events_out += sent
                 if size.follows_cost:
                     size.took(sent, now, monotonic_ns())
-                self._count(sent, now, monotonic_ns() - now)
+                self._count(sent, now, spent)
                 self._send_dead()
                 for unit in self._takers:
                     unit.take_event()
