@@ -45,6 +45,7 @@ def launch_on(
     with COMMAND.raising():
         job = read_job(files.topology, files.deploy, files.sets, files.plan, workers=workers, transport="zmq")
     from actorstream.launch.cluster.cluster_run import ClusterRun
+    from actorstream.spark.source import tasks_in_application
 
     arguments = files.arguments()
     given = (("--report", report), ("--resume", resume), ("--quiet", quiet), ("--json", json_))
@@ -56,7 +57,7 @@ def launch_on(
         arguments,
         files.topology,
         job.processes,
-        slots=job.processes,
+        tasks=sum(map(tasks_in_application, job.graph.sources())),
         resumes=job.deploy.checkpoint is not None,
         options=settings,
         logs=logs,

@@ -6,7 +6,7 @@ import asyncio
 import os
 import resource
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from time import monotonic
 from typing import TYPE_CHECKING, Any
@@ -21,6 +21,7 @@ from actorstream.launch.resume import check_latest
 from actorstream.plan.compile import compile_job
 from actorstream.plan.job import Job
 from actorstream.runtime.report import Sampler, build_report
+from actorstream.spark.hub import local_hub
 
 if TYPE_CHECKING:
     from actorstream.events.event import Event
@@ -65,7 +66,7 @@ def run_job(
     interrupted = suspended = None
     check_bindings(job)
     try:
-        with locked(job) as locks:
+        with local_hub(needed=_has_replicated_source(job)), locked(job) as locks:
             check_latest(job)
             launcher.run(locks)
     except Interrupted as error:
@@ -92,7 +93,7 @@ async def run_embedded(job: Job, *, started: float | None = None) -> RunResult:
     sampler = Sampler(job, started)
     sampler.sample()
     before = os.times()
-    with locked(job):
+    with local_hub(needed=_has_replicated_source(job)), locked(job):
         worker = await run_worker(job, 0, job.make_fabric(), None)
     sampler.sample()
     after = os.times()
@@ -103,6 +104,13 @@ async def run_embedded(job: Job, *, started: float | None = None) -> RunResult:
         parts = [part for replica in worker.replicas(name) for part in replica.actor.collected()]  # type: ignore[attr-defined]
         collected[name] = job.decode_collected(name, parts)
     return RunResult(report, collected)
+
+
+def _has_replicated_source(job: Job) -> bool:
+    """Whether replicas of a source must meet."""
+    tables = [node.keys for node in job.graph.sources()]
+    tables += [getattr(value, "keys", {}) for keys in tables for value in keys.values()]
+    return any(isinstance(keys, Mapping) and keys.get("partitions", 1) != 1 for keys in tables)
 
 
 def run_spec(spec: TopologySpec, deploy: DeploySpec, **options: Any) -> RunResult:

@@ -20,11 +20,13 @@ RUN: int = lib.AS_CHAIN_RUN
 GATHER: int = lib.AS_CHAIN_GATHER
 MATCH: int = lib.AS_CHAIN_MATCH
 FIND: int = lib.AS_CHAIN_FIND
+EXPAND: int = lib.AS_CHAIN_EXPAND
 ADD: int = lib.AS_CHAIN_ADD
 NONE: int = lib.AS_CHAIN_NONE
 MOST: int = lib.AS_CHAIN_MOST
 """Columns in or out of a step."""
 
+_job, _unpack = lib.as_chain_job, ffi.unpack
 _FUNCTION = int(ffi.cast("uintptr_t", ffi.addressof(lib, "as_chain_job")))
 _COLUMN = "IIqQQQ"
 _BYTES = 40
@@ -42,13 +44,16 @@ class ChainStep(NamedTuple):
     outputs: Sequence[int]
     what: int = 0
     how: int = 0
+    room: int = 1
 
 
 class OutputColumn(NamedTuple):
-    """A column that is written: bytes of a value, and whether it may be null."""
+    """A column that is written: bytes of a value, whether it may be null, and for how many times the rows of a batch there is
+    room."""
 
     width: int
     nullable: bool
+    times: int = 1
 
 
 class Chain:
@@ -100,6 +105,7 @@ class Chain:
             self._kept.append(numbers)
             made.kind, made.member, made.rows, made.makes = step.kind, step.member, step.rows, step.makes
             made.inputs, made.outputs, made.counted = len(step.inputs), len(step.outputs), step.counted
+            made.room = step.room
             made.what = ffi.cast("void *", step.what)
             setattr(made, "in", numbers[0])
             made.out, made.how = numbers[1], ffi.cast("uint32_t *", step.how)
@@ -147,18 +153,32 @@ class ChainRun:
 
     def prepare(self, rows: int, columns: Sequence[Column]) -> None:
         """What the next run is to be given: descriptors of the columns given and answered."""
-        self._chain._pack(self._buffer, 0, *chain.from_iterable(columns))
+        self.give(columns)
         self._rows[0] = rows
         for member in range(self._chain.members):
             self._took[member] = 0
 
+    def give(self, columns: Sequence[Column]) -> None:
+        """Where the columns given and answered lie."""
+        self._chain._pack(self._buffer, 0, *chain.from_iterable(columns))
+
+    def run(self, rows: int, columns: Sequence[Column]) -> list[int] | None:
+        """Runs the steps here and now, as `prepare` and the job would. Returns the rows of each set; None: a row has failed. The
+        time of each member adds up until `took_ns` is asked with `forget`."""
+        self.give(columns)
+        self._rows[0] = rows
+        return None if _job(self.work) else _unpack(self._rows, self._chain.sets)
+
     def sizes(self) -> list[int]:
         """Rows of each set, as the last run has found them."""
-        return ffi.unpack(self._rows, self._chain.sets)  # type: ignore[no-any-return]
+        return _unpack(self._rows, self._chain.sets)  # type: ignore[no-any-return]
 
-    def took_ns(self) -> list[int]:
-        """Of each member in the last run."""
-        return ffi.unpack(self._took, self._chain.members)  # type: ignore[no-any-return]
+    def took_ns(self, *, forget: bool = False) -> list[int]:
+        """Of each member since the job was prepared, or since it was forgotten."""
+        found: list[int] = _unpack(self._took, self._chain.members)
+        for member in range(len(found) if forget else 0):
+            self._took[member] = 0
+        return found
 
 
 Memory = tuple[np.ndarray, np.ndarray | None]
@@ -166,7 +186,8 @@ Memory = tuple[np.ndarray, np.ndarray | None]
 
 
 def rooms(rows: int, room: OutputColumn) -> Memory:
-    """Memory for a column that is written."""
+    """Memory for a column that is written, of a batch of so many rows."""
+    rows *= room.times
     bits = np.empty(-(-rows // LANES) * (LANES // 8), np.uint8) if room.nullable else None
     return np.empty(rows * room.width, np.uint8), bits
 

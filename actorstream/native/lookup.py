@@ -51,7 +51,7 @@ class Lookup:
         nbytes: what it takes besides the table's own columns.
     """
 
-    __slots__ = ("_lookup", "_memory", "columns", "keys", "mode", "nbytes", "rows", "unique")
+    __slots__ = ("_lookup", "_memory", "columns", "keys", "mode", "most", "nbytes", "rows", "unique")
 
     def __init__(self, columns: Sequence[Column], hows: Sequence[int], rows: int) -> None:
         table = ColumnTable(len(columns))
@@ -72,6 +72,10 @@ class Lookup:
         lib.as_lookup_init(self._lookup, _aligned(self._memory))
         self.keys: int = self._lookup.keys
         self.unique: bool = self._lookup.duplicates == 0
+        self.most: int = (
+            1 if self.unique else int(np.frombuffer(ffi.buffer(self._lookup.count, 4 * rows), "u4").max())
+        )
+        """Rows of the table that have one key, at the most."""
         self.mode = MODES[self._lookup.mode]
 
     def find(self, table: ColumnTable, hows: Any, rows: int, index: RowNumbers | None = None) -> RowNumbers:

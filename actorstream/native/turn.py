@@ -17,6 +17,7 @@ DUE: int = lib.AS_TURN_DUE
 RUNG: int = lib.AS_TURN_RUNG
 
 _run = lib.as_turn_run
+_READ = int(ffi.cast("uintptr_t", ffi.addressof(lib, "as_turn_read")))
 
 
 class MemberCount(NamedTuple):
@@ -27,6 +28,25 @@ class MemberCount(NamedTuple):
     took_ns: int
     entered: int
     began: int
+
+
+class ReadRows:
+    """Batches that Python has read, in place of a source that makes rows in C: `Turn.give` says where each lies.
+
+    Args:
+        columns: how many of them the chain is given.
+        rows: that a batch may have.
+    """
+
+    __slots__ = ("columns", "context", "make", "rows", "time")
+
+    def __init__(self, columns: int, rows: int) -> None:
+        self.make, self.rows = _READ, rows
+        self.columns: Sequence[Column] = [(0, 0, 0, 0, 0, 0)] * columns
+        self.time = ffi.new(
+            "int64_t[3]", (0, 0, -(2**63))
+        )  # it promises nothing: its unit does, once a turn has ended
+        self.context = int(ffi.cast("uintptr_t", self.time))
 
 
 class Turn:
@@ -44,7 +64,7 @@ class Turn:
         keeps: what the addresses lead to.
     """
 
-    __slots__ = ("_kept", "_members", "_promises", "_took", "_turn", "most_rows")
+    __slots__ = ("_kept", "_members", "_promises", "_run", "_took", "_turn", "most_rows")
 
     def __init__(
         self,
@@ -70,14 +90,14 @@ class Turn:
         self._promises = ffi.new("as_turn_promise[]", max(len(promises), 1))
         for promise, producer in zip(self._promises, promises):
             promise.producer = producer
-        self._took = run.work.took_ns
+        self._run, self._took = run, run.work.took_ns
         self._turn = turn = ffi.new("as_turn *")
         turn.work, turn.member, turn.promise = run.work, self._members, self._promises
         turn.members = len(sets)
         turn.bell = ffi.NULL if bell is None else bell
         turn.source.make, turn.source.context = make, ffi.cast("void *", context)
         turn.frontier = -(2**63)
-        self._kept = (run, bounds, bell, promises, keeps)
+        self._kept = (bounds, bell, promises, keeps)
 
     def begin(self, made: int, most: int, *, low: int, due: int, bound: int) -> None:
         """The next rows are those from `made` on, `most` in all. `low`, `due`, `bound`: of event time (include/turn.h)."""
@@ -88,6 +108,15 @@ class Turn:
         """Says how many rows members may take, by place."""
         for place, rows in room.items():
             self._members[place].room = rows
+
+    def give(
+        self, read: ReadRows, rows: int, columns: Sequence[Column], least: int, greatest: int, entered: int
+    ) -> None:
+        """The next batch is this one. `least`, `greatest`: bounds of its event times. `entered`: when it was asked for, in ns."""
+        self._run.give(columns)
+        read.time[0], read.time[1] = least, greatest
+        turn = self._turn
+        turn.source.entered, turn.end = entered, turn.made + rows
 
     def run(self, rows: int, most: int, promises: int, deadline: int, listens: int) -> int:
         """Takes up to `most` rows, `rows` a batch (at most `most_rows`); returns why it ended. ResourceError: there was no memory

@@ -14,7 +14,8 @@ from actorstream.operators.aggregation.definition import define, key_names, need
 from actorstream.operators.aggregation.local import LocalAggregate, MergedPanes, partial_schema
 from actorstream.operators.aggregation.paned import LONGEST, Paned
 from actorstream.operators.aggregation.runs import KeyRuns
-from actorstream.operators.chain import Admission, LinkedRows, Linking, UnlinkedError
+from actorstream.operators.chain import LinkedRows, Linking, UnlinkedError
+from actorstream.operators.chain_end import Admission
 from actorstream.operators.checks import same_inputs
 from actorstream.operators.expressions import RowErrors
 from actorstream.operators.failed_rows import without_failed

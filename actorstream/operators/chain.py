@@ -2,17 +2,18 @@
 batch. Decides which columns are gathered and when; runs nothing.
 
 An operator without a state takes part with `link(chain, rows)`: it adds its steps, and answers the rows that it leaves. One
-that adds rows to a state may be the last, with `link_end` (`ChainEnd`)."""
+that adds rows to a state may be the last, with `link_end` (`ChainEnd` of chain_end.py)."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from actorstream.events.column import Column
 from actorstream.events.fields import Field
 from actorstream.native.chain import (
     ADD,
+    EXPAND,
     FIND,
     GATHER,
     MATCH,
@@ -22,17 +23,16 @@ from actorstream.native.chain import (
     Chain,
     ChainStep,
     OutputColumn,
-    addresses,
-    rooms,
 )
 from actorstream.native.lookup import address_of_kinds, kinds
-from actorstream.operators.prepared import Prepared
+from actorstream.operators.linked import Linked
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from actorstream.events.batch import Batch
     from actorstream.events.schema import Schema
+
+
+MOST_TIMES = 64
+"""A batch may become so many times as large by a table with several rows of a key; a larger one goes through the hooks."""
 
 
 class UnlinkedError(Exception):
@@ -55,33 +55,6 @@ class LinkedRows(NamedTuple):
     columns: dict[str, LinkedColumn]
 
 
-class Admission(NamedTuple):
-    """What the last operator of a chain takes now.
-
-    Attributes:
-        room: rows, before Python has to look; 0: none, its hook is to be called.
-        low: the event time below which a row is late.
-        due: the event time that the operator is to be told of when it is promised.
-    """
-
-    room: int
-    low: int
-    due: int
-
-
-class ChainEnd(Protocol):
-    """An operator that can be the last of a chain."""
-
-    def link_end(self, chain: Linking, rows: LinkedRows) -> Any:
-        """Adds the step that takes the rows in, and returns what they are added to. UnlinkedError: it is none."""
-
-    def admits(self) -> Admission:
-        """Asked for before each call of the chain."""
-
-    def took(self, rows: int) -> None:
-        """So many rows have come since `admits` was asked, and none is late."""
-
-
 def renamed(own: Field, field: Field) -> Field:
     """`field`, as which the values of `own` stand; UnlinkedError if they are to be converted."""
     if own.kind is not field.kind or own.categories != field.categories or own.nullable > field.nullable:
@@ -92,13 +65,16 @@ def renamed(own: Field, field: Field) -> Field:
 class Linking:
     """Steps that are being put together for batches of one schema.
 
+    Args:
+        grows: whether a batch may become larger on the way.
+
     Attributes:
         rows: those of the batch.
         member: the number of the operator that is being linked.
     """
 
-    def __init__(self, schema: Schema) -> None:
-        self.member = 0
+    def __init__(self, schema: Schema, *, grows: bool = False) -> None:
+        self.member, self._grows = 0, grows
         self._steps: list[ChainStep] = []
         self._rooms: dict[int, OutputColumn] = {}
         """Column -> how much is written."""
@@ -106,6 +82,8 @@ class Linking:
         self._given: dict[int, str] = {}
         """Column -> the batch's field."""
         self._count = 0
+        self._times: list[int] = [1]
+        """Set -> rows that it may have, as a multiple of the batch's."""
         self._links: list[dict[int, int]] = [{}]
         """Set -> {set that its rows come from: column of the rows' numbers in it}, the stream's first."""
         self._outer: set[int] = set()
@@ -125,10 +103,13 @@ class Linking:
         """The column of a field, aligned with the rows."""
         return self._align(rows.columns[name], rows.number)
 
-    def written(self, width: int, nullable: bool) -> int:
-        """A column that a step writes."""
+    def written(self, rows: int, width: int, nullable: bool) -> int:
+        """A column that a step writes, for the rows of a set."""
+        return self._written(self._times[rows], width, nullable)
+
+    def _written(self, times: int, width: int, nullable: bool) -> int:
         number = self._number()
-        self._rooms[number] = OutputColumn(width, nullable)
+        self._rooms[number] = OutputColumn(width, nullable, times)
         return number
 
     def run(
@@ -143,7 +124,7 @@ class Linking:
         set of these is answered."""
         made = None
         if counted is not None:
-            made = self._set({rows.number: outputs[counted] >> 1})
+            made = self._set({rows.number: outputs[counted] >> 1}, self._times[rows.number])
         self._add(RUN, rows.number, made, counted or 0, inputs, outputs, program.address)
         self._keeps.append(program)
         return made
@@ -156,26 +137,35 @@ class Linking:
         self, rows: LinkedRows, lookup: Any, hows: Any, names: Sequence[str], *, outer: bool
     ) -> tuple[int, int]:
         """A table's rows by the fields that are their keys: (the set that is left, the set of the table's rows)."""
-        table = len(self._links)
-        self._links.append({})
+        if not lookup.unique and not self._grows:
+            raise UnlinkedError
+        table, times = self._set({}, 1), self._times[rows.number]
         self._keeps += [lookup, hows]
         key = rows.columns[names[0]]
-        if len(names) == 1 and not outer and self._is_only_selected(rows, key):
+        if len(names) == 1 and lookup.unique and not outer and self._is_only_selected(rows, key):
             index = self._index(key.rows, rows.number)
-            first, right = self.written(4, False), self.written(4, False)
-            made = self._set({key.rows: first, table: right})
+            first, right = self._written(times, 4, False), self._written(times, 4, False)
+            made = self._set({key.rows: first, table: right}, times)
             inputs, how = [key.number, index], address_of_kinds(hows)
             self._add(MATCH, rows.number, made, 1, inputs, [first, right], lookup.address, how)
             return made, table
         keys = [self.column(rows, name) for name in names]
-        first = self.written(4, False)
         if outer:
             self._outer.add(table)
+        if not lookup.unique:
+            more = min(times * lookup.most, max(times, MOST_TIMES))
+            first, right = self._written(more, 4, False), self._written(more, 4, False)
+            made = self._set({rows.number: first, table: right}, more)
+            outputs, how = [first, right, self._written(times, 4, False)], address_of_kinds(hows)
+            self._add(EXPAND, rows.number, made, int(outer), keys, outputs, lookup.address, how, more)
+            return made, table
+        first = self._written(times, 4, False)
+        if outer:
             self._links[rows.number][table] = first
             self._add(FIND, rows.number, None, 0, keys, [first], lookup.address, address_of_kinds(hows))
             return rows.number, table
-        right = self.written(4, False)
-        made = self._set({rows.number: first, table: right})
+        right = self._written(times, 4, False)
+        made = self._set({rows.number: first, table: right}, times)
         self._add(MATCH, rows.number, made, 0, keys, [first, right], lookup.address, address_of_kinds(hows))
         return made, table
 
@@ -223,8 +213,9 @@ class Linking:
         self._count += 1
         return self._count - 1
 
-    def _set(self, links: dict[int, int]) -> int:
+    def _set(self, links: dict[int, int], times: int) -> int:
         self._links.append(links)
+        self._times.append(times)
         return len(self._links) - 1
 
     def _add(
@@ -237,12 +228,13 @@ class Linking:
         outputs: Sequence[int],
         what: int = 0,
         how: int = 0,
+        room: int = 1,
     ) -> None:
         if max(len(inputs), len(outputs)) > MOST:
             raise UnlinkedError
         made = NONE if makes is None else makes
         self._steps.append(
-            ChainStep(kind, self.member, rows, made, counted, tuple(inputs), tuple(outputs), what, how)
+            ChainStep(kind, self.member, rows, made, counted, tuple(inputs), tuple(outputs), what, how, room)
         )
 
     def _align(self, held: LinkedColumn, rows: int) -> int:
@@ -254,7 +246,7 @@ class Linking:
                 raise UnlinkedError
             index = self._index(held.rows, rows)
             nullable = held.field.nullable or held.rows in self._outer
-            found = self._aligned[held.number, rows] = self.written(held.field.width, nullable)
+            found = self._aligned[held.number, rows] = self.written(rows, held.field.width, nullable)
             self._add(GATHER, rows, None, int(nullable), [held.number, index], [found])
         return found
 
@@ -267,7 +259,7 @@ class Linking:
         if found is None:
             before = next(iter(links))  # of the stream: a table is not reached through another
             inner = self._index(of, before)
-            found = self._indexes[of, at] = self.written(4, False)
+            found = self._indexes[of, at] = self.written(at, 4, False)
             self._add(GATHER, at, None, 0, [inner, links[before]], [found])
         return found
 
@@ -276,8 +268,6 @@ class Linking:
     def finished(self, rows: LinkedRows, ends: Sequence[int]) -> Linked:
         """The chain, with rows that come out. `ends`: the set that each member leaves. UnlinkedError: a column that comes
         out cannot be had without the batches in between."""
-        if any(field.name == "event" for field in rows.schema.fields):
-            raise UnlinkedError  # a keyword of with_columns
         answers: dict[str, int] = {}
         renamed: dict[str, str] = {}
         for field in rows.schema.fields:
@@ -294,20 +284,25 @@ class Linking:
             else:
                 answers[field.name] = number
         index = self._index(0, rows.number) if rows.number else None
-        used = {number for step in self._steps for number in step.inputs}
-        given_numbers = [number for number in self._given if number in used]
+        given_numbers = self._needed()
         answered = list(dict.fromkeys([*answers.values(), *([] if index is None else [index])]))
         made = self._made(given_numbers, answered)
         fields = {name: (rows.schema.field(name), answered.index(number)) for name, number in answers.items()}
         at = None if index is None else answered.index(index)
         names = [self._given[number] for number in given_numbers]
-        return Linked(made, rows, names, fields, renamed, at, list(ends))
+        return Linked(made, rows.schema, rows.number, names, fields, renamed, at, list(ends))
 
-    def ended(self) -> Chain:
-        """The chain of which no rows come out, since steps that `add` has added take them in. It is given all columns of a batch,
-        in order."""
+    def ended(self, *, needed: bool) -> tuple[Chain, list[str]]:
+        """The chain of which no rows come out, since steps that `add` has added take them in; and the fields that it is given, in
+        order: all fields of the batch, or those that are `needed`."""
         self._steps += self._ends
-        return self._made(list(self._given), [])
+        given = self._needed() if needed else list(self._given)
+        return self._made(given, []), [self._given[number] for number in given]
+
+    def _needed(self) -> list[int]:
+        """The batch's columns that steps read."""
+        used = {number for step in self._steps for number in step.inputs}
+        return [number for number in self._given if number in used]
 
     def _made(self, given: list[int], answered: list[int]) -> Chain:
         """The chain that is given some of the batch's columns, and answers some of those that are written."""
@@ -334,70 +329,3 @@ class Linking:
             members=self.member + 1,
             keeps=(self._keeps, list(self._tables.values())),
         )
-
-
-class Linked:
-    """A chain for batches of one schema.
-
-    Args:
-        chain: its steps.
-        rows: that come out.
-        given: the batch's fields that it is given.
-        fields: of what comes out: (field, number among the answered columns) of each that is computed.
-        renamed: of what comes out: which of the batch's fields it is.
-        index: number among the answered columns of the row numbers; None: all rows come out.
-        ends: the set that each member leaves.
-    """
-
-    def __init__(
-        self,
-        chain: Chain,
-        rows: LinkedRows,
-        given: list[str],
-        fields: dict[str, tuple[Field, int]],
-        renamed: dict[str, str],
-        index: int | None,
-        ends: list[int],
-    ) -> None:
-        self._chain, self.schema, self._set = chain, rows.schema, rows.number
-        self._given, self._fields, self._renamed, self._index = given, fields, renamed, index
-        self._ends = ends
-
-    def prepare(self, batch: Batch, count: Callable[[list[int], list[int]], None]) -> Prepared:
-        """The chain as a job. Its `finish` answers the rows that come out, or None for none, after it has called `count`
-        with the rows that have come to each member and those that came out in the end, and with the time of each."""
-        chain, rows = self._chain, batch.rows
-        run = chain.run_for(rows)
-        columns = [batch.column(name) for name in self._given]
-        memory = [rooms(rows, room) for room in chain.answered]
-        described = [column.descriptor for column in columns]
-        described += [(room.width, 0, 0, *addresses(each)) for room, each in zip(chain.answered, memory)]
-        run.prepare(rows, described)
-
-        def finished() -> Batch | None:
-            sizes, took = run.sizes(), run.took_ns()
-            columns.clear()
-            chain.give_back(run)
-            made = self._made(batch, memory, sizes[self._set])
-            count([rows, *(sizes[end] for end in self._ends)], took)
-            return made
-
-        return Prepared(run.job, finished)
-
-    def _made(self, batch: Batch, memory: list[Any], rows: int) -> Batch | None:
-        if not rows:
-            return None
-        source = batch
-        if self._index is not None and rows < batch.rows:
-            source = batch.selection(memory[self._index][0].view("u4")[:rows])
-        if not self._fields and not self._renamed and self.schema is batch.schema:
-            return source
-        columns: dict[str, Any] = {}
-        for name, (field, number) in self._fields.items():
-            data, bits = memory[number]
-            values = data.view(field.dtype)[:rows]
-            values.setflags(write=False)
-            columns[name] = Column(field, rows, bits, values, None)
-        for name, own in self._renamed.items():
-            columns[name] = batch.column(own).renamed(self.schema.field(name))
-        return source.with_columns(event=self.schema, **columns)

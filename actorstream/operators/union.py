@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from actorstream.errors import Problem
     from actorstream.events.batch import Batch
     from actorstream.events.schema import Schema
+    from actorstream.operators.chain import LinkedRows, Linking
 
 
 class Union(Actor):
@@ -22,6 +23,10 @@ class Union(Actor):
 
     def on_batch(self, batch: Batch) -> Batch:
         return batch
+
+    def link(self, chain: Linking, rows: LinkedRows) -> LinkedRows:
+        """`on_batch` as a part of a chain: no step."""
+        return rows
 
     @classmethod
     def check(cls, keys: dict[str, Any], inputs: list[Schema], base: Path) -> list[Problem]:

@@ -5,7 +5,7 @@ The search is `placement.rlas`; here are its inputs, and what its result means f
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from actorstream.errors import ConfigurationError, Problem
-from actorstream.placement.base import place
+from actorstream.placement.base import Assignment, place
 from actorstream.placement.dealing import deal
 from actorstream.placement.rlas import (
     Dataflow,
@@ -23,20 +23,31 @@ from actorstream.placement.rlas import (
     Profile,
     SocketPlan,
     dataflow_of,
+    joined,
     load_machine_model,
     load_profile,
     planned_rows,
+    seated,
 )
 from actorstream.placement.rlas import plan as search
+from actorstream.placement.rlas.costs import costs_of
+from actorstream.placement.rlas.instance import instance_of
 from actorstream.placement.rlas.lstopo import load_lstopo
 from actorstream.plan.fuse import fusible
 from actorstream.plan.measured_machine import this_machine
+from actorstream.plan.worker_rates import WorkerRates, on_workers
+from actorstream.topology.machine import Core
 from actorstream.topology.plan import ExecutionPlan, PlanModel, PlannedRate
 
 if TYPE_CHECKING:
     from actorstream.topology.deploy import DeploySpec
     from actorstream.topology.graph import Graph
 
+EVERYWHERE = 16
+"""Replicas of each actor, one on each core, at most: with more of them, jumbo tuples between two replicas get small, and no
+profile shows what that costs."""
+SAME = 0.98
+"""Plans whose rates differ by less are equal."""
 GraphOf = Callable[[Mapping[str, int]], "Graph"]
 """Checks the topology with so many replicas of the actors that have `replicas = "auto"`."""
 
@@ -48,14 +59,40 @@ class RlasInputs:
     profile: Profile
     machine: MachineModel
     options: PlanOptions
+    seats: Sequence[int] | None = None
+    """Of ranks: the socket of each; None: workers are made for the plan."""
 
 
-def rlas_inputs(deploy: DeploySpec) -> RlasInputs:
-    """Reads the files that a deployment names. ConfigurationError: one cannot be read."""
+@dataclass(frozen=True)
+class RankHosts:
+    """The hosts of ranks that others have started. `names`: of each rank's. `machines`: of each name; none where the deployment
+    names a file."""
+
+    names: Sequence[str]
+    machines: Mapping[str, MachineModel]
+
+
+def rlas_inputs(deploy: DeploySpec, hosts: RankHosts | None = None) -> RlasInputs:
+    """Reads the files that a deployment names. Where workers are ranks of `hosts`, the machine is theirs, all together.
+
+    ConfigurationError: a file cannot be read, or the machine in it lacks a host."""
     spec = deploy.rlas
     assert spec is not None  # check_deploy has looked
     read = load_lstopo if Path(spec.machine or "").suffix == ".xml" else load_machine_model
-    machine = read(Path(spec.machine)) if spec.machine is not None else this_machine()
+    seats = None
+    if spec.machine is not None:
+        machine = read(Path(spec.machine))
+    elif hosts is None:
+        machine = this_machine()
+    elif len(hosts.machines) == 1:
+        machine = next(iter(hosts.machines.values()))
+    else:
+        machine = joined(hosts.machines, spec.link)
+    if hosts is None and (deploy.hosts or deploy.transport not in ("shm", "local")):
+        hosts = listed_hosts(deploy, machine)
+        machine = machine if spec.machine or len(set(hosts.names)) == 1 else joined(hosts.machines, spec.link)
+    if hosts is not None:
+        machine, seats = seated(machine, hosts.names)
     options = PlanOptions(
         compression=spec.compression,
         percentile=spec.percentile,
@@ -63,7 +100,14 @@ def rlas_inputs(deploy: DeploySpec) -> RlasInputs:
         steps=spec.steps,
         rows=planned_rows(deploy.batch_size),
     )
-    return RlasInputs(load_profile(spec.profile), machine, options)
+    return RlasInputs(load_profile(spec.profile), machine, options, seats)
+
+
+def listed_hosts(deploy: DeploySpec, machine: MachineModel) -> RankHosts:
+    """The hosts that a deployment lists, before any rank runs: each is taken to be a machine like this one."""
+    slots = [each.address for each in deploy.hosts for _ in range(each.slots)]
+    names = slots[: deploy.workers] or [""] * deploy.workers
+    return RankHosts(names, dict.fromkeys(names, machine))
 
 
 def rlas_plan(
@@ -72,35 +116,102 @@ def rlas_plan(
     """The graph with the numbers of replicas that the search chose, and the plan of it.
 
     How the rows of an input are routed may depend on these numbers, and what calls what directly depends on the routes. So
-    there are two searches, one from a graph where "auto" is 1 and chains are as long as can be, one where it is several;
-    the plan that lets in more tuples is taken, the first if they are equal.
+    there are two searches, one from a graph where "auto" is 1 and chains are as long as can be, one where it is several. Beside
+    what they find stand one replica of each actor, and one on each core. The plan whose workers let in most tuples is taken, the
+    first of those that are equal.
 
     ConfigurationError: the profile is of another topology, an actor cannot be placed so, or no plan fits."""
     inputs = inputs or rlas_inputs(deploy)
     first = graph_of({})
     autos = [actor.name for actor in first.actors.values() if actor.auto]
     _check(first, inputs.profile, deploy)
-    found = [_searched(graph_of, dict.fromkeys(autos, 1), inputs, deploy.pipelining)]
-    with suppress(ConfigurationError):  # some actor cannot have several replicas
-        several = dict.fromkeys(autos, max(2, deploy.workers))
-        found.append(_searched(graph_of, several, inputs, deploy.pipelining))
-    graph, dataflow, chosen = max(found, key=lambda each: each[2].ingress)
-    return graph, execution_plan(graph, dataflow, chosen, inputs.machine, deploy)
+    one, cores = dict.fromkeys(autos, 1), dict.fromkeys(autos, min(inputs.machine.cores, EVERYWHERE))
+    found = [_searched(graph_of, one, inputs, deploy)]
+    several = dict.fromkeys(autos, max(2, deploy.workers))
+    attempts: list[Callable[[], Candidate]] = [lambda: _searched(graph_of, several, inputs, deploy)]
+    attempts += [lambda counts=counts: _counted(graph_of, counts, inputs, deploy) for counts in (one, cores)]  # type: ignore[misc]
+    for attempt in attempts if autos else ():
+        with suppress(ConfigurationError):  # some actor cannot have so many replicas
+            found.append(attempt())
+    best = max(each.rates.ingress for each in found)
+    chosen = next(each for each in found if each.rates.ingress >= best * SAME)
+    return chosen.graph, execution_plan(chosen, inputs, deploy)
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A plan on sockets, dealt to workers. `rates`: what the workers let in."""
+
+    graph: Graph
+    dataflow: Dataflow
+    plan: SocketPlan
+    assignment: Assignment
+    cores: dict[int, Core]
+    rates: WorkerRates
 
 
 def _searched(
-    graph_of: GraphOf, start: Mapping[str, int], inputs: RlasInputs, pipelining: bool
-) -> tuple[Graph, Dataflow, SocketPlan]:
+    graph_of: GraphOf, start: Mapping[str, int], inputs: RlasInputs, deploy: DeploySpec
+) -> Candidate:
     """The best plan that the search finds from the routes of some numbers of replicas, for the graph that it leads to."""
-    dataflow = operators_of(graph_of(start), pipelining)
+    dataflow = operators_of(graph_of(start), deploy.pipelining)
     found = search(dataflow, inputs.machine, inputs.profile, inputs.options)
     counts = {actor: count for actor, count in found.counts().items() if actor in start}
     graph = graph_of(counts)
-    again = operators_of(graph, pipelining)
+    again = operators_of(graph, deploy.pipelining)
     if _shape(again) != _shape(dataflow):  # with these numbers rows take other ways
         options = msgspec.structs.replace(inputs.options, replicas=found.counts())
         found = search(again, inputs.machine, inputs.profile, options)
-    return graph, again, found
+    return _dealt(graph, again, found, inputs, deploy)
+
+
+def _counted(
+    graph_of: GraphOf, counts: Mapping[str, int], inputs: RlasInputs, deploy: DeploySpec
+) -> Candidate:
+    """The best placement of so many replicas of the actors that may have any number."""
+    graph = graph_of(counts)
+    dataflow = operators_of(graph, deploy.pipelining)
+    options = msgspec.structs.replace(inputs.options, replicas=dict(counts))
+    return _dealt(graph, dataflow, search(dataflow, inputs.machine, inputs.profile, options), inputs, deploy)
+
+
+def _dealt(
+    graph: Graph, dataflow: Dataflow, found: SocketPlan, inputs: RlasInputs, deploy: DeploySpec
+) -> Candidate:
+    """The plan with as many workers a socket as let in most tuples: rows between two workers cost more than within one."""
+    sockets = {(each.actor, each.index): each.socket for each in found.replicas}
+    candidates = []
+    for most in _numbers(inputs):
+        assignment, cores = deal(found, dataflow, inputs.machine, inputs.seats, most)
+        rates = rates_of(dataflow, found.counts(), assignment, sockets, inputs, deploy)
+        candidates.append(Candidate(graph, dataflow, found, assignment, cores, rates))
+    return max(candidates, key=lambda each: each.rates.ingress)
+
+
+def _numbers(inputs: RlasInputs) -> list[int]:
+    """Workers a socket that are tried: as many as cores, and halves of that down to one."""
+    found = [max(each.cores for each in inputs.machine.sockets)]
+    while inputs.seats is None and found[-1] > 1:
+        found.append(found[-1] // 2)
+    return found
+
+
+def rates_of(
+    dataflow: Dataflow,
+    counts: Mapping[str, int],
+    assignment: Assignment,
+    sockets: Mapping[tuple[str, int], int],
+    inputs: RlasInputs,
+    deploy: DeploySpec,
+) -> WorkerRates:
+    """What the workers of a plan let in. `counts`: replicas of each actor. `sockets`: (actor, replica) -> socket."""
+    options = inputs.options
+    costs = costs_of(dataflow, inputs.profile, rows=options.rows, percentile=options.percentile)
+    replicas = [counts[each.members[0]] for each in dataflow.operators]
+    instance = instance_of(costs, inputs.machine, replicas, ingress=options.ingress)
+    heads = [each.members[0] for each in dataflow.operators]
+    places = [sockets[heads[group.operator], group.first] for group in instance.groups]
+    return on_workers(instance, places, assignment, pool=deploy.threads)
 
 
 def operators_of(graph: Graph, pipelining: bool) -> Dataflow:
@@ -112,55 +223,59 @@ def _shape(dataflow: Dataflow) -> object:
     return [each.members for each in dataflow.operators], dataflow.flows
 
 
-def execution_plan(
-    graph: Graph, dataflow: Dataflow, chosen: SocketPlan, machine: MachineModel, deploy: DeploySpec
-) -> ExecutionPlan:
+def execution_plan(chosen: Candidate, inputs: RlasInputs, deploy: DeploySpec) -> ExecutionPlan:
     """The plan that runs what was chosen. Where ranks are started by others, there are as many workers as these have; else as
     many as there are cores to use."""
-    fixed = deploy.workers if deploy.hosts or deploy.transport not in ("shm", "local") else None
-    assignment, cores = deal(chosen, dataflow, machine, fixed)
-    workers = fixed or len(cores)
+    workers = len(chosen.cores) if inputs.seats is None else len(inputs.seats)
     made = place(
-        graph,
+        chosen.graph,
         msgspec.structs.replace(deploy, workers=workers),
         direct=fusible,
-        decided=assignment,
-        cores=cores,
+        decided=chosen.assignment,
+        cores=chosen.cores,
     )
+    plan, reached = chosen.plan, chosen.rates.ingress / chosen.plan.ingress
     rates = [
         PlannedRate(
             operator=each.operator,
-            input_rate=each.input_rate,
-            output_rate=each.output_rate,
-            utilisation=each.utilisation,
+            input_rate=each.input_rate * reached,
+            output_rate=each.output_rate * reached,
+            utilisation=each.utilisation * reached,
             execute_ns=each.execute_ns,
         )
-        for each in chosen.rates
+        for each in plan.rates
     ]
+    busiest = chosen.rates.busiest
     model = PlanModel(
-        machine=chosen.machine_fingerprint,
-        profile=chosen.profile_fingerprint,
-        ingress=chosen.ingress,
-        throughput=chosen.throughput,
-        limit=chosen.limit,
+        machine=plan.machine_fingerprint,
+        profile=plan.profile_fingerprint,
+        ingress=chosen.rates.ingress,
+        throughput=plan.throughput * reached,
+        limit=plan.limit if busiest is None else f"worker {busiest}: its replicas work all the time",
         rates=rates,
     )
     return msgspec.structs.replace(made, model=model)
 
 
-def _check(graph: Graph, profile: Profile, deploy: DeploySpec) -> None:
-    problems = [
+def program_problems(graph: Graph) -> list[Problem]:
+    """Why RLAS cannot plan a graph with programs: Formula 1 has no rates for joins and forks, in which the workers of a
+    synchronization plan wait for each other."""
+    return [
         Problem(
             f"actors.{actor.name}",
-            "is a program, which placement rlas cannot place",
-            "spread, round-robin, first-fit",
-            "its synchronization plan says where its workers run",
+            "is a program, whose workers wait for each other in joins and forks: the model of rlas has no rates for that",
+            "spread, round-robin or first-fit, which leave its workers to its synchronization plan",
+            f"its optimizer places them by the rates of tags: actors.{actor.name}.plan",
             actor.file,
             actor.line,
         )
         for actor in graph.actors.values()
         if actor.planning is not None
     ]
+
+
+def _check(graph: Graph, profile: Profile, deploy: DeploySpec) -> None:
+    problems = program_problems(graph)
     if profile.topology not in (0, graph.profile_fingerprint):
         message = (
             f"was measured on topology {profile.topology:016x}, and this is {graph.profile_fingerprint:016x}"

@@ -230,18 +230,23 @@ class Replica:
 
     def send(self, batch: Batch, output: str) -> None:
         """Pushes a batch along the edges of an output."""
+        batch, schema = self.fitting(batch, output), self._schema(output)
+        batch.entry_min, batch.entry_max, batch.began = self.entry_min, self.entry_max, self.began
+        self.events_out += batch.rows
+        if not schema.bounded:
+            self.made_bytes += batch.nbytes
+        if output in self.shared:
+            batch.events()
+        self._push(batch, output)
+
+    def fitting(self, batch: Batch, output: str) -> Batch:
+        """The batch as rows of the type of an output. OperatorError: it does not fit."""
         schema = self._schema(output)
         if type(batch) is not Batch:
             batch = batch.sealed()  # type: ignore[assignment]
         if batch.schema is not schema and batch.schema is not self._fits.get(output):
             batch = self._conforming(batch, schema, output)
-        batch.entry_min, batch.entry_max, batch.began = self.entry_min, self.entry_max, self.began
-        self.events_out += batch.rows
-        if not schema.fixed:
-            self.made_bytes += batch.nbytes
-        if output in self.shared:
-            batch.events()
-        self._push(batch, output)
+        return batch
 
     def _push(self, batch: Batch, output: str) -> None:
         """Pushes a batch that fits its output along the edges."""

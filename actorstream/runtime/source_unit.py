@@ -187,7 +187,7 @@ class SourceUnit(Unit):
                     self._look_again(self.pace.wait(now))
                     return Status.IDLE
                 rows = min(rows, due)
-            if chain is not None:
+            if chain is not None and chain.makes_rows:
                 most, until = (left, min(deadline, now + size.turn_ns)) if size.turn_ns else (rows, deadline)
                 if taken := chain.turn(rows, rows if self.pace else most, until):
                     left -= taken
@@ -281,7 +281,8 @@ class SourceUnit(Unit):
             if self.watermarks is not None:
                 batch = self._observed(batch)
             self._count(rows, entered, monotonic_ns() - entered)
-            head.forward(batch)
+            if self.chain is None or not self.chain.take(batch, entered):
+                head.forward(batch)
             if self.in_step is not None:
                 self.in_step = (self.in_step + rows) % STEP_ROWS
                 if not self.in_step:

@@ -19,27 +19,29 @@ from typing import IO, TYPE_CHECKING, Any
 from actorstream.errors import ActorstreamError, ConfigurationError, Problem
 from actorstream.spark.failure import spark_error
 from actorstream.spark.group_query import GroupQuery
+from actorstream.spark.push import Target
 from actorstream.spark.query import Query, TableSnapshot, read_table
-from actorstream.spark.session import spark_session
+from actorstream.spark.session import CONNECT, spark_session
 
 if TYPE_CHECKING:
-    pass
+    from pyspark.sql import SparkSession
 
 GRACE_S = 10.0
 """So long Spark may take to end once nobody listens any more."""
 
 Tell = Callable[..., None]
+PACKAGE = "actorstream"
 
 
 def run(task: dict[str, Any], tell: Tell, stopped: threading.Event) -> None:
-    """Runs the jobs of one source, until the last one or until `stopped` is set."""
+    """Runs the jobs of one source in a session of their own, until the last one or until `stopped` is set."""
     known = TableSnapshot(**task["table"]) if task["table"] else None
     in_order = GroupQuery.of_keys(task) if known is None or known.by_group else None
     options = {**(in_order.options if in_order else {}), **task["spark"]}
-    options |= {"spark.sql.execution.arrow.maxRecordsPerBatch": str(task["batch_rows"])}
     tell(say=f"starting Spark, master {task['master']}")
     with spark_session(task["master"], options, logs=task["logs"]) as spark:
-        slots = spark.sparkContext.defaultParallelism
+        is_server = task["master"].startswith(CONNECT)  # which says nothing of its slots
+        slots = task["tasks"] if is_server else spark.sparkContext.defaultParallelism
         if slots < task["tasks"]:
             hint = "all of them push at the same time"
             raise ConfigurationError(
@@ -50,31 +52,52 @@ def run(task: dict[str, Any], tell: Tell, stopped: threading.Event) -> None:
                     hint,
                 )
             )
-        try:
-            query = in_order or Query(read_table(spark, task), task)
-            found = query.snapshot(task["range_rows"])
-        except ActorstreamError:
-            raise
-        except Exception as error:
-            raise spark_error("reading the table", error) from None
-        if known is not None and (known[:4], known.by_group) != (found[:4], found.by_group):
-            raise changed(known, found)
-        bounds = (known or found).bounds
-        tell(table=(known or found)._asdict())
-        order = "row groups by time: not sorted" if found.by_group else "sorted"
-        ranges = "1 range" if not bounds else f"{len(bounds) + 1} ranges"
-        tell(say=f"{found.rows:,} rows in {ranges}, {order}")
+        push_rows(spark, task, tell, stopped)
+
+
+def push_rows(spark: SparkSession, task: dict[str, Any], tell: Tell, stopped: threading.Event) -> None:
+    """Runs the jobs of one source in a session, until the last one or until `stopped` is set."""
+    known = TableSnapshot(**task["table"]) if task["table"] else None
+    targets = {int(lane): Target(*each) for lane, each in task["lanes"].items()}
+    keys = {**task, "targets": targets}
+    in_order = GroupQuery.of_keys(keys) if known is None or known.by_group else None
+    spark.conf.set("spark.sql.execution.arrow.maxRecordsPerBatch", str(task["batch_rows"]))
+    try:
+        query = in_order or Query(read_table(spark, task), keys)
+        found = query.snapshot(task["range_rows"])
+    except ActorstreamError:
+        raise
+    except Exception as error:
+        raise spark_error("reading the table", error) from None
+    if known is not None and (known[:4], known.by_group) != (found[:4], found.by_group):
+        raise changed(known, found)
+    bounds = (known or found).bounds
+    tell(table=(known or found)._asdict())
+    order = "row groups by time: not sorted" if found.by_group else "sorted"
+    ranges = "1 range" if not bounds else f"{len(bounds) + 1} ranges"
+    tell(say=f"{found.rows:,} rows in {ranges}, {order}")
+    try:
         for number, job in enumerate(query.jobs(spark, bounds), task["range"]):
-            left = True
-            while left:  # tasks that have left their slots go on; those that had ended say so at once
+            lanes = sorted(targets)
+            tell(begun=number)
+            while lanes:  # tasks that have left their slots go on
                 if stopped.is_set():
                     return
-                try:
-                    left = any(each.left for each in job())
-                except Exception as error:
-                    raise spark_error(f"pushing range {number}", error) from None
+                lanes = [each.lane for each in job(lanes) if each.left]
             tell(ended=number)
-        tell(done=True)
+    except Exception as error:
+        raise spark_error("pushing rows", error, missing_package(error)) from None
+    tell(done=True)
+
+
+def missing_package(error: Exception) -> str:
+    """A hint if the error is that an executor lacks this package."""
+    if f"No module named '{PACKAGE}" not in str(error):
+        return ""
+    return (
+        f"the executors' Python ({os.environ.get('PYSPARK_PYTHON', sys.executable)}) lacks this package: install "
+        f"{PACKAGE} there, or name a Python that has it by PYSPARK_PYTHON; launch --on MASTER sends it along"
+    )
 
 
 def changed(known: TableSnapshot, found: TableSnapshot) -> ConfigurationError:

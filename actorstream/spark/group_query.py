@@ -3,14 +3,15 @@ the tasks, which read the row groups themselves. Runs in the driver, whose sessi
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from actorstream.spark.push import group_pusher
-from actorstream.spark.query import Job, TableSnapshot
+from actorstream.spark.push import Target, group_pusher
+from actorstream.spark.query import Job, TableSnapshot, run_lanes
 from actorstream.spark.row_groups import RowGroups, dealt, groups_in_order
-from actorstream.spark.session import QUICK_START
+from actorstream.spark.session import CONNECT, QUICK_START
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -37,6 +38,7 @@ class GroupQuery:
             others
             or not keys["path"]
             or "://" in keys["path"]
+            or keys["master"].startswith(CONNECT)  # it has no tasks but those of queries
             or keys["format"] not in (None, "parquet")
             or keys["event_time"] is None
         ):
@@ -48,7 +50,9 @@ class GroupQuery:
         """Reads nothing."""
         found = self._groups
         least, greatest = found.groups[0].least, found.groups[-1].greatest
-        return TableSnapshot(found.rows, found.digest, least, greatest, found.bounds(range_rows), True)
+        bounds = found.bounds(range_rows)
+        starts = [found.groups[bound].least for bound in bounds]
+        return TableSnapshot(found.rows, found.digest, least, greatest, bounds, True, starts)
 
     def jobs(self, spark: SparkSession, bounds: list[int]) -> Iterator[Job]:
         """The jobs that push, one a range."""
@@ -57,8 +61,32 @@ class GroupQuery:
             **{"fields": self._groups.fields.serialize().to_pybytes(), "event_time": keys["event_time"]},
             "batch_rows": keys["batch_rows"],
         }
-        tasks = spark.sparkContext.parallelize(range(keys["tasks"]), keys["tasks"])
+        tasks = placed(spark.sparkContext, [keys["targets"].get(lane) for lane in range(keys["tasks"])])
         ranges = dealt(self._groups.groups, bounds, keys["tasks"])
         for number, groups in list(enumerate(ranges))[keys["range"] :]:
-            push = group_pusher(keys["address"], keys["token"], number, groups, reading)
-            yield tasks.mapPartitions(push).collect
+            pushed = tasks.mapPartitions(group_pusher(keys["targets"], number, groups, reading))
+            yield partial(run_lanes, pushed, 0)
+
+
+def placed(context: Any, targets: Sequence[Target | None]) -> Any:
+    """An RDD of a partition for each lane, which Spark runs on the host of the lane's actor if it has an executor there."""
+    if not any(target is not None and target.host for target in targets):
+        return context.parallelize(range(len(targets)), len(targets))
+    from pyspark.rdd import RDD
+    from pyspark.serializers import NoOpSerializer
+
+    java = context._jvm
+    lists = java.scala.jdk.javaapi.CollectionConverters
+
+    pairs = []
+    for target in targets:
+        hosts = java.java.util.ArrayList()
+        if target is not None and target.host:
+            hosts.add(target.host)
+        pairs.append(java.scala.Tuple2(b"", lists.asScala(hosts).toSeq()))
+    kept = java.java.util.ArrayList()
+    for pair in pairs:
+        kept.add(pair)
+    kind = java.scala.reflect.ClassTag.apply(java.java.lang.Class.forName("[B"))
+    made = context._jsc.sc().makeRDD(lists.asScala(kept).toSeq(), kind)
+    return RDD(made.toJavaRDD(), context, NoOpSerializer())

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import json
 import socket
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 from actorstream.spark.ahead import Ahead
@@ -28,8 +28,8 @@ from actorstream.spark.group_reader import group_batches
 from actorstream.spark.row_groups import RowGroup
 from actorstream.spark.task_listener import connected, read_line
 
-RESULT = "rows long, left boolean"
-"""A task returns to the driver only how many rows it sent, and whether it left before its last one."""
+RESULT = "lane long, rows long, left boolean"
+"""A task returns to the driver only its lane, how many rows it sent, and whether it left before its last one."""
 WAIT_S = 5.0
 """A task that has waited for credit for so long leaves, if a lane has no task: there may be too few slots for all of them."""
 
@@ -44,28 +44,46 @@ Encoded = tuple[memoryview, bytes, int]
 class Pushed(NamedTuple):
     """How a task has ended. `rows`: of the batches that it went through. `left`: others follow."""
 
+    lane: int
     rows: int
     left: bool = False
+
+
+class Target(NamedTuple):
+    """Where the rows of a lane go: the address and the token of the receiver of an actor, and the host that it is on, if
+    that is known."""
+
+    address: str
+    token: str
+    host: str = ""
+
+
+Targets = Mapping[int, Target]
+"""Lane -> its target. A lane all of whose rows were given has none."""
 
 
 class PushError(ConnectionError):
     """The source actor has gone, or says something else than agreed."""
 
 
-def pusher(address: str, token: str, number: int) -> Callable[[Iterator[Any]], Iterator[Any]]:
-    """The function for `mapInArrow` that pushes the rows of a range; the task's partition is the lane."""
+def pusher(targets: Targets, tasks: int, first: int = 0) -> Callable[[Iterator[Any]], Iterator[Any]]:
+    """The function for `mapInArrow` that pushes the rows of a lane. `tasks`: how many lanes a range has, which follow one
+    another as partitions. `first`: the range of the first partition."""
 
     def run(batches: Iterator[Any]) -> Iterator[Any]:
         import pyarrow as pa
 
-        hello = {"token": token, "lane": _lane(), "range": number}
-        yield pa.RecordBatch.from_pylist([push(address, hello, encoded(batches))._asdict()])
+        number, lane = divmod(_partition(), tasks)
+        if lane not in targets:
+            return
+        pushed = push(targets[lane], lane, first + number, encoded(batches))
+        yield pa.RecordBatch.from_pylist([pushed._asdict()])
 
     return run
 
 
 def group_pusher(
-    address: str, token: str, number: int, dealt: list[list[RowGroup]], reading: dict[str, Any]
+    targets: Targets, number: int, dealt: list[list[RowGroup]], reading: dict[str, Any]
 ) -> Callable[[Iterator[Any]], Iterator[Pushed]]:
     """The function for `mapPartitions` that pushes rows that the tasks read themselves: the row groups that each was `dealt`.
     `reading`: what `group_batches` needs to know; its `fields` as bytes."""
@@ -73,10 +91,10 @@ def group_pusher(
     def run(_: Iterator[Any]) -> Iterator[Pushed]:
         import pyarrow as pa
 
-        lane = _lane()
+        lane = _partition()
         keys = {**reading, "fields": pa.ipc.read_schema(pa.py_buffer(reading["fields"]))}
         with Ahead(encoded(group_batches(dealt[lane], **keys)), AHEAD_BYTES) as batches:
-            yield push(address, {"token": token, "lane": lane, "range": number}, batches)
+            yield push(targets[lane], lane, number, batches)
 
     return run
 
@@ -91,21 +109,24 @@ def encoded(batches: Iterator[Any]) -> Iterator[Encoded]:
             yield payload, digest, batch.num_rows
 
 
-def _lane() -> int:
+def _partition() -> int:
     from pyspark import TaskContext
 
     context = TaskContext.get()
     return 0 if context is None else int(context.partitionId())
 
 
-def push(address: str, hello: dict[str, Any], batches: Iterator[Encoded], wait_s: float = WAIT_S) -> Pushed:
-    """Sends the batches that the source does not have yet, or those until the source lets it leave. `address`: of
-    the receiver. `wait_s`: for credit before it asks whether it may leave."""
-    with connected(address) as link:
+def push(
+    target: Target, lane: int, range_number: int, batches: Iterator[Encoded], wait_s: float = WAIT_S
+) -> Pushed:
+    """Sends the batches of a lane that the source does not have yet, or those until the source lets it leave. `wait_s`: for
+    credit before it asks whether it may leave."""
+    with connected(target.address) as link:
+        hello = {"token": target.token, "lane": lane, "range": range_number}
         link.sendall(json.dumps(hello).encode() + b"\n")
         where = _where(link)
         if where["state"] == DONE:
-            return Pushed(0)
+            return Pushed(lane, 0)
         first, credit = int(where["batch"]), int(where["window"])
         digest, rows, number = NOTHING, 0, 0
         for payload, following, count in batches:
@@ -117,19 +138,19 @@ def push(address: str, hello: dict[str, Any], batches: Iterator[Encoded], wait_s
                 if not credit:
                     credit = _credit(link, number, wait_s)
                 if not credit:
-                    return Pushed(rows, left=True)
+                    return Pushed(lane, rows, left=True)
                 credit -= 1
                 link.sendall(HEADER.pack(BATCH, number, digest, len(payload)))
                 link.sendall(payload)
             number += 1
         if number < first or (number == first and digest.hex() != where["digest"]):
             link.sendall(HEADER.pack(DIFFERS, number, digest, 0))
-            return Pushed(rows)
+            return Pushed(lane, rows)
         link.sendall(HEADER.pack(END, number, digest, 0))
         while (answer := _received(link, 1)) != TAKEN:
             if answer not in (CREDIT, STAY):
                 raise PushError(f"the source says {answer!r} after the end; allowed: {TAKEN!r}")
-        return Pushed(rows)
+        return Pushed(lane, rows)
 
 
 def _where(link: socket.socket) -> dict[str, Any]:

@@ -4,18 +4,19 @@ driver, whose session is passed in."""
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from itertools import pairwise
+from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from actorstream.errors import ConfigurationError, DataError, Problem
-from actorstream.spark.push import RESULT, pusher
+from actorstream.spark.push import RESULT, Targets, pusher
+from actorstream.spark.session import CONNECT
 from actorstream.topology.suggestions import did_you_mean, listed
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-Job = Callable[[], Sequence[Any]]
-"""Runs to its end when it is called. Returns how each task has ended, as `Pushed`."""
+Job = Callable[[Sequence[int]], Sequence[Any]]
+"""Pushes the rows of some lanes of a range. Returns how each of these tasks has ended, as `Pushed`."""
 
 VIEW = "input"
 _TIME = "_actorstream_time"
@@ -32,6 +33,7 @@ class TableSnapshot(NamedTuple):
         bounds: event times at which ranges begin, but for the first.
         by_group: the row groups of the files follow one another in time; `bounds` are numbers of row groups, and the digest
             is one of the footers.
+        starts: the event times at which ranges begin, but for the first; None: those are the `bounds`.
     """
 
     rows: int
@@ -40,6 +42,7 @@ class TableSnapshot(NamedTuple):
     greatest: int | None
     bounds: list[int]
     by_group: bool = False
+    starts: list[int] | None = None
 
 
 def read_table(spark: SparkSession, keys: Mapping[str, Any]) -> DataFrame:
@@ -110,25 +113,74 @@ class Query:
         return sorted({int(bound) for bound in found})
 
     def jobs(self, _: SparkSession, bounds: list[int]) -> Iterator[Job]:
-        """The jobs that push, one a range."""
+        """The jobs that push, one a range, from the first range on that has rows to give."""
         keys = self._keys
-        for number, rows in enumerate(self._ranges(bounds, keys["tasks"], keys["range"]), keys["range"]):
-            yield rows.mapInArrow(pusher(keys["address"], keys["token"], number), RESULT).collect
+        tasks, targets, first = keys["tasks"], keys["targets"], keys["range"]
+        ranges = len(bounds) + 1
+        if keys["master"].startswith(CONNECT):
+            for number in range(first, ranges):
+                rows = self._in_order(self._range(bounds, number).repartition(tasks, *self.columns))
+                yield partial(_collect_lanes, rows, targets, tasks, number)
+            return
+        if ranges > 1 and hasattr(self.rows, "repartitionById"):
+            whole = self._in_order(self._all_ranges(bounds, tasks))
+            pushed = whole.mapInArrow(pusher(targets, tasks), RESULT).rdd
+            if pushed.getNumPartitions() == ranges * tasks:
+                for number in range(first, ranges):
+                    yield partial(run_lanes, pushed, number * tasks)
+                return
+        for number in range(first, ranges):  # Spark 4.0: the table is read once for each range
+            rows = self._in_order(self._range(bounds, number).repartition(tasks, *self.columns))
+            pushed = rows.mapInArrow(pusher(targets, tasks, number), RESULT).rdd
+            yield partial(run_lanes, pushed, 0)
 
-    def _ranges(self, bounds: list[int], tasks: int, first: int) -> Iterator[DataFrame]:
-        """From range `first` on, each with its rows spread over so many partitions by their values, and sorted by time and
-        then by all columns in each: a total order but for rows that are equal."""
+    def _all_ranges(self, bounds: list[int], tasks: int) -> DataFrame:
+        """The rows of all ranges in one shuffle: `tasks` partitions for each range, the rows of one spread over them by their
+        values."""
         from pyspark.sql import functions as f
 
-        edges: list[int | None] = [None, *bounds, None]
-        for low, high in list(pairwise(edges))[first:]:
-            rows = self.rows
-            if low is not None:
-                rows = rows.where(f.col(_TIME) >= low)
-            if high is not None:
-                rows = rows.where(f.col(_TIME) < high)
-            spread = rows.repartition(tasks, *self.columns)
-            yield spread.sortWithinPartitions(_TIME, *self.columns).select(*self.columns)
+        spread = f.pmod(f.xxhash64(*self.columns), f.lit(tasks))
+        number = (_range_of(f.col(_TIME), bounds, 0, len(bounds)) * tasks + spread).cast("int")
+        return self.rows.repartitionById((len(bounds) + 1) * tasks, number)
+
+    def _range(self, bounds: list[int], number: int) -> DataFrame:
+        from pyspark.sql import functions as f
+
+        low, high = [None, *bounds, None][number : number + 2]
+        rows = self.rows
+        if low is not None:
+            rows = rows.where(f.col(_TIME) >= low)
+        if high is not None:
+            rows = rows.where(f.col(_TIME) < high)
+        return rows
+
+    def _in_order(self, spread: DataFrame) -> DataFrame:
+        """Each partition sorted by time and then by all columns: a total order but for rows that are equal."""
+        return spread.sortWithinPartitions(_TIME, *self.columns).select(*self.columns)
+
+
+def _collect_lanes(
+    rows: DataFrame, targets: Targets, tasks: int, number: int, lanes: Sequence[int]
+) -> Sequence[Any]:
+    """Runs all tasks of a range by a query, of which those of other lanes do nothing."""
+    wanted = {lane: targets[lane] for lane in lanes}
+    return rows.mapInArrow(pusher(wanted, tasks, number), RESULT).collect()
+
+
+def run_lanes(pushed: Any, first: int, lanes: Sequence[int]) -> Sequence[Any]:
+    """Runs the tasks of some lanes of a range, whose partitions begin at `first`."""
+    return pushed.context.runJob(pushed, list, [first + lane for lane in lanes])  # type: ignore[no-any-return]
+
+
+def _range_of(time: Any, bounds: Sequence[int], low: int, high: int) -> Any:
+    """The number of the range that a time lies in, as an expression; it is one from `low` to `high`."""
+    from pyspark.sql import functions as f
+
+    if low == high:
+        return f.lit(low)
+    middle = (low + high + 1) // 2
+    upper, lower = _range_of(time, bounds, middle, high), _range_of(time, bounds, low, middle - 1)
+    return f.when(time >= bounds[middle - 1], upper).otherwise(lower)
 
 
 def _as_long(rows: DataFrame, name: str) -> Any:

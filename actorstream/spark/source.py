@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import glob
+import os
 import sys
 from collections.abc import Callable, Mapping
 from importlib.util import find_spec
@@ -15,21 +16,25 @@ from msgspec import Meta
 
 from actorstream.connectors.dead_rows import BadRow, DeadRows
 from actorstream.connectors.rows import batch_of
-from actorstream.connectors.source import NO_MORE, ONLY, Source
+from actorstream.connectors.source import NO_MORE, Source
 from actorstream.connectors.source_keys import SourceKeys
 from actorstream.errors import ConfigurationError, NotInstalledError, Problem
 from actorstream.spark.driver_process import DriverProcess
+from actorstream.spark.hub import FINISHED, HERE, HUB, HubDriver, hub_missing
 from actorstream.spark.lanes import times_of
+from actorstream.spark.push import Target
 from actorstream.spark.receiver import Receiver
 from actorstream.spark.session import LOCAL
 
 if TYPE_CHECKING:
     from actorstream.events.batch import Batch
     from actorstream.events.schema import Schema
+    from actorstream.topology.graph import GraphActor
 
 Url = Annotated[str, Meta(pattern=r"^[A-Za-z][A-Za-z0-9+.-]*://", description="a URL")]
 BATCH_ROWS = 16_384
 RANGE_ROWS = 10_000_000
+TASKS = 2
 
 
 class SparkSource(Source):
@@ -44,8 +49,10 @@ class SparkSource(Source):
         preprocess: SQL over the view `input`, which is what was read.
         event, schema: the fields; columns are found by name. One of the two is needed.
         master: where Spark runs.
-        host: the address at which executors on other hosts reach this one; unless set, they are on this host.
+        host: the address at which executors on other hosts reach this one; unless set, they are on this host. What they send
+            is encrypted, which needs actorstream[zmq] there and here.
         tasks: how many push at the same time; at most as many as Spark has slots.
+        partitions: sequences by time that the rows come as, one a replica; each has the rows of some of the tasks.
         range_rows: rows, about, that Spark sorts at once; such ranges of time go one after the other.
         batch_rows: rows that are sent at once.
         spark: settings of the session.
@@ -66,7 +73,8 @@ class SparkSource(Source):
         preprocess: str | None = None,
         master: str = LOCAL,
         host: str = "",
-        tasks: int = 2,
+        tasks: int = TASKS,
+        partitions: int = 1,
         range_rows: int = RANGE_ROWS,
         batch_rows: int = BATCH_ROWS,
         spark: dict[str, str] | None = None,
@@ -85,9 +93,10 @@ class SparkSource(Source):
             **{"range_rows": range_rows, "batch_rows": batch_rows, "spark": spark or {}, "logs": logs},
         }
         self._state: dict[str, Any] = {"table": None, "range": 0, "lanes": None, "rows": 0, "task": None}
-        self._host = host
+        self._state["finished"] = False
+        self._host, self._partitions = host or os.environ.get(HERE, ""), partitions
         self._receiver: Receiver | None = None
-        self._driver: DriverProcess | None = None
+        self._driver: DriverProcess | HubDriver | None = None
         self._woken = asyncio.Event()
         self._given = 0
         self._bound: int | None = None
@@ -110,9 +119,16 @@ class SparkSource(Source):
         is_here = "://" not in path and master.startswith("local")  # a cluster may see other files
         if path and is_here and not Path(path).exists() and not glob.glob(path):  # noqa: PTH207 - Path.glob takes no absolute ones
             problems.append(Problem("path", f"{path!r} does not exist", "a file, a directory, or a glob"))
-        for name in ("tasks", "range_rows", "batch_rows"):
+        if keys.get("host") and find_spec("zmq") is None:
+            problems.append(Problem("host", str(NotInstalledError("spark-source with host", "zmq"))))
+        for name in ("tasks", "partitions", "range_rows", "batch_rows"):
             if name in keys and keys[name] < 1:
                 problems.append(Problem(name, f"is {keys[name]}", "at least 1"))
+        if keys.get("partitions", 1) > keys.get("tasks", TASKS):
+            what = f"is {keys['partitions']}, and {keys.get('tasks', TASKS)} tasks push"
+            problems.append(Problem("partitions", what, "at most as many as tasks"))
+        if keys.get("partitions", 1) > 1 and keys.get("count") is not None:
+            problems.append(Problem("count", "is given with several partitions", "with one partition"))
         if keys.get("repeat", 1) != 1:
             problems.append(
                 Problem("repeat", f"is {keys['repeat']}", "1", "Spark sorts the whole table once")
@@ -120,6 +136,18 @@ class SparkSource(Source):
         return problems
 
     # -- the source protocol ------------------------------------------------------------------------------
+
+    def partitions(self) -> list[str]:
+        return [str(number) for number in range(self._partitions)]
+
+    def open(self, partitions: list[str]) -> None:
+        """Raises ConfigurationError unless each partition has a replica of its own."""
+        super().open(partitions)
+        if len(partitions) != 1:
+            replicas = self._context.replicas if self._context is not None else 1
+            what = f"is {self._partitions}, and replicas is {replicas}"
+            raise ConfigurationError(Problem("partitions", what, f"partitions = {replicas}"))
+        self.origin = int(partitions[0])
 
     async def read(self, max_rows: int) -> Batch | None:  # type: ignore[override]
         if not self._opened:
@@ -139,18 +167,22 @@ class SparkSource(Source):
                 if receiver.number >= len(self._state["table"]["bounds"]):
                     break
                 receiver.next_range()
+                if self._partitions > 1:
+                    return self._heartbeat(receiver.number)
                 continue
             await self._woken.wait()
-        self._bound = NO_MORE
+        self._bound, self._state["finished"] = NO_MORE, True
+        if isinstance(self._driver, HubDriver):
+            self._driver.finish()
         self.on_stop()
         return None
 
     def position(self) -> dict[str, int]:
-        return {ONLY: self._state["rows"]}
+        return {str(self.origin): self._state["rows"]}
 
     def seek(self, positions: dict[str, int]) -> None:
         """Only what `kept_position` said can be gone back to."""
-        if positions.get(ONLY, 0):
+        if any(positions.values()):
             raise ConfigurationError("spark-source goes back to a checkpoint only, not to a number of rows")
 
     def kept_position(self) -> Mapping[str, Any]:
@@ -162,10 +194,12 @@ class SparkSource(Source):
         return {**kept, "positions": self.position(), "given": self._given, "bound": self._bound}
 
     def take_back(self, kept: Mapping[str, Any]) -> None:
-        self._state = {name: kept[name] for name in self._state}
+        self._state = {name: kept.get(name) for name in self._state}
         self._given, self._bound = kept["given"], kept["bound"]
         if self._state["task"] is not None:
             self._task |= self._state["task"]  # batches and lanes must be cut as before
+        if self._state["finished"] and self._partitions > 1:
+            self._driver = self._meet(FINISHED)
 
     def lower_bound(self, now_ns: int) -> int | None:
         return self._bound
@@ -189,22 +223,53 @@ class SparkSource(Source):
         cut = {name: self._task[name] for name in ("tasks", "batch_rows")}
         state["task"] = cut
         self._dead = DeadRows(self._name())
-        self._receiver = Receiver(cut["tasks"], self._times, wake, state["range"], state["lanes"], self._host)
+        lanes = own_lanes(cut["tasks"], self._partitions, self.origin)
+        self._receiver = Receiver(
+            lanes, self._times, wake, state["range"], state["lanes"], self._host, self._tell_lack
+        )
         state["lanes"] = None
+        target = Target(self._receiver.address, self._receiver.token, self._host)
         task = {
             **{**self._task, "table": state["table"], "range": state["range"]},
             **{"columns": list(schema.names()), "event_time": schema.event_time},
-            **{"address": self._receiver.address, "token": self._receiver.token},
+            "lanes": dict.fromkeys(map(str, lanes), target),
         }
-        self._driver = self.start_driver(task, self._hear)
+        if self._partitions > 1 or (HUB in os.environ and self._task["master"] == LOCAL):
+            self._driver = self._meet(task)
+        else:
+            self._driver = self.start_driver(task, self._hear)
+
+    def _meet(self, task: Mapping[str, Any]) -> HubDriver:
+        if HUB not in os.environ:
+            raise hub_missing()
+        return HubDriver(self._name(), self.origin, self._partitions, task, self._hear)
+
+    def _tell_lack(self, lacks: bool) -> None:
+        if isinstance(self._driver, HubDriver):
+            self._driver.tell_lack(lacks)
+
+    def _heartbeat(self, number: int) -> Batch:
+        """No rows: what this replica promises when its rows of a range have ended, which others may wait for."""
+        from actorstream.events.batch import Batch
+
+        schema, table = self.row_schema(), self._state["table"]
+        if schema.event_time is not None:
+            start = (table["starts"] or table["bounds"])[number - 1]
+            self._bound = start if self._bound is None else max(start, self._bound)
+        return Batch.of_columns(schema, {name: [] for name in schema.names()})
 
     def _hear(self, line: dict[str, Any]) -> None:
         """Takes what the driver says; in a thread of its own."""
-        assert self._receiver is not None
+        if self._receiver is None:
+            return  # all rows were given before a restart
         if "say" in line:
             print(f"{self._name()}: {line['say']}", file=sys.stderr, flush=True)
         elif "table" in line:
             self._state["table"] = line["table"]
+        elif "begun" in line:
+            self._receiver.begin_range(line["begun"])
+        elif "others_lack" in line:
+            self._receiver.others_lack = line["others_lack"]
         elif "ended" in line:
             self._receiver.end_range(line["ended"])
         elif "error" in line:
@@ -237,3 +302,21 @@ class SparkSource(Source):
 
     def _name(self) -> str:
         return self._context.name if self._context is not None else type(self).__name__
+
+
+def own_lanes(tasks: int, partitions: int, number: int) -> range:
+    """The tasks whose rows are those of a partition. Neighbours are together, so that the order of all rows, by time and then
+    by task, is the same whatever the number of partitions."""
+    return range(tasks * number // partitions, tasks * (number + 1) // partitions)
+
+
+def tasks_in_application(source: GraphActor) -> int:
+    """How many tasks of an actor, or of the sources in its keys, run in the application of `launch --on`: none where another
+    `master` is named."""
+    tables = [(source.cls, source.keys)]
+    tables += [(each.cls, each.keys) for each in source.keys.values() if hasattr(each, "cls")]
+    return sum(
+        keys.get("tasks", TASKS)
+        for cls, keys in tables
+        if issubclass(cls, SparkSource) and keys.get("master", LOCAL) == LOCAL
+    )

@@ -11,11 +11,7 @@ from collections.abc import Callable, Iterable
 from contextlib import suppress
 from typing import Any
 
-from actorstream.errors import ConfigurationError, Problem
-
 LONGEST_LINE = 4096
-TCP = "tcp://"
-"""Begins addresses that other hosts reach."""
 
 Serve = Callable[[socket.socket, dict[str, Any]], None]
 
@@ -58,36 +54,33 @@ class TaskListener:
                 self._serve(link, hello)
 
 
-def listening(host: str = "") -> tuple[socket.socket, str]:
-    """A socket that is bound, and what `connected` takes to find it. `host`: an address of this host that other hosts reach;
-    "": a name without a file in the abstract namespace of Unix domain sockets, so that nothing is left behind."""
-    if host:
-        family = socket.AF_INET6 if ":" in host else socket.AF_INET
-        try:
-            listener = socket.create_server((host, 0), family=family)
-        except OSError as error:
-            what = f"is {host!r}, which cannot be listened at ({error})"
-            raise ConfigurationError(Problem("host", what, "an address of this host")) from None
-        return listener, f"{TCP}{host}:{listener.getsockname()[1]}"
+def listening() -> tuple[socket.socket, str]:
+    """A socket that is bound to a name without a file, in the abstract namespace of Unix domain sockets, so that nothing is
+    left behind; and the name."""
     name = f"actorstream-{secrets.token_hex(16)}"
     listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     listener.bind(f"\0{name}")
     return listener, name
 
 
+def reachable(name: str, tunnel: str) -> str:
+    """The address for `connected`: a name for tasks of this host, and a tunnel's address, or "", for those of others."""
+    return f"{name} {tunnel}".strip()
+
+
 def connected(address: str) -> socket.socket:
-    """A connection to where `listening` listens."""
-    if address.startswith(TCP):
-        host, _, port = address.removeprefix(TCP).rpartition(":")
-        link = socket.create_connection((host, int(port)))
-        link.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        return link
+    """A connection to where `listening` listens. A name is random, so on another host nobody listens there."""
+    name, _, tunnel = address.partition(" ")
     link = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     try:
-        link.connect(f"\0{address}")
+        link.connect(f"\0{name}")
     except OSError:
         link.close()
-        raise
+        if not tunnel:
+            raise
+        from actorstream.transports.zmq.tunnel import tunnelled
+
+        return tunnelled(tunnel)
     return link
 
 

@@ -1,4 +1,5 @@
-"""A Spark task on another host pushes into the receiver of a source: the hosts are network namespaces."""
+"""A Spark task on another host pushes into the receiver of a source: the hosts are network namespaces. Whoever listens on the
+network between them learns nothing."""
 
 from __future__ import annotations
 
@@ -10,11 +11,17 @@ from tests.integration.namespaces import hosts
 PATIENCE_S = 60.0
 BATCHES, ROWS = 50, 1000
 RECEIVE = """
-import json, sys, threading
+import json, socket, sys, threading
 from actorstream.spark.lanes import times_of
 from actorstream.spark.receiver import Receiver
 woken = threading.Event()
-receiver = Receiver(1, lambda rows: times_of(rows.column("t")), woken.set, host=sys.argv[1])
+wire = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(3))
+heard = []
+def listen():
+    while True:
+        heard.append(wire.recv(1 << 17))
+threading.Thread(target=listen, daemon=True).start()
+receiver = Receiver([0], lambda rows: times_of(rows.column("t")), woken.set, host=sys.argv[1])
 print(json.dumps([receiver.address, receiver.token]), flush=True)
 total = rows = 0
 while not receiver.ended:
@@ -24,16 +31,19 @@ while not receiver.ended:
         total += sum(found[0].column("t").to_pylist())
     elif not receiver.ended:
         assert woken.wait(60)
-print(json.dumps([rows, total]), flush=True)
+secrets = (receiver.token.encode(), b"ARROW", b"secret")
+clear = [each.decode() for each in secrets if any(each in packet for packet in heard)]
+print(json.dumps([rows, total, clear, sum(map(len, heard)) > 8 * rows]), flush=True)
 sys.stdin.read()
 """
 PUSH = """
 import json, sys
 import pyarrow as pa
-from actorstream.spark.push import encoded, push
+from actorstream.spark.push import Target, encoded, push
 address, token, batches, rows = json.loads(sys.argv[1])
-made = (pa.record_batch({"t": range(first, first + rows)}) for first in range(0, batches * rows, rows))
-print(push(address, {"token": token, "lane": 0, "range": 0}, encoded(made)).rows)
+numbers = (range(first, first + rows) for first in range(0, batches * rows, rows))
+made = (pa.record_batch({"t": each, "text": ["secret"] * rows}) for each in numbers)
+print(push(Target(address, token), 0, 0, encoded(made)).rows)
 """
 
 
@@ -49,4 +59,4 @@ def test_a_task_on_another_host_pushes_every_row() -> None:
         arrived = json.loads(receiver.stdout.readline())
         receiver.communicate(timeout=PATIENCE_S)
     count = BATCHES * ROWS
-    assert (int(pushed), arrived) == (count, [count, count * (count - 1) // 2])
+    assert (int(pushed), arrived) == (count, [count, count * (count - 1) // 2, [], True])

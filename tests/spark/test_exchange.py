@@ -36,12 +36,15 @@ BOOTSTRAP = f"""
 name = "bootstrap"
 [actors.flights]
 type = "history-then-live"
+replicas = 2
 cut = {CUT}
 live = {{ type = "csv-source", path = "live.csv" }}
 event_time = "ts"
 schema = {{ ts = "datetime", origin = "str", carrier = "str", flight = "int", delay = "float?" }}
 [actors.flights.history]
 type = "spark-source"
+partitions = 2
+range_rows = 2000
 format = "csv"
 path = "{FLIGHTS.parent / KEYS["path"]}"
 options = {{ header = "true" }}
@@ -100,6 +103,8 @@ def test_a_history_from_spark_and_live_rows_are_a_table_that_spark_reads_with_ea
         csv.writer(file).writerows([COLUMNS, *(row for row in rows if row[0].isoformat() > "2013-01-01T12")])
     with pytest.raises(WorkerDiedError):
         launch(tmp_path, kill_in(tmp_path))
+    while any(parent_of(each) == os.getpid() for each in processes_with("actorstream.spark.driver")):
+        pass  # the driver ends, and with it its jobs
     seen = spark.read.parquet(str(tmp_path / "table")).count()
     assert 0 < seen < len(rows)
     report = launch(tmp_path).report
@@ -254,17 +259,60 @@ def test_a_streaming_query_feeds_a_topology_each_row_once_also_when_it_starts_ag
             files = (folder / "sums").glob("*.parquet")
             found = [tuple(row.values()) for path in files for row in pq.read_table(path).to_pylist()]
     finally:
-        for process in descendants_with(str(folder)):
-            os.kill(process, signal.SIGTERM)
+        end_runs(folder)
     assert sorted((start, *rest) for start, _, *rest in found) == expected
 
 
-def descendants_with(text: str) -> list[int]:
-    """Processes whose command line has this text."""
+def test_rows_go_from_a_query_to_actors_and_back_to_another_without_files(spark: Any, totals: Path) -> None:
+    folder = totals.parent
+    (folder / "in").mkdir()
+    common = {"topology": str(totals), "folder": str(folder / "run"), "through": "memory"}
+    common |= {"input": "rows", "output": "out"}
+    given = spark.readStream.schema("ts bigint, key bigint, value bigint").parquet(str(folder / "in"))
+    expected = [row for row in summed() if row[0] < 990]  # more rows could come into the last window
+    back = spark.readStream.format("actorstream").options(**common).load()
+    result = back.drop("window_end").writeStream.format("memory").queryName("sums").start()
+    found: list[tuple[int, ...]] = []
+    try:
+        for part in range(2):  # the query starts again, and the run goes on
+            rows = range(part * 500, part * 500 + 500)
+            table = [{"ts": row, "key": row % 3, "value": None if row % 7 == 0 else row} for row in rows]
+            pq.write_table(pa.Table.from_pylist(table), folder / f"in/{part}.parquet")
+            options = {**common, "checkpointLocation": str(folder / "checkpoint")}
+            query = given.writeStream.format("actorstream").options(**options).start()
+            query.processAllAvailable()  # raises what the query failed with
+            query.stop()
+        while len(found) < len(expected):
+            result.processAllAvailable()
+            found = sorted(tuple(row) for row in spark.table("sums").collect())
+    finally:
+        result.stop()
+        end_runs(folder)
+    assert found == expected
+    assert sorted(path.name for path in (folder / "run").iterdir()) == [
+        ".input.json", ".output.json", ".run.lock",
+    ]  # fmt: skip
+
+
+def end_runs(folder: Path) -> None:
+    for process in processes_with(str(folder), "launch"):
+        os.kill(process, signal.SIGTERM)
+
+
+def parent_of(process: int) -> int:
+    try:
+        return int(Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[1])
+    except OSError:
+        return 0  # it has ended
+
+
+def processes_with(*texts: str) -> list[int]:
+    """Processes whose command line has these texts."""
     found = []
     for path in Path("/proc").glob("[0-9]*/cmdline"):
         with suppress(OSError):
-            if text in path.read_text() and "launch" in path.read_text():
+            command = path.read_text()
+            if all(text in command for text in texts):
                 found.append(int(path.parent.name))
     return found
 

@@ -6,6 +6,7 @@ import sys
 import threading
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from time import monotonic, sleep
@@ -16,7 +17,9 @@ from actorstream.launch.cluster import rank_task
 from actorstream.launch.cluster.archives import write_environment, write_project
 from actorstream.launch.cluster.rank_monitor import RankMonitor
 from actorstream.spark.failure import spark_error
+from actorstream.spark.hub import DriverHub
 from actorstream.spark.session import QUICK_START, spark_session
+from actorstream.spark.session_driver import SessionDriver
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -43,7 +46,7 @@ class ClusterRun:
         arguments: of `actorstream launch` for each worker.
         topology: the file, which executors that do not see it are sent with its folder.
         workers: how many.
-        slots: that are needed in all.
+        tasks: of sources that read from Spark, which run in the same application.
         resumes: whether a stage that Spark starts again goes on from a checkpoint.
         options, logs: of the session.
     """
@@ -55,12 +58,13 @@ class ClusterRun:
         topology: Path,
         workers: int,
         *,
-        slots: int,
+        tasks: int,
         resumes: bool,
         options: Mapping[str, str],
         logs: bool,
     ) -> None:
-        self.master, self.workers, self.slots = master, workers, slots
+        self.master, self.workers, self.tasks = master, workers, tasks
+        self.slots = workers + tasks
         self._arguments, self._topology, self._resumes = tuple(arguments), topology, resumes
         self._options, self._logs = {**SETTINGS, **options}, logs
         self._statuses: dict[int, int] = {}
@@ -75,13 +79,18 @@ class ClusterRun:
             spark_session(self.master, self._options, logs=self._logs) as spark,
         ):
             self._check_slots(spark)
-            monitor = RankMonitor(spark.conf.get("spark.driver.host") or "", self.workers)
+            address = spark.conf.get("spark.driver.host") or ""
+            monitor = RankMonitor(address, self.workers)
+            hub = DriverHub(partial(SessionDriver, spark), address) if self.tasks else None
             try:
-                command = self._command(spark, monitor, Path(folder))
-                self._tell(f"{self.workers} workers in {self.slots} slots")
+                command = self._command(spark, monitor, hub, Path(folder))
+                reading = f", {self.tasks} tasks that read" if self.tasks else ""
+                self._tell(f"{self.workers} workers{reading} in {self.slots} slots")
                 return self._watch(spark, monitor, command, signals)
             finally:
                 monitor.close()
+                if hub is not None:
+                    hub.close()
 
     def _watch(
         self,
@@ -120,12 +129,16 @@ class ClusterRun:
         found, end = 0, monotonic() + SLOTS_S
         while (found := _slots(spark)) < self.slots:
             if monotonic() > end:
-                what = f"is {self.workers}, which needs {self.slots} slots, and {self.master} has {found}"
+                reading = f" with {self.tasks} tasks of sources" if self.tasks else ""
+                what = f"is {self.workers}, which{reading} needs {self.slots} slots, and {self.master} has {found}"
                 hint = "executors × cores of each; the master's page says who uses the others"
-                raise ConfigurationError(Problem("--workers", what, f"at most {found}", hint))
+                most = max(found - self.tasks, 0)
+                raise ConfigurationError(Problem("--workers", what, f"at most {most}", hint))
             sleep(AGAIN_S)
 
-    def _command(self, spark: SparkSession, monitor: RankMonitor, folder: Path) -> rank_task.RankCommand:
+    def _command(
+        self, spark: SparkSession, monitor: RankMonitor, hub: DriverHub | None, folder: Path
+    ) -> rank_task.RankCommand:
         """Returns the command of the tasks, and sends executors the files and packages that they lack."""
         import pyspark.cloudpickle as cloudpickle
 
@@ -150,6 +163,7 @@ class ClusterRun:
             monitor.token,
             self._arguments if rank_task.PROJECT not in lacks else self._relative(),
             str(Path.cwd()),
+            hub.place if hub is not None else "",
             self._resumes,
             rank_task.ENVIRONMENT in lacks,
             rank_task.PROJECT in lacks,

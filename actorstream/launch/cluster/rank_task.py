@@ -33,6 +33,7 @@ class RankCommand:
         monitor, token: where the driver listens, and what shows it that a task of this run connects.
         arguments: of `actorstream launch`.
         folder: the working directory of the driver.
+        hub: where sources meet the driver that reads for them; "": there are none.
         resumes: whether the run has checkpoints, so that a stage that starts again goes on from the last one.
         ships_environment, ships_project: whether the archives are there.
     """
@@ -41,6 +42,7 @@ class RankCommand:
     token: str
     arguments: tuple[str, ...]
     folder: str
+    hub: str
     resumes: bool
     ships_environment: bool = False
     ships_project: bool = False
@@ -80,6 +82,7 @@ class RankCommand:
     def _run(self, context: Any, link: socket.socket, said: Any, attempt: int) -> int:
         """Meets the other tasks, and runs the worker to its end. Returns its exit status."""
         from actorstream.launch.process import die_with_parent
+        from actorstream.spark.hub import HERE, HUB
         from actorstream.transports.network.keys import KEY_BYTES, VARIABLE
         from actorstream.transports.zmq.ports import free_ports
         from actorstream.transports.zmq.starter import FROM_STDIN, RANK
@@ -101,6 +104,8 @@ class RankCommand:
             **{RANK: str(context.partitionId()), VARIABLE: FROM_STDIN},
             "PYTHONPATH": os.pathsep.join(filter(None, sys.path)),
         }
+        if self.hub:
+            environment |= {HUB: self.hub, HERE: address}
         parent = os.getpid()
         process = subprocess.Popen(
             command,

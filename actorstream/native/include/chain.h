@@ -2,8 +2,9 @@
  * Chains: what several operators in a row do for one jumbo tuple, as one call (ordered-multicore section 6: a chain is one
  * operator to the threads): operators without a state, and behind them some that add the rows to their states. A chain is a list of steps over numbered columns. Each step works on a row set: the
  * rows of the jumbo tuple are set 0, and what a filter or a join leaves is a set of its own, whose size the step finds. A
- * column is aligned with one set; GATHER aligns it with another by a column of row numbers (uint32). No step leaves more
- * rows than it was given, so every column that is written has room for the rows of set 0.
+ * column is aligned with one set; GATHER aligns it with another by a column of row numbers (uint32). A set has at the most
+ * some multiple of the rows of set 0, for which every column of it has room: EXPAND refuses a batch that leaves more, and
+ * no other step leaves more rows than it was given.
  *
  * All steps that can fail because of a row come before those that change a state, and the first of these refuses a batch with
  * late rows before it changes anything. Where there are several, whoever calls must see to it that no row is late. So a batch that was refused can go through the operators' own hooks instead.
@@ -30,6 +31,9 @@ enum as_chain_kind {
                             are, out[1]: the table's row of each. `counted` is 1: its only key column is read at the row
                             numbers in[1], and these rows are what out[0] names */
     AS_CHAIN_FIND = 3, /* the same for all rows: out[0]: the table's row of each, or UINT32_MAX */
+    AS_CHAIN_EXPAND = 5, /* the same with all rows of the table that have the key, in its order. `makes`: the pairs;
+                            out[0]: the row of each, out[1]: the table's row; with `counted` 1 also UINT32_MAX for a row
+                            that has none. out[2]: memory for the numbers of the rows that it works on */
     AS_CHAIN_ADD =
         4 /* only further ones follow; adds the rows to a state. what: as_chain_state, whose `operand` has room for inputs / 2
                         operands; each is column in[2 * i] at the row numbers in[2 * i + 1], which may be AS_CHAIN_NONE, and
@@ -42,7 +46,7 @@ typedef struct as_chain_step {
     uint32_t rows; /* the set that it works on */
     uint32_t makes; /* the set whose size it finds, or AS_CHAIN_NONE */
     uint32_t inputs, outputs, counted;
-    uint32_t unused;
+    uint32_t room; /* the rows of `makes` at the most, as a multiple of those of set 0 */
     const void *what;
     const uint32_t *in, *out;
     const uint32_t *how; /* of the lookup's key columns (lookup.h), or of operands */

@@ -1,6 +1,7 @@
 /*
- * Turns: batch after batch of a source that makes its rows in C, each through all steps of a chain (chain.h), in one call.
- * Nothing here chooses how large a batch is or what a chain has: whoever calls says so, and how long the call may take.
+ * Turns: batch after batch of a source that makes its rows in C, each through all steps of a chain (chain.h), in one call;
+ * or one batch that whoever calls has read. Nothing here chooses how large a batch is or what a chain has: whoever calls
+ * says so, and how long the call may take.
  *
  * After each batch the call looks whether it must end. What it promises of event time on the way rings nobody, so that a
  * consumer that sleeps is woken at most once a call; the last promise, which says more than those before it, rings.
@@ -27,7 +28,11 @@ enum as_turn_end { /* why a call returned; what it has taken is in `made` and `m
 typedef struct as_turn_source {
     uintptr_t make; /* int32_t (*)(void *context, uint64_t made, int64_t rows, as_column *columns, int64_t time[3]) */
     void *context;
+    uint64_t entered; /* when the rows were asked for; 0: when they are made */
 } as_turn_source;
+/* A function that makes rows for a batch that was read: its columns lie where whoever calls has written. `time`: int64_t[3]
+   that it returns. */
+int32_t as_turn_read(void *time, uint64_t made, int64_t rows, as_column *columns, int64_t found[3]);
 typedef struct as_turn_promise { /* a frontier word that says what the chain promises */
     as_producer *producer;
     uint32_t word;

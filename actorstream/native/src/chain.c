@@ -109,6 +109,25 @@ static int look_up(const as_chain_step *step, const as_chain_work *work, int64_t
     return 0;
 }
 
+static int expand(const as_chain_step *step, const as_chain_work *work, int64_t rows) {
+    as_column key[AS_CHAIN_MOST];
+    uint32_t *out[3];
+    for (uint32_t i = 0; i < step->inputs; i++)
+        key[i] = work->columns[step->in[i]];
+    for (uint32_t i = 0; i < 3; i++)
+        out[i] = (uint32_t *)(uintptr_t)work->columns[step->out[i]].data;
+    const int outer = step->counted != 0;
+    const int64_t room = work->rows[0] * step->room;
+    if (as_lookup_find(step->what, key, step->how, NULL, rows, out[2]) < 0)
+        return AS_E_ARGUMENT;
+    if (as_lookup_pairs(step->what, out[2], rows, outer) > room)
+        return AS_AGAIN;
+    int64_t cursor[2] = {0, 0};
+    work->rows[step->makes] =
+        as_lookup_expand(step->what, out[2], rows, outer, cursor, room, out[0], out[1]);
+    return 0;
+}
+
 static int add(const as_chain_step *step, const as_column *columns, int64_t rows) {
     const as_chain_state *state = step->what;
     as_operand *operand = state->operand;
@@ -140,6 +159,7 @@ int32_t as_chain_job(void *context) {
         case AS_CHAIN_GATHER: status = gather(step, work->columns, rows); break;
         case AS_CHAIN_MATCH:
         case AS_CHAIN_FIND: status = look_up(step, work, rows); break;
+        case AS_CHAIN_EXPAND: status = expand(step, work, rows); break;
         case AS_CHAIN_ADD: status = add(step, work->columns, rows); break;
         default: status = AS_E_ARGUMENT;
         }

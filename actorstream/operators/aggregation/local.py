@@ -23,7 +23,8 @@ from actorstream.operators.aggregation.keys import fixed_column, key_columns, ke
 from actorstream.operators.aggregation.paned import Paned
 from actorstream.operators.aggregation.parts import put_parts, split
 from actorstream.operators.aggregation.repeats import Repeats
-from actorstream.operators.chain import Admission, LinkedRows, Linking
+from actorstream.operators.chain import LinkedRows, Linking
+from actorstream.operators.chain_end import Admission
 from actorstream.operators.expressions import RowErrors
 from actorstream.operators.failed_rows import without_failed
 from actorstream.windows.sliding import GREATEST_TIME

@@ -14,7 +14,8 @@ from actorstream.operators.aggregation.admission import admit, times_of, valid_r
 from actorstream.operators.aggregation.inputs import AggregateInputs
 from actorstream.operators.aggregation.saved_panes import restore_panes, save_panes
 from actorstream.operators.aggregation.windowed_rows import WindowedRows
-from actorstream.operators.chain import Admission, LinkedRows, Linking, UnlinkedError
+from actorstream.operators.chain import LinkedRows, Linking, UnlinkedError
+from actorstream.operators.chain_end import Admission
 from actorstream.windows.sliding import SlidingWindows
 from actorstream.windows.spec import TUMBLING, WindowSpec
 from actorstream.windows.watermark import AT_END, NOTHING

@@ -171,11 +171,11 @@ class Plan:
         counted = None
         for what, field, outputs in self._made:
             if what == "column":
-                number = chain.written(field.width, len(outputs) > 1)
+                number = chain.written(rows.number, field.width, len(outputs) > 1)
                 written |= {output: 2 * number + at for at, output in enumerate(outputs)}
             elif what == "rows" and counted is None:
                 (counted,) = outputs
-                written[counted] = 2 * chain.written(4, False)
+                written[counted] = 2 * chain.written(rows.number, 4, False)
             elif what != "field":
                 raise UnlinkedError
         made = None

@@ -10,7 +10,7 @@ from actorstream.events.cuts import MOST_BYTES, MOST_ROWS, cuts, sizes_of
 from actorstream.events.fields import Field, Kind
 from actorstream.native.lookup import Lookup, kinds
 from actorstream.native.pieces import ColumnTable
-from actorstream.operators.chain import LinkedRows, Linking, UnlinkedError
+from actorstream.operators.chain import LinkedRows, Linking
 from actorstream.operators.joining.joined import beside
 from actorstream.operators.joining.keys import Pairs, family, how_of, table_hows
 
@@ -100,9 +100,7 @@ class TableJoin:
             yield beside(batch.slice(first, count), self.schema, self._others, part, outer=self.outer)
 
     def link(self, chain: Linking, rows: LinkedRows) -> LinkedRows:
-        """A call as a step of a chain: of a table in which a key has one row. UnlinkedError: it has several."""
-        if not self.lookup.unique:
-            raise UnlinkedError
+        """A call as a step of a chain. UnlinkedError: a key of the table has several rows, and batches must not grow."""
         made, table = chain.look_up(rows, self.lookup, self._hows, self._names, outer=self.outer)
         own = len(self.schema.fields) - len(self._others)
         columns = dict(rows.columns)

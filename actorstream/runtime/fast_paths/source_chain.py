@@ -1,5 +1,5 @@
-"""The shortest way from a source that makes its rows in C through the neighbours that it calls: many batches in one call of C,
-which runs the kernels of all members one behind the other.
+"""The shortest way from a source through the neighbours that it calls: one call of C runs the kernels of all members one behind
+the other, on one batch that the source has read, or on many that it makes in C.
 
 What the call does not take goes the way of batches, which comes to the same: a batch with a row that fails or is late, and
 whatever an operator's hook has to decide. Barriers and hooks come between two calls.
@@ -10,14 +10,18 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from actorstream.actors.contract import goes_with_batches
-from actorstream.native.turn import DUE, ROWS, RUNG, TIME, Turn
-from actorstream.operators.chain import ChainEnd, LinkedRows, Linking, UnlinkedError
+from actorstream.connectors.source import NO_MORE
+from actorstream.native.turn import DUE, ROWS, RUNG, TIME, ReadRows, Turn
+from actorstream.operators.chain import LinkedRows, Linking, UnlinkedError
+from actorstream.operators.chain_end import ChainEnd
 from actorstream.runtime.output import DirectEdge, RoutedEdge
 from actorstream.runtime.send_lane import SendLane
 from actorstream.transports.fast_paths import SharedFrontier
 from actorstream.windows.watermark import NOTHING
 
 if TYPE_CHECKING:
+    from actorstream.connectors.native_rows import NativeRows
+    from actorstream.events.batch import Batch
     from actorstream.native.panes import PanesStep
     from actorstream.plan.chains import ChainLink
     from actorstream.runtime.replica import Replica
@@ -25,6 +29,8 @@ if TYPE_CHECKING:
 
 GOES_ON = (ROWS, TIME, RUNG)
 """Ends of a call after which the next one needs nothing of Python but that it is called."""
+UNKNOWN = (1, 0)
+"""Bounds of event times that nobody knows."""
 LISTEN_NS = 100_000
 """A call lasts so long before the doorbell can end it: what Python does around a call costs a fifth of that."""
 
@@ -38,6 +44,7 @@ class SourceChain:
 
     Attributes:
         is_linked: whether the other methods may be called.
+        makes_rows: whether the source makes its rows in C, so that `turn` is to be called; else it reads batches, and `take` is.
         ended: whether the unit's turn is to end after the last call, since an operator waits for the event time that the
             source promises, or another unit of the worker has something to do.
     """
@@ -49,9 +56,11 @@ class SourceChain:
         "_lanes",
         "_links",
         "_made",
+        "_names",
         "_panes",
         "_producers",
         "_promised",
+        "_read",
         "_room",
         "_room_asked",
         "_rows",
@@ -59,6 +68,7 @@ class SourceChain:
         "_unit",
         "ended",
         "is_linked",
+        "makes_rows",
         "members",
     )
 
@@ -70,7 +80,7 @@ class SourceChain:
             for place, each in enumerate(members)
             if place not in takers
         }
-        self.ended = self.is_linked = self._begun = self._promised = False
+        self.ended = self.is_linked = self.makes_rows = self._begun = self._promised = False
         self._made = 0
         self._room: dict[int, int] = {}
 
@@ -79,9 +89,9 @@ class SourceChain:
         unit = self._unit
         ordered = unit.watermarks is None or unit.watermarks.ordered
         plain = all(each.stamp is None and each.descent is None for each in (unit.head, *self.members))
-        stepped = unit.in_order or unit.in_step is not None
-        if not (ordered and plain) or stepped or unit.idle_timeout is not None:
+        if not plain or unit.in_order or unit.in_step is not None:
             return False
+        self.makes_rows = ordered and unit.idle_timeout is None and unit.source.native_rows(1) is not None
         transport = unit.worker.transport
         self._bell = transport.doorbell.handle if transport is not None else None
         self._lanes = _lanes(unit.head, self.members)
@@ -98,11 +108,12 @@ class SourceChain:
 
     def _make_room(self, rows: int) -> None:
         """Links the members anew for batches of up to so many rows, or as many as the source makes at once."""
-        made = self._unit.source.native_rows(rows)
-        if made is None:
-            raise UnlinkedError
-        self._rows, self._room_asked = made, rows
-        linking = Linking(made.schema)
+        unit = self._unit
+        self._rows: NativeRows | None = unit.source.native_rows(rows) if self.makes_rows else None
+        self._room_asked = rows
+        linking = Linking(
+            unit.head.schemas["default"].user if self._rows is None else self._rows.schema, grows=True
+        )
         left: dict[tuple[int, str], LinkedRows] = {(-1, "default"): linking.rows}
         sets = []
         self._panes: dict[int, PanesStep] = {}
@@ -118,8 +129,11 @@ class SourceChain:
                 if rows_out.schema != member.schemas[output].user:
                     raise UnlinkedError
                 left[place, output] = rows_out
+        chain, self._names = linking.ended(needed=self._rows is None)
+        self._read = ReadRows(len(self._names), rows)
+        made = self._rows or self._read
         self._turn = Turn(
-            linking.ended(),
+            chain,
             {place: panes.bounds for place, panes in self._panes.items()},
             made.make,
             made.context,
@@ -130,6 +144,30 @@ class SourceChain:
             made.rows,
             made,
         )
+
+    def take(self, batch: Batch, entered: int) -> bool:
+        """Takes a batch that the source has read, all of its rows or none. False: it is to go the way of batches, and all has
+        been settled. `entered`: when it was asked for."""
+        try:
+            if self.makes_rows or not self.is_linked or batch.marked:
+                raise UnlinkedError
+            batch = self._unit.head.fitting(batch, "default")
+            columns = [batch.column(name).descriptor for name in self._names]
+            times = batch.time_range()
+            if batch.rows > self._room_asked:
+                self.settle()
+                self._make_room(1 << batch.rows.bit_length())
+        except Exception:  # the way of batches raises a better error
+            self.settle()
+            return False
+        if not self._begun and not self._begin():
+            return False
+        turn, rows = self._turn, batch.rows
+        before = turn.made
+        turn.give(self._read, rows, columns, *(times or UNKNOWN), entered)
+        if turn.run(rows, rows, 0, NO_MORE, NO_MORE) not in GOES_ON:
+            self.settle()
+        return turn.made > before
 
     def turn(self, rows: int, most: int, deadline: int) -> int:
         """Takes up to `most` rows of the source, `rows` a batch, until a time of the monotonic clock; returns how many. 0: the
@@ -159,8 +197,10 @@ class SourceChain:
         """Asks the source and the last member what comes next and what may come. False: nothing without Python."""
         admitted = {place: end.admits() for place, end in self._ends.items()}
         room = min(each.room for each in admitted.values())
-        made, most, bound = self._rows.next() if room > 0 else (0, 0, 0)
-        if most <= 0:
+        made, most, bound = (self._turn.made, 1, NO_MORE) if self._rows is None else (0, 0, 0)
+        if room > 0 and self._rows is not None:
+            made, most, bound = self._rows.next()
+        if room <= 0 or most <= 0:
             return False
         for place, each in admitted.items():
             self._panes[place].late_below(each.low)
@@ -175,7 +215,7 @@ class SourceChain:
 
     def promise(self) -> bool:
         """Promises the event time that the source has reached, if only lanes need to know of it now; returns whether it has."""
-        if not self._begun or not self._lanes:
+        if not self._begun or not self._lanes or not self.makes_rows:
             return False
         if not self._promised:
             frontier = self._turn.frontier
@@ -193,9 +233,10 @@ class SourceChain:
         before, *counts = turn.counts()
         if not before.rows:
             return
-        self._rows.took(turn.made, turn.latest)
-        if unit.watermarks is not None:
-            unit.watermarks.passed(unit.source.origin, turn.latest)
+        if self._rows is not None:
+            self._rows.took(turn.made, turn.latest)
+            if unit.watermarks is not None:
+                unit.watermarks.passed(unit.source.origin, turn.latest)
         head = unit.head
         head.entry_min = head.entry_max = before.entered
         head.execute_ns += before.took_ns
@@ -235,7 +276,7 @@ def _lanes(head: Replica, members: list[Replica]) -> list[SendLane]:
         for replica in (head, *members)
         for edges in replica.edges.values()
         for edge in edges
-        if not (type(edge) is DirectEdge and edge.consumer in members)
+        if not (isinstance(edge, DirectEdge) and edge.consumer in members)
     ]
     found: list[SendLane] = []
     for edge in edges:

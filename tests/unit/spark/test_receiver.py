@@ -15,7 +15,7 @@ import pyarrow as pa
 import pytest
 
 from actorstream.errors import ConfigurationError
-from actorstream.spark.push import Pushed, PushError, encoded, push
+from actorstream.spark.push import Pushed, PushError, Target, encoded, push
 from actorstream.spark.receiver import WINDOW, Receiver, TableChangedError
 
 PATIENCE_S = 60.0
@@ -30,7 +30,7 @@ class Actor:
 
     def __init__(self, lanes: int = 1, number: int = 0, kept: Any = None, host: str = "") -> None:
         self.woken = threading.Event()
-        self.receiver = Receiver(lanes, self.times, self.woken.set, number, kept, host)
+        self.receiver = Receiver(range(lanes), self.times, self.woken.set, number, kept, host)
 
     @staticmethod
     def times(rows: Any) -> np.ndarray:
@@ -51,11 +51,13 @@ class Actor:
                 assert self.woken.wait(PATIENCE_S)
         return found
 
-    def hello(self, lane: int = 0, number: int = 0) -> dict[str, Any]:
-        return {"token": self.receiver.token, "lane": lane, "range": number}
+    @property
+    def target(self) -> Target:
+        name, _, tunnel = self.receiver.address.partition(" ")
+        return Target(f"nobody {tunnel}" if tunnel else name, self.receiver.token)
 
     def push(self, batches: Iterator[Any], lane: int = 0, number: int = 0) -> int:
-        return push(self.receiver.address, self.hello(lane, number), encoded(batches)).rows
+        return push(self.target, lane, number, encoded(batches)).rows
 
 
 @pytest.fixture
@@ -155,10 +157,7 @@ def test_a_task_leaves_its_slot_to_a_lane_that_has_none_and_goes_on_later(pool: 
     def in_one_slot() -> int:
         """Runs the tasks of the lanes one after the other until none has left; how often that was."""
         for times in count(1):
-            pushed = [
-                push(actor.receiver.address, actor.hello(lane), encoded(iter(rows[lane])), 0.01)
-                for lane in rows
-            ]
+            pushed = [push(actor.target, lane, 0, encoded(iter(rows[lane])), 0.01) for lane in rows]
             if not any(each.left for each in pushed):
                 return times
         raise AssertionError
@@ -172,12 +171,12 @@ def test_a_task_leaves_its_slot_to_a_lane_that_has_none_and_goes_on_later(pool: 
 def test_a_task_that_waits_for_a_slow_actor_keeps_its_slot(pool: ThreadPoolExecutor) -> None:
     actor = Actor()
     rows = [batch(number) for number in range(2 * WINDOW)]
-    task = pool.submit(push, actor.receiver.address, actor.hello(), encoded(iter(rows)), 0.01)
+    task = pool.submit(push, actor.target, 0, 0, encoded(iter(rows)), 0.01)
     asked = threading.Event()
     actor.receiver._lacks_task = lambda: asked.set()  # type: ignore[method-assign, assignment, func-returns-value]
     assert asked.wait(PATIENCE_S)
     assert actor.take(1000) == list(range(2 * WINDOW))
-    assert task.result(PATIENCE_S) == Pushed(2 * WINDOW)
+    assert task.result(PATIENCE_S) == Pushed(0, 2 * WINDOW)
     actor.receiver.close()
 
 
@@ -220,7 +219,7 @@ def test_a_run_goes_on_within_a_batch(pool: ThreadPoolExecutor) -> None:
 def test_who_does_not_know_the_token_is_not_heard() -> None:
     actor = Actor()
     with pytest.raises(PushError, match="closed the connection"):
-        push(actor.receiver.address, {"token": "x", "lane": 0, "range": 0}, encoded(iter([batch(1)])))
+        push(Target(actor.receiver.address, "x"), 0, 0, encoded(iter([batch(1)])))
     with socket.socket(socket.AF_UNIX) as link:
         link.connect(f"\0{actor.receiver.address}")
         link.sendall(b"GET / HTTP/1.1\r\n")

@@ -4,19 +4,18 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from actorstream.plan.compile import compile_job
 from actorstream.runtime.build import build_units
-from actorstream.runtime.fast_paths.source_chain import SourceChain
 from actorstream.runtime.replica import Replica
 from actorstream.runtime.source_unit import SourceUnit
 from actorstream.runtime.unit import Status
 from actorstream.runtime.worker import Worker
 from actorstream.topology.builder import Topology
 from actorstream.topology.load import load_deploy
+from tests.unit.runtime.fast_paths.chained import Ran, by_hooks
 
 ADS = "apps.ysb.operators:Campaigns"
 STEPS = (
@@ -91,32 +90,6 @@ def topology_of(drawn: dict[str, Any], count: int) -> tuple[Topology, list[Any]]
         "aggregate", name="windows", key=drawn["key"], window=drawn["window"], aggregates=chosen
     )
     return topology, [made.collect(), *out]
-
-
-class Ran:
-    """What a run gave: rows, and the counters of each actor. `taken`: rows that C took without Python."""
-
-    def __init__(self, topology: Topology, out: list[Any], **deploy: Any) -> None:
-        taken = []
-        with pytest.MonkeyPatch.context() as patch:
-            note = SourceChain.turn
-            patch.setattr(SourceChain, "turn", lambda *given: taken.append(note(*given)) or taken[-1])
-            report = topology.run(transport="local", workers=1, **deploy).report
-        self.taken = sum(taken)
-        self.rows = [list(map(str, each)) for each in out]  # classes of two runs differ
-        self.counts = {
-            # how many partial results come depends on when windows close
-            name: [(each["in"], 0 if "windows" in name else each["out"]) for each in report["actors"][name]]
-            for name in report["actors"]
-            if not name.startswith("windows") or name.endswith(".local")
-        }
-        self.beside = report["late"], report["dead"], report["events_out"].get("windows")
-
-
-def by_hooks(*given: Any, **deploy: Any) -> Ran:
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("actorstream.plan.compile.source_chains", lambda job: {})
-        return Ran(*given, **deploy)
 
 
 @settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.too_slow])
