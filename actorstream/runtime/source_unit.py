@@ -234,10 +234,10 @@ class SourceUnit(Unit):
         self.sizing.asked.count(self._full)
         if size.follows_load:
             size.behind(behind=self.sizing.is_behind())
-        send, yields = self._direct, False
+        send, yields, spent = self._direct, False, monotonic_ns() - now
         if send is not None and (sent := send(found, now)):
             self.head.events_out += sent
-            self._count(sent, now, monotonic_ns() - now)
+            self._count(sent, now, spent)
             self._send_dead()
             for unit in self._takers:
                 unit.take_event()

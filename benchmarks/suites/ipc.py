@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from time import monotonic
 from typing import Any, ClassVar
 
@@ -105,20 +106,23 @@ def suite(settings: Settings) -> Suite:
         points = tuple((float(rows), rate) for rows, rate in by_size.items())
         return [Curve("by reference", "rows in a jumbo tuple", "jumbo tuples/s", points)]
 
-    def c_ring() -> float:
-        return float(job.call("benchmarks.loops.ring:ring", rows=ROWS, seconds=seconds))
+    def c_ring(*, sums: bool) -> float:
+        return float(job.call("benchmarks.loops.ring:ring", rows=ROWS, seconds=seconds, sum_column=sums))
 
     return Suite(
         "ipc",
         (
-            probe("c-ring", "tuples/s", c_ring),
+            probe("c-ring", "tuples/s", partial(c_ring, sums=False)),
+            probe("c-ring-sum", "tuples/s", partial(c_ring, sums=True), against="c-ring"),
             probe("hand-over-filled", "tuples/s", lambda: run(Filling, seconds)[0], against="c-ring"),
-            probe("numpy-sum", "tuples/s", lambda: run(Filling, seconds, add="c")[0], against="c-ring"),
+            probe("numpy-sum", "tuples/s", lambda: run(Filling, seconds, add="c")[0], against="c-ring-sum"),
             probe("hand-over-reference", "jumbo tuples/s", reference),
         ),
         notes=(
             lambda: f"cache-line round trip: {machine.round_trip()}",
             f"filled, sum and c-ring: {ROWS} rows of 5 int64 columns in each jumbo tuple, written in place",
+            "c-ring-sum: the ring's consumer sums a column too, as that of numpy-sum; the column then comes from the other "
+            "core's cache, and goes back to it when it is written again",
             f"by reference: the least of jumbo tuples of {', '.join(map(str, SIZES))} rows",
         ),
         curves=curves,

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from actorstream.runtime import source_unit
 from actorstream.runtime.alarms import Alarm
 from actorstream.runtime.source_unit import SourceUnit
 from actorstream.runtime.unit import Status
@@ -101,6 +102,26 @@ def test_a_turn_ends_after_the_rows_that_the_schedule_has_allotted() -> None:
     unit.most_rows = 1
     assert unit.work() is Status.READY
     assert unit.head.events_out == 20
+
+
+def test_what_is_sent_at_once_counts_as_read_only_until_it_is_sent(monkeypatch: pytest.MonkeyPatch) -> None:
+    topology = Topology("direct")
+    topology.source(Numbers, name="numbers", count=3).into(Collect, name="out")
+    unit = worker_of(topology, batch_size=1).units[0]
+    assert isinstance(unit, SourceUnit)
+    clock, read = [SECOND], unit.source.read
+    monkeypatch.setattr(source_unit, "monotonic_ns", lambda: clock[0])
+
+    def take(ns: int, value: object) -> object:
+        clock[0] += ns
+        return value
+
+    unit.source.read = lambda rows: take(3, read(rows))  # type: ignore[method-assign]
+    unit.__dict__["_direct"] = lambda found, entered: take(1000, 0 if found is None else found.rows)
+    unit.most_rows = 2
+    unit.work()
+    assert unit.head.events_out == 2
+    assert unit.head.execute_ns == 2 * 3
 
 
 def test_a_source_that_is_asked_for_promises_makes_none_before_rows_that_it_has_read() -> None:
