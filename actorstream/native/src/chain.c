@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "chain_text.h"
 #include "machine.h"
 
 #define NONE UINT32_MAX
@@ -160,6 +161,7 @@ int32_t as_chain_job(void *context) {
         case AS_CHAIN_MATCH:
         case AS_CHAIN_FIND: status = look_up(step, work, rows); break;
         case AS_CHAIN_EXPAND: status = expand(step, work, rows); break;
+        case AS_CHAIN_TEXT: status = as_chain_text_run(step, work, rows); break;
         case AS_CHAIN_ADD: status = add(step, work->columns, rows); break;
         default: status = AS_E_ARGUMENT;
         }
