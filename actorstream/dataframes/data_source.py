@@ -22,6 +22,7 @@ from pyspark.sql.datasource import (
 )
 
 from actorstream.dataframes.arrow_rows import arrow_schema, as_spark_has
+from actorstream.dataframes.memory_streams import MemoryStreamReader, MemoryStreamWriter, check_options
 from actorstream.dataframes.run_beside import RunBeside
 from actorstream.dataframes.topology_run import TopologyOptions, TopologyRun, replaced, rows_of
 from actorstream.errors import ConfigurationError, Problem
@@ -35,7 +36,7 @@ STREAMED = "actorstream.dataframes.replacing:StreamedRows"
 
 class ActorstreamDataSource(DataSource):  # type: ignore[misc]
     """Options: `topology` (or what `load` is given), `output` (a sink; may be left out if there is one), `input` (a source,
-    likewise), `set` (overrides, one a line), `deploy`, `folder` and `every` (of streaming queries)."""
+    likewise), `set` (overrides, one a line), `deploy`, `folder`, `every`, `through` and `host` (of streaming queries)."""
 
     @classmethod
     def name(cls) -> str:
@@ -58,6 +59,8 @@ class ActorstreamDataSource(DataSource):  # type: ignore[misc]
             raise ConfigurationError(
                 Problem("folder", "is missing", "where the rows and checkpoints of the topology's run lie")
             )
+        if check_options(options):
+            return MemoryStreamReader(options)
         return TopologyStreamReader(options, options.sink(options.graph()))
 
     def writer(self, schema: Any, overwrite: bool) -> DataSourceArrowWriter:
@@ -72,6 +75,8 @@ class ActorstreamDataSource(DataSource):  # type: ignore[misc]
             raise ConfigurationError(
                 Problem("folder", "is missing", "where the query puts its rows, and the topology reads them")
             )
+        if check_options(options):
+            return MemoryStreamWriter(options)
         source = options.source(options.graph()) if options.topology else ""
         return TopologyStreamWriter(options, source)
 

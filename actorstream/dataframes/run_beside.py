@@ -1,9 +1,9 @@
 """RunBeside: a run of a topology that lives as long as another process, Spark's driver. It is started from processes that do not
 live long themselves.
 
-    python -m actorstream.dataframes.run_beside PID FOLDER OPTIONS SETS
+    python -m actorstream.dataframes.run_beside PID FOLDER OPTIONS SETS RESUMES
 
-runs it, OPTIONS and SETS being JSON."""
+runs it, the last three being JSON."""
 
 from __future__ import annotations
 
@@ -28,10 +28,13 @@ class RunBeside:
     Args:
         folder: has the lock that only one run holds.
         options, sets: what runs.
+        resumes: whether it goes on from its last checkpoint.
     """
 
-    def __init__(self, folder: Path, options: TopologyOptions, sets: list[str]) -> None:
-        self._folder, self._options, self._sets = folder, options, sets
+    def __init__(
+        self, folder: Path, options: TopologyOptions, sets: list[str], *, resumes: bool = True
+    ) -> None:
+        self._folder, self._options, self._sets, self._resumes = folder, options, sets, resumes
 
     def start(self) -> None:
         """Starts it unless it runs. RunError: it has failed since the last call."""
@@ -47,7 +50,7 @@ class RunBeside:
                 return  # it runs
             # the process inherits the lock, so nobody else can start one in between
             command = [sys.executable, "-m", __name__, str(java_process()), str(self._folder)]
-            command += [json.dumps(self._options), json.dumps(self._sets)]
+            command += [json.dumps(self._options), json.dumps(self._sets), json.dumps(self._resumes)]
             subprocess.Popen(
                 command,
                 pass_fds=(lock.fileno(),),
@@ -72,7 +75,8 @@ def main(arguments: list[str]) -> None:
     """Ends the run, with a checkpoint, once the process has ended."""
     driver = os.pidfd_open(int(arguments[0]))
     folder, options = Path(arguments[1]), TopologyOptions(*json.loads(arguments[2]))
-    run = TopologyRun(options, json.loads(arguments[3]), "--resume")
+    more = ["--resume"] if json.loads(arguments[4]) else []
+    run = TopologyRun(options, json.loads(arguments[3]), *more)
     poll = select.poll()
     poll.register(driver, select.POLLIN)
     try:

@@ -32,6 +32,8 @@ class TopologyOptions(NamedTuple):
         folder: where files and checkpoints lie; "": none.
         every: time between checkpoints of a streaming query's run.
         checkpoints: where a streaming query has its own.
+        through: `files` or `memory`, how rows of streaming queries go.
+        host: an address under which tasks on other hosts reach the run; "": all are on this one.
     """
 
     topology: str
@@ -42,6 +44,8 @@ class TopologyOptions(NamedTuple):
     folder: str
     every: str
     checkpoints: str = ""
+    through: str = "files"
+    host: str = ""
 
     @classmethod
     def of(cls, options: Mapping[str, str], *, needs_topology: bool = True) -> TopologyOptions:
@@ -50,7 +54,7 @@ class TopologyOptions(NamedTuple):
         checkpoints = next(
             (options.pop(name) for name in list(options) if name.lower() == "checkpointlocation"), ""
         )
-        known = ("topology", "path", "output", "input", "set", "deploy", "folder", "every")
+        known = ("topology", "path", "output", "input", "set", "deploy", "folder", "every", "through", "host")
         problems = [
             Problem(name, "is not an option here", listed(known), did_you_mean(name, known))
             for name in options
@@ -71,6 +75,8 @@ class TopologyOptions(NamedTuple):
             options.get("folder", ""),
             options.get("every", "1s"),
             checkpoints,
+            options.get("through", "files"),
+            options.get("host", ""),
         )
 
     def graph(self) -> Any:

@@ -16,7 +16,9 @@ from actorstream.control.failures import Aborted, failed_message
 from actorstream.launch.bind import bind_worker
 from actorstream.native.memory import keep_freed_memory
 from actorstream.native.pidfd import open_pidfd
+from actorstream.native.time_slice import request_slice
 from actorstream.runtime.worker import Worker
+from actorstream.scheduling.time_slice import time_slices
 
 if TYPE_CHECKING:
     from actorstream.actors.peer_end import PeerEnd
@@ -131,9 +133,19 @@ async def run_worker(
     bound = bind_worker(job, process, transport) if control is not None else None
     if control is not None and bound is not None:
         control.send(bound)
+    if control is not None:
+        request_slice(slices_of(job)[process])
     worker = Worker(job, process, transport, control, peers or {})
     await worker.run()
     return worker
+
+
+def slices_of(job: Job) -> list[int]:
+    """The time slice of each worker's thread."""
+    at = {each.id: job.process_of(each) for each in job.plan.replicas}
+    sources = {at[each.id] for each in job.plan.replicas if job.role(each.actor) == "source"}
+    links = {(at[link.producer], at[link.consumer]) for link in job.channels}
+    return time_slices(job.processes, sources, links)
 
 
 def ignore_signals() -> None:

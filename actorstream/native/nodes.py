@@ -6,11 +6,16 @@ import contextlib
 import mmap
 import os
 import threading
+import time
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
 from actorstream.native._core import ffi, lib
 
+HANDED, HAND_OVERS = 1 << 20, 60
+"""Bytes that are handed over, which a core's own cache holds, and how often."""
 ROUNDS = 15
 """Of a latency: what disturbs one round does not disturb all."""
 
@@ -55,6 +60,26 @@ class NodeMemory:
             return int(lib.as_node_stream(self._base + number * share, share))
 
         return max(_at_once(cpus, read, share) for _ in range(3))
+
+
+def hand_over_ns(writer: int, reader: int, line: int = 64) -> float:
+    """Nanoseconds more that core `writer` takes to write a cache line and core `reader` to read it than one core for both."""
+    made, taken = np.ones(HANDED // 8), np.zeros(HANDED // 8)
+
+    def write() -> int:
+        begun = time.perf_counter_ns()
+        np.copyto(taken, made)
+        return time.perf_counter_ns() - begun
+
+    def read() -> int:
+        begun = time.perf_counter_ns()
+        taken.sum()
+        return time.perf_counter_ns() - begun
+
+    def both(first: int, second: int) -> float:
+        return float(np.median([_on(first, write) + _on(second, read) for _ in range(HAND_OVERS)]))
+
+    return max(0.0, (both(writer, reader) - both(writer, writer)) / (HANDED // line))
 
 
 def _at_once(cpus: Sequence[int], read: Any, share: int) -> float:

@@ -3,7 +3,7 @@ Pure."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from actorstream.placement.base import Assignment
@@ -15,13 +15,13 @@ if TYPE_CHECKING:
 
 
 def deal(
-    plan: SocketPlan, dataflow: Dataflow, machine: MachineModel, most: int | None = None
+    plan: SocketPlan, dataflow: Dataflow, machine: MachineModel, seats: Sequence[int] | None = None
 ) -> tuple[Assignment, dict[int, Core]]:
     """(actor, replica) -> worker, and worker -> its core and memory node.
 
     The busiest first, each unit (a replica of an operator, with the actors that it calls) goes to the worker of its socket
     with the least to do; so no worker is much busier than another, and chains stay whole. A socket has as many workers as
-    cores, at most one for each unit. `most`: workers in all; those of the same socket share what others would have done."""
+    cores, at most one for each unit. `seats`: the socket of each worker, where the workers are there already."""
     load = {each.operator: each.utilisation for each in plan.rates}
     socket_of = {(each.actor, each.index): each.socket for each in plan.replicas}
     units: dict[int, list[tuple[float, int, list[str], int]]] = {}
@@ -30,19 +30,19 @@ def deal(
         for index in range(len(plan.sockets_of(head))):
             unit = (-load.get(operator.name, 0.0), number, operator.members, index)
             units.setdefault(socket_of[head, index], []).append(unit)
-    counts = {socket: min(machine.sockets[socket].cores, len(units[socket])) for socket in sorted(units)}
-    _cut(counts, most)
+    workers = _workers(units, machine) if seats is None else _seated(units, seats)
     found: Assignment = {}
     cores: dict[int, Core] = {}
-    for socket, count in counts.items():
-        workers = range(len(cores), len(cores) + count)
-        _share_out(sorted(units[socket]), workers, found)
+    for socket, mine in workers.items():
+        _share_out(sorted(units[socket]), mine, found)
         there = machine.sockets[socket]
-        cores.update({worker: Core(_at(there.cpus, n), there.node) for n, worker in enumerate(workers)})
+        cores.update({worker: Core(_at(there.cpus, n), there.node) for n, worker in enumerate(mine)})
     return found, cores
 
 
-def _share_out(units: Sequence[tuple[float, int, list[str], int]], workers: range, found: Assignment) -> None:
+def _share_out(
+    units: Sequence[tuple[float, int, list[str], int]], workers: Sequence[int], found: Assignment
+) -> None:
     busy = dict.fromkeys(workers, (0.0, 0))
     for load, _, members, index in units:
         worker = min(workers, key=lambda each: (*busy[each], each))
@@ -50,11 +50,20 @@ def _share_out(units: Sequence[tuple[float, int, list[str], int]], workers: rang
         found.update({(actor, index): worker for actor in members})
 
 
-def _cut(counts: dict[int, int], most: int | None) -> None:
-    """Takes workers from the sockets with the most of them until there are at most `most`, one for each socket at least."""
-    while most is not None and sum(counts.values()) > most and max(counts.values()) > 1:
-        largest = max(counts, key=lambda socket: (counts[socket], -socket))
-        counts[largest] -= 1
+def _workers(units: Mapping[int, Sequence[object]], machine: MachineModel) -> dict[int, list[int]]:
+    """Socket -> new workers, one for each core, at most one for each unit."""
+    found: dict[int, list[int]] = {}
+    first = 0
+    for socket in sorted(units):
+        count = min(machine.sockets[socket].cores, len(units[socket]))
+        found[socket] = list(range(first, first + count))
+        first += count
+    return found
+
+
+def _seated(units: Mapping[int, Sequence[object]], seats: Sequence[int]) -> dict[int, list[int]]:
+    """Socket -> the workers that sit there."""
+    return {socket: [n for n, seat in enumerate(seats) if seat == socket] for socket in sorted(units)}
 
 
 def _at(cpus: Sequence[int], number: int) -> int:

@@ -10,10 +10,12 @@ from pathlib import Path
 from actorstream.errors import ActorstreamError
 from actorstream.native.cpus import clock_hertz, processor
 from actorstream.native.memory import memory_left
-from actorstream.native.nodes import NodeMemory
+from actorstream.native.nodes import NodeMemory, hand_over_ns
 from actorstream.placement.rlas import MachineModel, Socket, load_machine_model, machine_text
 from actorstream.topology.machine import Machine, read_machine
 
+VERSION = 2
+"""Of what is measured; what other versions have kept is measured again."""
 LINE = 64
 LEAST_BYTES, MOST_BYTES = 16 << 20, 256 << 20
 """Of the memory on each node that is read; a tenth of what is left, within these."""
@@ -72,6 +74,13 @@ def measured(nodes: dict[int, list[int]]) -> MachineModel:
         latency_ns=_symmetric(latency, 0.1),
         bandwidth=_symmetric(bandwidth, 1e6),
         cache_line=LINE,
+        core_ns=round(
+            max(
+                (hand_over_ns(cpus[0], cpus[1], LINE) for cpus in nodes.values() if len(cpus) > 1),
+                default=0.0,
+            ),
+            1,
+        ),
     )
 
 
@@ -89,4 +98,6 @@ def _folder() -> Path:
 
 def _identity(nodes: dict[int, list[int]]) -> str:
     """What a measurement depends on, as text of 16 digits."""
-    return hashlib.sha256(f"{network.gethostname()}\0{processor()}\0{nodes}".encode()).hexdigest()[:16]
+    return hashlib.sha256(f"{network.gethostname()}\0{processor()}\0{nodes}\0{VERSION}".encode()).hexdigest()[
+        :16
+    ]

@@ -8,15 +8,13 @@ changes no choice: so what another plan would gain is told by the model under th
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from math import isclose
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from actorstream.placement.rlas.costs import costs_of
-from actorstream.placement.rlas.instance import instance_of
-from actorstream.placement.rlas.prediction import predicted
-from actorstream.plan.rlas_plan import RlasInputs, operators_of, rlas_plan
+from actorstream.plan.rlas_plan import RlasInputs, operators_of, rates_of, rlas_plan
 
 if TYPE_CHECKING:
     from actorstream.placement.rlas import Dataflow, OperatorProfile, Profile
@@ -24,6 +22,7 @@ if TYPE_CHECKING:
     from actorstream.topology.graph import Graph
     from actorstream.topology.plan import ExecutionPlan
 
+NEARLY = 0.02
 WORTH = 1.05
 """A plan is another one only if the model says that it gains more than this."""
 
@@ -68,7 +67,7 @@ def compare(
     """What the report of a run of `plan` says of it. `inputs`: what it was made from."""
     assert plan.model is not None
     profile, costs = measured_profile(inputs.profile, graph, report["actors"], inputs.options.rows)
-    measured = RlasInputs(profile, inputs.machine, inputs.options)
+    measured = replace(inputs, profile=profile)
     dataflow = operators_of(graph, plan.deploy.pipelining)
     now = ingress_of(plan, dataflow, measured)
     _, found = rlas_plan(graph_of, plan.deploy, measured)
@@ -110,11 +109,13 @@ def measured_profile(
         factor = (
             sum(scale.get(actor, 1.0) * weight for actor, weight in weights.items()) / total if total else 1.0
         )
-        found[name] = _scaled(each, factor, _selectivities(graph, members[-1], members[0], actors))
+        found[name] = with_selectivities(
+            _scaled(each, factor), measured_selectivities(graph, members[-1], members[0], actors)
+        )
     return msgspec.structs.replace(profile, operators=found), costs
 
 
-def _selectivities(
+def measured_selectivities(
     graph: Graph, actor: str, head: str, actors: Mapping[str, Sequence[Mapping[str, Any]]]
 ) -> dict[str, float]:
     """Rows on each output for a row into `head`, where a consumer has counted them: it reads nothing else, and gets each
@@ -130,31 +131,40 @@ def _selectivities(
     return found
 
 
-def _scaled(profile: OperatorProfile, factor: float, selectivities: Mapping[str, float]) -> OperatorProfile:
-    replace = msgspec.structs.replace
+def _scaled(profile: OperatorProfile, factor: float) -> OperatorProfile:
+    changed = msgspec.structs.replace
     batches = [
-        replace(
+        changed(
             each, execute_ns={percentile: value * factor for percentile, value in each.execute_ns.items()}
         )
         for each in profile.batches
     ]
+    return changed(profile, batches=batches)
+
+
+def with_selectivities(profile: OperatorProfile, measured: Mapping[str, float]) -> OperatorProfile:
+    """The profile with other selectivities of the outputs that were measured. Differences below NEARLY are rows on their way."""
+    changed = msgspec.structs.replace
     outputs = {
-        name: replace(each, selectivity=selectivities[name]) if name in selectivities else each
+        name: changed(each, selectivity=round(measured[name], 6), by_input={})
+        if name in measured and not isclose(measured[name], each.selectivity, rel_tol=NEARLY)
+        else each
         for name, each in profile.outputs.items()
     }
-    return replace(profile, batches=batches, outputs=outputs)
+    return changed(profile, outputs=outputs)
 
 
 def ingress_of(plan: ExecutionPlan, dataflow: Dataflow, inputs: RlasInputs) -> float:
     """How many tuples per second the model lets into a plan as it is, with replicas where they are."""
-    costs = costs_of(dataflow, inputs.profile, rows=inputs.options.rows, percentile=inputs.options.percentile)
-    node_of = {(each.actor, each.index): each.node for each in plan.replicas}
     socket_of = {socket.node: number for number, socket in enumerate(inputs.machine.sockets)}
-    replicas = [plan.counts()[each.members[0]] for each in dataflow.operators]
-    instance = instance_of(costs, inputs.machine, replicas, ingress=inputs.options.ingress)
-    heads = [each.members[0] for each in dataflow.operators]
-    places = [socket_of.get(node_of[heads[group.operator], group.first], 0) for group in instance.groups]
-    return predicted(instance, places).ingress
+    places = {
+        (each.actor, each.index): socket_of.get(each.node, 0)
+        if inputs.seats is None
+        else inputs.seats[each.worker]
+        for each in plan.replicas
+    }
+    workers = {(each.actor, each.index): each.worker for each in plan.replicas}
+    return rates_of(dataflow, plan.counts(), workers, places, inputs, plan.deploy).ingress
 
 
 def described(found: PlanComparison) -> list[str]:

@@ -5,7 +5,7 @@ The search is `placement.rlas`; here are its inputs, and what its result means f
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from actorstream.errors import ConfigurationError, Problem
-from actorstream.placement.base import place
+from actorstream.placement.base import Assignment, place
 from actorstream.placement.dealing import deal
 from actorstream.placement.rlas import (
     Dataflow,
@@ -28,15 +28,24 @@ from actorstream.placement.rlas import (
     planned_rows,
 )
 from actorstream.placement.rlas import plan as search
+from actorstream.placement.rlas.costs import costs_of
+from actorstream.placement.rlas.instance import instance_of
 from actorstream.placement.rlas.lstopo import load_lstopo
 from actorstream.plan.fuse import fusible
 from actorstream.plan.measured_machine import this_machine
+from actorstream.plan.worker_rates import WorkerRates, on_workers
+from actorstream.topology.machine import Core
 from actorstream.topology.plan import ExecutionPlan, PlanModel, PlannedRate
 
 if TYPE_CHECKING:
     from actorstream.topology.deploy import DeploySpec
     from actorstream.topology.graph import Graph
 
+EVERYWHERE = 16
+"""Replicas of each actor, one on each core, at most: with more of them, jumbo tuples between two replicas get small, and the costs
+in a profile do not show that."""
+SAME = 0.98
+"""Plans whose rates differ by less are equal."""
 GraphOf = Callable[[Mapping[str, int]], "Graph"]
 """Checks the topology with so many replicas of the actors that have `replicas = "auto"`."""
 
@@ -48,6 +57,8 @@ class RlasInputs:
     profile: Profile
     machine: MachineModel
     options: PlanOptions
+    seats: Sequence[int] | None = None
+    """Of ranks: the socket of each; None: workers are made for the plan."""
 
 
 def rlas_inputs(deploy: DeploySpec) -> RlasInputs:
@@ -72,35 +83,102 @@ def rlas_plan(
     """The graph with the numbers of replicas that the search chose, and the plan of it.
 
     How the rows of an input are routed may depend on these numbers, and what calls what directly depends on the routes. So
-    there are two searches, one from a graph where "auto" is 1 and chains are as long as can be, one where it is several;
-    the plan that lets in more tuples is taken, the first if they are equal.
+    there are two searches, one from a graph where "auto" is 1 and chains are as long as can be, one where it is several. Beside
+    what they find stand one replica of each actor, and one on each core. The plan whose workers let in most tuples is taken, the
+    first of those that are equal.
 
     ConfigurationError: the profile is of another topology, an actor cannot be placed so, or no plan fits."""
     inputs = inputs or rlas_inputs(deploy)
     first = graph_of({})
     autos = [actor.name for actor in first.actors.values() if actor.auto]
     _check(first, inputs.profile, deploy)
-    found = [_searched(graph_of, dict.fromkeys(autos, 1), inputs, deploy.pipelining)]
-    with suppress(ConfigurationError):  # some actor cannot have several replicas
-        several = dict.fromkeys(autos, max(2, deploy.workers))
-        found.append(_searched(graph_of, several, inputs, deploy.pipelining))
-    graph, dataflow, chosen = max(found, key=lambda each: each[2].ingress)
-    return graph, execution_plan(graph, dataflow, chosen, inputs.machine, deploy)
+    one, cores = dict.fromkeys(autos, 1), dict.fromkeys(autos, min(inputs.machine.cores, EVERYWHERE))
+    found = [_searched(graph_of, one, inputs, deploy)]
+    several = dict.fromkeys(autos, max(2, deploy.workers))
+    attempts: list[Callable[[], Candidate]] = [lambda: _searched(graph_of, several, inputs, deploy)]
+    attempts += [lambda counts=counts: _counted(graph_of, counts, inputs, deploy) for counts in (one, cores)]  # type: ignore[misc]
+    for attempt in attempts if autos else ():
+        with suppress(ConfigurationError):  # some actor cannot have so many replicas
+            found.append(attempt())
+    best = max(each.rates.ingress for each in found)
+    chosen = next(each for each in found if each.rates.ingress >= best * SAME)
+    return chosen.graph, execution_plan(chosen, inputs, deploy)
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A plan on sockets, dealt to workers. `rates`: what the workers let in."""
+
+    graph: Graph
+    dataflow: Dataflow
+    plan: SocketPlan
+    assignment: Assignment
+    cores: dict[int, Core]
+    rates: WorkerRates
 
 
 def _searched(
-    graph_of: GraphOf, start: Mapping[str, int], inputs: RlasInputs, pipelining: bool
-) -> tuple[Graph, Dataflow, SocketPlan]:
+    graph_of: GraphOf, start: Mapping[str, int], inputs: RlasInputs, deploy: DeploySpec
+) -> Candidate:
     """The best plan that the search finds from the routes of some numbers of replicas, for the graph that it leads to."""
-    dataflow = operators_of(graph_of(start), pipelining)
+    dataflow = operators_of(graph_of(start), deploy.pipelining)
     found = search(dataflow, inputs.machine, inputs.profile, inputs.options)
     counts = {actor: count for actor, count in found.counts().items() if actor in start}
     graph = graph_of(counts)
-    again = operators_of(graph, pipelining)
+    again = operators_of(graph, deploy.pipelining)
     if _shape(again) != _shape(dataflow):  # with these numbers rows take other ways
         options = msgspec.structs.replace(inputs.options, replicas=found.counts())
         found = search(again, inputs.machine, inputs.profile, options)
-    return graph, again, found
+    return _dealt(graph, again, found, inputs, deploy)
+
+
+def _counted(
+    graph_of: GraphOf, counts: Mapping[str, int], inputs: RlasInputs, deploy: DeploySpec
+) -> Candidate:
+    """The best placement of so many replicas of the actors that may have any number."""
+    graph = graph_of(counts)
+    dataflow = operators_of(graph, deploy.pipelining)
+    options = msgspec.structs.replace(inputs.options, replicas=dict(counts))
+    return _dealt(graph, dataflow, search(dataflow, inputs.machine, inputs.profile, options), inputs, deploy)
+
+
+def _dealt(
+    graph: Graph, dataflow: Dataflow, found: SocketPlan, inputs: RlasInputs, deploy: DeploySpec
+) -> Candidate:
+    assignment, cores = deal(found, dataflow, inputs.machine, inputs.seats)
+    return Candidate(
+        graph,
+        dataflow,
+        found,
+        assignment,
+        cores,
+        rates_of(
+            dataflow,
+            found.counts(),
+            assignment,
+            {(each.actor, each.index): each.socket for each in found.replicas},
+            inputs,
+            deploy,
+        ),
+    )
+
+
+def rates_of(
+    dataflow: Dataflow,
+    counts: Mapping[str, int],
+    assignment: Assignment,
+    sockets: Mapping[tuple[str, int], int],
+    inputs: RlasInputs,
+    deploy: DeploySpec,
+) -> WorkerRates:
+    """What the workers of a plan let in. `counts`: replicas of each actor. `sockets`: (actor, replica) -> socket."""
+    options = inputs.options
+    costs = costs_of(dataflow, inputs.profile, rows=options.rows, percentile=options.percentile)
+    replicas = [counts[each.members[0]] for each in dataflow.operators]
+    instance = instance_of(costs, inputs.machine, replicas, ingress=options.ingress)
+    heads = [each.members[0] for each in dataflow.operators]
+    places = [sockets[heads[group.operator], group.first] for group in instance.groups]
+    return on_workers(instance, places, assignment, pool=deploy.threads)
 
 
 def operators_of(graph: Graph, pipelining: bool) -> Dataflow:
@@ -112,37 +190,35 @@ def _shape(dataflow: Dataflow) -> object:
     return [each.members for each in dataflow.operators], dataflow.flows
 
 
-def execution_plan(
-    graph: Graph, dataflow: Dataflow, chosen: SocketPlan, machine: MachineModel, deploy: DeploySpec
-) -> ExecutionPlan:
+def execution_plan(chosen: Candidate, inputs: RlasInputs, deploy: DeploySpec) -> ExecutionPlan:
     """The plan that runs what was chosen. Where ranks are started by others, there are as many workers as these have; else as
     many as there are cores to use."""
-    fixed = deploy.workers if deploy.hosts or deploy.transport not in ("shm", "local") else None
-    assignment, cores = deal(chosen, dataflow, machine, fixed)
-    workers = fixed or len(cores)
+    workers = len(chosen.cores) if inputs.seats is None else len(inputs.seats)
     made = place(
-        graph,
+        chosen.graph,
         msgspec.structs.replace(deploy, workers=workers),
         direct=fusible,
-        decided=assignment,
-        cores=cores,
+        decided=chosen.assignment,
+        cores=chosen.cores,
     )
+    plan, reached = chosen.plan, chosen.rates.ingress / chosen.plan.ingress
     rates = [
         PlannedRate(
             operator=each.operator,
-            input_rate=each.input_rate,
-            output_rate=each.output_rate,
-            utilisation=each.utilisation,
+            input_rate=each.input_rate * reached,
+            output_rate=each.output_rate * reached,
+            utilisation=each.utilisation * reached,
             execute_ns=each.execute_ns,
         )
-        for each in chosen.rates
+        for each in plan.rates
     ]
+    busiest = chosen.rates.busiest
     model = PlanModel(
-        machine=chosen.machine_fingerprint,
-        profile=chosen.profile_fingerprint,
-        ingress=chosen.ingress,
-        throughput=chosen.throughput,
-        limit=chosen.limit,
+        machine=plan.machine_fingerprint,
+        profile=plan.profile_fingerprint,
+        ingress=chosen.rates.ingress,
+        throughput=plan.throughput * reached,
+        limit=plan.limit if busiest is None else f"worker {busiest}: its replicas work all the time",
         rates=rates,
     )
     return msgspec.structs.replace(made, model=model)

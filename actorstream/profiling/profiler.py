@@ -7,19 +7,29 @@ section 3.1).
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from actorstream.connectors.null import NullSink
 from actorstream.connectors.source import Source
-from actorstream.placement.rlas import Measured, OperatorProfile, OutputProfile, Profile
+from actorstream.placement.rlas import (
+    Measured,
+    OperatorProfile,
+    OutputProfile,
+    Profile,
+    dataflow_of,
+    planned_rows,
+)
+from actorstream.plan.fuse import fusible
+from actorstream.plan.replanning import measured_selectivities, with_selectivities
 from actorstream.profiling.chunks import PERCENTILES, row_costs
 from actorstream.profiling.sample_source import Sample
 from actorstream.profiling.sampling import sample_stage
-from actorstream.profiling.stages import Stage, alone, inputs_of, outputs_of, stages_of
-from actorstream.profiling.watch import Watched, watch
+from actorstream.profiling.stages import Stage, alone, inputs_of, outputs_of, stages_of, with_replicas
+from actorstream.profiling.together import WholeRun, costs_together, routing_ns, scaled_to, with_routing
+from actorstream.profiling.watch import Watched, watch, watch_whole
 from actorstream.topology.graph import Graph
 from actorstream.topology.keywords import constructor_keywords
 from actorstream.topology.machine import read_machine
@@ -34,6 +44,8 @@ ROWS = 200_000
 SECONDS = 0.5
 NOTHING = Measured(rows=1, execute_ns=dict.fromkeys((*PERCENTILES, "min", "max", "mean"), 0.0))
 """Of an operator that no row reaches: what it costs does not matter."""
+WHOLE = 4
+"""The run of the whole topology takes so many times as long as the measurement of one operator."""
 CHUNKS = 50
 """Into which the time of a measurement is divided, about."""
 
@@ -75,6 +87,7 @@ class Profiler:
         with tempfile.TemporaryDirectory(prefix="actorstream-profile-") as folder:
             for stage in stages_of(self.graph):
                 found[stage.name] = self._stage(stage, Path(folder))
+            found = self._together(found, Path(folder))
         return Profile(
             name=self.graph.name,
             topology=self._topology,
@@ -86,11 +99,12 @@ class Profiler:
     def _stage(self, stage: Stage, folder: Path) -> OperatorProfile:
         members = list(stage.members) if len(stage.members) > 1 else []
         flows = [edge for edge in inputs_of(self.graph, stage) if not edge.static]
-        if flows and not any(self._sample(edge).rows for edge in flows):
+        fed = [self._sample(edge).rows for edge in flows]
+        if flows and not any(fed):
             self.notes.append(f"{stage.name} is not measured: no row of the sample reaches it")
             return OperatorProfile(batches=[NOTHING], members=members)
         self.tell(f"sampling {stage.name}")
-        changed = self._changed(stage, folder)
+        changed = self._changed(stage.members, folder)
         sampled = sample_stage(self.graph, stage, self._samples, self.deploy, changed, self.rows)
         if not members:
             self._samples.update(sampled.samples)
@@ -115,14 +129,46 @@ class Profiler:
             memory="counters" if counted else "estimated",
         )
 
+    def _together(self, found: dict[str, OperatorProfile], folder: Path) -> dict[str, OperatorProfile]:
+        """The profiles with costs and selectivities as a run of the whole topology on one core has them, and with what it costs
+        to route rows between replicas."""
+        actors = self.graph.actors.values()
+        if any(actor.planning is not None for actor in actors):
+            self.notes.append("the topology has a program, so costs are those of operators alone")
+            return found
+        several = {actor.name: 2 for actor in actors if actor.replicas > 1 or actor.auto}
+        self.tell("measuring the whole topology on one core")
+        graph, run = self._whole({}, folder)
+        rows = planned_rows(self.deploy.batch_size)
+        alone = {name: each.execute_ns(rows) for name, each in found.items()}
+        chains = [each.members for each in dataflow_of(graph, direct=fusible).operators]
+        costs = costs_together(alone, chains, run)
+        routing = {}
+        if several:
+            self.tell("measuring it with two replicas of its actors")
+            routed, second = self._whole(several, folder)
+            routing = routing_ns(routed, run, second)
+        seen = {
+            name: [{"in": each.rows_in, "out": each.rows_out}]
+            for name, each in run.actors.items()
+            if each.rows
+        }
+        made = {}
+        for name, each in found.items():
+            members = each.members or [name]
+            mine = scaled_to(each, costs[name], rows) if name in costs else each
+            mine = with_selectivities(mine, measured_selectivities(graph, members[-1], members[0], seen))
+            made[name] = with_routing(mine, members[-1], routing)
+        return made
+
+    def _whole(self, counts: Mapping[str, int], folder: Path) -> tuple[Graph, WholeRun]:
+        names = list(self.graph.actors)
+        graph = with_replicas(self.graph, counts, self._endless(names, self._changed(names, folder)))
+        return graph, watch_whole(graph, self.deploy, self._cores, seconds=WHOLE * self.seconds)
+
     def _watched(self, stage: Stage, size: int, changed: dict[str, dict[str, Any]]) -> Watched:
         self.tell(f"measuring {stage.name}, {size} rows a batch")
-        endless = {
-            name: {**changed.get(name, {}), "repeat": 0}
-            for name in stage.members
-            if _has_repeat(self.graph.actors[name])
-        }
-        small = alone(self.graph, stage, self._samples, changed={**changed, **endless})
+        small = alone(self.graph, stage, self._samples, changed=self._endless(stage.members, changed))
         return watch(small, stage, self.deploy, self._cores, batch_size=size, seconds=self.seconds)
 
     def _sample(self, edge: Edge) -> Sample:
@@ -148,11 +194,18 @@ class Profiler:
             if edge.producer == last
         }
 
-    def _changed(self, stage: Stage, folder: Path) -> dict[str, dict[str, Any]]:
+    def _endless(
+        self, names: Sequence[str], changed: Mapping[str, Mapping[str, Any]]
+    ) -> dict[str, dict[str, Any]]:
+        """The changed keys, with sources that begin again at their end."""
+        again = {name: {"repeat": 0} for name in names if _has_repeat(self.graph.actors[name])}
+        return {name: {**changed.get(name, {}), **again.get(name, {})} for name in {**changed, **again}}
+
+    def _changed(self, names: Sequence[str], folder: Path) -> dict[str, dict[str, Any]]:
         """Keys of its actors that are other than in the topology: a built-in source has no pace and no count, a file goes to a
         folder of ours."""
         found: dict[str, dict[str, Any]] = {}
-        for name in stage.members:
+        for name in names:
             actor = self.graph.actors[name]
             if actor.role == "source" and ":" not in actor.type_name:
                 found[name] = {key: None for key in ("rate", "count") if key in actor.keys}

@@ -69,7 +69,7 @@ def sample_stage(
     rows: int,
 ) -> Sampled:
     """One pass of a stage over its samples; of a source, until some `rows` rows are there."""
-    small = alone(graph, stage, samples, passes=1, changed=changed, sink=Tap, spread=1)
+    small = alone(graph, stage, samples, passes=1, changed=changed, sink=Tap)
     spec = msgspec.structs.replace(
         deploy,
         **{"transport": "local", "workers": 1, "schedule": "none", "threads": 0, "placement": "spread"},

@@ -15,8 +15,6 @@ from actorstream.topology.graph import Edge, Graph, GraphActor, Redrawn
 if TYPE_CHECKING:
     from actorstream.profiling.sample_source import Sample
 
-SPREAD = 2
-"""Consumers of an output whose route chooses among replicas, so that the choice is measured too."""
 FEED, OUT = "feed.", "out."
 
 
@@ -78,7 +76,7 @@ def alone(
     passes: int = 0,
     changed: Mapping[str, Mapping[str, Any]] | None = None,
     sink: type = NullSink,
-    spread: int = SPREAD,
+    spread: int = 1,
 ) -> Graph:
     """The graph of a stage between feeds and sinks, all with one replica.
 
@@ -112,6 +110,15 @@ def alone(
             taker,
             [replace(edge, consumer=taker.name, route=route, key=key, bounds=(), order="none", static=False)],
         )
+    return made.graph()
+
+
+def with_replicas(graph: Graph, counts: Mapping[str, int], changed: Mapping[str, Mapping[str, Any]]) -> Graph:
+    """The graph with so many replicas, one of each actor that `counts` does not name; `changed` as in `alone`."""
+    made = Redrawn(graph)
+    for name, actor in graph.actors.items():
+        keys = {**actor.keys, **changed.get(name, {})}
+        made.add(replace(actor, replicas=counts.get(name, 1), keys=keys), actor.inputs)
     return made.graph()
 
 

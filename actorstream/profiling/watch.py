@@ -16,8 +16,9 @@ from actorstream.native.cache_misses import CacheMisses
 from actorstream.placement import place
 from actorstream.plan.compile import make_job
 from actorstream.plan.fuse import fusible
-from actorstream.profiling.chunks import Look
+from actorstream.profiling.chunks import WARM_SHARE, Look
 from actorstream.profiling.stages import by_worker
+from actorstream.profiling.together import ActorWork, WholeRun
 from actorstream.runtime.report import Sampler
 
 if TYPE_CHECKING:
@@ -27,6 +28,8 @@ if TYPE_CHECKING:
     from actorstream.topology.graph import Graph
     from actorstream.topology.machine import Machine
 
+Done = tuple[int, int, int]
+"""Rows in, rows out and nanoseconds of hooks and sending, of one actor so far."""
 LOOK_S = 0.001
 BEGIN_S = 60.0
 """How long a stage may take until it has its first row."""
@@ -54,7 +57,34 @@ def watch(
     job = make_job(graph, place(graph, spec, machine, direct=fusible, decided=workers))
     sampler = Sampler(job, time.monotonic())
     launcher = Launcher(job, sampler)
-    watcher = _Watcher(job, launcher, stage, seconds)
+    watcher = _Watcher(job, launcher, stage.head, seconds)
+    _run(launcher, watcher)
+    return watcher.seen
+
+
+def watch_whole(graph: Graph, deploy: DeploySpec, machine: Machine, *, seconds: float) -> WholeRun:
+    """Runs a graph in one process on one core for so many seconds of its processor time (or to its end, or 10 times as long), and
+    stops it. What comes before the first quarter of the time is not counted."""
+    spec = msgspec.structs.replace(
+        deploy,
+        **{"transport": "shm", "workers": 1, "schedule": "none", "threads": 0, "placement": "spread"},
+        **{"bind": "core", "checkpoint": None, "hosts": [], "testing": None},
+    )
+    job = make_job(graph, place(graph, spec, machine, direct=fusible))
+    launcher = Launcher(job, Sampler(job, time.monotonic()))
+    source = next(each.name for each in graph.actors.values() if each.role == "source")
+    watcher = _Watcher(job, launcher, source, seconds, worker=0)
+    _run(launcher, watcher)
+    first, last = watcher.warm or {}, watcher.last
+    actors = {
+        name: ActorWork(*(now - then for now, then in zip(each, first.get(name, (0, 0, 0)))))
+        for name, each in last.items()
+    }
+    looks = watcher.seen.looks
+    return WholeRun(looks[-1].cpu_ns - watcher.warm_ns if looks else 0, actors)
+
+
+def _run(launcher: Launcher, watcher: _Watcher) -> None:
     watcher.start()
     try:
         launcher.run()
@@ -64,25 +94,29 @@ def watch(
     finally:
         watcher.over = True
         watcher.join()
-    return watcher.seen
 
 
 class _Watcher(threading.Thread):
-    def __init__(self, job: Job, launcher: Launcher, stage: Stage, seconds: float) -> None:
+    """Looks at one worker. `warm`, `last`: what all actors had done by a quarter of the time, and at the last look."""
+
+    def __init__(self, job: Job, launcher: Launcher, head: str, seconds: float, worker: int = 1) -> None:
         super().__init__(name="actorstream-watch", daemon=True)
-        self.job, self.launcher, self.seconds = job, launcher, seconds
+        self.job, self.launcher, self.seconds, self.worker = job, launcher, seconds, worker
         self.seen = Watched()
         self.over = self.stopped = False
-        self._ids = [each.id for each in job.plan.replicas if each.actor == stage.head]
-        self._counter = Counter.EVENTS_OUT if job.role(stage.head) == "source" else Counter.EVENTS_IN
+        self.warm: dict[str, Done] | None = None
+        self.warm_ns = 0
+        self.last: dict[str, Done] = {}
+        self._ids = [each.id for each in job.plan.replicas if each.actor == head]
+        self._counter = Counter.EVENTS_OUT if job.role(head) == "source" else Counter.EVENTS_IN
 
     def run(self) -> None:
         give_up = time.monotonic() + BEGIN_S
         while not self.over and self._rows() == 0 and time.monotonic() < give_up:
             time.sleep(LOOK_S)
-        if len(self.launcher.workers) < 2:
+        if len(self.launcher.workers) <= self.worker:
             return
-        pid = self.launcher.workers[1].pid
+        pid = self.launcher.workers[self.worker].pid
         misses = CacheMisses(pid)
         give_up = time.monotonic() + 10 * self.seconds
         try:
@@ -101,9 +135,23 @@ class _Watcher(threading.Thread):
             rows = self._rows()
             if not looks or rows != looks[-1].rows:
                 looks.append(Look(rows, time.clock_gettime_ns(clock)))
-                if looks[-1].cpu_ns - looks[0].cpu_ns > self.seconds * 1e9:
+                self.last = self._done()
+                spent = looks[-1].cpu_ns - looks[0].cpu_ns
+                if self.warm is None and spent > WARM_SHARE * self.seconds * 1e9:
+                    self.warm, self.warm_ns = self.last, looks[-1].cpu_ns
+                if spent > self.seconds * 1e9:
                     return
             time.sleep(LOOK_S)
+
+    def _done(self) -> dict[str, Done]:
+        value = self.job.counters.value
+        found: dict[str, Done] = {}
+        for each in self.job.plan.replicas:
+            hooks = value(each.id, Counter.EXECUTE_NS) + value(each.id, Counter.TRANSFER_NS)
+            mine = (value(each.id, Counter.EVENTS_IN), value(each.id, Counter.EVENTS_OUT), hooks)
+            before = found.get(each.actor, (0, 0, 0))
+            found[each.actor] = (before[0] + mine[0], before[1] + mine[1], before[2] + mine[2])
+        return found
 
     def _rows(self) -> int:
         return sum(self.job.counters.value(each, self._counter) for each in self._ids)

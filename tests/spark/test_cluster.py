@@ -16,6 +16,7 @@ from pathlib import Path
 
 from actorstream.checkpoint.store import CheckpointStore
 from apps.linear_road import reference
+from apps.linear_road.events import Report
 
 from .cluster import Cluster, standalone_cluster
 from .conftest import SHORT
@@ -33,7 +34,7 @@ def test_a_cluster_runs_workers_and_feeds_them_and_no_row_is_lost_or_doubled_whe
     tmp_path: Path,
 ) -> None:
     """One test, since to start a cluster takes longer than what runs on it."""
-    with standalone_cluster(tmp_path) as (cluster, workers):
+    with standalone_cluster(tmp_path, cores=2) as (cluster, workers):
         check_run_whose_executor_is_killed(cluster, workers[0], tmp_path)
         check_source_whose_cluster_loses_a_worker(cluster, workers[1], tmp_path)
 
@@ -67,8 +68,30 @@ def sets(**values: object) -> list[str]:
     ]
 
 
+SPARK_REPORTS = """[actors.reports]
+type = "spark-source"
+format = "csv"
+preprocess = '''select {columns} from input'''
+range_rows = 20000
+batch_rows = 500
+replicas = 2
+partitions = 2
+"""
+
+
+def roads_from_spark(folder: Path) -> Path:
+    """The topology of the app, its reports read by Spark."""
+    names = enumerate(Report.__struct_fields__)
+    columns = ", ".join(f"bigint(_c{number}) {name}" for number, name in names)
+    text = (ROADS / "topology.toml").read_text()
+    text = text.replace('[actors.reports]\ntype = "csv-source"\n', SPARK_REPORTS.format(columns=columns))
+    text = text.replace("header = false\n", "").replace('"data/', f'"{(ROADS / "data").resolve()}/')
+    (folder / "roads.toml").write_text(text)
+    return folder / "roads.toml"
+
+
 def check_run_whose_executor_is_killed(cluster: Cluster, worker: int, tmp_path: Path) -> None:
-    """Its workers start again on the cluster, and go on from the checkpoint."""
+    """Its workers start again on the cluster, and go on from the checkpoint; Spark reads for them in the same application."""
     outputs = ("new_segments", "tolls", "accident_alerts", "toll_charges", "segment_stats")
     settings = [
         each for name in outputs for each in sets(**{f"actors__{name}__path": tmp_path / f"{name}.csv"})
@@ -80,9 +103,11 @@ def check_run_whose_executor_is_killed(cluster: Cluster, worker: int, tmp_path: 
     options = ["--on", cluster.master, "--workers", "2", "--deploy", str(tmp_path / "deploy.toml")]
     options += [word for name, value in SETTINGS.items() for word in ("--spark", f"{name}={value}")]
     store = CheckpointStore(f"{tmp_path}/state")
-    with launched(str(ROADS / "topology.toml"), *options, *settings) as process:
-        said = said_until(process, "2 workers in 2 slots")
-        while (store.last() or 0) < 5 and process.poll() is None:
+    with launched(str(roads_from_spark(tmp_path)), *options, *settings) as process:
+        said = said_until(process, "2 workers, 2 tasks that read in 4 slots")
+        said += said_until(process, r"  \d[\d,]{3,} events")
+        made = store.last() or 0
+        while (store.last() or 0) < made + 2 and process.poll() is None:
             pass
         cluster.kill_executors(worker)
         said += said_until(process, "never said")

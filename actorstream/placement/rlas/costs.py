@@ -6,13 +6,15 @@ A chain of direct calls is one operator: its members' times are added, and betwe
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from actorstream.errors import ConfigurationError, Problem
 from actorstream.placement.rlas.dataflow import Dataflow, PlannedOperator
-from actorstream.placement.rlas.profile import OperatorProfile, Profile
+from actorstream.placement.rlas.profile import OperatorProfile, OutputProfile, Profile
 from actorstream.topology.suggestions import did_you_mean, listed
 
+UNROUTED = ("forward", "global", "broadcast")
+"""Routes that choose no replica for a row."""
 MADE = -1
 """Stands for the number of a flow where a source makes a tuple instead of reading one."""
 
@@ -40,6 +42,29 @@ class Costs:
     """N of each flow's tuples."""
     rows: float
     hertz: float
+    routing: list[float] = field(default_factory=list)
+    """Of each flow: nanoseconds that a tuple takes more where it goes to one of several replicas; empty: `entries` have it."""
+
+    def routed(self, replicas: list[int]) -> Costs:
+        """The same where operators have so many replicas, with what it costs to route between them."""
+        if not any(self.routing):
+            return self
+        extra = [
+            each if replicas[consumer] > 1 and flow.route not in UNROUTED else 0.0
+            for each, flow, (_, consumer) in zip(self.routing, self.dataflow.flows, self.flows)
+        ]
+        entries = [
+            {
+                flow: replace(
+                    entry,
+                    execute_ns=entry.execute_ns
+                    + sum(selectivity * extra[leaving] for leaving, selectivity in entry.leaving.items()),
+                )
+                for flow, entry in mine.items()
+            }
+            for mine in self.entries
+        ]
+        return replace(self, entries=entries, routing=[])
 
     def totals(self, replicas: list[int]) -> list[float]:
         """Tuples per second on each flow, all replicas together, when the sources make one tuple per second in all."""
@@ -101,8 +126,10 @@ def costs_of(dataflow: Dataflow, profile: Profile, *, rows: float = 64, percenti
             for flow in entering or [MADE]:
                 mine[flow] = _entry(dataflow, operator, flow, known, rows, percentile)
         entries.append(mine)
-    sizes = [_size(dataflow, number, known) for number in range(len(flows))]
-    return Costs(dataflow, entries, flows, sizes, rows, profile.hertz)
+    outputs = [_output(dataflow, number, known) for number in range(len(flows))]
+    sizes = [each.bytes for each in outputs]
+    routing = [each.route_ns for each in outputs]
+    return Costs(dataflow, entries, flows, sizes, rows, profile.hertz, routing)
 
 
 def _entry(
@@ -144,11 +171,11 @@ def _entry(
     return EntryCost(execute, memory, leaving)
 
 
-def _size(dataflow: Dataflow, flow: int, known: Mapping[str, OperatorProfile]) -> float:
+def _output(dataflow: Dataflow, flow: int, known: Mapping[str, OperatorProfile]) -> OutputProfile:
     each = dataflow.flows[flow]
     owner = next(one for one in dataflow.operators if each.producer in one.members)
     for name in (each.producer, owner.name):
         found = known.get(name)
         if found is not None and each.output in found.outputs:
-            return found.outputs[each.output].bytes
-    return 0.0
+            return found.outputs[each.output]
+    return OutputProfile(selectivity=0.0)

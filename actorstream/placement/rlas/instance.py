@@ -122,6 +122,7 @@ def instance_of(
     """The problem of placing so many replicas of each operator.
 
     `latency`: other nanoseconds than the machine's (RLAS_fix), the diagonal included."""
+    costs = costs.routed(replicas)
     totals = costs.totals(replicas)
     groups = groups_of(replicas, compression)
     of_operator: list[list[int]] = [[] for _ in replicas]

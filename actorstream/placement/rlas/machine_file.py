@@ -31,4 +31,6 @@ def machine_text(model: MachineModel) -> str:
         {name: value for name, value in each.items() if value not in ([], "", -1)}
         for each in table["sockets"]
     ]
+    if not model.core_ns:
+        del table["core_ns"]
     return toml_text(table)

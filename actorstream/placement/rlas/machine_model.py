@@ -43,6 +43,9 @@ class MachineModel(msgspec.Struct, kw_only=True, frozen=True, forbid_unknown_fie
     """Bytes per second: Q(i,j) from socket i's memory to socket j's cores; i = j: local DRAM bandwidth B."""
     cache_line: Whole = 64
     """S, in bytes."""
+    core_ns: Annotated[float, Meta(ge=0, description="a number of at least 0")] = 0.0
+    """Nanoseconds that two cores of a socket take more for a cache line, which one of them writes and the other reads, than one
+    core that does both. The paper has no such cost: it takes T^f = 0 within a socket."""
 
     @property
     def fingerprint(self) -> int:

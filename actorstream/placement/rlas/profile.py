@@ -35,6 +35,9 @@ class OutputProfile(msgspec.Struct, kw_only=True, frozen=True, forbid_unknown_fi
     """Tuples on this stream per input tuple, whichever input it is from."""
     bytes: NotNegative = 0.0
     """N: bytes of a tuple of this stream, which its consumers fetch."""
+    route_ns: NotNegative = 0.0
+    """Nanoseconds that a tuple of this stream takes more where its consumer has several replicas: one is chosen, and its rows are
+    gathered."""
     by_input: dict[str, float] = {}
     """Selectivity for tuples of the named inputs (the producing "actor" or "actor.output"), where it differs."""
 
@@ -49,6 +52,8 @@ class OperatorProfile(msgspec.Struct, kw_only=True, frozen=True, forbid_unknown_
     """Actors of a chain, head first; it stands under its head's name with "+": "lines+split". Empty: a single actor."""
     memory: Annotated[str, Meta(description="text")] = "estimated"
     """Where M is from: "counters" or "estimated"."""
+    in_run: NotNegative = 1.0
+    """How many times as long as alone a tuple took in a run of the whole topology on one core; `batches` has it in it."""
 
     def execute_ns(self, rows: float, percentile: str = "p50") -> float:
         """T^e at jumbo tuples of `rows` tuples: linear in 1/rows between the measured sizes, constant beyond them."""

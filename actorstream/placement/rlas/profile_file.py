@@ -51,12 +51,13 @@ def profile_text(profile: Profile) -> str:
     table: dict[str, Any] = msgspec.to_builtins(profile)
     table["topology"] = f"{profile.topology:016x}"
     for each in table["operators"].values():
-        for key in ("members", "outputs"):
-            if not each[key]:
+        for key, usual in (("members", []), ("outputs", {}), ("in_run", 1.0)):
+            if each[key] == usual:
                 del each[key]
         for output in each.get("outputs", {}).values():
-            if not output["by_input"]:
-                del output["by_input"]
+            for key in ("by_input", "route_ns"):
+                if not output[key]:
+                    del output[key]
     return toml_text(table)
 
 

@@ -1,0 +1,153 @@
+"""What operators take in a run of their whole topology on one core, where they share its caches and keep the state that the
+stream gives them. Pure.
+
+An operator that is fed with a sample again and again has the core to itself, and its state does not grow. So the costs of a
+profile are those of operators alone, raised or lowered to what such a run takes in all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from actorstream.placement.rlas import Measured, OperatorProfile
+from actorstream.placement.rlas.costs import UNROUTED
+
+if TYPE_CHECKING:
+    from actorstream.topology.graph import Edge, Graph
+
+
+@dataclass(frozen=True)
+class ActorWork:
+    """What one actor did in the run: rows in, rows out, and nanoseconds of its hooks and of sending."""
+
+    rows_in: int
+    rows_out: int
+    hooks_ns: int
+
+    @property
+    def rows(self) -> int:
+        """Rows in; of a source: rows out."""
+        return self.rows_in or self.rows_out
+
+
+@dataclass(frozen=True)
+class WholeRun:
+    """A run after its warm-up. `cpu_ns`: processor time of the process in which all actors ran."""
+
+    cpu_ns: int
+    actors: Mapping[str, ActorWork]
+
+
+def costs_together(
+    alone: Mapping[str, float], chains: Sequence[Sequence[str]], run: WholeRun
+) -> dict[str, float]:
+    """Nanoseconds a row of each chain ("+" joins its members) and each actor alone, so that all of them together take the
+    processor time of the run.
+
+    An operator takes at least what its own hooks took in the run, and else what it took alone; what is then missing of the
+    processor time, or too much, is shared out in proportion. Actors that had no rows are left out.
+
+    Args:
+        alone: nanoseconds a row of each stage that was measured. chains: those of the run, single actors among them."""
+    base: dict[str, float] = {}
+    hooks = hooks_of(run)
+    for chain in chains:
+        name, head = "+".join(chain), run.actors[chain[0]]
+        if head.rows:
+            members = sum(alone.get(each, 0.0) * run.actors[each].rows for each in chain)
+            by_itself = alone[name] * head.rows if name in alone else members
+            base[name] = max(by_itself, sum(hooks[each] for each in chain))
+    total = sum(base.values())
+    if not total or not run.cpu_ns:
+        return {}
+    found: dict[str, float] = {}
+    for chain in chains:
+        name = "+".join(chain)
+        if name not in base:
+            continue
+        cost = base[name] * run.cpu_ns / total
+        found[name] = cost / run.actors[chain[0]].rows
+        if len(chain) > 1:
+            found |= _members(alone, chain, run, hooks, cost)
+    return found
+
+
+def hooks_of(run: WholeRun) -> dict[str, float]:
+    """Nanoseconds of each actor's hooks. They are wall time, so where other programs have taken the core they come to more than
+    the processor time of the run, and are cut to it in proportion."""
+    total = sum(each.hooks_ns for each in run.actors.values())
+    share = min(1.0, run.cpu_ns / total) if total else 1.0
+    return {name: each.hooks_ns * share for name, each in run.actors.items()}
+
+
+def _members(
+    alone: Mapping[str, float],
+    chain: Sequence[str],
+    run: WholeRun,
+    hooks: Mapping[str, float],
+    cost: float,
+) -> dict[str, float]:
+    """The cost of a chain divided among its members, as their costs alone or their hooks are."""
+    base = {name: max(alone.get(name, 0.0) * run.actors[name].rows, hooks[name]) for name in chain}
+    total = sum(base.values())
+    return {
+        name: each / total * cost / run.actors[name].rows
+        for name, each in base.items()
+        if total and run.actors[name].rows
+    }
+
+
+def routing_ns(graph: Graph, one: WholeRun, several: WholeRun) -> dict[str, float]:
+    """ "actor" or "actor.output" -> nanoseconds that a row takes more where it goes to one of several replicas: what the run with
+    several replicas of the actors took more than that with one of each, shared out over the rows on such edges.
+
+    Both runs have all replicas on one core, so nothing else is different. Sources make the rows by which runs are compared."""
+    routed: dict[str, int] = {}
+    for edge in graph.edges:
+        if graph.actors[edge.consumer].replicas > 1 and edge.route not in UNROUTED and not edge.static:
+            routed[edge.source] = routed.get(edge.source, 0) + share_of(graph, edge, several)
+    made = [sum(run.actors[name].rows for name in _sources(graph)) for run in (one, several)]
+    if not sum(routed.values()) or not all(made):
+        return {}
+    more = several.cpu_ns - one.cpu_ns * made[1] / made[0]
+    return {source: max(more, 0.0) / sum(routed.values()) for source, rows in routed.items() if rows}
+
+
+def share_of(graph: Graph, edge: Edge, run: WholeRun) -> int:
+    """Rows on an edge, about: those that its consumer took, shared evenly with its other inputs."""
+    inputs = sum(not each.static for each in graph.actors[edge.consumer].inputs)
+    return run.actors[edge.consumer].rows_in // inputs
+
+
+def _sources(graph: Graph) -> list[str]:
+    return [each.name for each in graph.actors.values() if each.role == "source"]
+
+
+def scaled_to(profile: OperatorProfile, cost: float, rows: float) -> OperatorProfile:
+    """The profile with `cost` as its p50 at jumbo tuples of `rows` tuples; its other costs keep their ratio to it."""
+    replace, known = msgspec.structs.replace, profile.execute_ns(rows)
+    if not known:
+        times = {name: round(cost, 3) for name in profile.batches[0].execute_ns}
+        return replace(profile, batches=[Measured(rows=1, execute_ns=times)])
+    factor = cost / known
+    batches = [
+        replace(each, execute_ns={name: round(value * factor, 3) for name, value in each.execute_ns.items()})
+        for each in profile.batches
+    ]
+    return replace(profile, batches=batches, in_run=round(factor, 4))
+
+
+def with_routing(profile: OperatorProfile, actor: str, routing: Mapping[str, float]) -> OperatorProfile:
+    """The profile with what it costs to route the rows of its outputs, by "actor" or "actor.output"."""
+    replace = msgspec.structs.replace
+    outputs = {
+        name: replace(
+            each, route_ns=round(routing.get(actor if name == "default" else f"{actor}.{name}", 0.0), 3)
+        )
+        for name, each in profile.outputs.items()
+    }
+    return replace(profile, outputs=outputs)

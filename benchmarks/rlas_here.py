@@ -1,0 +1,131 @@
+"""What the suite `rlas` measures on this machine: the model against runs of the four applications, and the deployment that RLAS
+chooses against the one that was made by hand.
+
+Profiles see neither of the plans that are compared: they come from operators alone, and from runs of the topology on one core
+with one replica of each actor and with two.
+"""
+
+from __future__ import annotations
+
+import os
+import tempfile
+import tomllib
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from actorstream.placement.rlas import MachineModel, PlanOptions, load_profile, planned_rows
+from actorstream.plan.compile import read_job
+from actorstream.plan.measured_machine import this_machine
+from actorstream.plan.replanning import ingress_of
+from actorstream.plan.rlas_plan import RlasInputs, operators_of
+from benchmarks.dataflow import COMMAND, run_limited
+from benchmarks.job import ROOT, JobError, tail
+from benchmarks.suites.briskstream import APPLICATIONS, Application, throughput
+
+PROFILE_SECONDS = 0.3
+PROFILE_ROWS = 200_000
+HERE = tempfile.TemporaryDirectory(prefix="actorstream-profiles-")
+
+
+@dataclass(frozen=True)
+class RealPlan:
+    """A deployment of an application's bench.toml. `replicas`: of all actors that may have more than one there; `sources`: of
+    those that have no input. `cores`: how many the run may use."""
+
+    cores: int
+    replicas: int | str
+    sources: int | str
+    placement: str = "spread"
+
+    def sets(self, app: Application, profile: Path) -> dict[str, Any]:
+        """Keys as --set has them."""
+        found: dict[str, Any] = {"deploy.workers": self.cores, "deploy.placement": self.placement}
+        if self.placement == "rlas":
+            found["deploy.rlas.profile"] = str(profile)
+        actors = tomllib.loads(topology(app).read_text())["actors"]
+        for name, actor in actors.items():
+            if actor.get("replicas", 1) != 1:
+                found[f"actors.{name}.replicas"] = self.replicas if "inputs" in actor else self.sources
+        return found
+
+
+PLANS = {
+    "one-core": RealPlan(1, 2, 1),
+    "two-cores-spread": RealPlan(2, 2, 2),
+    "two-cores-round-robin": RealPlan(2, 1, 1, "round-robin"),
+    "two-cores-rlas": RealPlan(2, "auto", "auto", "rlas"),
+}
+
+
+def topology(app: Application) -> Path:
+    return ROOT / "apps" / app.folder / "bench.toml"
+
+
+def deployment(app: Application) -> dict[str, Any]:
+    return {
+        f"deploy.{key}": value
+        for key, value in tomllib.loads((topology(app).parent / "deploy.toml").read_text()).items()
+    }
+
+
+@cache
+def profiled(name: str) -> Path:
+    """The profile of an application, measured now."""
+    app = APPLICATIONS[name]
+    out = Path(HERE.name) / f"{app.folder}.toml"
+    size = deployment(app)["deploy.batch_size"]
+    command = [str(COMMAND), "profile", str(topology(app)), "--deploy", str(topology(app).parent / "deploy.toml")]
+    command += ["--batch-size", str(size), "--rows", str(PROFILE_ROWS), "--seconds", str(PROFILE_SECONDS)]
+    code, said = run_limited([*command, "--quiet", "--out", str(out)], None)
+    if code:
+        raise JobError(f"the profile of {app.folder} failed with exit code {code}; it said:\n{tail(said)}")
+    return out
+
+
+def of_cores(machine: MachineModel, cores: int) -> MachineModel:
+    """The first cores of the machine's first socket."""
+    first = machine.sockets[0]
+    socket = msgspec.structs.replace(first, cores=cores, cpus=first.cpus[:cores])
+    return msgspec.structs.replace(machine.first(1), sockets=[socket])
+
+
+def predicted(name: str, plan: RealPlan) -> float:
+    """Rows of the source a second, by the model."""
+    app, profile = APPLICATIONS[name], profiled(name)
+    given = {**deployment(app), **plan.sets(app, profile)}
+    with on_cores(plan.cores):
+        job = read_job(topology(app), None, [f"{key}={value}" for key, value in given.items()])
+    machine = of_cores(this_machine(), plan.cores)
+    inputs = RlasInputs(
+        load_profile(profile), machine, PlanOptions(rows=planned_rows(job.deploy.batch_size))
+    )
+    return ingress_of(job.plan, operators_of(job.graph, True), inputs)
+
+
+def measured(name: str, plan: RealPlan, seconds: float) -> float:
+    """The same in a run: from the 20th to the 80th percentile of its rows."""
+    app = APPLICATIONS[name]
+    with on_cores(plan.cores):
+        return throughput(app, seconds, **plan.sets(app, profiled(name)))[1]
+
+
+@contextmanager
+def on_cores(count: int) -> Iterator[None]:
+    """This process, and those that it starts, on the first cores of those that it may use."""
+    before = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, sorted(before)[:count])
+    try:
+        yield
+    finally:
+        os.sched_setaffinity(0, before)
+
+
+def error(found: Mapping[str, float]) -> float:
+    """The paper's relative error, in percent."""
+    return abs(found["measured"] - found["predicted"]) / found["measured"] * 100
