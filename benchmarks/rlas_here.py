@@ -80,7 +80,13 @@ def profiled(name: str) -> Path:
     app = APPLICATIONS[name]
     out = Path(HERE.name) / f"{app.folder}.toml"
     size = deployment(app)["deploy.batch_size"]
-    command = [str(COMMAND), "profile", str(topology(app)), "--deploy", str(topology(app).parent / "deploy.toml")]
+    command = [
+        str(COMMAND),
+        "profile",
+        str(topology(app)),
+        "--deploy",
+        str(topology(app).parent / "deploy.toml"),
+    ]
     command += ["--batch-size", str(size), "--rows", str(PROFILE_ROWS), "--seconds", str(PROFILE_SECONDS)]
     code, said = run_limited([*command, "--quiet", "--out", str(out)], None)
     if code:
@@ -102,9 +108,7 @@ def predicted(name: str, plan: RealPlan) -> float:
     with on_cores(plan.cores):
         job = read_job(topology(app), None, [f"{key}={value}" for key, value in given.items()])
     machine = of_cores(this_machine(), plan.cores)
-    inputs = RlasInputs(
-        load_profile(profile), machine, PlanOptions(rows=planned_rows(job.deploy.batch_size))
-    )
+    inputs = RlasInputs(load_profile(profile), machine, PlanOptions(rows=planned_rows(job.deploy.batch_size)))
     return ingress_of(job.plan, operators_of(job.graph, True), inputs)
 
 

@@ -22,6 +22,7 @@ MATCH: int = lib.AS_CHAIN_MATCH
 FIND: int = lib.AS_CHAIN_FIND
 EXPAND: int = lib.AS_CHAIN_EXPAND
 TEXT: int = lib.AS_CHAIN_TEXT
+USER: int = lib.AS_CHAIN_USER
 ADD: int = lib.AS_CHAIN_ADD
 NONE: int = lib.AS_CHAIN_NONE
 MOST: int = lib.AS_CHAIN_MOST

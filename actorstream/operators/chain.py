@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from actorstream.events.column import Column
-from actorstream.events.fields import Field
+from actorstream.events.fields import Field, Kind
 from actorstream.native.chain import (
     ADD,
     EXPAND,
@@ -21,21 +21,18 @@ from actorstream.native.chain import (
     NONE,
     RUN,
     TEXT,
+    USER,
     Chain,
     ChainStep,
     OutputColumn,
-    addresses,
-    rooms,
 )
 from actorstream.native.chain_text import TextOperation
 from actorstream.native.lookup import address_of_kinds, kinds
-from actorstream.operators.prepared import Prepared
+from actorstream.operators.linked import Linked
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from actorstream.events.batch import Batch
     from actorstream.events.schema import Schema
+    from actorstream.native.userfn import UserFunction
 
 
 MOST_TIMES = 64
@@ -135,6 +132,22 @@ class Linking:
         self._add(RUN, rows.number, made, counted or 0, inputs, outputs, program.address)
         self._keeps.append(program)
         return made
+
+    def user(
+        self, rows: LinkedRows, function: UserFunction, names: Sequence[str], field: Field | None
+    ) -> tuple[int, int | None]:
+        """A function in C over fields: the column of `field` that it computes; without one also the set of rows that it keeps."""
+        self._keeps.append(function)
+        inputs = [self.column(rows, name) for name in names]
+        if field is not None:
+            found = self.written(rows.number, field.width, field.nullable)
+            is_bool = int(field.kind is Kind.BOOL)
+            self._add(USER, rows.number, None, is_bool, inputs, [found], function.address)
+            return found, None
+        found, index = self.written(rows.number, 1, False), self.written(rows.number, 4, False)
+        made = self._set({rows.number: index}, self._times[rows.number])
+        self._add(USER, rows.number, made, 0, inputs, [found, index], function.address)
+        return found, made
 
     def text(
         self, rows: int, operation: TextOperation, inputs: Sequence[int], *, nullable: bool, width: int = 0
@@ -309,7 +322,7 @@ class Linking:
         fields = {name: (rows.schema.field(name), answered.index(number)) for name, number in answers.items()}
         at = None if index is None else answered.index(index)
         names = [self._given[number] for number in given_numbers]
-        return Linked(made, rows, names, fields, renamed, at, list(ends))
+        return Linked(made, rows.schema, rows.number, names, fields, renamed, at, list(ends))
 
     def ended(self, *, needed: bool) -> tuple[Chain, list[str]]:
         """The chain of which no rows come out, since steps that `add` has added take them in; and the fields that it is given, in
@@ -349,72 +362,3 @@ class Linking:
             texts=self._texts,
             keeps=(self._keeps, list(self._tables.values())),
         )
-
-
-class Linked:
-    """A chain for batches of one schema.
-
-    Args:
-        chain: its steps.
-        rows: that come out.
-        given: the batch's fields that it is given.
-        fields: of what comes out: (field, number among the answered columns) of each that is computed.
-        renamed: of what comes out: which of the batch's fields it is.
-        index: number among the answered columns of the row numbers; None: all rows come out.
-        ends: the set that each member leaves.
-    """
-
-    def __init__(
-        self,
-        chain: Chain,
-        rows: LinkedRows,
-        given: list[str],
-        fields: dict[str, tuple[Field, int]],
-        renamed: dict[str, str],
-        index: int | None,
-        ends: list[int],
-    ) -> None:
-        self._chain, self.schema, self._set = chain, rows.schema, rows.number
-        self._given, self._fields, self._renamed, self._index = given, fields, renamed, index
-        self._ends = ends
-
-    def prepare(self, batch: Batch, count: Callable[[list[int], list[int]], None]) -> Prepared:
-        """The chain as a job. Its `finish` answers the rows that come out, or None for none, after it has called `count`
-        with the rows that have come to each member and those that came out in the end, and with the time of each."""
-        chain, rows = self._chain, batch.rows
-        run = chain.run_for(rows)
-        columns = [batch.column(name) for name in self._given]
-        memory = [rooms(rows, room) for room in chain.answered]
-        described = [column.descriptor for column in columns]
-        described += [
-            (room.width, 0, 0, *addresses(each, room)) for room, each in zip(chain.answered, memory)
-        ]
-        run.prepare(rows, described)
-
-        def finished() -> Batch | None:
-            sizes, took = run.sizes(), run.took_ns()
-            columns.clear()
-            chain.give_back(run)
-            made = self._made(batch, memory, sizes[self._set])
-            count([rows, *(sizes[end] for end in self._ends)], took)
-            return made
-
-        return Prepared(run.job, finished)
-
-    def _made(self, batch: Batch, memory: list[Any], rows: int) -> Batch | None:
-        if not rows:
-            return None
-        source = batch
-        if self._index is not None and rows < batch.rows:
-            source = batch.selection(memory[self._index][0].view("u4")[:rows])
-        if not self._fields and not self._renamed and self.schema is batch.schema:
-            return source
-        columns: dict[str, Any] = {}
-        for name, (field, number) in self._fields.items():
-            data, bits = memory[number]
-            values = data.view(field.dtype)[:rows]
-            values.setflags(write=False)
-            columns[name] = Column(field, rows, bits, values, None)
-        for name, own in self._renamed.items():
-            columns[name] = batch.column(own).renamed(self.schema.field(name))
-        return source.with_columns(event=self.schema, **columns)

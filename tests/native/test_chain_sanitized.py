@@ -8,7 +8,17 @@ import pytest
 from tests.native.built import ADDRESS, STRUCTURES, THREAD, Way, run_random, sources
 from tests.native.test_aggregates_sanitized import CELLS, PANES
 
-PARTS = sources("chain", "chain_text", "expression", "lookup_build", "lookup_expand", "lookup_find", "seed")
+PARTS = sources(
+    "chain",
+    "chain_text",
+    "kernels",
+    "userfn",
+    "expression",
+    "lookup_build",
+    "lookup_expand",
+    "lookup_find",
+    "seed",
+)
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,8 @@ from functools import partial
 from time import monotonic_ns
 from typing import TYPE_CHECKING
 
-from actorstream.operators.chain import Linked, Linking, UnlinkedError
+from actorstream.operators.chain import Linking, UnlinkedError
+from actorstream.operators.linked import Linked
 
 if TYPE_CHECKING:
     from actorstream.events.batch import Batch

@@ -18,7 +18,24 @@
         }                                                                                                              \
     } while (0)
 
-enum { TABLE = 40, KEY, VALUE, KEYS, RIGHT, LEFT, LABEL, LABELS, INDEX, VALUES, FOUND, OUTER, EACH, EACH_LEFT, EACH_RIGHT, COLUMNS };
+enum {
+    TABLE = 40,
+    KEY,
+    VALUE,
+    KEYS,
+    RIGHT,
+    LEFT,
+    LABEL,
+    LABELS,
+    INDEX,
+    VALUES,
+    FOUND,
+    OUTER,
+    EACH,
+    EACH_LEFT,
+    EACH_RIGHT,
+    COLUMNS
+};
 enum { ALL, MATCHED, PAIRS, SETS };
 enum { TIMES = 3 };
 

@@ -65,7 +65,8 @@ static expected text_of(const as_column *column, int64_t row) {
     if (!found.there)
         return found;
     const int64_t at = column->first + row;
-    const int64_t begin = column->wide ? ((const int64_t *)column->offsets)[at] : ((const int32_t *)column->offsets)[at];
+    const int64_t begin =
+        column->wide ? ((const int64_t *)column->offsets)[at] : ((const int32_t *)column->offsets)[at];
     const int64_t end =
         column->wide ? ((const int64_t *)column->offsets)[at + 1] : ((const int32_t *)column->offsets)[at + 1];
     found.bytes = (int)(end - begin);
@@ -121,7 +122,9 @@ static void one(void) {
     uint32_t *index = room((size_t)rows * 4);
     uint8_t *codes = room((size_t)(columns[CODES].first + rows));
     for (int64_t i = 0; i < columns[NUMBERS].first + rows; i++)
-        numbers[i] = takes ? (int64_t)below((uint64_t)rows + 1) - 1 : below(9) ? (int64_t)below(2000) - 1000 : INT64_MIN;
+        numbers[i] = takes      ? (int64_t)below((uint64_t)rows + 1) - 1
+                     : below(9) ? (int64_t)below(2000) - 1000
+                                : INT64_MIN;
     for (int64_t i = 0; i < columns[CODES].first + rows; i++)
         codes[i] = (uint8_t)below(below(5) ? TABLE : 256);
     for (int64_t i = 0; i < rows; i++)
@@ -132,11 +135,10 @@ static void one(void) {
         validity(&columns[NUMBERS], rows);
     columns[FLAGS] = (as_column){.width = 4, .data = index};
     columns[OUT] = (as_column){.offsets = room((size_t)(rows + 1) * 4), .validity = room((size_t)(rows + 7) / 8)};
-    static const uint32_t in_of[][3] = {[AS_TEXT_TAKE] = {ONE, FLAGS},       [AS_TEXT_LABEL] = {CODES},
-                                        [AS_TEXT_CONSTANT] = {ONE},          [AS_TEXT_IF] = {CODES, ONE, TWO},
-                                        [AS_TEXT_COALESCE] = {ONE, TWO},     [AS_TEXT_CONCAT] = {ONE, TWO},
-                                        [AS_TEXT_LOWER] = {ONE},             [AS_TEXT_UPPER] = {ONE},
-                                        [AS_TEXT_DIGITS] = {NUMBERS}};
+    static const uint32_t in_of[][3] = {
+        [AS_TEXT_TAKE] = {ONE, FLAGS},    [AS_TEXT_LABEL] = {CODES},       [AS_TEXT_CONSTANT] = {ONE},
+        [AS_TEXT_IF] = {CODES, ONE, TWO}, [AS_TEXT_COALESCE] = {ONE, TWO}, [AS_TEXT_CONCAT] = {ONE, TWO},
+        [AS_TEXT_LOWER] = {ONE},          [AS_TEXT_UPPER] = {ONE},         [AS_TEXT_DIGITS] = {NUMBERS}};
     static const uint32_t inputs[] = {2, 1, 0, 3, 2, 2, 1, 1, 1}, out[] = {OUT};
     const as_chain_step step = {.kind = AS_CHAIN_TEXT,
                                 .makes = AS_CHAIN_NONE,

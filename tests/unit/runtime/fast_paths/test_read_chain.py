@@ -8,6 +8,7 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Any, ClassVar, Literal
 
+import numba
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -16,8 +17,18 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from actorstream import Batch, Event, EventTime, Source
+from actorstream.operators.functions import numba_signature
 from actorstream.topology.builder import Topology
 from tests.unit.runtime.fast_paths.chained import Ran, by_hooks
+
+
+@numba.cfunc(numba_signature())
+def odd(columns: Any, rows: Any, out: Any) -> Any:
+    number, kept = numba.carray(columns[0], rows, np.int64), numba.carray(out, rows, np.uint8)
+    for row in range(rows):
+        kept[row] = 2 * (number[row] & 1)
+    return 0
+
 
 FORMS = ("csv", "jsonl", "parquet", "batches", "events", "rows", "generator")
 STEPS = (
@@ -31,6 +42,18 @@ STEPS = (
         {"where": "coalesce(other, 'none') not in ('a', 'b', 'é', 'd', 'e', 'f', 'g', 'hh', 'i')"},
     ),
     ("filter", {"where": "int(if(other == 'hh', '7', other)) == 7"}),  # fails unless other is null or 'hh'
+    (
+        "map",
+        {
+            "native": "tests.unit.operators.natives:numba_value",
+            "columns": ["share", "number"],
+            "returns": {"share": "float"},
+        },
+    ),
+    (
+        "filter",
+        {"native": "tests.unit.runtime.fast_paths.test_read_chain:odd", "columns": ["number", "share"]},
+    ),
     ("filter", {"where": "number % 3 == 1"}),
     ("filter", {"where": "100 // (number - 5) >= 0"}),  # fails for one number of twenty
     ("filter", {"where": "share is not null and share < 0.8"}),
@@ -205,8 +228,8 @@ def test_all_batches_that_a_source_reads_are_taken_in_one_call_each(form: str, t
     assert ran.taken > 4000, "what came before the first windows are over goes through the hooks"
 
 
-@pytest.mark.parametrize("step", [0, 1, 3, 4, 5])
-def test_text_that_is_chosen_or_computed_is_taken_in_one_call(step: int, tmp_path: Path) -> None:
+@pytest.mark.parametrize("step", [0, 1, 3, 4, 5, 7, 8])
+def test_text_and_functions_of_users_are_taken_in_one_call(step: int, tmp_path: Path) -> None:
     steps = [STEPS[-4], STEPS[step], STEPS[0]]
     ran = Ran(*topology_of(PLAIN | {"form": "parquet", "steps": steps}, tmp_path, 3000, 1), batch_size=1)
     assert ran.taken > (1500 if step in (4,) else 2500), (
