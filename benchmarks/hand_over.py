@@ -1,10 +1,16 @@
-"""The hand-over between a Spark task and an actor: the task's code pushes small batches into a `spark-source`, an actor with
-state answers each row, and the rows come back to the task as those of Spark's format `actorstream` do. Spark itself does not
-run: how long its micro-batches take is its own affair."""
+"""The hand-over between Spark and an actor, in two ways. Spark itself does not run: how long its micro-batches take is its own
+affair.
+
+As a spark-source has it: a task's code pushes small batches into a `spark-source`, an actor with state answers each row, and the
+rows come back to the task as those of Spark's format `actorstream` do. As streaming queries have it that go through memory: a
+task sends rows, the query commits them, and another query reads what comes back."""
 
 from __future__ import annotations
 
+import fcntl
 import json
+import subprocess
+import sys
 import tempfile
 import threading
 import time
@@ -13,14 +19,17 @@ from pathlib import Path
 from typing import Any
 
 from actorstream import Actor, Event
-from actorstream.dataframes.topology_run import TopologyOptions, rows_of
+from actorstream.dataframes.run_beside import LOCK
+from actorstream.dataframes.topology_run import TopologyOptions, TopologyRun, rows_of
 from actorstream.spark.push import Target, encoded, push
 from actorstream.spark.source import SparkSource
 from benchmarks.dataflow import toml
+from benchmarks.job import ROOT
 
 COLUMNS = {"number": "int", "key": "int", "sent": "int"}
 KEYS = 10
 ADDRESS = "address.json"
+POLL_S = 0.001
 
 
 class Announcement:
@@ -103,3 +112,70 @@ def _made(batches: int, rows: int, every_s: float) -> Iterator[Any]:
         numbers = range(batch * rows, (batch + 1) * rows)
         columns = {"number": numbers, "key": [number % KEYS for number in numbers]}
         yield pa.record_batch({**columns, "sent": [time.monotonic_ns()] * rows})
+
+
+def streamed_latencies(batches: int, rows: int, every_s: float) -> list[float]:
+    """As `latencies`, through the writer and the reader of streaming queries. Needs pyspark, for their base classes."""
+    from actorstream.dataframes.memory_streams import MemoryRun
+
+    with tempfile.TemporaryDirectory(prefix="actorstream-benchmark-") as folder:
+        schema = {"event_time": "number", "schema": COLUMNS}
+        actors = {
+            "rows": {"type": "generator-source", **schema},
+            "running": {"type": f"{__name__}:Running", "inputs": ["rows"]},
+            "answers": {"type": "null-sink", "inputs": ["running"]},
+        }
+        topology = Path(folder) / "streamed.toml"
+        topology.write_text(toml("streamed", actors))
+        options = TopologyOptions.of(
+            {
+                **{"topology": str(topology), "folder": f"{folder}/run", "through": "memory"},
+                "set": 'deploy.transport="local"',
+            }
+        )
+        folder_lock = Path(folder) / "run" / LOCK
+        folder_lock.parent.mkdir()
+        with folder_lock.open("w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)  # so that the queries start no run of their own
+            run = TopologyRun(options, MemoryRun(options).sets)
+            try:
+                return list(_read_back(options, batches, rows, every_s))
+            finally:
+                run.stop()
+
+
+def _read_back(options: TopologyOptions, batches: int, rows: int, every_s: float) -> Iterator[float]:
+    from actorstream.dataframes.memory_streams import MemoryStreamReader
+
+    reader = MemoryStreamReader(options)
+    words = [json.dumps(each) for each in (options, batches, rows, every_s)]
+    with subprocess.Popen([sys.executable, "-m", __name__, *words], cwd=ROOT) as writing:
+        at = reader.initialOffset()
+        while at["rows"] < batches * rows:
+            end = reader.latestOffset()
+            if end["rows"] == at["rows"]:
+                if writing.poll():
+                    raise ValueError(f"the writer failed with exit code {writing.returncode}")
+                time.sleep(POLL_S)
+                continue
+            for answers in reader.read(reader.partitions(at, end)[0]):
+                now = time.monotonic_ns()
+                numbers, sent = answers.column("number").to_pylist(), answers.column("sent").to_pylist()
+                yield from (
+                    (now - made) / 1e9 for number, made in zip(numbers, sent) if number % rows == rows - 1
+                )
+            reader.commit(end)
+            at = end
+
+
+def _write(options: TopologyOptions, batches: int, rows: int, every_s: float) -> None:
+    from actorstream.dataframes.memory_streams import MemoryStreamWriter
+
+    writer = MemoryStreamWriter(options)
+    for number, batch in enumerate(_made(batches, rows, every_s)):
+        writer.commit([writer.send(iter([batch]), number, 0)], number)
+
+
+if __name__ == "__main__":
+    given, *numbers = map(json.loads, sys.argv[1:])
+    _write(TopologyOptions(*given), *numbers)

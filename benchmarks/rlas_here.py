@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import tempfile
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
@@ -26,7 +26,7 @@ from actorstream.plan.replanning import ingress_of
 from actorstream.plan.rlas_plan import RlasInputs, operators_of
 from benchmarks.dataflow import COMMAND, run_limited
 from benchmarks.job import ROOT, JobError, tail
-from benchmarks.suites.briskstream import APPLICATIONS, Application, throughput
+from benchmarks.suites.briskstream import APPLICATIONS, TYPES, Application, throughput
 
 PROFILE_SECONDS = 0.3
 PROFILE_ROWS = 200_000
@@ -35,17 +35,18 @@ HERE = tempfile.TemporaryDirectory(prefix="actorstream-profiles-")
 
 @dataclass(frozen=True)
 class RealPlan:
-    """A deployment of an application's bench.toml. `replicas`: of all actors that may have more than one there; `sources`: of
-    those that have no input. `cores`: how many the run may use."""
+    """A deployment of an application's bench.toml. `replicas`: of all operators and sinks that have more than one there.
+    `sources`: of those sources. `cores`: how many the run may use."""
 
     cores: int
+    workers: int
     replicas: int | str
     sources: int | str
     placement: str = "spread"
 
     def sets(self, app: Application, profile: Path) -> dict[str, Any]:
         """Keys as --set has them."""
-        found: dict[str, Any] = {"deploy.workers": self.cores, "deploy.placement": self.placement}
+        found: dict[str, Any] = {"deploy.workers": self.workers, "deploy.placement": self.placement}
         if self.placement == "rlas":
             found["deploy.rlas.profile"] = str(profile)
         actors = tomllib.loads(topology(app).read_text())["actors"]
@@ -56,10 +57,10 @@ class RealPlan:
 
 
 PLANS = {
-    "one-core": RealPlan(1, 2, 1),
-    "two-cores-spread": RealPlan(2, 2, 2),
-    "two-cores-round-robin": RealPlan(2, 1, 1, "round-robin"),
-    "two-cores-rlas": RealPlan(2, "auto", "auto", "rlas"),
+    "one-core": RealPlan(1, 1, 2, 1),
+    "two-cores": RealPlan(2, 2, 2, 2),
+    "two-cores-round-robin": RealPlan(2, 2, 1, 1, "round-robin"),
+    "two-cores-rlas": RealPlan(2, 2, "auto", "auto", "rlas"),
 }
 
 
@@ -130,6 +131,24 @@ def on_cores(count: int) -> Iterator[None]:
         os.sched_setaffinity(0, before)
 
 
-def error(found: Mapping[str, float]) -> float:
-    """The paper's relative error, in percent."""
-    return abs(found["measured"] - found["predicted"]) / found["measured"] * 100
+HAND = "two-cores"
+"""The deployment beside each bench.toml, which was made by hand."""
+STEPS = ("per-event", "jumbo-tuples", "native", "placement")
+"""Of the factor analysis (figure 16), each with what comes before it: one Python call and one jumbo tuple an event, jumbo tuples
+of the deployment's size, operators in C, the plan of RLAS."""
+
+
+def factor(name: str, step: str, seconds: float) -> float:
+    """Rows of the source a second with so many of the steps."""
+    app = APPLICATIONS[name]
+    sets: dict[str, Any] = {}
+    if step in STEPS[:2]:
+        sets = {
+            f"actors.{actor}.type": f"apps.{app.folder}.{kind}"
+            for actor, kind in TYPES[name]["event"].items()
+        }
+    if step == STEPS[0]:
+        sets["deploy.batch_size"] = 1
+    if step == STEPS[3]:
+        sets = PLANS["two-cores-rlas"].sets(app, profiled(name))
+    return throughput(app, seconds, **sets)[1]

@@ -11,6 +11,8 @@ from collections.abc import Iterator
 import pytest
 from hypothesis import settings
 
+from tests import covering
+
 settings.register_profile("untimed", deadline=None)
 settings.load_profile("untimed")
 
@@ -18,9 +20,16 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
+def pytest_configure(config: pytest.Config) -> None:
+    """Only a run of slow tests makes the many cases that an ordinary one leaves out."""
+    covering.samples_only = config.getoption("markexpr") == "not slow"
+    gc.disable()  # until all tests are collected: what modules and tests are made of is no garbage
+
+
 def pytest_collection_finish() -> None:
     """Half a million objects belong to the modules and tests. The collector does not look at them again, neither here nor
     in the thousands of workers that the tests fork, each of which would copy their pages to do so."""
+    gc.enable()
     gc.collect()
     gc.freeze()
 

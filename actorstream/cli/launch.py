@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import os
 import sys
@@ -14,8 +15,11 @@ from cyclopts import Parameter
 from actorstream.cli.main import DONE, INTERRUPTED, SUSPENDED
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from actorstream.launch.run import RunResult
     from actorstream.plan.job import Job
+    from actorstream.plan.rlas_plan import RankHosts
 
 
 def launch(
@@ -88,6 +92,9 @@ def launch(
     from actorstream.launch.signals import COMMAND, Terminated
     from actorstream.plan.compile import read_job
 
+    if not gc.isenabled():
+        gc.freeze()  # the modules are there
+        gc.enable()
     started = time.monotonic() - since_process_start()
     if on is not None:
         from actorstream.cli.launch_on import launch_on
@@ -114,12 +121,6 @@ def launch(
     except Terminated:
         raise _stopped_early(deploy, set or [], resume) from None
     if way.assembly is not None:
-        if replan is not None:
-            from actorstream.errors import ConfigurationError, Problem
-
-            message = "is given for a run whose ranks are started by others"
-            hint = "run it on one host to measure, and give the plan to the ranks with --plan"
-            raise ConfigurationError(Problem("--replan", message, "transport shm or local", hint))
         from actorstream.cli.rank import launch_rank
 
         return launch_rank(
@@ -128,6 +129,7 @@ def launch(
             workers,
             transport,
             report=report,
+            replan=replan,
             resume=resume,
             quiet=quiet,
             json_=json_,
@@ -167,15 +169,22 @@ def launch(
     finally:
         for progress in shown:
             progress.stop()
-    lines = _compare(job, result, topology, set or [], replan)
+    lines = compare_plan(job, result, topology, set or [], replan)
     status = told(result, job.processes, report=report, quiet=quiet, json_=json_)
     for line in lines if not quiet else ():
         print(line, file=sys.stderr)
     return status
 
 
-def _compare(job: Job, result: RunResult, topology: Path, sets: list[str], replan: Path | None) -> list[str]:
-    """Compares the run with its plan, if that was made from a model; the lines that say what came out."""
+def compare_plan(
+    job: Job,
+    result: RunResult,
+    topology: Path,
+    sets: Sequence[str],
+    replan: Path | None,
+    hosts: RankHosts | None = None,
+) -> list[str]:
+    """Compares the run with its plan, if that was made from a model; the lines that say what came out. `hosts`: of its ranks."""
     from actorstream.cli.output_file import write_output
 
     lines: list[str] = []
@@ -183,7 +192,7 @@ def _compare(job: Job, result: RunResult, topology: Path, sets: list[str], repla
         from actorstream.plan.compile import compared
         from actorstream.plan.replanning import as_json, described
 
-        found = compared(job, result.report, topology, sets)
+        found = compared(job, result.report, topology, sets, hosts)
         if found is not None:
             result.report["model"] = as_json(found)
             lines = described(found)

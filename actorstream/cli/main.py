@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import sys
 import traceback
 from pathlib import Path
@@ -72,6 +73,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     tokens = list(sys.argv[1:] if arguments is None else arguments)
     if tokens[:1] == ["launch"]:
         COMMAND.install()
+        if arguments is None:
+            gc.disable()  # the modules of a launch are no garbage; `launch` starts the collector when it has them
     try:
         if arguments is None:
             from actorstream.cli.streams import open_streams

@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from actorstream.cli.launch import told
+from actorstream.cli.launch import compare_plan, told
 from actorstream.cli.main import DONE, FAILED, exit_code
 from actorstream.cli.output_file import check_output
 from actorstream.control.messages import Leave
@@ -22,6 +22,7 @@ from actorstream.plan.compile import read_job
 if TYPE_CHECKING:
     from actorstream.launch.files import JobFiles
     from actorstream.plan.job import Job
+    from actorstream.plan.rlas_plan import RankHosts
     from actorstream.runtime.report import Sampler
     from actorstream.topology.plan import ExecutionPlan
     from actorstream.transports.assembly import Assembly
@@ -34,6 +35,7 @@ def launch_rank(
     transport: str | None,
     *,
     report: Path | None,
+    replan: Path | None,
     resume: bool,
     quiet: bool,
     json_: bool,
@@ -41,15 +43,16 @@ def launch_rank(
 ) -> int:
     """Returns the exit status; it is the same for all ranks."""
 
-    def compile_rank(planned: ExecutionPlan | None) -> Job:
+    def compile_rank(planned: ExecutionPlan | None = None, hosts: RankHosts | None = None) -> Job:
         if workers not in (None, assembly.size):
             raise ConfigurationError(
                 Problem(
                     "--workers", f"is {workers}", f"{assembly.size}, the number of ranks that were started"
                 )
             )
-        if report is not None and rank.is_home:
-            check_output(report, "--report")
+        for path, name in ((report, "--report"), (replan, "--replan")):
+            if path is not None and rank.is_home:
+                check_output(path, name)
         with COMMAND.raising():
             job = read_job(
                 files.topology,
@@ -57,6 +60,8 @@ def launch_rank(
                 files.sets,
                 files.plan,
                 planned,
+                hosts=hosts,
+                undecided=hosts is None,
                 workers=assembly.size,
                 transport=transport,
             )
@@ -92,7 +97,10 @@ def launch_rank(
             if text and not assembly.shares_output:
                 print(f"actorstream: {text}", file=sys.stderr)
         else:
+            lines = compare_plan(job, result, files.topology, files.sets, replan, rank.hosts)
             status = told(result, job.processes, report=report, quiet=quiet, json_=json_)
+            for line in lines if not quiet else ():
+                print(line, file=sys.stderr)
     except BaseException as error:
         for progress in shown:
             progress.stop()

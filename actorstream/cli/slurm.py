@@ -30,22 +30,26 @@ SCRIPT = Template("""\
 # Made by `actorstream slurm`. Each task is a rank of the run, and worker i of the plan is rank i.
 #
 # SLURM sends SIGTERM to the run $notice s before the time limit. $ending
-resume=()
-if [ "$${SLURM_RESTART_COUNT:-0}" -gt 0 ]; then
-    resume=($resume)
-fi
-status=0
+${resume}status=0
 $start
-if [ "$$status" -eq 75 ]; then # suspended at a checkpoint
-    scontrol requeue "$$SLURM_JOB_ID"
-fi
-exit "$$status"
+${requeue}exit "$$status"
 """)
+RESUME = """\
+resume=()
+if [ "${SLURM_RESTART_COUNT:-0}" -gt 0 ]; then
+    resume=(--resume)
+fi
+"""
+REQUEUE = """\
+if [ "$status" -eq 75 ]; then # suspended at a checkpoint
+    scontrol requeue "$SLURM_JOB_ID"
+fi
+"""
 BY_SRUN = """\
 srun --mpi={mpi} --kill-on-bad-exit=0 --wait=15 \\
-    {command} "${{resume[@]}}" || status=$?"""
+    {command} || status=$?"""
 BY_MPIEXEC = """\
-{command} "${{resume[@]}}" & # calls mpiexec, which starts ranks on all nodes by itself
+{command} & # calls mpiexec, which starts ranks on all nodes by itself
 run=$!
 trap 'told=yes; kill -TERM "$run" 2>/dev/null' TERM
 while
@@ -125,7 +129,7 @@ def slurm(
     from actorstream.plan.compile import read_job
 
     count = nodes if tasks is None else tasks
-    notice = notice or timedelta(minutes=2)
+    notice = timedelta(minutes=2) if notice is None else notice
     _check(nodes, count, cpus, time, notice)
     keys: dict[str, Any] = {}
     if plan is None:
@@ -147,6 +151,7 @@ def slurm(
     words += ["--workers", str(count)] if by_mpiexec and plan is None else []
     words += [] if report is None else ["--report", str(report.absolute())]
     suspends = job.deploy.checkpoint is not None
+    command = shlex.join(words) + (' "${resume[@]}"' if suspends else "")
     text = SCRIPT.substitute(
         name=job.graph.name,
         nodes=nodes,
@@ -158,10 +163,11 @@ def slurm(
         folder=shlex.quote(str(Path.cwd())),
         to_whom="B:TERM" if by_mpiexec else "TERM",
         start=(BY_MPIEXEC if by_mpiexec else BY_SRUN).format(
-            mpi=shlex.quote(mpi) if way == "mpi" else "none", command=shlex.join(words)
+            mpi=shlex.quote(mpi) if way == "mpi" else "none", command=command
         ),
         ending=SUSPENDS if suspends else DRAINS,
-        resume="--resume" if suspends else "",
+        resume=RESUME if suspends else "",
+        requeue=REQUEUE if suspends else "",
     )
     if output is None:
         print(text, end="")
@@ -194,7 +200,9 @@ def _check(nodes: int, tasks: int, cpus: int | None, time: str, notice: timedelt
     if limit is None:
         allowed = "minutes, M:SS, H:MM:SS, D-H, D-H:MM, D-H:MM:SS, or unlimited"
         problems.append(Problem("--time", f"is {time!r}", allowed))
-    elif limit <= notice.total_seconds():
+    if notice < timedelta(seconds=1):
+        problems.append(Problem("--notice", f"is {notice.total_seconds():g} s", "at least 1s"))
+    elif limit is not None and limit <= notice.total_seconds():
         what = f"is {notice.total_seconds():g} s, and the time limit is {limit:g} s: the run would stop as it starts"
         problems.append(Problem("--notice", what, "less than --time"))
     if problems:

@@ -33,9 +33,13 @@ def show_socket_plan(
     from actorstream.drawing.sockets import picture_of_sockets, sockets_text
     from actorstream.drawing.svg import svg as drawn
     from actorstream.drawing.text import mermaid as flowchart
+    from actorstream.errors import ConfigurationError
     from actorstream.placement.rlas import dataflow_of, plan, planned_rows
     from actorstream.plan.fuse import fusible
+    from actorstream.plan.rlas_plan import program_problems
 
+    if problems := program_problems(graph):
+        raise ConfigurationError(problems)
     model = read_machine_model(machine)
     costs = read_profile(graph, topology, profile)
     direct = fusible if deploy.pipelining else None

@@ -30,7 +30,7 @@ OTHER_RUN = (
 )
 
 
-class MemorySource(Source):
+class QuerySource(Source):
     """The batches of a streaming query in their order. Tasks send rows, which count once the query commits their batch.
 
     Args:
@@ -148,7 +148,7 @@ class MemorySource(Source):
                 answer(link)
 
 
-class MemorySink(Sink):
+class QuerySink(Sink):
     """Keeps rows until the query that reads them has committed them; the topology waits while there are many that no query
     has asked for.
 

@@ -7,19 +7,19 @@ import fcntl
 import json
 import os
 import socket
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from time import sleep
 from typing import Any
 
 from actorstream.dataframes.run_beside import FAILED, LOCK
 from actorstream.errors import RunError
-from actorstream.spark.task_listener import TaskListener, connected, listening, reachable
+from actorstream.spark.task_listener import TaskListener, connected, listening, reachable, read_line
 
 INPUT, OUTPUT = "input", "output"
 AGAIN_S = 0.01
 Serve = Callable[[socket.socket, Mapping[str, Any]], None]
+"""Answers a question."""
 
 
 class MemoryListener:
@@ -28,7 +28,7 @@ class MemoryListener:
     Args:
         folder: of the queries. side: `INPUT` or `OUTPUT`.
         host: an address of this host that tasks on others reach, or "".
-        serve: called in a thread of its own with a connection and what is asked.
+        serve: called in the thread of a connection with that and a question.
 
     Attributes:
         run: tells this run from any other.
@@ -36,7 +36,8 @@ class MemoryListener:
 
     def __init__(self, folder: Path, side: str, host: str, serve: Serve) -> None:
         listener, name = listening()
-        self._listener = TaskListener(listener, f"memory-{side}", serve)
+        self._serve = serve
+        self._listener = TaskListener(listener, f"memory-{side}", self._answer_all)
         self.run = self._listener.token
         self._tunnel = None
         if host:
@@ -52,17 +53,65 @@ class MemoryListener:
             json.dump([address, self.run], out)
         partial.replace(path)
 
+    def _answer_all(self, link: socket.socket, question: dict[str, Any]) -> None:
+        while True:
+            self._serve(link, question)
+            question = json.loads(read_line(link))
+
     def close(self) -> None:
         self._listener.close()
         if self._tunnel is not None:
             self._tunnel.close()
 
 
-@contextmanager
-def asked(folder: Path, side: str, **question: Any) -> Iterator[tuple[socket.socket, Any]]:
-    """A connection that has asked a question, and a file of what comes back. RunError: the run has failed or ended."""
-    with _connected(folder, side, question) as link, link.makefile("rb") as file:
-        yield link, file
+class MemoryLink:
+    """A connection to one side of the run, which is opened by the first question and kept. Sent to a task, it is opened there.
+
+    Args:
+        folder: of the queries. side: `INPUT` or `OUTPUT`.
+    """
+
+    def __init__(self, folder: Path, side: str) -> None:
+        self.folder, self.side = folder, side
+        self._link: socket.socket | None = None
+        self._file: Any = None
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {"folder": self.folder, "side": self.side, "_link": None, "_file": None}
+
+    def ask(self, **question: Any) -> Any:
+        """Asks; returns the file from which the answer is to be read to its end. RunError: the run has failed or ended."""
+        if self._link is not None:
+            try:
+                answer(self._link, **question)
+            except OSError:
+                self.close()
+        if self._link is None:
+            self._link = _connected(self.folder, self.side, question)
+            self._file = self._link.makefile("rb")
+        return self._file
+
+    def get(self, **question: Any) -> dict[str, Any]:
+        """The answer that is a line."""
+        try:
+            return answered(self.ask(**question))
+        except (OSError, RunError):
+            self.close()
+            raise
+
+    def send(self, write: Callable[[Any], None], **question: Any) -> dict[str, Any]:
+        """As `get`, of a question behind which `write` writes more."""
+        self.ask(**question)
+        assert self._link is not None
+        with self._link.makefile("wb") as out:
+            write(out)
+        return answered(self._file)
+
+    def close(self) -> None:
+        if self._link is not None:
+            self._file.close()
+            self._link.close()
+            self._link = None
 
 
 def answered(file: Any) -> dict[str, Any]:

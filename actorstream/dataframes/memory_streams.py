@@ -16,13 +16,13 @@ from pyspark.sql.datasource import (
     WriterCommitMessage,
 )
 
-from actorstream.dataframes.memory_link import INPUT, OUTPUT, answered, asked
+from actorstream.dataframes.memory_link import INPUT, OUTPUT, MemoryLink, answered
 from actorstream.dataframes.run_beside import RunBeside
 from actorstream.dataframes.topology_run import TopologyOptions, replaced
 from actorstream.errors import ConfigurationError, Problem
 
-SOURCE = "actorstream.dataframes.memory_actors:MemorySource"
-SINK = "actorstream.dataframes.memory_actors:MemorySink"
+SOURCE = "actorstream.dataframes.memory_actors:QuerySource"
+SINK = "actorstream.dataframes.memory_actors:QuerySink"
 
 
 class MemoryRun:
@@ -37,12 +37,12 @@ class MemoryRun:
         self.options, self.folder = options, Path(options.folder).absolute()
         self.folder.mkdir(parents=True, exist_ok=True)
         keys = {"replicas": 1, "folder": str(self.folder), "host": options.host}
-        self._sets = replaced(options.source(graph), type=SOURCE, **keys)
-        self._sets += replaced(options.sink(graph), type=SINK, **keys)
+        self.sets = replaced(options.source(graph), type=SOURCE, **keys)
+        self.sets += replaced(options.sink(graph), type=SINK, **keys)
 
     def start(self) -> None:
         """Starts it unless it runs. RunError: it has failed since the last call."""
-        RunBeside(self.folder, self.options, self._sets, resumes=False).start()
+        RunBeside(self.folder, self.options, self.sets, resumes=False).start()
 
 
 @dataclass
@@ -59,34 +59,40 @@ class MemoryStreamWriter(DataSourceStreamArrowWriter):  # type: ignore[misc]
 
     def __init__(self, options: TopologyOptions) -> None:
         self._run = MemoryRun(options)
-        self.folder = self._run.folder
+        self._link = MemoryLink(self._run.folder, INPUT)
         self._run.start()
 
     def write(self, iterator: Iterator[Any]) -> WriterCommitMessage:
-        import pyarrow as pa
         from pyspark import TaskContext
 
         context = TaskContext.get()
-        task = context.partitionId() if context is not None else 0
-        first = next(iterator, None)
+        if context is None:
+            return self.send(iterator, 0, 0)
+        number = context.getLocalProperty("streaming.sql.batchId")
+        return self.send(iterator, int(number or 0), context.partitionId())
+
+    def send(self, batches: Iterator[Any], number: int, task: int) -> MemoryPart:
+        """Sends the rows of a task of a batch of the query."""
+        import pyarrow as pa
+
+        first = next(batches, None)
         if first is None:
             return MemoryPart(task, "")
-        number = context.getLocalProperty("streaming.sql.batchId") if context is not None else None
         attempt = secrets.token_hex(8)
-        question = {"what": "rows", "batch": int(number or 0), "attempt": attempt}
-        with asked(self.folder, INPUT, **question) as (link, file):
-            with link.makefile("wb") as out, pa.ipc.new_stream(out, first.schema) as stream:
+
+        def write(out: Any) -> None:
+            with pa.ipc.new_stream(out, first.schema) as stream:
                 stream.write_batch(first)
-                for batch in iterator:
+                for batch in batches:
                     stream.write_batch(batch)
-            answered(file)
+
+        self._link.send(write, what="rows", batch=number, attempt=attempt)
         return MemoryPart(task, attempt)
 
     def commit(self, messages: list[Any], batchId: int) -> None:
         self._run.start()
         parts = [[part.task, part.attempt] for part in messages if part is not None and part.attempt]
-        with asked(self.folder, INPUT, what="commit", batch=batchId, parts=parts) as (_, file):
-            answered(file)
+        self._link.get(what="commit", batch=batchId, parts=parts)
 
     def abort(self, messages: list[Any], batchId: int) -> None:
         """Nothing: rows that were sent count only once their batch is committed, and go with the next one that is."""
@@ -106,15 +112,14 @@ class MemoryStreamReader(DataSourceStreamReader):  # type: ignore[misc]
 
     def __init__(self, options: TopologyOptions) -> None:
         self._run = MemoryRun(options)
-        self.folder = self._run.folder
+        self._link = MemoryLink(self._run.folder, OUTPUT)
 
     def initialOffset(self) -> dict[str, Any]:
         return {"rows": 0, "run": ""}
 
     def latestOffset(self, start: Any = None, limit: Any = None) -> dict[str, Any]:
         self._run.start()
-        with asked(self.folder, OUTPUT, what="count") as (_, file):
-            return answered(file)
+        return self._link.get(what="count")
 
     def partitions(self, start: dict[str, Any], end: dict[str, Any]) -> Sequence[InputPartition]:
         run = end["run"] if start["run"] in ("", end["run"]) else start["run"]
@@ -124,13 +129,12 @@ class MemoryStreamReader(DataSourceStreamReader):  # type: ignore[misc]
         import pyarrow as pa
 
         question = {"start": partition.start, "end": partition.end, "run": partition.run}
-        with asked(self.folder, OUTPUT, what="read", **question) as (_, file):
-            answered(file)
-            yield from pa.ipc.open_stream(file)
+        file = self._link.ask(what="read", **question)
+        answered(file)
+        yield from pa.ipc.open_stream(file)
 
     def commit(self, end: dict[str, Any]) -> None:
-        with asked(self.folder, OUTPUT, what="drop", end=end["rows"]) as (_, file):
-            answered(file)
+        self._link.get(what="drop", end=end["rows"])
 
     def stop(self) -> None:
         """Nothing: the other query may still use the run, which ends with Spark's driver."""

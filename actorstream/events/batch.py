@@ -257,6 +257,13 @@ class Batch(Representation):
                 )
         return batch
 
+    def with_made(self, schema: Schema, columns: list[Column | None]) -> Batch:
+        """`with_columns` for the runtime: the same rows as `schema` has them, with columns that are known to fit.
+        None: the batch's own column of that name, which is of the same field."""
+        batch = self._derived(self, self.rows)
+        batch.schema, batch._columns = schema, columns
+        return batch
+
     def _kept(self, field: Field, schema: Schema, columns: Mapping[str, Any]) -> Column | None:
         """The batch's own column as a field of another schema; None: to be had from the batch as it is."""
         if field.name not in self.schema:

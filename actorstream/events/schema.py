@@ -46,6 +46,7 @@ class Schema:
         user: this schema without system columns (itself if it has none).
         system: names of the system columns.
         fixed: whether every column is fixed-width and without nulls.
+        bounded: whether every column is fixed-width, so that all rows have about `row_bytes` bytes.
         widths: bytes a value of each column, 0: variable.
     """
 
@@ -57,6 +58,7 @@ class Schema:
         "_layout",
         "_names",
         "_rows",
+        "bounded",
         "event_time",
         "fields",
         "fingerprint",
@@ -96,6 +98,7 @@ class Schema:
         self.row_bytes = sum(width or 4 for width in self.widths)
         """Bytes of the fixed-width part of a row (offsets of variable columns included)."""
         self.fixed: bool = all(field.plain for field in fields)
+        self.bounded: bool = all(self.widths)
         if user is None:
             self._check_names()
         if event_time is not None:

@@ -28,6 +28,7 @@ NONE: int = lib.AS_CHAIN_NONE
 MOST: int = lib.AS_CHAIN_MOST
 """Columns in or out of a step."""
 
+_job, _unpack = lib.as_chain_job, ffi.unpack
 _FUNCTION = int(ffi.cast("uintptr_t", ffi.addressof(lib, "as_chain_job")))
 _COLUMN = "IIqQQQ"
 _BYTES = 40
@@ -188,13 +189,23 @@ class ChainRun:
         """Where the columns given and answered lie."""
         self._chain._pack(self._buffer, 0, *chain.from_iterable(columns))
 
+    def run(self, rows: int, columns: Sequence[Column]) -> list[int] | None:
+        """Runs the steps here and now, as `prepare` and the job would. Returns the rows of each set; None: a row has failed. The
+        time of each member adds up until `took_ns` is asked with `forget`."""
+        self.give(columns)
+        self._rows[0] = rows
+        return None if _job(self.work) else _unpack(self._rows, self._chain.sets)
+
     def sizes(self) -> list[int]:
         """Rows of each set, as the last run has found them."""
-        return ffi.unpack(self._rows, self._chain.sets)  # type: ignore[no-any-return]
+        return _unpack(self._rows, self._chain.sets)  # type: ignore[no-any-return]
 
-    def took_ns(self) -> list[int]:
-        """Of each member in the last run."""
-        return ffi.unpack(self._took, self._chain.members)  # type: ignore[no-any-return]
+    def took_ns(self, *, forget: bool = False) -> list[int]:
+        """Of each member since the job was prepared, or since it was forgotten."""
+        found: list[int] = _unpack(self._took, self._chain.members)
+        for member in range(len(found) if forget else 0):
+            self._took[member] = 0
+        return found
 
 
 Memory = tuple[np.ndarray, np.ndarray | None]

@@ -296,8 +296,6 @@ class Linking:
     def finished(self, rows: LinkedRows, ends: Sequence[int]) -> Linked:
         """The chain, with rows that come out. `ends`: the set that each member leaves. UnlinkedError: a column that comes
         out cannot be had without the batches in between."""
-        if any(field.name == "event" for field in rows.schema.fields):
-            raise UnlinkedError  # a keyword of with_columns
         answers: dict[str, int] = {}
         renamed: dict[str, str] = {}
         for field in rows.schema.fields:

@@ -1,11 +1,11 @@
-"""A chain whose rows come out, as a job: what it is given of a batch, and the batch that is made of what it has computed."""
+"""A chain of steps (operators/chain.py) that takes batches of one schema: what it is given of a batch, and what comes out."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
 from actorstream.events.column import Column
-from actorstream.native.chain import addresses, rooms
+from actorstream.native.chain import Chain, ChainRun, addresses, rooms
 from actorstream.operators.prepared import Prepared
 
 if TYPE_CHECKING:
@@ -14,7 +14,6 @@ if TYPE_CHECKING:
     from actorstream.events.batch import Batch
     from actorstream.events.fields import Field
     from actorstream.events.schema import Schema
-    from actorstream.native.chain import Chain
 
 
 class Linked:
@@ -22,7 +21,7 @@ class Linked:
 
     Args:
         chain: its steps.
-        schema, number: of the rows that come out, and of their set.
+        schema, rows: of the rows that come out, and their set.
         given: the batch's fields that it is given.
         fields: of what comes out: (field, number among the answered columns) of each that is computed.
         renamed: of what comes out: which of the batch's fields it is.
@@ -34,16 +33,43 @@ class Linked:
         self,
         chain: Chain,
         schema: Schema,
-        number: int,
+        rows: int,
         given: list[str],
         fields: dict[str, tuple[Field, int]],
         renamed: dict[str, str],
         index: int | None,
         ends: list[int],
     ) -> None:
-        self._chain, self.schema, self._set = chain, schema, number
+        self._chain, self.schema, self._set = chain, schema, rows
         self._given, self._fields, self._renamed, self._index = given, fields, renamed, index
         self._ends = ends
+        self._own: ChainRun | None = None
+        """The memory of `run`."""
+        self._took = [0] * chain.members
+
+    def run(self, batch: Batch) -> tuple[Batch | None, list[int]] | None:
+        """Runs the chain here and now. Returns the rows that come out, or None for none, and how many each member has left; None:
+        a row has failed, and nothing has changed. `took_ns` adds up the time of each member."""
+        rows, chain, run = batch.rows, self._chain, self._own
+        if run is None or run.most < rows:
+            self._took = self.took_ns()
+            run = self._own = chain.run_for(max(rows, 2 * run.most if run is not None else 0))
+        described = [batch.column(name).descriptor for name in self._given]
+        memory = [rooms(rows, room) for room in chain.answered]
+        described += [
+            (room.width, 0, 0, *addresses(each, room)) for room, each in zip(chain.answered, memory)
+        ]
+        sizes = run.run(rows, described)
+        if sizes is None:
+            return None
+        return self._made(batch, memory, sizes[self._set]), [sizes[end] for end in self._ends]
+
+    def took_ns(self) -> list[int]:
+        """The time of each member in `run` since the last call of this."""
+        found, self._took = self._took, [0] * self._chain.members
+        if self._own is None:
+            return found
+        return [one + other for one, other in zip(found, self._own.took_ns(forget=True))]
 
     def prepare(self, batch: Batch, count: Callable[[list[int], list[int]], None]) -> Prepared:
         """The chain as a job. Its `finish` answers the rows that come out, or None for none, after it has called `count`
@@ -76,12 +102,13 @@ class Linked:
             source = batch.selection(memory[self._index][0].view("u4")[:rows])
         if not self._fields and not self._renamed and self.schema is batch.schema:
             return source
-        columns: dict[str, Any] = {}
+        columns: list[Column | None] = [None] * len(self.schema.fields)
         for name, (field, number) in self._fields.items():
             data, bits = memory[number]
             values = data.view(field.dtype)[:rows]
             values.setflags(write=False)
-            columns[name] = Column(field, rows, bits, values, None)
+            columns[self.schema.index(name)] = Column(field, rows, bits, values, None)
         for name, own in self._renamed.items():
-            columns[name] = batch.column(own).renamed(self.schema.field(name))
-        return source.with_columns(event=self.schema, **columns)
+            at = self.schema.index(name)
+            columns[at] = batch.column(own).renamed(self.schema.fields[at])
+        return source.with_made(self.schema, columns)

@@ -256,6 +256,11 @@ class MapAsync(Actor):
         flights = keys.get("max_in_flight", cls.max_in_flight)
         if flights < 1:
             problems.append(Problem("max_in_flight", f"is {flights}", "at least 1"))
+        timeout = keys.get("timeout", cls.timeout)
+        if timeout is not None and timeout <= timedelta(0):
+            problems.append(
+                Problem("timeout", f"is {timeout.total_seconds():g} s", "a duration longer than 0")
+            )
         return problems
 
 

@@ -29,7 +29,7 @@ def binding_of(plan: ExecutionPlan, workers: Iterable[int], machine: Machine) ->
     """What the process that runs these workers of a plan is bound to on this machine; None: to nothing, since the deployment
     says so, the plan names no nodes, or its replicas are on several.
 
-    ConfigurationError: the plan wants a node of which this process may use no core."""
+    ConfigurationError: the plan wants a node of which this process may use no core, or a model's plan such a core."""
     mine = set(workers)
     replicas = [each for each in plan.replicas if each.worker in mine]
     nodes = {each.node for each in replicas}
@@ -45,8 +45,15 @@ def binding_of(plan: ExecutionPlan, workers: Iterable[int], machine: Machine) ->
         message = f"puts worker {min(mine)} on memory node {node}, of which this process may use no core"
         hint = 'make the plan on this machine, widen the affinity mask, or set deploy.bind = "none"'
         raise ConfigurationError(Problem("plan", message, f"the nodes {there}", hint))
+    named = {each.core for each in replicas} - {-1}
+    if plan.model is not None and (missing := sorted(named.difference(usable))):
+        message = (
+            f"was made for the machine {plan.model.machine:016x}, and puts worker {min(mine)} on core {missing[0]}, which this "
+            f"process may not use on memory node {node}"
+        )
+        hint = 'make the plan on this machine, widen the affinity mask, or set deploy.bind = "none"'
+        raise ConfigurationError(Problem("plan", message, f"the cores {', '.join(map(str, usable))}", hint))
     if how == "core":
-        named = {each.core for each in replicas}
         usable = [cpu for cpu in usable if cpu in named] or usable
     return Binding(node, tuple(usable), _memory_node(plan, replicas, node))
 

@@ -15,13 +15,17 @@ if TYPE_CHECKING:
 
 
 def deal(
-    plan: SocketPlan, dataflow: Dataflow, machine: MachineModel, seats: Sequence[int] | None = None
+    plan: SocketPlan,
+    dataflow: Dataflow,
+    machine: MachineModel,
+    seats: Sequence[int] | None = None,
+    most: int | None = None,
 ) -> tuple[Assignment, dict[int, Core]]:
     """(actor, replica) -> worker, and worker -> its core and memory node.
 
     The busiest first, each unit (a replica of an operator, with the actors that it calls) goes to the worker of its socket
     with the least to do; so no worker is much busier than another, and chains stay whole. A socket has as many workers as
-    cores, at most one for each unit. `seats`: the socket of each worker, where the workers are there already."""
+    cores, at most one for each unit and at most `most`. `seats`: the socket of each worker, where they are there already."""
     load = {each.operator: each.utilisation for each in plan.rates}
     socket_of = {(each.actor, each.index): each.socket for each in plan.replicas}
     units: dict[int, list[tuple[float, int, list[str], int]]] = {}
@@ -30,7 +34,7 @@ def deal(
         for index in range(len(plan.sockets_of(head))):
             unit = (-load.get(operator.name, 0.0), number, operator.members, index)
             units.setdefault(socket_of[head, index], []).append(unit)
-    workers = _workers(units, machine) if seats is None else _seated(units, seats)
+    workers = _workers(units, machine, most) if seats is None else _seated(units, seats)
     found: Assignment = {}
     cores: dict[int, Core] = {}
     for socket, mine in workers.items():
@@ -50,12 +54,15 @@ def _share_out(
         found.update({(actor, index): worker for actor in members})
 
 
-def _workers(units: Mapping[int, Sequence[object]], machine: MachineModel) -> dict[int, list[int]]:
-    """Socket -> new workers, one for each core, at most one for each unit."""
+def _workers(
+    units: Mapping[int, Sequence[object]], machine: MachineModel, most: int | None
+) -> dict[int, list[int]]:
+    """Socket -> new workers."""
     found: dict[int, list[int]] = {}
     first = 0
     for socket in sorted(units):
-        count = min(machine.sockets[socket].cores, len(units[socket]))
+        cores = machine.sockets[socket].cores
+        count = min(cores, len(units[socket]), cores if most is None else most)
         found[socket] = list(range(first, first + count))
         first += count
     return found

@@ -22,7 +22,7 @@ from actorstream.plan.channels import channels_of_job
 from actorstream.plan.edge_schemas import edge_schemas_of
 from actorstream.plan.event_time import idle_sources, listeners, watermarked
 from actorstream.plan.fuse import direct_calls, fusible
-from actorstream.plan.gates import gates, own_gates
+from actorstream.plan.gates import gates
 from actorstream.plan.job import Job
 from actorstream.plan.orders import ORDERS
 from actorstream.plan.pooling import has_pool, kernels, needed
@@ -32,7 +32,7 @@ from actorstream.plan.program_channels import deployments, with_positions
 from actorstream.plan.program_plans import with_programs
 from actorstream.plan.registry import registry
 from actorstream.plan.replanning import PlanComparison, compare
-from actorstream.plan.rlas_plan import rlas_inputs, rlas_plan
+from actorstream.plan.rlas_plan import RankHosts, rlas_inputs, rlas_plan
 from actorstream.scheduling import SCHEDULES
 from actorstream.topology.available import Available, check_deploy
 from actorstream.topology.inputs import Inputs, read_inputs
@@ -83,7 +83,7 @@ def make_job(graph: Graph, plan: ExecutionPlan) -> Job:
         job.kernels = kernels(job)
     job.source_chains = source_chains(job)
     job.edge_schemas = with_positions(job, edge_schemas_of(graph, job.listens, job.serial, job.timestamp))
-    job.gates, job.own_gates = gates(job), own_gates(job)
+    job.gates = gates(job)
     return job
 
 
@@ -93,11 +93,16 @@ def read_job(
     sets: Sequence[str] = (),
     plan_file: Path | None = None,
     planned: ExecutionPlan | None = None,
+    *,
+    hosts: RankHosts | None = None,
+    undecided: bool = False,
     **keys: Any,
 ) -> Job:
     """The job of a topology file under a deployment file. ConfigurationError lists everything wrong in both.
 
-    `plan_file`, `planned`: a plan to be used as it is, instead of making one. `keys`: of the deployment, laid over the file."""
+    `plan_file`, `planned`: a plan to be used as it is, instead of making one. `hosts`: of ranks that others have started.
+    `undecided`: where placement needs to know these, the plan is one that only fits the files, and has no model. `keys`: of the
+    deployment, laid over the file."""
     if planned is None and plan_file is not None:
         planned = load_plan(plan_file)
     counts = planned.counts() if planned is not None else None
@@ -105,7 +110,9 @@ def read_job(
         topology, deploy, sets, registry=registry(), available=available(), replicas=counts, **keys
     )
     if planned is None:
-        return make_job(*graph_and_plan(found))
+        if undecided and found.deploy.placement == RLAS:
+            return make_job(*_undecided(found))
+        return make_job(*graph_and_plan(found, hosts))
     graph = pre_aggregated(found.graph, planned.deploy)
     check_plan(planned, graph, str(plan_file))
     job = make_job(graph, planned)
@@ -113,26 +120,41 @@ def read_job(
     return job
 
 
-def graph_and_plan(found: Inputs) -> tuple[Graph, ExecutionPlan]:
+def graph_and_plan(found: Inputs, hosts: RankHosts | None = None) -> tuple[Graph, ExecutionPlan]:
     """The graph that runs and its plan, of a topology and a deployment that are right. Where placement decides how many
     replicas an actor has, the graph is that with these numbers."""
     deploy = found.deploy
     if deploy.placement == RLAS:
-        return rlas_plan(partial(_graph_of, found.spec, deploy), deploy)
+        return rlas_plan(partial(_graph_of, found.spec, deploy), deploy, rlas_inputs(deploy, hosts))
     graph = pre_aggregated(found.graph, deploy)
     return graph, make_plan(graph, deploy)
 
 
+def _undecided(found: Inputs) -> tuple[Graph, ExecutionPlan]:
+    graph = pre_aggregated(found.graph, found.deploy)
+    plan = make_plan(graph, msgspec.structs.replace(found.deploy, placement="spread"))
+    return graph, msgspec.structs.replace(plan, deploy=found.deploy)
+
+
+def is_undecided(job: Job) -> bool:
+    """Whether the plan of a job is one that `read_job(undecided=True)` has made, which is not to be run."""
+    return job.deploy.placement == RLAS and job.plan.model is None
+
+
 def compared(
-    job: Job, report: Mapping[str, Any], topology: Path, sets: Sequence[str] = ()
+    job: Job,
+    report: Mapping[str, Any],
+    topology: Path,
+    sets: Sequence[str] = (),
+    hosts: RankHosts | None = None,
 ) -> PlanComparison | None:
     """What the report of a run of `job` says of its plan; None: it was not made from a model, or the model's files are not
-    what they were."""
+    what they were. `hosts`: of its ranks."""
     plan = job.plan
     if plan.model is None or plan.deploy.rlas is None:
         return None
     try:
-        inputs = rlas_inputs(plan.deploy)
+        inputs = rlas_inputs(plan.deploy, hosts)
     except ConfigurationError:
         return None
     made_from = (inputs.machine.fingerprint, inputs.profile.fingerprint)

@@ -110,7 +110,9 @@ def measured_profile(
             sum(scale.get(actor, 1.0) * weight for actor, weight in weights.items()) / total if total else 1.0
         )
         found[name] = with_selectivities(
-            _scaled(each, factor), measured_selectivities(graph, members[-1], members[0], actors)
+            _scaled(each, factor),
+            measured_selectivities(graph, members[-1], members[0], actors),
+            rows_made(members[-1], members[0], actors),
         )
     return msgspec.structs.replace(profile, operators=found), costs
 
@@ -142,9 +144,25 @@ def _scaled(profile: OperatorProfile, factor: float) -> OperatorProfile:
     return changed(profile, batches=batches)
 
 
-def with_selectivities(profile: OperatorProfile, measured: Mapping[str, float]) -> OperatorProfile:
-    """The profile with other selectivities of the outputs that were measured. Differences below NEARLY are rows on their way."""
+def rows_made(actor: str, head: str, actors: Mapping[str, Sequence[Mapping[str, Any]]]) -> float | None:
+    """Rows on all outputs together for a row into `head`; None: there were none."""
+    if actor not in actors or head not in actors:
+        return None
+    entered = sum(each["in"] or each["out"] for each in actors[head])
+    return sum(each["out"] for each in actors[actor]) / entered if entered else None
+
+
+def with_selectivities(
+    profile: OperatorProfile, measured: Mapping[str, float], total: float | None = None
+) -> OperatorProfile:
+    """The profile with other selectivities of the outputs that were measured, and of the others what is left of `total`, in
+    proportion. Differences below NEARLY are rows on their way."""
     changed = msgspec.structs.replace
+    others = {name: each.selectivity for name, each in profile.outputs.items() if name not in measured}
+    left = (total or 0.0) - sum(measured.values())
+    if left > 0 and any(others.values()):
+        part = left / sum(others.values())
+        measured = {**measured, **{name: each * part for name, each in others.items()}}
     outputs = {
         name: changed(each, selectivity=round(measured[name], 6), by_input={})
         if name in measured and not isclose(measured[name], each.selectivity, rel_tol=NEARLY)

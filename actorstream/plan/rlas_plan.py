@@ -23,9 +23,11 @@ from actorstream.placement.rlas import (
     Profile,
     SocketPlan,
     dataflow_of,
+    joined,
     load_machine_model,
     load_profile,
     planned_rows,
+    seated,
 )
 from actorstream.placement.rlas import plan as search
 from actorstream.placement.rlas.costs import costs_of
@@ -42,8 +44,8 @@ if TYPE_CHECKING:
     from actorstream.topology.graph import Graph
 
 EVERYWHERE = 16
-"""Replicas of each actor, one on each core, at most: with more of them, jumbo tuples between two replicas get small, and the costs
-in a profile do not show that."""
+"""Replicas of each actor, one on each core, at most: with more of them, jumbo tuples between two replicas get small, and no
+profile shows what that costs."""
 SAME = 0.98
 """Plans whose rates differ by less are equal."""
 GraphOf = Callable[[Mapping[str, int]], "Graph"]
@@ -61,12 +63,36 @@ class RlasInputs:
     """Of ranks: the socket of each; None: workers are made for the plan."""
 
 
-def rlas_inputs(deploy: DeploySpec) -> RlasInputs:
-    """Reads the files that a deployment names. ConfigurationError: one cannot be read."""
+@dataclass(frozen=True)
+class RankHosts:
+    """The hosts of ranks that others have started. `names`: of each rank's. `machines`: of each name; none where the deployment
+    names a file."""
+
+    names: Sequence[str]
+    machines: Mapping[str, MachineModel]
+
+
+def rlas_inputs(deploy: DeploySpec, hosts: RankHosts | None = None) -> RlasInputs:
+    """Reads the files that a deployment names. Where workers are ranks of `hosts`, the machine is theirs, all together.
+
+    ConfigurationError: a file cannot be read, or the machine in it lacks a host."""
     spec = deploy.rlas
     assert spec is not None  # check_deploy has looked
     read = load_lstopo if Path(spec.machine or "").suffix == ".xml" else load_machine_model
-    machine = read(Path(spec.machine)) if spec.machine is not None else this_machine()
+    seats = None
+    if spec.machine is not None:
+        machine = read(Path(spec.machine))
+    elif hosts is None:
+        machine = this_machine()
+    elif len(hosts.machines) == 1:
+        machine = next(iter(hosts.machines.values()))
+    else:
+        machine = joined(hosts.machines, spec.link)
+    if hosts is None and (deploy.hosts or deploy.transport not in ("shm", "local")):
+        hosts = listed_hosts(deploy, machine)
+        machine = machine if spec.machine or len(set(hosts.names)) == 1 else joined(hosts.machines, spec.link)
+    if hosts is not None:
+        machine, seats = seated(machine, hosts.names)
     options = PlanOptions(
         compression=spec.compression,
         percentile=spec.percentile,
@@ -74,7 +100,14 @@ def rlas_inputs(deploy: DeploySpec) -> RlasInputs:
         steps=spec.steps,
         rows=planned_rows(deploy.batch_size),
     )
-    return RlasInputs(load_profile(spec.profile), machine, options)
+    return RlasInputs(load_profile(spec.profile), machine, options, seats)
+
+
+def listed_hosts(deploy: DeploySpec, machine: MachineModel) -> RankHosts:
+    """The hosts that a deployment lists, before any rank runs: each is taken to be a machine like this one."""
+    slots = [each.address for each in deploy.hosts for _ in range(each.slots)]
+    names = slots[: deploy.workers] or [""] * deploy.workers
+    return RankHosts(names, dict.fromkeys(names, machine))
 
 
 def rlas_plan(
@@ -145,22 +178,22 @@ def _counted(
 def _dealt(
     graph: Graph, dataflow: Dataflow, found: SocketPlan, inputs: RlasInputs, deploy: DeploySpec
 ) -> Candidate:
-    assignment, cores = deal(found, dataflow, inputs.machine, inputs.seats)
-    return Candidate(
-        graph,
-        dataflow,
-        found,
-        assignment,
-        cores,
-        rates_of(
-            dataflow,
-            found.counts(),
-            assignment,
-            {(each.actor, each.index): each.socket for each in found.replicas},
-            inputs,
-            deploy,
-        ),
-    )
+    """The plan with as many workers a socket as let in most tuples: rows between two workers cost more than within one."""
+    sockets = {(each.actor, each.index): each.socket for each in found.replicas}
+    candidates = []
+    for most in _numbers(inputs):
+        assignment, cores = deal(found, dataflow, inputs.machine, inputs.seats, most)
+        rates = rates_of(dataflow, found.counts(), assignment, sockets, inputs, deploy)
+        candidates.append(Candidate(graph, dataflow, found, assignment, cores, rates))
+    return max(candidates, key=lambda each: each.rates.ingress)
+
+
+def _numbers(inputs: RlasInputs) -> list[int]:
+    """Workers a socket that are tried: as many as cores, and halves of that down to one."""
+    found = [max(each.cores for each in inputs.machine.sockets)]
+    while inputs.seats is None and found[-1] > 1:
+        found.append(found[-1] // 2)
+    return found
 
 
 def rates_of(
@@ -224,19 +257,25 @@ def execution_plan(chosen: Candidate, inputs: RlasInputs, deploy: DeploySpec) ->
     return msgspec.structs.replace(made, model=model)
 
 
-def _check(graph: Graph, profile: Profile, deploy: DeploySpec) -> None:
-    problems = [
+def program_problems(graph: Graph) -> list[Problem]:
+    """Why RLAS cannot plan a graph with programs: Formula 1 has no rates for joins and forks, in which the workers of a
+    synchronization plan wait for each other."""
+    return [
         Problem(
             f"actors.{actor.name}",
-            "is a program, which placement rlas cannot place",
-            "spread, round-robin, first-fit",
-            "its synchronization plan says where its workers run",
+            "is a program, whose workers wait for each other in joins and forks: the model of rlas has no rates for that",
+            "spread, round-robin or first-fit, which leave its workers to its synchronization plan",
+            f"its optimizer places them by the rates of tags: actors.{actor.name}.plan",
             actor.file,
             actor.line,
         )
         for actor in graph.actors.values()
         if actor.planning is not None
     ]
+
+
+def _check(graph: Graph, profile: Profile, deploy: DeploySpec) -> None:
+    problems = program_problems(graph)
     if profile.topology not in (0, graph.profile_fingerprint):
         message = (
             f"was measured on topology {profile.topology:016x}, and this is {graph.profile_fingerprint:016x}"

@@ -23,7 +23,7 @@ from actorstream.placement.rlas import (
     planned_rows,
 )
 from actorstream.plan.fuse import fusible
-from actorstream.plan.replanning import measured_selectivities, with_selectivities
+from actorstream.plan.replanning import measured_selectivities, rows_made, with_selectivities
 from actorstream.profiling.chunks import PERCENTILES, row_costs
 from actorstream.profiling.sample_source import Sample
 from actorstream.profiling.sampling import sample_stage
@@ -44,7 +44,7 @@ ROWS = 200_000
 SECONDS = 0.5
 NOTHING = Measured(rows=1, execute_ns=dict.fromkeys((*PERCENTILES, "min", "max", "mean"), 0.0))
 """Of an operator that no row reaches: what it costs does not matter."""
-WHOLE = 4
+WHOLE = 8
 """The run of the whole topology takes so many times as long as the measurement of one operator."""
 CHUNKS = 50
 """Into which the time of a measurement is divided, about."""
@@ -157,7 +157,9 @@ class Profiler:
         for name, each in found.items():
             members = each.members or [name]
             mine = scaled_to(each, costs[name], rows) if name in costs else each
-            mine = with_selectivities(mine, measured_selectivities(graph, members[-1], members[0], seen))
+            last, head = members[-1], members[0]
+            selectivities = measured_selectivities(graph, last, head, seen)
+            mine = with_selectivities(mine, selectivities, rows_made(last, head, seen))
             made[name] = with_routing(mine, members[-1], routing)
         return made
 

@@ -76,7 +76,6 @@ def alone(
     passes: int = 0,
     changed: Mapping[str, Mapping[str, Any]] | None = None,
     sink: type = NullSink,
-    spread: int = 1,
 ) -> Graph:
     """The graph of a stage between feeds and sinks, all with one replica.
 
@@ -84,7 +83,7 @@ def alone(
         samples: "actor" or "actor.output" -> what it has made, for each input.
         passes: how often feeds give their sample; 0: without end. A table is given once.
         changed: actor -> keys that are laid over its own.
-        sink: the class of what takes the outputs; it has `spread` replicas where rows are routed."""
+        sink: the class of what takes the outputs."""
     made = Redrawn(graph)
     timed = timed_actors(graph)
     inside: dict[str, list[Edge]] = {}
@@ -101,15 +100,11 @@ def alone(
         keys = {**actor.keys, **(changed or {}).get(name, {})}
         made.add(replace(actor, replicas=1, keys=keys), edges)
     for number, edge in enumerate(outputs_of(graph, stage)):
-        routed = edge.route in ("key", "range", "shuffle") and not edge.static
         taker = _actor(f"{OUT}{number}", sink, "sink", {}, edge, graph, False)
-        taker.replicas = spread if routed else 1
-        route = edge.route if routed and edge.route != "range" else "shuffle" if routed else "forward"
-        key = edge.key if route == "key" else ()
-        made.add(
-            taker,
-            [replace(edge, consumer=taker.name, route=route, key=key, bounds=(), order="none", static=False)],
+        plain = replace(
+            edge, consumer=taker.name, route="forward", key=(), bounds=(), order="none", static=False
         )
+        made.add(taker, [plain])
     return made.graph()
 
 

@@ -45,34 +45,33 @@ class WholeRun:
 def costs_together(
     alone: Mapping[str, float], chains: Sequence[Sequence[str]], run: WholeRun
 ) -> dict[str, float]:
-    """Nanoseconds a row of each chain ("+" joins its members) and each actor alone, so that all of them together take the
-    processor time of the run.
+    """Nanoseconds a row of each chain ("+" joins its members) and of each member, so that all chains together take the processor
+    time of the run.
 
-    An operator takes at least what its own hooks took in the run, and else what it took alone; what is then missing of the
-    processor time, or too much, is shared out in proportion. Actors that had no rows are left out.
+    An operator takes what its own hooks took in the run. The rest of the processor time (receiving, routing, sending) is shared
+    out to those that took more alone than their hooks in the run, in proportion to the difference. Actors that had no rows are
+    left out.
 
     Args:
         alone: nanoseconds a row of each stage that was measured. chains: those of the run, single actors among them."""
-    base: dict[str, float] = {}
     hooks = hooks_of(run)
-    for chain in chains:
-        name, head = "+".join(chain), run.actors[chain[0]]
-        if head.rows:
-            members = sum(alone.get(each, 0.0) * run.actors[each].rows for each in chain)
-            by_itself = alone[name] * head.rows if name in alone else members
-            base[name] = max(by_itself, sum(hooks[each] for each in chain))
-    total = sum(base.values())
-    if not total or not run.cpu_ns:
-        return {}
+    names = ["+".join(chain) for chain in chains if run.actors[chain[0]].rows]
+    members = {"+".join(chain): chain for chain in chains}
+    own = {name: sum(hooks[each] for each in members[name]) for name in names}
+    more = {}
+    for name in names:
+        by_itself = sum(alone.get(each, 0.0) * run.actors[each].rows for each in members[name])
+        if name in alone:
+            by_itself = alone[name] * run.actors[members[name][0]].rows
+        more[name] = max(by_itself - own[name], 0.0)
     found: dict[str, float] = {}
-    for chain in chains:
-        name = "+".join(chain)
-        if name not in base:
-            continue
-        cost = base[name] * run.cpu_ns / total
-        found[name] = cost / run.actors[chain[0]].rows
-        if len(chain) > 1:
-            found |= _members(alone, chain, run, hooks, cost)
+    for name, cost in _shared_out(run.cpu_ns, own, more).items():
+        rows = {each: run.actors[each].rows for each in members[name]}
+        found[name] = cost / rows[members[name][0]]
+        mine = {each: hooks[each] for each, count in rows.items() if count}
+        above = {each: max(alone.get(each, 0.0) * rows[each] - hooks[each], 0.0) for each in mine}
+        if len(rows) > 1:
+            found |= {each: part / rows[each] for each, part in _shared_out(cost, mine, above).items()}
     return found
 
 
@@ -84,21 +83,12 @@ def hooks_of(run: WholeRun) -> dict[str, float]:
     return {name: each.hooks_ns * share for name, each in run.actors.items()}
 
 
-def _members(
-    alone: Mapping[str, float],
-    chain: Sequence[str],
-    run: WholeRun,
-    hooks: Mapping[str, float],
-    cost: float,
-) -> dict[str, float]:
-    """The cost of a chain divided among its members, as their costs alone or their hooks are."""
-    base = {name: max(alone.get(name, 0.0) * run.actors[name].rows, hooks[name]) for name in chain}
-    total = sum(base.values())
-    return {
-        name: each / total * cost / run.actors[name].rows
-        for name, each in base.items()
-        if total and run.actors[name].rows
-    }
+def _shared_out(total: float, own: Mapping[str, float], more: Mapping[str, float]) -> dict[str, float]:
+    """The total: to each its own, and of the rest in proportion to `more`; to its own where all of these are 0."""
+    rest = max(total - sum(own.values()), 0.0)
+    weights = more if sum(more.values()) else own
+    whole = sum(weights.values())
+    return {name: each + (rest * weights[name] / whole if whole else 0.0) for name, each in own.items()}
 
 
 def routing_ns(graph: Graph, one: WholeRun, several: WholeRun) -> dict[str, float]:

@@ -5,9 +5,11 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from actorstream.actors.contract import goes_with_batches
 from actorstream.actors.operator_errors import operator_error
 from actorstream.errors import OperatorError
 from actorstream.plan.edge_schemas import inherits
+from actorstream.plan.pooling import has_pool
 from actorstream.runtime.ends import Ends
 from actorstream.runtime.fast_paths.source_chain import SourceChain
 from actorstream.runtime.operator_unit import OperatorUnit
@@ -21,6 +23,7 @@ from actorstream.runtime.size_policy import shared_rows
 from actorstream.runtime.source_unit import SourceUnit
 from actorstream.runtime.static_inputs import StaticInputs
 from actorstream.runtime.unit import Unit
+from actorstream.scheduling.base import UNBOUNDED
 from actorstream.windows.watermark import PartitionWatermarks
 
 if TYPE_CHECKING:
@@ -135,7 +138,7 @@ class _Builder:
         links = [link for link in self.ends.incoming[planned.id] if not link.edge.static]
         unit = OperatorUnit(self.worker, head, lambda ports: self._inbox(head, links, ports))
         unit.follow_frontier = node.name in job.listens or unit.inbox.by_time
-        if node.name in job.kernels:
+        if self._has_kernel(node.name):
             unit.at_head = self._kernel_edge(head, links[0].edge.name, unit)
         self.worker.by_bit.update((link.channel.receive_bit, unit) for link in links)
         return unit
@@ -208,13 +211,24 @@ class _Builder:
             replica.edges[edge.output].append(own or self._edge(edge, planned, unit, lanes))
 
     def _direct(self, consumer: Replica, edge: Edge, unit: Unit) -> DirectEdge:
-        kernels = consumer.name in self.job.kernels
-        return self._kernel_edge(consumer, edge.name, unit) if kernels else DirectEdge(consumer, edge.name)
+        if self._has_kernel(consumer.name):
+            return self._kernel_edge(consumer, edge.name, unit)
+        return DirectEdge(consumer, edge.name)
+
+    def _has_kernel(self, name: str) -> bool:
+        """Whether threads run an actor's kernels, or, without threads, it can be a link of a chain."""
+        job, actor = self.job, self.job.graph.actors[name]
+        if has_pool(job.deploy):
+            return name in job.kernels
+        inputs = sum(not each.static for each in actor.inputs)
+        return inputs == 1 and goes_with_batches(actor.cls, "link")
 
     def _kernel_edge(self, consumer: Replica, name: str, unit: Unit) -> KernelEdge:
-        exclusive = self.job.kernels[consumer.name] <= 1
-        unit.kernels.append(KernelEdge(consumer, name, unit, self.job.deploy, exclusive=exclusive))
-        return unit.kernels[-1]
+        exclusive = self.job.kernels.get(consumer.name, UNBOUNDED) <= 1
+        edge = KernelEdge(consumer, name, unit, self.job.deploy, exclusive=exclusive)
+        if consumer.name in self.job.kernels:
+            unit.kernels.append(edge)
+        return edge
 
     def _lane(self, link: JobChannel, replica: Replica, unit: Unit, make: MakeLane) -> SendLane:
         """What the first order that a channel concerns makes of it."""

@@ -29,7 +29,7 @@ class Framing:
         unfit: makes the error of rows that cannot be encoded; it names who emitted them.
 
     Attributes:
-        cut_bytes: a batch of more bytes is cut into several.
+        cut_bytes: a batch of far more bytes is cut into pieces of about as many (`pieces`).
     """
 
     __slots__ = (
@@ -65,7 +65,12 @@ class Framing:
     def size(self, batch: Batch) -> int:
         """Bytes that a batch takes on a channel, as far as they are known without making its columns."""
         schema = self.schema(batch)
-        return schema.row_bytes * batch.rows if schema.fixed else batch.nbytes
+        return schema.row_bytes * batch.rows if schema.bounded else batch.nbytes
+
+    def pieces(self, nbytes: int) -> int:
+        """How many equal pieces rows of so many bytes are cut into. A piece has at most 1.5 times `cut_bytes`: a small rest would
+        cost its consumers as much as a whole jumbo tuple."""
+        return max(1, (2 * nbytes + self.cut_bytes) // (2 * self.cut_bytes)) if self.cut_bytes else 2
 
     def schema(self, batch: Batch) -> Schema:
         """The schema that a batch travels in; it has the watermarks of the rows if some rows are behind theirs."""
@@ -84,7 +89,7 @@ class Framing:
             nbytes = jumbo.nbytes * batch.rows // jumbo.rows if first else jumbo.nbytes
             return self.frame(batch, jumbo, first, nbytes, schema)
         nbytes = self.size(batch)
-        if nbytes > self.cut_bytes and batch.rows > 1:
+        if batch.rows > 1 and self.pieces(nbytes) > 1:
             return None
         if not self.encodes:
             if batch.is_selection and not schema.fixed and not self.to_events:

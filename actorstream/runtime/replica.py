@@ -233,7 +233,7 @@ class Replica:
         batch, schema = self.fitting(batch, output), self._schema(output)
         batch.entry_min, batch.entry_max, batch.began = self.entry_min, self.entry_max, self.began
         self.events_out += batch.rows
-        if not schema.fixed:
+        if not schema.bounded:
             self.made_bytes += batch.nbytes
         if output in self.shared:
             batch.events()

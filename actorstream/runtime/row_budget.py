@@ -42,7 +42,7 @@ def row_budget_of(members: Sequence[Replica]) -> RowBudget | None:
 def _is_wide(replica: Replica) -> bool:
     """Whether it sends rows that may be of any size; dead letters are not."""
     return any(
-        not replica.schemas[output].fixed
+        not replica.schemas[output].bounded
         for output, edges in replica.edges.items()
         if edges and output != "dead"
     )

@@ -326,8 +326,8 @@ class SendLane:
         head = waiting.batches[0]
         limit = max(self.batch_size, RUN_ROWS) if self.runs else self.batch_size
         size = self.framing.size(head)
-        if size > self.framing.cut_bytes:
-            limit = max(1, min(limit, head.rows * self.framing.cut_bytes // size))
+        if (pieces := self.framing.pieces(size)) > 1:
+            limit = max(1, min(limit, -(-head.rows // pieces)))
         if head.rows >= limit:
             parts, rows = [head], min(limit, head.rows)
             nbytes = size * rows // head.rows if head.rows else size

@@ -20,12 +20,15 @@ class Stamp(ABC):
     Attributes:
         in_band: whether event time travels among the rows, so that it must rise at the same rows in every run.
         by_time: whether rows leave the replica in the order of their time.
+        places_rows: whether it gives rows a place of their own, or checks them. If not, rows that descend from rows of the input
+            one by one go on with the places that they have, so that a chain may pass the stamp by.
         settles: whether a hook must emit all outputs of a batch before it returns, so that they get their place.
     """
 
     in_band: ClassVar[bool] = False
     by_time: ClassVar[bool] = False
     settles: bool = False
+    places_rows: bool = True
 
     def __init__(self, replica: Replica) -> None:
         self.replica = replica

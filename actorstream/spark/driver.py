@@ -21,7 +21,7 @@ from actorstream.spark.failure import spark_error
 from actorstream.spark.group_query import GroupQuery
 from actorstream.spark.push import Target
 from actorstream.spark.query import Query, TableSnapshot, read_table
-from actorstream.spark.session import spark_session
+from actorstream.spark.session import CONNECT, spark_session
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -40,7 +40,8 @@ def run(task: dict[str, Any], tell: Tell, stopped: threading.Event) -> None:
     options = {**(in_order.options if in_order else {}), **task["spark"]}
     tell(say=f"starting Spark, master {task['master']}")
     with spark_session(task["master"], options, logs=task["logs"]) as spark:
-        slots = spark.sparkContext.defaultParallelism
+        is_server = task["master"].startswith(CONNECT)  # which says nothing of its slots
+        slots = task["tasks"] if is_server else spark.sparkContext.defaultParallelism
         if slots < task["tasks"]:
             hint = "all of them push at the same time"
             raise ConfigurationError(

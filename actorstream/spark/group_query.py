@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from actorstream.spark.push import Target, group_pusher
 from actorstream.spark.query import Job, TableSnapshot, run_lanes
 from actorstream.spark.row_groups import RowGroups, dealt, groups_in_order
-from actorstream.spark.session import QUICK_START
+from actorstream.spark.session import CONNECT, QUICK_START
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -38,6 +38,7 @@ class GroupQuery:
             others
             or not keys["path"]
             or "://" in keys["path"]
+            or keys["master"].startswith(CONNECT)  # it has no tasks but those of queries
             or keys["format"] not in (None, "parquet")
             or keys["event_time"] is None
         ):

@@ -74,6 +74,8 @@ def pusher(targets: Targets, tasks: int, first: int = 0) -> Callable[[Iterator[A
         import pyarrow as pa
 
         number, lane = divmod(_partition(), tasks)
+        if lane not in targets:
+            return
         pushed = push(targets[lane], lane, first + number, encoded(batches))
         yield pa.RecordBatch.from_pylist([pushed._asdict()])
 

@@ -8,7 +8,8 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from actorstream.errors import ConfigurationError, DataError, Problem
-from actorstream.spark.push import RESULT, pusher
+from actorstream.spark.push import RESULT, Targets, pusher
+from actorstream.spark.session import CONNECT
 from actorstream.topology.suggestions import did_you_mean, listed
 
 if TYPE_CHECKING:
@@ -116,6 +117,11 @@ class Query:
         keys = self._keys
         tasks, targets, first = keys["tasks"], keys["targets"], keys["range"]
         ranges = len(bounds) + 1
+        if keys["master"].startswith(CONNECT):
+            for number in range(first, ranges):
+                rows = self._in_order(self._range(bounds, number).repartition(tasks, *self.columns))
+                yield partial(_collect_lanes, rows, targets, tasks, number)
+            return
         if ranges > 1 and hasattr(self.rows, "repartitionById"):
             whole = self._in_order(self._all_ranges(bounds, tasks))
             pushed = whole.mapInArrow(pusher(targets, tasks), RESULT).rdd
@@ -151,6 +157,14 @@ class Query:
     def _in_order(self, spread: DataFrame) -> DataFrame:
         """Each partition sorted by time and then by all columns: a total order but for rows that are equal."""
         return spread.sortWithinPartitions(_TIME, *self.columns).select(*self.columns)
+
+
+def _collect_lanes(
+    rows: DataFrame, targets: Targets, tasks: int, number: int, lanes: Sequence[int]
+) -> Sequence[Any]:
+    """Runs all tasks of a range by a query, of which those of other lanes do nothing."""
+    wanted = {lane: targets[lane] for lane in lanes}
+    return rows.mapInArrow(pusher(wanted, tasks, number), RESULT).collect()
 
 
 def run_lanes(pushed: Any, first: int, lanes: Sequence[int]) -> Sequence[Any]:

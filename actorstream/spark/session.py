@@ -23,8 +23,11 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 LOCAL = "local[*]"
+CONNECT = "sc://"
+"""Begins the masters that are servers of sessions: Spark Connect."""
 QUICK_START = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 """Options for a Java that only hands out tasks of Python: half the time to start."""
+CONNECT_PORT = "15002"
 ANSWER_S = 5.0
 """Seconds for which a master may be silent."""
 _QUIET_LOGGERS = ("SQLQueryContextLogger", "DataFrameQueryContextLogger", "py4j")
@@ -39,7 +42,8 @@ def spark_session(
     """A Spark session for the time of a `with` block.
 
     Args:
-        master: as Spark takes it: `local[*]`, `spark://host:7077`, `local-cluster[2,1,1024]`, `yarn`, `k8s://…`.
+        master: as Spark takes it: `local[*]`, `spark://host:7077`, `local-cluster[2,1,1024]`, `yarn`, `k8s://…`; or the server
+            of a session, `sc://host:15002`, which needs no Java here.
         options: Spark's settings; they win over ours.
         logs: whether Spark's logs go to stderr; otherwise they go nowhere, and a failed start shows their last lines.
 
@@ -48,6 +52,9 @@ def spark_session(
     if find_spec("pyspark") is None:
         raise NotInstalledError("Spark", "spark")
     check_master(master)
+    if master.startswith(CONNECT):
+        yield from _connected(master, options or {})
+        return
     folder = Path(tempfile.mkdtemp(prefix="actorstream-spark-"))
     log = None if logs else folder / "java.log"
     try:
@@ -62,15 +69,40 @@ def spark_session(
         shutil.rmtree(folder, ignore_errors=True)
 
 
+def _connected(master: str, options: Mapping[str, str]) -> Iterator[SparkSession]:
+    """A session of a server. Its settings are those of a session."""
+    if find_spec("grpc") is None:
+        raise SparkError(f"a master such as {master!r} needs a package: pip install 'pyspark[connect]'")
+    from pyspark.sql import SparkSession
+
+    for name in _QUIET_LOGGERS:
+        logging.getLogger(name).setLevel(logging.CRITICAL)
+    try:
+        spark = SparkSession.builder.remote(master).create()
+        spark.conf.set("spark.sql.session.timeZone", "UTC")
+        for name, value in options.items():
+            spark.conf.set(name, value)
+    except Exception as error:
+        raise SparkError(f"no session of Spark at {master!r}: {shorten(str(error))}") from None
+    try:
+        yield spark
+    finally:
+        with suppress(Exception):  # the server may have gone before
+            spark.stop()
+
+
 def check_master(master: str) -> None:
-    """Raises SparkError if `master` is a standalone cluster none of whose addresses answers. Spark itself would try for a
+    """Raises SparkError if `master` is a standalone cluster, or a server of sessions, and does not answer. Spark would try for a
     minute, and then name a consequence."""
     scheme, _, addresses = master.partition("://")
-    if scheme != "spark":
+    if scheme not in ("spark", "sc"):
         return
+    addresses = addresses.partition("/")[0]
     failed = []
     for address in addresses.split(","):
-        host, _, port = address.rpartition(":")
+        host, found, port = address.rpartition(":")
+        if scheme == "sc" and not found:
+            host, port = port, CONNECT_PORT
         try:
             socket.create_connection((host.strip("[]"), int(port)), timeout=ANSWER_S).close()
         except (OSError, ValueError, OverflowError) as error:
@@ -78,8 +110,8 @@ def check_master(master: str) -> None:
         else:
             return
     raise SparkError(
-        f"no Spark master answers at {master!r} ({'; '.join(failed)}); start it, or check the host, the port (7077 unless "
-        "set) and the firewall"
+        f"no Spark master answers at {master!r} ({'; '.join(failed)}); start it, or check the host, the port (7077, or 15002 "
+        "of sc://, unless set) and the firewall"
     )
 
 

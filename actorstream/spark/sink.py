@@ -99,7 +99,7 @@ class SparkSink(Sink):
     @classmethod
     def files_written(cls, keys: dict[str, Any], replicas: int) -> list[str]:
         """The folder, so that nobody in its topology writes into it."""
-        return [str(keys["path"])]
+        return [f"{keys['path']}/"]
 
     # -- rows in
 

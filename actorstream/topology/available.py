@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from datetime import timedelta
 from importlib.metadata import entry_points
 
 from actorstream.errors import Problem
@@ -81,6 +82,11 @@ def check_deploy(deploy: DeploySpec, available: Available, written: Written, pro
         problems.append(
             written.problem(("placement",), "is 'rlas' without a profile to plan from", allowed, hint)
         )
+    problems += [
+        written.problem(path, f"is {duration.total_seconds():g} s", "a duration longer than 0")
+        for path, duration in _durations(deploy)
+        if duration <= timedelta(0)
+    ]
     problems += check_hosts(deploy.hosts, deploy.network, deploy.transport, deploy.workers, written)
     if deploy.same_host not in ("shm", deploy.transport):
         allowed = listed(dict.fromkeys(("shm", deploy.transport)))
@@ -88,3 +94,13 @@ def check_deploy(deploy: DeploySpec, available: Available, written: Written, pro
     if deploy.threads and deploy.schedule == "none":
         hint = "set schedule to say which operator they run next, or threads = 0"
         problems.append(written.problem(("threads",), f"is {deploy.threads} without a schedule", "0", hint))
+
+
+def _durations(deploy: DeploySpec) -> list[tuple[tuple[str, ...], timedelta]]:
+    """The durations that must be longer than 0."""
+    found: list[tuple[tuple[str, ...], timedelta]] = [
+        ((key,), getattr(deploy, key)) for key in ("heartbeat_every", "slice", "ct_window")
+    ]
+    if deploy.checkpoint is not None:
+        found.append((("checkpoint", "every"), deploy.checkpoint.every))
+    return found

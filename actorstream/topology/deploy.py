@@ -56,6 +56,8 @@ class RlasSpec(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
     """Tuples a second that the sources are offered; 0: as many as they can make."""
     steps: Count = 200_000
     """Nodes that one search visits at most."""
+    link: Annotated[float, Meta(gt=0, description="a number above 0")] = 1.25e9
+    """Bytes a second of a host's link to the other hosts of a run, where `machine` does not say."""
 
 
 class DeploySpec(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
@@ -84,8 +86,8 @@ class DeploySpec(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
     """Forward neighbours in one process are called directly."""
     pre_aggregation: Flag = True
     merge: Annotated[Literal["channel", "gate"], Meta(description='"channel" or "gate"')] = "channel"
-    """Who merges inputs in timestamp order: the reader of the channels, or inside a process a ScaleGate, which a pool has
-    anyway: one for all replicas to which rows are broadcast, or one for each."""
+    """Who merges inputs in timestamp order: each replica for itself, or inside a process one of those to which the same rows are
+    broadcast for all of them, as where there is a pool."""
     heartbeat_every: Duration = timedelta(milliseconds=50)
     edge_bytes: Bytes = 4 << 20
     """Budget per consumer input, in bytes, shared by its producers."""

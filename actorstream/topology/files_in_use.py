@@ -1,4 +1,5 @@
-"""Files that a topology both reads and writes, or writes twice: by the file itself, whatever names lead to it. Opens none."""
+"""Files that a topology both reads and writes, or writes twice, by the file itself, whatever names lead to it; and outputs
+that are directories. Opens none."""
 
 from __future__ import annotations
 
@@ -15,14 +16,22 @@ if TYPE_CHECKING:
 
 
 def check_files(actors: Mapping[str, GraphActor], written: Written, problems: list[Problem]) -> None:
-    """Adds each output that is a file which an actor reads, or which another actor writes. An actor says by the class methods
-    `files_read(keys)` and `files_written(keys, replicas)` what it uses; pipes and devices may be used by several."""
+    """Adds each output that is a directory, or a file which an actor reads or another actor writes. An actor says by the class
+    methods `files_read(keys)` and `files_written(keys, replicas)` what it uses, a folder with a slash at its end; several
+    actors may use one pipe or device."""
     used: dict[Any, tuple[str, str]] = {}
     for name, actor in actors.items():
         for path in _asked(actor, "files_read", actor.keys):
             used[_identity(path)] = name, "reads"
     for name, actor in actors.items():
         for path in _asked(actor, "files_written", actor.keys, actor.replicas):
+            if not path.endswith("/") and Path(path).is_dir():
+                hint = "set `replicas` for a folder of parts" if actor.replicas == 1 else ""
+                message = f"{path!r} is a directory"
+                problems.append(
+                    written.problem(("actors", name, "path"), message, "the name of a file", hint)
+                )
+                break
             found = used.setdefault(_identity(path), (name, "writes"))
             if found != (name, "writes") and _is_file(path):
                 message = f"{path!r} is a file that {found[0]!r} {found[1]}"

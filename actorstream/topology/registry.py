@@ -13,7 +13,8 @@ from actorstream.topology.modules import NotFoundError, load_object
 from actorstream.topology.suggestions import did_you_mean, listed
 
 GROUP = "actorstream.types"
-ROLES = ("source", "operator", "sink")
+HOOKS = {"source": "partitions", "operator": "contract_of", "sink": "prepare"}
+"""Role -> a method that every class of it has."""
 
 
 class TypeRegistry:
@@ -43,12 +44,13 @@ class TypeRegistry:
             found = load_object(known or name, noun="class") if isinstance(known or name, str) else known
         else:
             found = name
-        if (
-            not isinstance(found, type)
-            or getattr(found, "role", None) not in ROLES
-            or not hasattr(found, "contract_of")
-        ):
+        role = getattr(found, "role", None)
+        if not isinstance(found, type) or role not in HOOKS or not hasattr(found, "contract_of"):
             raise NotFoundError(f"{name!r} is {found!r}", "a subclass of actorstream.Actor, Source or Sink")
+        if not hasattr(found, HOOKS[role]):
+            base = role.capitalize()
+            message = f"{name!r} has the role {role!r} and no method {HOOKS[role]!r}, which {base} gives it"
+            raise NotFoundError(message, f"a subclass of actorstream.{base}")
         return found
 
     def _unknown(self, name: str) -> NotFoundError:

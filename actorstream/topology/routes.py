@@ -54,13 +54,7 @@ def check_route(
     producers = 0 if planned else producer.replicas if producer is not None else consumer.replicas
     route = each.route or default_route(each, producers, consumer.replicas, together)
     key = each.keys or ((together or ()) if route == "key" else ())
-    if not isinstance(route, str):
-        route = _name_of(route, path, found)
-    elif ":" in route:
-        _function_exists(route, path, found)
-    elif route not in ROUTES:
-        allowed = f'{listed(ROUTES)}, "package.module:function"'
-        found.append(((*path, "route"), f"is {route!r}", allowed, did_you_mean(route, ROUTES)))
+    route = _named(route, path, found)
     follows = route == "forward" and planned and consumer.auto  # as many replicas as the plan has workers
     if route == "forward" and producers != consumer.replicas and not follows:
         has = "as many as its plan has workers" if planned else str(producers)
@@ -86,6 +80,26 @@ def check_route(
     _bounds_fit(each, route, path, found)
     problems.extend(written.problem(*problem) for problem in found)
     return route, key
+
+
+def check_route_name(each: InputSpec, path: KeyPath, written: Written, problems: list[Problem]) -> None:
+    """What can be said of the route of an input whose consumer is not known."""
+    found: list[tuple[KeyPath, str, str, str]] = []
+    if each.route:
+        _named(each.route, path, found)
+    problems.extend(written.problem(*problem) for problem in found)
+
+
+def _named(route: Any, path: KeyPath, found: list[tuple[KeyPath, str, str, str]]) -> str:
+    """The name of a route, which must be one of ours or that of a function."""
+    if not isinstance(route, str):
+        return _name_of(route, path, found)
+    if ":" in route:
+        _function_exists(route, path, found)
+    elif route not in ROUTES:
+        allowed = f'{listed(ROUTES)}, "package.module:function"'
+        found.append(((*path, "route"), f"is {route!r}", allowed, did_you_mean(route, ROUTES)))
+    return route
 
 
 def _meet(route: str, key: tuple[str, ...], together: tuple[str, ...] | None) -> bool:

@@ -26,7 +26,7 @@ from actorstream.topology.programs import (
     take_planning,
 )
 from actorstream.topology.registry import TypeRegistry
-from actorstream.topology.routes import check_route
+from actorstream.topology.routes import check_route, check_route_name
 from actorstream.topology.schemas import (
     check_class,
     check_contract,
@@ -132,6 +132,8 @@ class _Check:
         for name in order:
             if name in self.actors:
                 self.flow(self.spec.actors[name], self.actors[name])
+            else:
+                self.words(self.spec.actors[name])
         used = {name: self.actors[name] for name in order if name in self.enough}
         check_files(used, self.written, self.problems)
         return {name: self.actors[name] for name in order if name in self.actors}
@@ -245,6 +247,18 @@ class _Check:
         hint = "an actor can keep what it needs again in self.state"
         self.problem(path, f"closes a cycle: {' -> '.join(cycle)}", "a graph without cycles", hint)
 
+    def words(self, spec: ActorSpec) -> None:
+        """The orders and routes of an actor without a class: whatever it is, they must be ones that exist."""
+        for number, each in enumerate(spec.inputs):
+            path = ("actors", spec.name, "inputs", number)
+            self.order(each, path)
+            check_route_name(each, path, self.written, self.problems)
+
+    def order(self, each: InputSpec, path: tuple[str | int, ...]) -> None:
+        problem = order_problem(each.order, self.available, (*path, "order"), self.written)
+        if problem is not None:
+            self.problems.append(problem)
+
     def flow(self, spec: ActorSpec, actor: GraphActor) -> None:
         """Edges into an actor, then its outputs; in topological order, so its producers are done."""
         known = True
@@ -252,9 +266,7 @@ class _Check:
         for number, (where, each, static) in enumerate(self.inputs_of(spec)):
             path = ("actors", actor.name, *where)
             paths.append(path)
-            problem = order_problem(each.order, self.available, (*path, "order"), self.written)
-            if problem is not None:
-                self.problems.append(problem)
+            self.order(each, path)
             producer = self.actors.get(each.actor)
             schema = self.output(producer, each.output, path) if producer is not None else None
             together: tuple[str, ...] | None = () if static else self.together(actor, number)

@@ -45,7 +45,8 @@ class Application:
     def run(self, seconds: float, rate: float | None = None, **sets: Any) -> Ran:
         """A run of the topology for so long, as fast as it can or at `rate` rows of the source a second."""
         folder = ROOT / "apps" / self.folder
-        deploy = tomllib.loads((folder / "deploy.toml").read_text())
+        written = tomllib.loads((folder / "deploy.toml").read_text())
+        deploy = {key: value for key, value in written.items() if f"deploy.{key}" not in sets}
         keys = {f"actors.{self.source}.count": ENDLESS, **self.sets, **sets}
         if rate is not None:
             keys[f"actors.{self.source}.rate"] = rate

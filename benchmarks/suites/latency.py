@@ -1,5 +1,5 @@
-"""`latency`: one hop between processes, one event at a time, beside the same with no engine, and a word count at half
-of its sustainable rate."""
+"""`latency`: one hop between processes, one event at a time or at a share of an operator's rate, beside the same with no
+engine, and a word count at half of its sustainable rate."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import numpy as np
 
 from actorstream import Actor, Event, Source
 from actorstream.launch.sustainable import RateSearch
-from benchmarks import job
+from benchmarks import job, loaded
 from benchmarks.dataflow import INTO, Actors, launch
 from benchmarks.job import JobError
 from benchmarks.meter import note
@@ -158,6 +158,15 @@ PACES = (
 )
 
 
+LOADS = (
+    ("load-10", 0.1, False),
+    ("load-10-busy", 0.1, True),
+    ("load-50", 0.5, False),
+    ("load-50-busy", 0.5, True),
+)
+"""Name, share of the sustainable rate, whether a neighbour is busy."""
+
+
 def floor(wait: str, rate: float | None) -> Sequence[float]:
     """The same p50 and p99 in µs with no engine, at the same pace (benchmarks/loops/hop.py)."""
     gap = REST_NS if rate is None else int(1e9 / rate)
@@ -179,6 +188,9 @@ def suite(settings: Settings) -> Suite:
         probes.append(Probe(cases(name, f"floor-{name}"), partial(hop, wait, seconds, rate)))
         probes.append(Probe(cases(f"floor-{name}"), partial(floor, wait, rate)))
     probes.append(Probe(cases("floor-uvloop"), partial(floor, "uvloop", EVENTS_PER_SECOND)))
+    for name, share, busy in LOADS:
+        probes.append(Probe(cases(name, f"floor-{name}"), partial(loaded.ages, share, busy, seconds)))
+        probes.append(Probe(cases(f"floor-{name}"), partial(loaded.floor, share, busy, seconds)))
     probes.append(Probe((Case("word-count-half-load-p99", "µs"),), partial(half_load, seconds)))
     return Suite(
         "latency",
@@ -188,5 +200,7 @@ def suite(settings: Settings) -> Suite:
             "or one a millisecond (parked, spin-paced)",
             "floor-...: two processes with no engine: C in epoll or spinning on a cache line, and a reader on a bare "
             "uvloop",
+            "load-10, load-50: events at a tenth and at half of the rate that a Python operator sustains, which works on each "
+            "for 0.1 ms; busy: beside a process that never rests; floor: the same in C",
         ),
     )

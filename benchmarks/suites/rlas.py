@@ -4,9 +4,11 @@ servers, and AIR's YSB* on a model of its cluster. No figure here is measured on
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 
 from benchmarks.paper_apps import TABLE_4
+from benchmarks.rlas_here import HAND, PLANS, STEPS, factor, measured, predicted
 from benchmarks.rlas_pictures import distribution, matrices
 from benchmarks.rlas_study import (
     APPS,
@@ -20,6 +22,7 @@ from benchmarks.rlas_study import (
     without_remote_memory,
 )
 from benchmarks.suite import Case, Curve, Probe, Settings, Suite
+from benchmarks.suites.briskstream import APPLICATIONS, TYPES
 from benchmarks.yahoo import STAR, native
 
 SERVERS = {"a": "server-a", "b": "server-b"}
@@ -31,13 +34,14 @@ TUPLES = "tuples/s"
 
 def suite(settings: Settings) -> Suite:
     letters = ("a",) if settings.quick else ("a", "b")
-    random_count = settings.scale(1000, 200)
+    random_count = 1000
     probes = [*table_3(), figure_8()]
     for letter in letters:
         for name in APPS:
             probes += applications(letter, name, random_count)
     probes += scalability(settings)
     probes += table_7(settings)
+    probes += here(settings)
     probes.append(
         Probe(
             (
@@ -58,8 +62,11 @@ def suite(settings: Settings) -> Suite:
             "discrete-event simulator. Most costs of the applications are assumed (benchmarks/paper_apps.py).",
             "air-star: one event's cost is measured here, the cluster is a model. Counts leave each batch, so cores limit; "
             "exchanged: each event of 136 bytes goes to its key's node, so the links limit. The paper has 269 M events/s.",
-            "figures 6, 7, 11 and 16 and table 5 compare other systems or builds, which a model of ours cannot give; the p99 "
-            "latencies are those of the simulated queues at full load.",
+            "here: measured on this machine, beside what the model predicts from profiles that saw none of these plans; "
+            "two-cores is the deployment that was made by hand. figure-6: relative to WindFlow's figures in docs/benchmarks.md, "
+            "which are not of this run, as the paper's systems are not here; figure-7: WC at half of its rate; figure-11: WC by "
+            "cores (StreamBox is not here); figure-16: per-event objects, then jumbo tuples, C and placement.",
+            "SERVER-APP-simulated-p99: latency of the simulated queues at full load. Table 5 is in the suite briskstream.",
         ),
         curves=partial(curves, settings),
         summary=partial(summary, letters),
@@ -205,6 +212,66 @@ def table_7(settings: Settings) -> list[Probe]:
         )
         for ratio in ratios
     ]
+
+
+def here(settings: Settings) -> list[Probe]:
+    """The model against real runs, RLAS against the deployment made by hand, and figures 6, 7, 11 and 16 on this machine."""
+    names = ("wc",) if settings.quick else tuple(APPLICATIONS)
+    plans = {"two-cores", "two-cores-rlas"} if settings.quick else set(PLANS)
+    seconds, rounds = settings.scale(26, 22) / 10, settings.scale(3, 1)
+    found = []
+    for name in names:
+        for label, plan in PLANS.items():
+            if label not in plans:
+                continue
+            head = f"here-{name}-{label}"
+            predicted_case = Case(f"{head}-predicted", TUPLES)
+            found.append(once([predicted_case], lambda name=name, plan=plan: (predicted(name, plan),)))
+            cases = [Case(f"{head}-measured", TUPLES, f"{head}-predicted")]
+            if label == "two-cores-rlas":
+                cases.append(Case(f"here-{name}-rlas", TUPLES, f"here-{name}-by-hand", paired=True))
+                cases.append(Case(f"figure-6-{name}", "times WindFlow's"))
+            if label == HAND:
+                cases.append(Case(f"here-{name}-by-hand", TUPLES))
+            run = partial(run_here, name, label, seconds, len(cases))
+            found.append(Probe(tuple(cases), run, rounds=rounds))
+    for name in TYPES if not settings.quick else ():
+        cases = [Case(f"figure-16-{name}-{step}", TUPLES, f"figure-16-{name}-{STEPS[0]}") for step in STEPS]
+        found.append(
+            once(cases, lambda name=name: [factor(name, step, seconds) for step in STEPS])  # type: ignore[misc]
+        )
+    if not settings.quick:
+        found.append(once([Case(f"figure-7-wc-{part}", "ms") for part in PARTS], partial(figure_7, seconds)))
+        found.append(
+            once([Case(f"figure-11-wc-{n}", "words/s") for n in (1, 2)], partial(figure_11, seconds))
+        )
+    return found
+
+
+def run_here(name: str, label: str, seconds: float, count: int) -> Sequence[float]:
+    """Rows of the source a second, as often as there are cases for it, and last how many times WindFlow's where that is one."""
+    rows = measured(name, PLANS[label], seconds)
+    app = APPLICATIONS[name]
+    times = rows * (WORDS if app.counted else 1.0) / app.windflow
+    return ([rows] * 2 + [times])[:count]
+
+
+WORDS = 42.2
+"""Words of a line of the book, on average."""
+PARTS = ("p50", "p90", "p99", "p999", "max")
+
+
+def figure_7(seconds: float) -> Sequence[float]:
+    """Latencies of WC from a line's entry to the count of its last word, at half of the rate of the deployment made by hand."""
+    rows = measured("wc", PLANS[HAND], seconds)
+    latency = APPLICATIONS["wc"].run(seconds, rows / 2).report["latency_ms"]
+    return [latency[part] for part in PARTS]
+
+
+def figure_11(seconds: float) -> Sequence[float]:
+    """Words a second of the plans of RLAS for one core and for two."""
+    plans = (replace(PLANS["two-cores-rlas"], cores=cores, workers=cores) for cores in (1, 2))
+    return [measured("wc", plan, seconds) * WORDS for plan in plans]
 
 
 def star(seconds: float) -> Sequence[float]:

@@ -80,6 +80,31 @@ def source(rows: int) -> list[float]:
     return [(rows - note["first_rows"]) / pushed_s, (note["begun_ns"] - started) / 1e9]
 
 
+def source_sorted(rows: int) -> float:
+    """Rows a second of a spark-source whose rows Spark has to sort, from when it knows the table to the last `on_batch`."""
+    with tempfile.TemporaryDirectory(prefix="actorstream-benchmark-") as folder:
+        topology = Path(folder) / "spark.toml"
+        keys = {"path": str(generated(rows)), "event_time": "ts", "schema": COLUMNS}
+        actors = {
+            "rows": {"type": "spark-source", **keys, "preprocess": "select * from input"},
+            "meter": {"type": "benchmarks.meter:Meter", "inputs": ["rows"], "into": folder, "touch": True},
+        }
+        topology.write_text(toml("spark", actors))
+        command = [str(COMMAND), "launch", str(topology), "--set", 'deploy.transport="local"', "--quiet"]
+        began, said = 0, ""
+        with subprocess.Popen(command, cwd=job.ROOT, stderr=subprocess.PIPE, text=True) as process:
+            assert process.stderr is not None
+            for line in process.stderr:
+                said += line
+                began = began or (time.monotonic_ns() if "sorted" in line else 0)
+        if process.returncode:
+            raise job.JobError(f"spark-source failed with exit code {process.returncode}: {said}")
+        (note,) = (json.loads(path.read_text()) for path in Path(folder).glob("*-meter.json"))
+    if note["rows"] != rows:
+        raise ValueError(f"the table has {rows} rows and {note['rows']} arrived")
+    return float(rows / (note["ended_ns"] - began) * 1e9)
+
+
 def inside(rows: int) -> list[float]:
     """Rows a second of Spark alone: nothing done, an identity in Python, that behind the sort of a spark-source, and rows one
     by one in the driver (of a tenth of the rows). Each is the second run in one session."""
@@ -125,6 +150,14 @@ def handed_over(batches: int) -> list[float]:
     return [float(np.quantile(found, share)) for share in (0.5, 0.99)]
 
 
+def streamed(batches: int) -> list[float]:
+    """As `handed_over`, through the writer and the reader of streaming queries whose rows go through memory."""
+    from benchmarks.hand_over import streamed_latencies
+
+    found = np.array(streamed_latencies(WARM + batches, 100, 0.005)[WARM:]) * 1e6
+    return [float(np.quantile(found, share)) for share in (0.5, 0.99)]
+
+
 def called(function: str, rows: int) -> list[float]:
     found: list[float] = job.call(f"{__name__}:{function}", rows=rows)
     return found
@@ -134,6 +167,7 @@ def suite(settings: Settings) -> Suite:
     rows = settings.scale(10_000_000, 500_000)
     seconds = 2.0 if settings.quick else 8.0
     ours = (Case("source", "rows/s", against="identity"), Case("first-batch", "s"))
+    in_order = Case("source-sorted", "rows/s", against="identity-sorted")
     theirs = (
         Case("no-op", "rows/s"),
         Case("identity", "rows/s", against="no-op"),
@@ -145,19 +179,24 @@ def suite(settings: Settings) -> Suite:
         Case("workers-on-spark", "rows/s", against="workers-by-hand"),
     )
     handed = (Case("hand-over-p50", "µs"), Case("hand-over-p99", "µs"))
+    through = (Case("streams-p50", "µs"), Case("streams-p99", "µs"))
     notes = (
         f"{rows:,} rows of 5 columns (int64, float64) in Parquet, by time; local[*]",
         f"source: {LONGER} times the rows, from the first batch to the last, in a session that has run nothing else",
+        "source-sorted: the same rows, which Spark has to sort; a first run, with the shuffle",
         "the others: the second run in one session",
         f"workers: rows that two exchange by key over ZeroMQ, launched by hand and with --on {CLUSTER}",
         "hand-over: 100 rows from the code of a task to an actor with state and back, every 5 ms; at most 20,000 wanted",
+        "streams: the same through the writer and the reader of streaming queries, whose rows go through memory",
     )
     probes = (
         Probe(ours, partial(called, "source", LONGER * rows)),
         Probe(theirs, partial(called, "inside", rows)),
+        Probe((in_order,), lambda: [source_sorted(rows)]),
         Probe((by_hand,), lambda: [exchanged(seconds)]),
         Probe((on_spark,), lambda: [exchanged(seconds, CLUSTER)]),
         Probe(handed, partial(handed_over, settings.scale(2000, 500))),
+        Probe(through, partial(streamed, settings.scale(1000, 200))),
     )
     return Suite("spark", probes, notes=notes, summary=told)
 
@@ -168,4 +207,8 @@ def told(medians: Any) -> list[str]:
         name: medians["source"] / medians[name]
         for name in ("no-op", "identity", "identity-sorted", "local-iterator")
     }
-    return ["source / " + name + f": {ratio:.2f}" for name, ratio in found.items()]
+    in_order = medians["source-sorted"] / medians["identity-sorted"]
+    return [
+        *("source / " + name + f": {ratio:.2f}" for name, ratio in found.items()),
+        f"source-sorted / identity-sorted: {in_order:.2f}",
+    ]

@@ -12,7 +12,8 @@ from actorstream.cli.main import main
 TOPOLOGY = """
 [actors.numbers]
 type = "generator-source"
-schema = { number = "int64" }
+schema = { ts = "int64", number = "int64" }
+event_time = "ts"
 count = 20000
 seed = 1
 
@@ -20,13 +21,15 @@ seed = 1
 type = "map"
 inputs = ["numbers"]
 replicas = "auto"
-set = { number = "number % 100" }
+set = { number = "number % 100", ts = "ts" }
 
 [actors.counts]
-type = "reduce"
-inputs = [{ from = "moved", route = "key", key = "number" }]
+type = "aggregate"
+inputs = [{ from = "moved", key = "number" }]
 replicas = "auto"
-aggregate = "count()"
+key = ["number"]
+window = { type = "tumbling", size = "1s" }
+aggregates = { rows = "count()" }
 
 [actors.file]
 type = "csv-sink"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 from collections.abc import Callable, Iterator
 from contextlib import nullcontext
 from typing import Any
@@ -24,7 +25,14 @@ SHORT = {
 
 @pytest.fixture(scope="session")
 def spark() -> Iterator[Any]:
-    with spark_session("local[2,2]", SHORT) as session:
+    with socket.create_server(("127.0.0.1", 0)) as held:
+        port = str(held.getsockname()[1])
+    server = {
+        "spark.plugins": "org.apache.spark.sql.connect.SparkConnectPlugin",
+        "spark.connect.grpc.binding.address": "127.0.0.1",
+        "spark.connect.grpc.binding.port": port,
+    }
+    with spark_session("local[2,2]", {**SHORT, **server}) as session:
         yield session
 
 

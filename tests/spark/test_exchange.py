@@ -103,6 +103,8 @@ def test_a_history_from_spark_and_live_rows_are_a_table_that_spark_reads_with_ea
         csv.writer(file).writerows([COLUMNS, *(row for row in rows if row[0].isoformat() > "2013-01-01T12")])
     with pytest.raises(WorkerDiedError):
         launch(tmp_path, kill_in(tmp_path))
+    while any(parent_of(each) == os.getpid() for each in processes_with("actorstream.spark.driver")):
+        pass  # the driver ends, and with it its jobs
     seen = spark.read.parquet(str(tmp_path / "table")).count()
     assert 0 < seen < len(rows)
     report = launch(tmp_path).report
@@ -293,16 +295,24 @@ def test_rows_go_from_a_query_to_actors_and_back_to_another_without_files(spark:
 
 
 def end_runs(folder: Path) -> None:
-    for process in descendants_with(str(folder)):
+    for process in processes_with(str(folder), "launch"):
         os.kill(process, signal.SIGTERM)
 
 
-def descendants_with(text: str) -> list[int]:
-    """Processes whose command line has this text."""
+def parent_of(process: int) -> int:
+    try:
+        return int(Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[1])
+    except OSError:
+        return 0  # it has ended
+
+
+def processes_with(*texts: str) -> list[int]:
+    """Processes whose command line has these texts."""
     found = []
     for path in Path("/proc").glob("[0-9]*/cmdline"):
         with suppress(OSError):
-            if text in path.read_text() and "launch" in path.read_text():
+            command = path.read_text()
+            if all(text in command for text in texts):
                 found.append(int(path.parent.name))
     return found
 

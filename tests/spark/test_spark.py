@@ -13,17 +13,23 @@ from collections.abc import Callable
 from contextlib import nullcontext
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from pyspark import TaskContext
 
 from actorstream.cli.main import main
 from actorstream.connectors.generator import GeneratorSource
 from actorstream.errors import ActorstreamError, ConfigurationError
+from actorstream.launch.cluster import cluster_run
 from actorstream.spark import StreamRows, from_blocks, numbered_lines
-from actorstream.spark.failure import SparkError
+from actorstream.spark.driver import missing_package
+from actorstream.spark.failure import SparkError, spark_error
+from actorstream.spark.group_query import placed
+from actorstream.spark.push import Target
 from actorstream.spark.source import SparkSource
 from actorstream.spark.write import MANIFEST, check_files, prepare_folder
 from apps.card_fraud import generate as cards
@@ -307,6 +313,20 @@ async def test_a_source_gives_every_row_once_by_time_and_goes_on_after_a_checkpo
     assert resumed.position() == {"0": len(expected)}
 
 
+async def test_a_server_of_sessions_gives_the_same_rows(spark: Any) -> None:
+    expected = of_spark(spark, "select * from flights")
+    master = f"sc://127.0.0.1:{spark.conf.get('spark.connect.grpc.binding.port')}"
+    keys = {**KEYS, "path": FLIGHTS.parent / KEYS["path"], "spark": {}, "master": master}
+    source = SparkSource(**{name: value for name, value in keys.items() if name != "type"})
+    source.open(source.partitions())
+    try:
+        rows = await read(source, 1000, 10_000)
+    finally:
+        source.on_stop()
+    assert Counter(plain(rows)) == Counter(plain(expected))
+    assert [row[0] for row in rows] == sorted(row[0] for row in rows)
+
+
 async def test_a_table_that_has_changed_is_refused_on_resume(flights: Callable[..., SparkSource]) -> None:
     source = flights()
     await read(source, 100, 100)
@@ -360,6 +380,45 @@ async def test_row_groups_by_time_are_read_without_a_sort_and_a_run_goes_on_afte
     changed.take_back(kept)
     with pytest.raises(ConfigurationError, match="has 5,000 rows as then, but other values or files"):
         await read(changed, 100, 100)
+
+
+def test_a_lane_whose_actor_is_on_a_host_prefers_executors_there(spark: Any) -> None:
+    lanes = placed(spark.sparkContext, [Target("a", "t", "10.1.2.3"), None, Target("b", "t")])
+    rdd = lanes._jrdd.rdd()
+    hosts = [str(rdd.preferredLocations(part).mkString(",")) for part in rdd.partitions()]
+    assert hosts == ["10.1.2.3", "", ""]
+    found = lanes.mapPartitions(lambda _: [TaskContext.get().partitionId()]).collect()
+    assert found == [0, 1, 2]
+
+
+def test_an_executor_without_the_package_is_named_with_what_to_do(spark: Any) -> None:
+    missing = ModuleType("actorstream_of_the_driver")
+    exec("def run(rows): return rows", vars(missing))
+    missing.run.__module__ = missing.__name__
+    sys.modules[missing.__name__] = missing
+    try:
+        with pytest.raises(Exception, match="No module named 'actorstream") as error:
+            spark.sparkContext.parallelize([1]).mapPartitions(missing.run).collect()
+    finally:
+        del sys.modules[missing.__name__]
+    told = str(spark_error("pushing rows", error.value, missing_package(error.value)))
+    assert re.search(
+        r"the executors' Python \(.*python.*\) lacks this package: install actorstream there", told
+    )
+    assert len(told.splitlines()) <= 15
+
+
+def test_a_cluster_with_too_few_slots_for_workers_and_tasks_is_one_message(
+    spark: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(cluster_run, "SLOTS_S", 0.0)
+    run = cluster_run.ClusterRun("local[2]", [], FLIGHTS, 2, tasks=1, resumes=False, options={}, logs=False)
+    with pytest.raises(ConfigurationError) as error:
+        run._check_slots(spark)
+    assert str(error.value) == (
+        "--workers: is 2, which with 1 tasks of sources needs 3 slots, and local[2] has 2; allowed: at most 1 (executors × "
+        "cores of each; the master's page says who uses the others)"
+    )
 
 
 UNTIMED = KEYS["preprocess"].replace("time_hour)", "nullif(time_hour, '2013-01-01T10:00:00Z'))")

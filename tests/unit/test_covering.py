@@ -24,7 +24,10 @@ def test_a_sample_of_many_dimensions_is_small_and_always_the_same() -> None:
     assert len(covering_sample(sizes)) < 20 < 4 * 3 * 2 * 2 * 3
 
 
-def test_the_whole_product_is_there_and_what_is_not_in_the_sample_is_slow() -> None:
+def test_the_whole_product_is_there_and_what_is_not_in_the_sample_is_slow(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("tests.covering.samples_only", False)
     mark = covering({"transport, workers": [("local", 1), ("shm", 2)], "size": [1, 7], "order": ["a", "b"]})
     names, cases = mark.args
     assert names == ["transport", "workers", "size", "order"]
@@ -32,3 +35,9 @@ def test_the_whole_product_is_there_and_what_is_not_in_the_sample_is_slow() -> N
         (*way, size, order) for way, size, order in product([("local", 1), ("shm", 2)], [1, 7], ["a", "b"])
     }
     assert len([case for case in cases if not case.marks]) == len(covering_sample([2, 2, 2])) == 4
+
+
+def test_a_run_without_slow_tests_makes_the_sample_only(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tests.covering.samples_only", True)
+    _, cases = covering({"transport": ["local", "shm"], "size": [1, 7, 9], "order": ["a", "b"]}).args
+    assert len(cases) == len(covering_sample([2, 3, 2])) and not any(case.marks for case in cases)

@@ -6,6 +6,8 @@ import ast
 import re
 import subprocess
 import sys
+from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -20,6 +22,23 @@ SOURCES = [
     for path in (ROOT / folder).rglob(suffix)
     if path.name != "_core.c" and ".peers" not in path.parts
 ]
+
+
+@cache
+def modules() -> dict[str, ast.Module]:
+    """The modules of the package by their paths, each parsed once."""
+    paths = sorted((ROOT / "actorstream").rglob("*.py"))
+    return {str(path.relative_to(ROOT)): ast.parse(path.read_text()) for path in paths}
+
+
+def statements() -> Iterator[tuple[str, ast.AST]]:
+    """Every node of every module that can be a statement; expressions have none in them."""
+    for path, module in modules().items():
+        waiting: list[ast.AST] = [module]
+        while waiting:
+            node = waiting.pop()
+            yield path, node
+            waiting.extend(each for each in ast.iter_child_nodes(node) if not isinstance(each, ast.expr))
 
 
 def test_no_file_is_longer_than_one_can_read_in_a_sitting() -> None:
@@ -37,19 +56,14 @@ def test_no_room_is_called_utils() -> None:
 
 
 def test_every_module_says_what_it_is_for() -> None:
-    silent = [
-        str(path.relative_to(ROOT))
-        for path in (ROOT / "actorstream").rglob("*.py")
-        if path.read_text().strip() and not ast.get_docstring(ast.parse(path.read_text()))
-    ]
+    silent = [path for path, module in modules().items() if module.body and not ast.get_docstring(module)]
     assert not silent
 
 
 def test_nothing_is_pickled() -> None:
     users = [
-        str(path.relative_to(ROOT))
-        for path in (ROOT / "actorstream").rglob("*.py")
-        for node in ast.walk(ast.parse(path.read_text()))
+        path
+        for path, node in statements()
         if isinstance(node, (ast.Import, ast.ImportFrom))
         and {"pickle", "cloudpickle", "marshal"}
         & {
@@ -94,10 +108,10 @@ SHARED_NAMES = {"Collected", "Message", "Prepared", "Terminated"}
 
 def test_one_name_means_one_class() -> None:
     found: dict[str, list[str]] = {}
-    for path in sorted((ROOT / "actorstream").rglob("*.py")):
-        for node in ast.parse(path.read_text()).body:
+    for path, module in modules().items():
+        for node in module.body:
             if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
-                found.setdefault(node.name, []).append(str(path.relative_to(ROOT)))
+                found.setdefault(node.name, []).append(path)
     shared = {name: places for name, places in found.items() if len(places) > 1}
     assert not {name: places for name, places in shared.items() if name not in SHARED_NAMES}
 
@@ -109,15 +123,12 @@ gets shorter, and its numbers smaller."""
 
 def test_no_class_is_several_things() -> None:
     found: dict[str, int] = {}
-    for path in sorted((ROOT / "actorstream").rglob("*.py")):
-        for node in ast.walk(ast.parse(path.read_text())):
-            if isinstance(node, ast.ClassDef):
-                methods = {
-                    each.name
-                    for each in node.body
-                    if isinstance(each, ast.FunctionDef | ast.AsyncFunctionDef)
-                }
-                found[node.name] = max(found.get(node.name, 0), len(methods))
+    for _, node in statements():
+        if isinstance(node, ast.ClassDef):
+            methods = {
+                each.name for each in node.body if isinstance(each, ast.FunctionDef | ast.AsyncFunctionDef)
+            }
+            found[node.name] = max(found.get(node.name, 0), len(methods))
     assert not {
         name: methods for name, methods in found.items() if methods > MANY_METHODS.get(name, MAX_METHODS)
     }

@@ -17,6 +17,7 @@ from actorstream.errors import ConfigurationError
 
 if TYPE_CHECKING:
     from actorstream.plan.job import Job
+    from actorstream.topology.hosts import HostSpec
 
 OURS = "actorstream"
 
@@ -30,6 +31,7 @@ class Identity(msgspec.Struct, kw_only=True):
         graph, plan: fingerprints. deploy: the deployment, as JSON. code: module -> digest of its file, of the classes of actors.
         resume: number of the checkpoint that it goes on from; 0: none.
         whole_plan: the execution plan, as JSON; of the home rank only.
+        machine: the model of its host, as JSON, where a plan is to be made for it; of the lowest rank of each place.
     """
 
     rank: int
@@ -46,6 +48,7 @@ class Identity(msgspec.Struct, kw_only=True):
     code: dict[str, str] = {}
     resume: int = 0
     whole_plan: bytes = b""
+    machine: bytes = b""
 
     @property
     def name(self) -> str:
@@ -59,6 +62,19 @@ class RefusedError(ConfigurationError):
     def __init__(self, text: str, status: int) -> None:
         super().__init__(text)
         self.status = status
+
+
+def host_names(ranks: Sequence[Identity], listed: Sequence[HostSpec]) -> list[str]:
+    """The name of each rank's host: its address in the deployment, else the name that it gives itself; hosts that give themselves
+    the same name get numbers."""
+    slots = [each.address for each in listed for _ in range(each.slots)]
+    if len(slots) >= len(ranks):
+        return slots[: len(ranks)]
+    names: dict[str, str] = {}
+    for each in ranks:
+        same = sum(name.partition("#")[0] == each.host for name in names.values())
+        names.setdefault(each.place, f"{each.host}#{same + 1}" if same else each.host)
+    return [names[each.place] for each in ranks]
 
 
 def code_of(job: Job) -> dict[str, str]:

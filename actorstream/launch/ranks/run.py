@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from time import monotonic
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import msgspec
 
@@ -23,13 +23,17 @@ from actorstream.errors import ActorstreamError, ConfigurationError, RunError
 from actorstream.launch.bind import placement_rows
 from actorstream.launch.locks import locked
 from actorstream.launch.ranks.home_rank import HomeRank
-from actorstream.launch.ranks.identity import Identity, check_alike, code_of
+from actorstream.launch.ranks.identity import Identity, check_alike, code_of, host_names
 from actorstream.launch.ranks.other_rank import OtherRank
 from actorstream.launch.ranks.own_worker import OwnWorker
 from actorstream.launch.ranks.ways import Ways
 from actorstream.launch.resume import check_latest, commit_ended
 from actorstream.launch.run import RunResult
 from actorstream.metrics.counters import CounterTable
+from actorstream.placement.rlas import MachineModel
+from actorstream.plan.compile import is_undecided
+from actorstream.plan.measured_machine import this_machine
+from actorstream.plan.rlas_plan import RankHosts
 from actorstream.runtime.report import Sampler, build_report, clock_rows, pss_bytes
 from actorstream.topology.plan import ExecutionPlan
 from actorstream.transports.network.exchange import here
@@ -42,8 +46,12 @@ if TYPE_CHECKING:
 START_S = 60.0
 """How long ranks wait for each other before the run; compiling a job is the longest that one may take."""
 
-Compile = Callable[["ExecutionPlan | None"], "Job"]
-"""Compiles the job of this rank, under a plan if one is given."""
+
+class Compile(Protocol):
+    """Compiles the job of this rank: under `planned`, or with a plan for the ranks on `hosts`. With neither, placement "rlas"
+    stays undecided (`plan.compile.is_undecided`)."""
+
+    def __call__(self, planned: ExecutionPlan | None = None, hosts: RankHosts | None = None) -> Job: ...
 
 
 class Rank:
@@ -54,6 +62,7 @@ class Rank:
 
     Attributes:
         job: once `agree` has returned. in_order: whether every rank has ended by itself.
+        hosts: of all ranks, where the plan is made from a model of their machines.
     """
 
     def __init__(self, assembly: Assembly, exit_status: Callable[[BaseException], int | None]) -> None:
@@ -62,6 +71,7 @@ class Rank:
         self.in_order = True
         self.identities: list[Identity] = []
         self.job: Job | None = None
+        self.hosts: RankHosts | None = None
         self._ways: Ways | None = None
         self._home: HomeRank | None = None
         self._told: Leave | None = None
@@ -71,35 +81,68 @@ class Rank:
     def agree(self, compile_job: Compile) -> Job:
         """The job of this rank, once all ranks have compiled one and they are alike. RefusedError, on every rank: they are
         not, or one could not."""
-        own = self._identity()
-        job = failure = None
-        try:
-            job = compile_job(None)
+        jobs: list[Job] = []
+
+        def compiled(own: Identity) -> None:
+            jobs.append(compile_job())
+            job = jobs[0]
             own.graph, own.plan, own.code = job.graph.fingerprint, job.fingerprint, code_of(job)
             own.deploy = msgspec.json.encode(job.deploy, order="deterministic").decode()
             own.resume = job.restored.number if job.restored is not None else 0
             own.whole_plan = job.plan.to_json() if self.is_home else b""
-        except BaseException as error:
-            failure = error
-            self._note(own, error)
-        self.identities = [
-            msgspec.msgpack.decode(each, type=Identity)
-            for each in self.assembly.gather(msgspec.msgpack.encode(own), START_S)
-        ]
-        if failure is not None and not isinstance(failure, ActorstreamError):
-            raise failure
-        check_alike(self.identities, self.assembly.home)
-        assert job is not None
-        home = self.identities[self.assembly.home]
+
+        self.identities = self._all_told(compiled)
+        job, home = jobs[0], self.identities[self.assembly.home]
+        if job.deploy.rlas is not None and (is_undecided(job) or job.plan.model is not None):
+            self.hosts = self._hosts(job)
+        if is_undecided(job):  # the home rank plans for all, and no rank from its own measurements
+            home = self._all_told(lambda own: self._planned(own, compile_job))[self.assembly.home]
         with self._agreed():
-            if (
-                job.fingerprint != home.plan
-            ):  # other cores than the home rank's: it decides where replicas run
+            if job.fingerprint != home.plan:
                 job = self._planned_by(home, compile_job)
         if not self.is_home:
             job.counters = CounterTable(job.counters.rows, is_shared=False)
         self.job = job
         return job
+
+    def _all_told(self, fill: Callable[[Identity], None]) -> list[Identity]:
+        """What all ranks say of themselves, once each has filled in its own. RefusedError, on every rank: one could not, or
+        they are not alike."""
+        own, failure = self._identity(), None
+        try:
+            fill(own)
+        except BaseException as error:
+            failure = error
+            self._note(own, error)
+        gathered = self.assembly.gather(msgspec.msgpack.encode(own), START_S)
+        if failure is not None and not isinstance(failure, ActorstreamError):
+            raise failure
+        told = [msgspec.msgpack.decode(each, type=Identity) for each in gathered]
+        check_alike(told, self.assembly.home)
+        return told
+
+    def _hosts(self, job: Job) -> RankHosts:
+        """The hosts of all ranks, and their machines, each measured by its lowest rank unless the deployment names a file."""
+        places = [each.place for each in self.identities]
+        spec, mine = job.deploy.rlas, places[self.assembly.rank]
+
+        def measured(own: Identity) -> None:
+            if spec is not None and spec.machine is None and places.index(mine) == self.assembly.rank:
+                own.machine = msgspec.json.encode(this_machine())
+
+        told = self._all_told(measured)
+        machines = {
+            each.place: msgspec.json.decode(each.machine, type=MachineModel) for each in told if each.machine
+        }
+        names = host_names(self.identities, job.deploy.hosts)
+        return RankHosts(
+            names, {name: machines[place] for name, place in zip(names, places) if place in machines}
+        )
+
+    def _planned(self, own: Identity, compile_job: Compile) -> None:
+        if self.is_home:
+            job = compile_job(hosts=self.hosts)
+            own.plan, own.whole_plan = job.fingerprint, job.plan.to_json()
 
     def _planned_by(self, home: Identity, compile_job: Compile) -> Job:
         """The job of this rank under the home rank's plan. ConfigurationError: it has another topology."""

@@ -5,6 +5,7 @@ Machine model and profile are inputs of a plan, fixed before the start; nothing 
 
 from __future__ import annotations
 
+from actorstream.placement.rlas.cluster import joined, seated
 from actorstream.placement.rlas.dataflow import Dataflow, Flow, PlannedOperator, dataflow_of
 from actorstream.placement.rlas.machine_file import load_machine_model, machine_text
 from actorstream.placement.rlas.machine_model import MachineModel, Socket, check_machine_model
@@ -31,10 +32,12 @@ __all__ = [
     "SocketUse",
     "check_machine_model",
     "dataflow_of",
+    "joined",
     "load_machine_model",
     "load_profile",
     "machine_text",
     "plan",
     "planned_rows",
     "profile_text",
+    "seated",
 ]

@@ -276,7 +276,7 @@ def _lanes(head: Replica, members: list[Replica]) -> list[SendLane]:
         for replica in (head, *members)
         for edges in replica.edges.values()
         for edge in edges
-        if not (type(edge) is DirectEdge and edge.consumer in members)
+        if not (isinstance(edge, DirectEdge) and edge.consumer in members)
     ]
     found: list[SendLane] = []
     for edge in edges:

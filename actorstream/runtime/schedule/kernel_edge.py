@@ -1,5 +1,6 @@
-"""An edge to an operator that the loop calls, whose kernels threads run if they are long enough (ordered-multicore sections
-3 and 6). Results go on in the order of the input. Nothing here chooses a thread.
+"""An edge to an operator that the loop calls and that may be the first of a chain. Without threads, each batch goes through
+the chain in one call of C. With threads, these run the chain, or the operator's own kernel, if it takes long enough
+(ordered-multicore sections 3 and 6). Results go on in the order of the input. Nothing here chooses a thread.
 
 The event loop's thread runs the Python before and after a kernel. So no thread waits for the interpreter, and short kernels
 are called as if there were no threads.
@@ -12,6 +13,7 @@ from collections import deque
 from time import monotonic_ns
 from typing import TYPE_CHECKING, NamedTuple
 
+from actorstream.native.pool import KernelPool
 from actorstream.runtime.output import DirectEdge
 from actorstream.runtime.schedule.kernel_chain import KernelChain
 
@@ -19,7 +21,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from actorstream.events.batch import Batch
-    from actorstream.native.pool import KernelPool
     from actorstream.operators.prepared import Prepared
     from actorstream.runtime.replica import Replica
     from actorstream.runtime.unit import Unit
@@ -45,11 +46,11 @@ class _Started(NamedTuple):
 
 
 class KernelEdge(DirectEdge):
-    """A direct edge that may run the consumer's kernels on a pool.
+    """A direct edge that runs the consumer and the neighbours behind it as one chain, on a pool if there is one.
 
-    If kernels are short and nothing is under way, a batch goes through at once, as through any direct edge. Else its kernel
-    is prepared and submitted, and `collect` sends its result on in its turn. Promises of event time, and batches that cannot
-    be prepared, keep their place among the kernels.
+    If there is no pool, or kernels are short and nothing is under way, a batch goes through at once, as through any direct
+    edge. Else its kernel is prepared and submitted, and `collect` sends its result on in its turn. Promises of event time, and
+    batches that cannot be prepared, keep their place among the kernels.
 
     An edge to an operator with a state is `exclusive`: one batch is under way at a time, from `prepare` to `finish`,
     whichever thread runs the kernel. A kernel edge may also stand before the head of a unit, behind its inbox.
@@ -128,9 +129,13 @@ class KernelEdge(DirectEdge):
     # -- input
 
     def push(self, batch: Batch) -> None:
-        if not self._linked and self.pool is not None and not self.inner:
+        if not self._linked and not self.inner:
             self._link(batch)
-        if not self._waiting and not self._behind and self._at_once():
+        if self.pool is None:
+            chain = self._chain
+            if chain is None or batch.schema is not chain.schema or not chain.run(batch):
+                self.consumer.accept(batch, self.input)
+        elif not self._waiting and not self._behind and self._at_once():
             self._call(batch)
         elif self._behind or self._is_full():
             self._behind.append(batch)
@@ -148,9 +153,10 @@ class KernelEdge(DirectEdge):
         if self._chain is not None:
             for edge in self._chain.edges[1:]:
                 edge.inner = True
+            self.unit.closers.append(self._chain.count)
 
     def _at_once(self) -> bool:
-        return self.pool is None or self.inner or (self.kernel_ns < PAYS_NS and self._delay_ns is None)
+        return self.inner or (self.kernel_ns < PAYS_NS and self._delay_ns is None)
 
     def advance(self, frontier: int) -> None:
         if self._behind:
@@ -162,11 +168,11 @@ class KernelEdge(DirectEdge):
 
     def _call(self, batch: Batch) -> None:
         """Runs the kernel at once, on the loop's thread."""
-        found = None if self.pool is None else self._prepare(batch)
+        found = self._prepare(batch)
         if found is None:
             self.consumer.accept(batch, self.input)
         else:
-            self.pool.run(found.job)  # type: ignore[union-attr]
+            KernelPool.run(found.job)
             self.called_ns += found.job.took_ns
             self._complete(batch, found, self._chain)
 

@@ -75,6 +75,8 @@ class SerialStamp(Stamp):
         self.numbering, self.described = numbering, described
         self.settles = not described.numbers
         self.columns = described.columns
+        own = bool(self.columns) and (described.places or described.ordinal != "")
+        self.places_rows = described.numbers or own
         self.base = replica.replica << REPLICA_SHIFT
         self.own_phase = 1 + described.rank
         self.is_aside = False

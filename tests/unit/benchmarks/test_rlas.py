@@ -2,13 +2,29 @@
 
 from __future__ import annotations
 
+import random
 import xml.etree.ElementTree as ElementTree
+from pathlib import Path
 
 import pytest
 
+from actorstream.placement.rlas.instance import instance_of
+from actorstream.placement.rlas.packing import random_replicas
+from actorstream.placement.rlas.prediction import predicted
 from benchmarks.paper_apps import SERVER_A_HERTZ, TABLE_4, paper_apps
+from benchmarks.rlas_here import HAND, PLANS, of_cores
 from benchmarks.rlas_pictures import distribution, matrices
-from benchmarks.rlas_study import fetch_matrix, planned, server, star_on_a_cluster, without_remote_memory
+from benchmarks.rlas_study import (
+    APPS,
+    costs,
+    even_throughput,
+    fetch_matrix,
+    planned,
+    server,
+    star_on_a_cluster,
+    without_remote_memory,
+)
+from benchmarks.suites.briskstream import APPLICATIONS
 from benchmarks.suites.rlas import figure_8
 
 
@@ -52,3 +68,23 @@ def test_pictures_are_svg_with_every_name() -> None:
     assert "server-a (darkest: 2.00)" in "".join(first.itertext())
     second = ElementTree.fromstring(distribution({"WC": [0.1, 0.5], "LR": [0.2]}))
     assert {"WC", "LR"} <= {text.strip() for text in second.itertext()}
+
+
+@pytest.mark.parametrize("name", ["WC", "LR"])
+def test_random_plans_are_judged_as_the_model_judges_them(name: str) -> None:
+    draw, machine, known = random.Random(3), server("b"), costs(APPS[name])
+    ones = [1] * len(known.dataflow.operators)
+    for _ in range(3):
+        replicas = random_replicas([True] * len(ones), ones, machine.cores, draw)
+        places = [draw.randrange(8) for _ in range(sum(replicas))]
+        expected = predicted(instance_of(known, machine, replicas), places).throughput
+        assert even_throughput(known, machine, replicas, places) == pytest.approx(expected, rel=1e-9)
+
+
+def test_plans_of_this_machine_set_the_replicas_of_all_actors_that_have_several() -> None:
+    sets = PLANS["two-cores-rlas"].sets(APPLICATIONS["wc"], Path("profile.toml"))
+    assert sets["actors.lines.replicas"] == sets["actors.counts.replicas"] == "auto"
+    assert (sets["deploy.placement"], sets["deploy.rlas.profile"]) == ("rlas", "profile.toml")
+    assert "actors.requests.replicas" not in PLANS[HAND].sets(APPLICATIONS["lr"], Path("profile.toml"))
+    one = of_cores(server("a"), 1)
+    assert (one.cores, len(one.latency_ns)) == (1, 1)

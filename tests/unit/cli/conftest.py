@@ -17,6 +17,7 @@ _numbers = itertools.count()
 OPERATORS = """
 from collections.abc import Iterator
 from actorstream import Actor, Event
+from actorstream.connectors.sink import Sink
 from actorstream.connectors.source import Source
 
 class Line(Event):
@@ -35,8 +36,7 @@ class Split(Actor):
     def on_event(self, event: Line) -> Iterator[Word]:
         yield from (Word(word) for word in event.line.split())
 
-class Out(Actor):
-    role = "sink"
+class Out(Sink):
     def on_event(self, event: Word) -> None: ...
 """
 

@@ -235,6 +235,52 @@ def test_an_order_behind_an_actor_without_a_right_type_does_not_hide_what_is_wro
     assert f"{file}:{6 if kind else 5}: actors.b" in answer.err
 
 
+def test_orders_and_routes_of_an_actor_without_a_right_type_are_told_too(run: Run, tmp_path: Path) -> None:
+    file = tmp_path / "t.toml"
+    file.write_text(
+        '[actors.a]\ntype = "csv-source"\npath = "."\nschema = { n = "int" }\n'
+        '[actors.b]\ntype = "no-such"\ninputs = [{ from = "a", order = "seril", route = "forwrd" }]\n'
+        '[actors.d]\ntype = "null-sink"\ninputs = ["b"]\n'
+    )
+    answer = run("check", file)
+    assert answer.code == 2
+    assert "actors.b.inputs[0].order: is 'seril'" in answer.err
+    assert "actors.b.inputs[0].route: is 'forwrd'" in answer.err
+
+
+def test_a_sink_whose_file_is_a_directory_is_told_before_the_run(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "in.csv").write_text("n\n1\n")
+    (tmp_path / "out").mkdir()
+    file = tmp_path / "t.toml"
+    text = (
+        '[actors.a]\ntype = "csv-source"\npath = "in.csv"\n'
+        '[actors.b]\ntype = "csv-sink"\ninputs = ["a"]\npath = "out"\n'
+    )
+    file.write_text(text)
+    answer = run("check", file)
+    assert answer.code == 2
+    assert (
+        f"{file}:7: actors.b.path: " in answer.err
+        and "is a directory; allowed: the name of a file" in answer.err
+    )
+    file.write_text(text + "replicas = 2\n")
+    assert run("check", file).code == 0
+
+
+@pytest.mark.parametrize(
+    "line", ["heartbeat_every", "slice", "ct_window", 'checkpoint.path = "state"\ncheckpoint.every']
+)
+def test_a_duration_that_must_not_be_nothing_is_told(
+    line: str, run: Run, topology: Path, tmp_path: Path
+) -> None:
+    deploy = tmp_path / "deploy.toml"
+    deploy.write_text(f'{line} = "0s"\n')
+    answer = run("check", topology, "--deploy", deploy)
+    assert answer.code == 2
+    key = line.rpartition("\n")[2]
+    assert f"{key}: is 0 s; allowed: a duration longer than 0" in answer.err
+
+
 def test_a_size_and_a_number_beyond_all_limits_are_told(run: Run, topology: Path, tmp_path: Path) -> None:
     deploy = tmp_path / "deploy.toml"
     deploy.write_text(f'edge_bytes = "{"9" * 400}GiB"\nheartbeat_every = "{"9" * 400}d"\n')

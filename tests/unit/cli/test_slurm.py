@@ -36,6 +36,19 @@ def test_all_forms_of_a_time_limit_are_taken(time: str, run: Run, topology: Path
     assert f"#SBATCH --time={time}\n" in answer.out
 
 
+def test_a_notice_of_nothing_is_refused(run: Run, topology: Path) -> None:
+    answer = run("slurm", topology, "--notice", "0s")
+    assert answer.code == 2 and "--notice: is 0 s; allowed: at least 1s" in answer.err
+
+
+def test_a_job_without_checkpoints_has_nothing_to_go_on_from(run: Run, topology: Path) -> None:
+    without = run("slurm", topology).out
+    assert "resume" not in without and "scontrol requeue" not in without
+    checkpoint = 'deploy.checkpoint={ path = "state", every = "10s" }'
+    script = run("slurm", topology, "--set", checkpoint).out
+    assert "resume=(--resume)" in script and '"${resume[@]}" &' in script and "scontrol requeue" in script
+
+
 @pytest.mark.parametrize(("time", "seconds"), [("2", 120), ("1:59", 119), ("0:01:00", 60), ("0-0:02", 120)])
 def test_a_notice_as_long_as_the_time_limit_is_refused(
     time: str, seconds: int, run: Run, topology: Path

@@ -13,7 +13,7 @@ import pytest
 
 pytest.importorskip("pyspark")
 
-from actorstream.dataframes.memory_link import INPUT, answered, asked
+from actorstream.dataframes.memory_link import INPUT, MemoryLink
 from actorstream.dataframes.memory_streams import (
     MemoryPart,
     MemoryStreamReader,
@@ -93,11 +93,10 @@ def test_rows_without_a_column_of_the_topology_are_one_message(options: Topology
     with pytest.raises(RunError, match=r"the query's rows have no column 'n'; they have \['m'\]"):
         writer.write(iter([pa.record_batch({"m": [1]})]))
     question = {"what": "rows", "batch": 0, "attempt": "x"}
-    with asked(writer.folder, INPUT, **question) as (link, file):
-        link.sendall(b"no Arrow")
-        link.shutdown(1)
-        with pytest.raises(RunError, match="has ended while a query waited"):
-            answered(file)
+    link = MemoryLink(Path(options.folder), INPUT)
+    with pytest.raises(RunError, match="has ended while a query waited"):
+        link.send(lambda out: out.write(b"this is no stream of Arrow" * 10), **question)
+    link.close()
 
 
 def test_a_way_that_rows_cannot_go_is_one_message(options: TopologyOptions) -> None:

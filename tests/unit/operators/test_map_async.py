@@ -369,3 +369,11 @@ async def test_events_in_flight_come_back_as_the_class_of_their_input() -> None:
     context.input = "other"
     await actor.on_batch(Batch.of_events(Marked, [Marked("a", 2.5)]))
     assert await in_flight_again(actor) == [("in", Timed(40, 1)), ("other", Marked("a", 2.5))]
+
+
+def test_a_timeout_of_nothing_is_refused() -> None:
+    async def waits(event: Number) -> Number:
+        return event
+
+    [problem] = MapAsync.check({"function": waits, "timeout": timedelta(0)}, [], Path())
+    assert str(problem).startswith("timeout: is 0 s; allowed: a duration longer than 0")

@@ -9,7 +9,7 @@ from actorstream.errors import ConfigurationError
 from actorstream.placement.binding import Binding, binding_of
 from actorstream.topology.deploy import DeploySpec
 from actorstream.topology.machine import Core, Machine
-from actorstream.topology.plan import ExecutionPlan, PlannedChannel, PlannedReplica
+from actorstream.topology.plan import ExecutionPlan, PlanModel, PlannedChannel, PlannedReplica
 
 FOUR_NODES = Machine.of_cores(8, nodes=4)
 
@@ -68,3 +68,16 @@ def test_a_plan_for_a_node_that_is_not_there_is_refused() -> None:
         ConfigurationError, match=r"worker 0 on memory node 3, .*no core.*allowed: the nodes 0"
     ):
         binding_of(plan(3, bind="node"), [0], Machine.of_cores(2))
+
+
+def test_a_plan_for_another_machine_is_refused_with_its_fingerprint_and_the_cores_there_are() -> None:
+    model = PlanModel(machine=0xA1, profile=0xB2, ingress=1.0, throughput=1.0, limit="")
+    made = msgspec.structs.replace(plan(0, 2, placement="rlas"), model=model)
+    assert binding_of(made, [1], FOUR_NODES) == Binding(2, (4, 5), 2)
+    other = Machine((Core(0, 0), Core(5, 2)))
+    with pytest.raises(
+        ConfigurationError, match=r"made for the machine 00000000000000a1.* on core 4.*allowed: the cores 5"
+    ):
+        binding_of(made, [1], other)
+    unbound = msgspec.structs.replace(made, deploy=DeploySpec(workers=2, placement="rlas", bind="none"))
+    assert binding_of(unbound, [1], other) is None

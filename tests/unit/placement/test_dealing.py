@@ -81,11 +81,14 @@ def test_replicas_that_cost_nothing_are_dealt_by_number() -> None:
     assert sorted(workers) == [0, 0, 1, 1]
 
 
-def test_a_given_number_of_workers_is_not_passed_where_sockets_can_do_with_fewer() -> None:
+def test_ranks_keep_their_sockets_and_a_socket_may_have_fewer_workers_than_cores() -> None:
     chosen = plan({"source": [0], "split": [0], "count": [1, 0, 1]}, BUSY)
-    assignment, cores = deal(chosen, FLOW, TWO_SOCKETS, 2)
+    assignment, cores = deal(chosen, FLOW, TWO_SOCKETS, [1, 0])
+    assert {worker: core.node for worker, core in cores.items()} == {1: 1, 0: 3}
+    assert assignment["count", 1] == assignment["source", 0] == 1
+    again, cores = deal(chosen, FLOW, TWO_SOCKETS, most=1)
     assert sorted(cores) == [0, 1] and [core.node for core in cores.values()] == [1, 3]
-    assert assignment["count", 1] == assignment["source", 0]
+    assert again["count", 1] == again["source", 0] == 0
 
 
 def test_a_machine_without_numbers_of_cpus_names_no_cores() -> None:

@@ -41,7 +41,7 @@ def test_costs_as_profiled_call_for_no_other_plan(tmp_path: Path) -> None:
 
 
 def test_an_operator_that_costs_more_than_profiled_gets_replicas_from_the_others(tmp_path: Path) -> None:
-    made = job(tmp_path, 1000.0, 100.0, machine(4))
+    made = job(tmp_path, 1000.0, 100.0, machine(4, 8))
     found = comparison(tmp_path, made, {"lines": 10.0, "split": 100.0, "count": 1000.0, "sink": 1.0})
     assert found.is_other and found.gain > 1.2
     assert found.plan.counts()["count"] > made.plan.counts()["count"]

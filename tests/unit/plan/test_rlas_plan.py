@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import msgspec
 import pytest
 
+from actorstream.cli.main import main
 from actorstream.errors import ConfigurationError
 from actorstream.placement.rlas import (
     MachineModel,
@@ -56,7 +58,8 @@ def machine(sockets: int, cores: int = 2) -> MachineModel:
     return MachineModel(
         name="made up",
         sockets=[
-            Socket(cores=cores, hertz=1e9, cpus=[cores * n, cores * n + 1][:cores], node=n) for n in size
+            Socket(cores=cores, hertz=1e9, cpus=list(range(cores * n, cores * n + cores)), node=n)
+            for n in size
         ],
         latency_ns=[[50.0 if i == j else 500.0 for j in size] for i in size],
         bandwidth=[[1e11 if i == j else 1e10 for j in size] for i in size],
@@ -79,7 +82,7 @@ def test_the_bottleneck_gets_the_replicas_and_a_core_each(tmp_path: Path) -> Non
     made = job(tmp_path, 100.0, 1000.0, machine(4))
     counts = made.plan.counts()
     assert counts["lines"] == counts["sink"] == 1
-    assert counts["count"] >= 4 > counts["split"]
+    assert counts["count"] >= 4
     assert made.plan.workers <= 8
     assert {each.core // 2 for each in made.plan.replicas} == {each.node for each in made.plan.replicas}
     assert made.graph.actors["count"].replicas == counts["count"]
@@ -89,6 +92,18 @@ def test_on_one_socket_with_one_core_the_same_path_gives_one_worker(tmp_path: Pa
     made = job(tmp_path, 100.0, 1000.0, machine(1, 1))
     assert made.plan.workers == 1
     assert {(each.core, each.node) for each in made.plan.replicas} == {(0, 0)}
+
+
+def test_few_cores_have_a_replica_of_each_actor_each(tmp_path: Path) -> None:
+    made = job(tmp_path, 900.0, 1000.0, machine(1))
+    assert made.plan.counts() == {"lines": 1, "split": 2, "count": 2, "sink": 1}
+    assert [each.worker for each in made.plan.replicas if each.actor in ("split", "count")] == [0, 1, 0, 1]
+
+
+def test_rows_that_cost_more_between_workers_than_the_work_on_them_stay_in_one(tmp_path: Path) -> None:
+    costly = msgspec.structs.replace(machine(1), core_ns=50_000.0)
+    assert job(tmp_path, 100.0, 100.0, costly).plan.workers == 1
+    assert job(tmp_path, 100.0, 100.0, machine(1)).plan.workers == 2
 
 
 def test_numbers_that_are_written_stay(tmp_path: Path) -> None:
@@ -137,3 +152,29 @@ def test_without_direct_calls_neighbours_are_placed_one_by_one(tmp_path: Path) -
     made = job(tmp_path, 1000.0, 1000.0, machine(2), "deploy.pipelining=false")
     assert made.plan.chains == [] and made.plan.model is not None
     assert all("+" not in rate.operator for rate in made.plan.model.rates)
+
+
+PROGRAMS = Path(__file__).resolve().parents[3] / "apps/value_barrier/bench.toml"
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["launch", "--set", "deploy.placement=rlas"],
+        ["plan", "--machine", str(PROGRAMS.parents[2] / "deploy/machines/server-a.toml")],
+    ],
+)
+def test_a_program_gets_a_clear_answer(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], command: list[str]
+) -> None:
+    profile = tmp_path / "profile.toml"
+    profile.write_text(profile_text(Profile(name="t", hertz=1e9, operators={"values": operator(1.0)})))
+    given = (
+        ["--set", f"deploy.rlas.profile={profile}"] if command[0] == "launch" else ["--profile", str(profile)]
+    )
+    assert main([command[0], str(PROGRAMS), *command[1:], *given]) == 2
+    said = capsys.readouterr().err
+    assert (
+        "is a program, whose workers wait for each other" in said
+        and "allowed: spread, round-robin or first-fit" in said
+    )

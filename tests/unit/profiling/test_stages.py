@@ -7,7 +7,15 @@ from typing import ClassVar
 from actorstream import Actor, Event, Topology
 from actorstream.events.schema import Schema
 from actorstream.profiling.sample_source import Sample, SampleSource
-from actorstream.profiling.stages import Stage, alone, by_worker, inputs_of, outputs_of, stages_of
+from actorstream.profiling.stages import (
+    Stage,
+    alone,
+    by_worker,
+    inputs_of,
+    outputs_of,
+    stages_of,
+    with_replicas,
+)
 from actorstream.topology.graph import Graph
 
 
@@ -77,20 +85,25 @@ def test_a_chain_is_fed_at_its_head_only_and_keeps_its_inner_edges() -> None:
     assert [edge.source for edge in outputs_of(whole, stage)] == ["marks.long", "again"]
 
 
-def test_a_routed_output_has_several_readers_so_that_the_routing_is_measured() -> None:
+def test_an_output_has_one_reader_since_what_routing_costs_is_measured_in_the_whole_topology() -> None:
     whole, stage = graph(), Stage(("again",))
     small = alone(whole, stage, samples(whole, stage))
-    assert small.actors["out.0"].replicas == 2
-    assert small.edges[-1].route == "key" and small.edges[-1].key == ("text",)
-    alone_again = alone(whole, stage, samples(whole, stage), spread=1)
-    assert alone_again.actors["out.0"].replicas == 1
+    assert small.actors["out.0"].replicas == 1 and small.edges[-1].route == "forward"
+
+
+def test_the_whole_topology_has_as_many_replicas_as_asked_and_other_keys() -> None:
+    whole = with_replicas(graph(), {"again": 2}, {"again": {"extra": 1}})
+    assert {name: actor.replicas for name, actor in whole.actors.items() if actor.replicas > 1} == {
+        "again": 2
+    }
+    assert whole.actors["again"].keys["extra"] == 1 and len(whole.edges) == len(graph().edges)
 
 
 def test_each_part_runs_in_a_process_of_its_own() -> None:
     whole, stage = graph(), Stage(("again",))
     small = alone(whole, stage, samples(whole, stage))
     workers = by_worker(small, stage.members)
-    assert workers == {("feed.0", 0): 0, ("again", 0): 1, ("out.0", 0): 2, ("out.0", 1): 2}
+    assert workers == {("feed.0", 0): 0, ("again", 0): 1, ("out.0", 0): 2}
 
 
 def test_what_is_fed_has_the_schema_of_what_was_read() -> None:

@@ -101,7 +101,20 @@ def test_a_batch_larger_than_the_batch_size_is_cut() -> None:
     assert [len(part) for part in bench.taken()] == [10, 10, 10, 5]
 
 
-def test_a_jumbo_tuple_is_at_most_a_quarter_of_the_budget() -> None:
+@pytest.mark.parametrize(("count", "pieces"), [(1000, 1), (1400, 1), (2000, 2), (3000, 3)])
+def test_a_batch_is_cut_into_equal_pieces_of_about_a_quarter_of_the_budget(count: int, pieces: int) -> None:
+    bench = Bench(batch_size=100_000, budget=64 << 10)
+    values = np.arange(count)
+    bench.lane.push(Batch.of_columns(Row, {"value": values, "text": ["four"] * count}))  # 16 bytes each
+    sizes = []
+    while bench.receive.peek() is not None:
+        sizes += [len(part) for part in bench.taken(1)]
+        bench.lane.flush()
+    assert (len(sizes), sum(sizes)) == (pieces, count)
+    assert max(sizes) - min(sizes) < pieces
+
+
+def test_a_jumbo_tuple_is_about_a_quarter_of_the_budget() -> None:
     bench = Bench(batch_size=100_000, budget=64 << 10)
     bench.lane.push(rows(0, 5000))
     sizes = []

@@ -50,6 +50,9 @@ class Lines(Actor):
             return [Problem("path", f"{str(path)!r} does not exist", "a file")]
         return []
 
+    def partitions(self) -> list[str]:
+        return [str(self.path)]
+
 
 class Split(Actor):
     def __init__(
@@ -81,6 +84,8 @@ class Out(Actor):
         self.path = path
 
     def on_batch(self, batch: Any) -> None: ...
+
+    def prepare(self, barrier: int) -> None: ...
 
 
 TYPES: dict[str, str | type] = {

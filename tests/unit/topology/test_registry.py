@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import pytest
 
+from actorstream import Actor
 from actorstream.topology.modules import NotFoundError
 from actorstream.topology.registry import GROUP, TypeRegistry
 
@@ -30,6 +31,20 @@ def test_only_actors_are_types(name: str) -> None:
     with pytest.raises(NotFoundError) as caught:
         TypeRegistry({}, plugins=False).resolve(name)
     assert caught.value.allowed == "a subclass of actorstream.Actor, Source or Sink"
+
+
+@pytest.mark.parametrize(
+    ("role", "method", "base"), [("source", "partitions", "Source"), ("sink", "prepare", "Sink")]
+)
+def test_a_role_alone_makes_no_source_or_sink(role: str, method: str, base: str) -> None:
+    found = type("Mine", (Actor,), {"role": role})
+    with pytest.raises(NotFoundError) as caught:
+        TypeRegistry({"mine": found}, plugins=False).resolve("mine")
+    assert (
+        caught.value.message
+        == f"'mine' has the role '{role}' and no method '{method}', which {base} gives it"
+    )
+    assert caught.value.allowed == f"a subclass of actorstream.{base}"
 
 
 def test_plugins_are_found_by_their_entry_points_and_cannot_replace_a_built_in(

@@ -122,7 +122,7 @@ def questions(draw: st.DrawFn) -> Question:
 
 
 @pytest.mark.parametrize("name", OPTIMIZERS)
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(question=questions())
 def test_plans_are_valid_within_the_workers_and_the_same_each_time(name: str, question: Question) -> None:
     plan = optimizer(name)(question)
@@ -131,7 +131,7 @@ def test_plans_are_valid_within_the_workers_and_the_same_each_time(name: str, qu
     assert optimizer(name)(question).root == plan.root
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(question=questions())
 def test_what_can_run_apart_does_when_there_are_workers_for_it(question: Question) -> None:
     plan = communication(Question(question.dependence, question.rates, question.places))

@@ -14,9 +14,13 @@ from actorstream.events.batch import Batch
 from actorstream.operators.filter import Filter
 from actorstream.operators.map import Map
 from actorstream.operators.prepared import Prepared, c_job
+from actorstream.runtime.build import build_units
+from actorstream.runtime.schedule.kernel_chain import KernelChain
 from actorstream.runtime.unit import Status
+from actorstream.runtime.worker import Worker
 from actorstream.topology.builder import Topology
 from tests.integration.parts import Collect, Numbers, numbers
+from tests.unit.plan.test_pooling import job_of
 from tests.unit.runtime.schedule.kernel_worker import hands
 
 make = pytest.fixture(name="make")(hands)
@@ -171,3 +175,81 @@ def test_the_head_of_a_unit_has_its_kernels_run_for_what_comes_by_channels(make:
         assert len(collected) == wanted
     assert unit.step() is Status.IDLE
     assert [row[0] for row in collected] == [1, 3, 6]
+
+
+# -- chains without threads
+
+
+def unpooled(topology: Topology, **deploy: Any) -> Worker:
+    worker = Worker(job_of(topology, schedule="none", threads=0, **deploy), 0, None, None)
+    worker.turn_ns = 1 << 60
+    worker.units = build_units(worker)
+    return worker
+
+
+def counted(unit: Any) -> dict[str, tuple[int, int, int]]:
+    """Of each member: rows in, batches in, rows out."""
+    for close in unit.closers:
+        close()
+    return {each.name: (each.events_in, each.jumbo_in, each.events_out) for each in unit.members}
+
+
+def test_without_threads_a_batch_goes_through_all_neighbours_without_their_hooks() -> None:
+    (unit,) = unpooled(two()).units
+    unit.head.forward(numbers(np.array([1, 2, 3])))
+    for each in unit.members[1:3]:
+        each.calls.clear()  # a hook that is called now is an error
+    for values in ([0, 1], [5], [7, 8, 9]):
+        unit.head.forward(numbers(np.array(values)))
+    assert [row[0] for row in unit.members[-1].actor.rows] == [-6, -12, 12, 4, 3, 2]
+    assert counted(unit) == {
+        "numbers": (0, 0, 9),
+        "some": (9, 4, 6),
+        "it": (6, 3, 6),
+        "out": (6, 3, 0),
+    }
+    assert min(each.execute_ns for each in unit.members[1:3]) > 0
+
+
+def test_without_threads_a_batch_that_fails_goes_through_the_hooks_in_its_turn() -> None:
+    (unit,) = unpooled(two(on_error="dead-letter")).units
+    for values in ([2], [3, 4, 5], [6]):
+        unit.head.forward(numbers(np.array(values)))
+    assert [row[0] for row in unit.members[-1].actor.rows] == [-6, -12, 12, 6]
+    assert (unit.members[2].failures.dead, counted(unit)["it"]) == (1, (5, 3, 5))  # with the dead letter
+
+
+def test_one_operator_alone_is_no_chain() -> None:
+    topology = Topology("alone")
+    stream = topology.source(Numbers, name="numbers", count=1).through(Filter, name="it", where="value > 1")
+    stream.into(Collect, name="out")
+    (unit,) = unpooled(topology).units
+    unit.head.forward(numbers(np.array([1, 2])))
+    assert unit.head.edges["default"][0]._chain is None
+    assert [row[0] for row in unit.members[-1].actor.rows] == [2]
+
+
+@pytest.mark.parametrize("order", ["none", "serial", "timestamp"])
+def test_chains_begin_behind_inboxes_and_keep_the_place_of_rows(
+    order: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    runs: list[tuple[int, bool]] = []
+    run = KernelChain.run
+    monkeypatch.setattr(
+        KernelChain, "run", lambda *given: runs.append((len(given[0].members), run(*given))) or runs[-1][1]
+    )
+    topology = Topology("inboxes")
+    stream = topology.source(Numbers, name="numbers", count=900)
+    stream = stream.through(Filter, name="some", replicas=2, where="value % 3 > 0")
+    stream = stream.through(Map, name="it", replicas=2, set={"group": "value % 11"})
+    stream = stream.through(Filter, name="more", replicas=2, where="value % 5 > 0").by("group")
+    stream = stream.through(Filter, name="keyed", replicas=2, where="group != 4")
+    stream = stream.through(Map, name="last", replicas=2, set={"group": "group + value"})
+    found = stream.ordered(order).collect()
+    topology.run(transport="local", workers=1, batch_size=50)
+    rows = [(each, each % 11 + each) for each in range(900) if each % 3 and each % 5 and each % 11 != 4]
+    came = [(row.value, row.group) for row in found]
+    assert (came if order != "none" else sorted(came)) == rows
+    # a stamp of timestamp order looks at all rows that leave its replica
+    assert {members for members, _ in runs} == (set() if order == "timestamp" else {2, 3})
+    assert all(done for _, done in runs)

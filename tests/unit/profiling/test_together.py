@@ -1,0 +1,88 @@
+"""Costs in a run of the whole topology, from those of operators alone."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from actorstream.placement.rlas import Measured, OperatorProfile, OutputProfile
+from actorstream.profiling.together import (
+    ActorWork,
+    WholeRun,
+    costs_together,
+    routing_ns,
+    scaled_to,
+    with_routing,
+)
+
+
+def run(cpu_ns: int, **actors: tuple[int, int, int]) -> WholeRun:
+    return WholeRun(cpu_ns, {name: ActorWork(*each) for name, each in actors.items()})
+
+
+def test_all_operators_together_take_the_processor_time_of_the_run() -> None:
+    seen = run(2000, lines=(0, 10, 300), split=(10, 40, 500), count=(40, 0, 800))
+    costs = costs_together({"lines": 50, "split": 60, "count": 10}, [["lines"], ["split"], ["count"]], seen)
+    assert costs["lines"] * 10 + costs["split"] * 10 + costs["count"] * 40 == pytest.approx(2000)
+    assert costs["count"] == 20.0, "its hooks, which took more than it took alone"
+    assert costs["lines"] == pytest.approx(30 + 40 * 200 / 300), (
+        "what is left goes to those that took more alone"
+    )
+
+
+def test_the_members_of_a_chain_share_its_cost() -> None:
+    seen = run(1000, lines=(0, 10, 100), split=(10, 0, 300))
+    costs = costs_together({"lines+split": 50.0}, [["lines", "split"]], seen)
+    assert costs["lines+split"] == pytest.approx(100.0)
+    assert costs["lines"] + costs["split"] == pytest.approx(100.0) and costs["split"] == 3 * costs["lines"]
+
+
+def test_hooks_on_a_busy_machine_count_as_much_as_there_was_processor_time() -> None:
+    seen = run(400, lines=(0, 10, 1000), count=(10, 0, 3000))
+    assert costs_together({}, [["lines"], ["count"]], seen) == {"lines": 10.0, "count": 30.0}
+
+
+def test_an_actor_without_rows_and_a_run_without_any_say_nothing() -> None:
+    assert costs_together({"count": 5.0}, [["count"]], run(100, count=(0, 0, 0))) == {}
+
+
+def graph(replicas: int) -> Any:
+    edge = SimpleNamespace(source="lines", consumer="count", route="key", static=False)
+    actors = {
+        "lines": SimpleNamespace(name="lines", role="source", replicas=1, inputs=[]),
+        "count": SimpleNamespace(name="count", role="operator", replicas=replicas, inputs=[edge]),
+    }
+    return SimpleNamespace(actors=actors, edges=[edge])
+
+
+def test_routing_is_what_two_replicas_on_one_core_take_more_than_one() -> None:
+    one, two = (
+        run(1000, lines=(0, 100, 0), count=(100, 0, 0)),
+        run(4000, lines=(0, 200, 0), count=(200, 0, 0)),
+    )
+    assert routing_ns(graph(2), one, two) == {"lines": 10.0}
+    assert routing_ns(graph(1), one, two) == {}
+    assert routing_ns(graph(2), two, one) == {"lines": 0.0}
+
+
+def test_a_profile_is_scaled_at_all_batch_sizes_and_says_by_how_much() -> None:
+    alone = OperatorProfile(
+        batches=[
+            Measured(rows=64, execute_ns={"p50": 40.0, "p99": 80.0}),
+            Measured(rows=1024, execute_ns={"p50": 10.0, "p99": 20.0}),
+        ],
+        outputs={"default": OutputProfile(selectivity=1.0)},
+    )
+    made = with_routing(scaled_to(alone, 15.0, 1024), "split", {"split": 7.0})
+    assert [each.execute_ns for each in made.batches] == [
+        {"p50": 60.0, "p99": 120.0},
+        {"p50": 15.0, "p99": 30.0},
+    ]
+    assert made.in_run == 1.5 and made.outputs["default"].route_ns == 7.0
+
+
+def test_an_operator_that_was_not_measured_alone_gets_its_cost_from_the_run() -> None:
+    nothing = OperatorProfile(batches=[Measured(rows=1, execute_ns={"p50": 0.0})])
+    assert scaled_to(nothing, 12.0, 1024).execute_ns(1024) == 12.0
