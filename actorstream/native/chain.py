@@ -21,6 +21,8 @@ GATHER: int = lib.AS_CHAIN_GATHER
 MATCH: int = lib.AS_CHAIN_MATCH
 FIND: int = lib.AS_CHAIN_FIND
 EXPAND: int = lib.AS_CHAIN_EXPAND
+TEXT: int = lib.AS_CHAIN_TEXT
+USER: int = lib.AS_CHAIN_USER
 ADD: int = lib.AS_CHAIN_ADD
 NONE: int = lib.AS_CHAIN_NONE
 MOST: int = lib.AS_CHAIN_MOST
@@ -48,8 +50,13 @@ class ChainStep(NamedTuple):
 
 
 class OutputColumn(NamedTuple):
-    """A column that is written: bytes of a value, whether it may be null, and for how many times the rows of a batch there is
-    room."""
+    """A column that is written.
+
+    Attributes:
+        width: bytes of a value; 0: of texts.
+        nullable: whether it may be null.
+        times: for how many times the rows of a batch there is room.
+    """
 
     width: int
     nullable: bool
@@ -65,7 +72,7 @@ class Chain:
         given: how many columns each run is given.
         answered, between: of the columns that are written.
         tables: descriptors.
-        sets, members: how many there are.
+        sets, members, texts: how many there are; texts: of written ones.
         keeps: what the addresses of the steps lead to.
     """
 
@@ -81,6 +88,7 @@ class Chain:
         "given",
         "members",
         "sets",
+        "texts",
     )
 
     def __init__(
@@ -93,8 +101,10 @@ class Chain:
         tables: Sequence[Column],
         sets: int,
         members: int,
+        texts: int,
         keeps: Any,
     ) -> None:
+        self.texts = texts
         self.given, self.answered, self.between = given, tuple(answered), tuple(between)
         self.sets, self.members, self.count = sets, members, len(steps)
         self._tables = tuple(tables)
@@ -128,7 +138,18 @@ class ChainRun:
     """The memory of one run. `most`: rows that there is room for between its steps. `job`: `as_pool_job *`. `work`: its
     `as_chain_work *`."""
 
-    __slots__ = ("_between", "_buffer", "_chain", "_columns", "_rows", "_took", "job", "most", "work")
+    __slots__ = (
+        "_between",
+        "_buffer",
+        "_bytes",
+        "_chain",
+        "_columns",
+        "_rows",
+        "_took",
+        "job",
+        "most",
+        "work",
+    )
 
     def __init__(self, chain_: Chain, rows: int) -> None:
         self._chain, self.most = chain_, rows
@@ -140,14 +161,20 @@ class ChainRun:
         self._took = ffi.new("uint64_t[]", chain_.members)
         self._between = [rooms(rows, each) for each in chain_.between]
         described = [
-            (room.width, 0, 0, *addresses(memory)) for room, memory in zip(chain_.between, self._between)
+            (room.width, 0, 0, *addresses(memory, room))
+            for room, memory in zip(chain_.between, self._between)
         ]
         described += chain_._tables
         Struct("<" + _COLUMN * len(described)).pack_into(
             self._buffer, first * _BYTES, *chain.from_iterable(described)
         ) if described else None
+        self._bytes = ffi.gc(
+            ffi.new("as_chain_bytes[]", max(chain_.texts, 1)),
+            lambda bytes_: lib.as_chain_bytes_free(bytes_, len(bytes_)),
+        )
         self.work = ffi.new(
-            "as_chain_work *", (chain_._steps, self._columns, self._rows, self._took, chain_.count)
+            "as_chain_work *",
+            (chain_._steps, self._columns, self._rows, self._took, chain_.count, self._bytes),
         )
         self.job = make_job(_FUNCTION, int(ffi.cast("uintptr_t", self.work)))
 
@@ -182,17 +209,18 @@ class ChainRun:
 
 
 Memory = tuple[np.ndarray, np.ndarray | None]
-"""Values in bytes (uint8), and a bitmap."""
+"""Values in bytes (uint8), or the offsets of texts; and a bitmap."""
 
 
 def rooms(rows: int, room: OutputColumn) -> Memory:
     """Memory for a column that is written, of a batch of so many rows."""
     rows *= room.times
     bits = np.empty(-(-rows // LANES) * (LANES // 8), np.uint8) if room.nullable else None
-    return np.empty(rows * room.width, np.uint8), bits
+    return np.empty(rows * room.width if room.width else 4 * (rows + 1), np.uint8), bits
 
 
-def addresses(memory: Memory) -> tuple[int, int, int]:
+def addresses(memory: Memory, room: OutputColumn) -> tuple[int, int, int]:
     """As they stand in a descriptor: of the bitmap, of the values, of offsets."""
     data, bits = memory
-    return (0 if bits is None else address_of(bits)), address_of(data), 0
+    validity = 0 if bits is None else address_of(bits)
+    return (validity, address_of(data), 0) if room.width else (validity, 0, address_of(data))

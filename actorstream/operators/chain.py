@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from actorstream.events.column import Column
-from actorstream.events.fields import Field
+from actorstream.events.fields import Field, Kind
 from actorstream.native.chain import (
     ADD,
     EXPAND,
@@ -20,15 +20,19 @@ from actorstream.native.chain import (
     MOST,
     NONE,
     RUN,
+    TEXT,
+    USER,
     Chain,
     ChainStep,
     OutputColumn,
 )
+from actorstream.native.chain_text import TextOperation
 from actorstream.native.lookup import address_of_kinds, kinds
 from actorstream.operators.linked import Linked
 
 if TYPE_CHECKING:
     from actorstream.events.schema import Schema
+    from actorstream.native.userfn import UserFunction
 
 
 MOST_TIMES = 64
@@ -81,7 +85,7 @@ class Linking:
         self._tables: dict[int, Column] = {}
         self._given: dict[int, str] = {}
         """Column -> the batch's field."""
-        self._count = 0
+        self._count = self._texts = 0
         self._times: list[int] = [1]
         """Set -> rows that it may have, as a multiple of the batch's."""
         self._links: list[dict[int, int]] = [{}]
@@ -101,7 +105,7 @@ class Linking:
 
     def column(self, rows: LinkedRows, name: str) -> int:
         """The column of a field, aligned with the rows."""
-        return self._align(rows.columns[name], rows.number)
+        return self.aligned(rows.columns[name], rows.number)
 
     def written(self, rows: int, width: int, nullable: bool) -> int:
         """A column that a step writes, for the rows of a set."""
@@ -129,9 +133,31 @@ class Linking:
         self._keeps.append(program)
         return made
 
-    def kept(self, rows: LinkedRows, made: int) -> LinkedRows:
-        """Some of the rows: another set, the same fields."""
-        return LinkedRows(made, rows.schema, rows.columns)
+    def user(
+        self, rows: LinkedRows, function: UserFunction, names: Sequence[str], field: Field | None
+    ) -> tuple[int, int | None]:
+        """A function in C over fields: the column of `field` that it computes; without one also the set of rows that it keeps."""
+        self._keeps.append(function)
+        inputs = [self.column(rows, name) for name in names]
+        if field is not None:
+            found = self.written(rows.number, field.width, field.nullable)
+            is_bool = int(field.kind is Kind.BOOL)
+            self._add(USER, rows.number, None, is_bool, inputs, [found], function.address)
+            return found, None
+        found, index = self.written(rows.number, 1, False), self.written(rows.number, 4, False)
+        made = self._set({rows.number: index}, self._times[rows.number])
+        self._add(USER, rows.number, made, 0, inputs, [found, index], function.address)
+        return found, made
+
+    def text(
+        self, rows: int, operation: TextOperation, inputs: Sequence[int], *, nullable: bool, width: int = 0
+    ) -> int:
+        """A column of texts for the rows of a set, or with `width` 1 of bools about texts; `inputs` are aligned with it."""
+        self._keeps.append(operation)
+        made = self.written(rows, width, nullable)
+        self._add(TEXT, rows, None, self._texts, inputs, [made], operation.address)
+        self._texts += not width
+        return made
 
     def look_up(
         self, rows: LinkedRows, lookup: Any, hows: Any, names: Sequence[str], *, outer: bool
@@ -186,7 +212,7 @@ class Linking:
         for held, how in operands:
             number, index, few = NONE, NONE, 0
             if held is not None and (held.rows == rows.number or held.rows in self._outer):
-                number = self._align(held, rows.number)
+                number = self.aligned(held, rows.number)
             elif held is not None:
                 number, index = held.number, self._index(held.rows, rows.number)
                 few = self._tables[number].length if number in self._tables else 0
@@ -237,15 +263,17 @@ class Linking:
             ChainStep(kind, self.member, rows, made, counted, tuple(inputs), tuple(outputs), what, how, room)
         )
 
-    def _align(self, held: LinkedColumn, rows: int) -> int:
+    def aligned(self, held: LinkedColumn, rows: int) -> int:
+        """A column, aligned with a set of rows."""
         if held.rows == rows:
             return held.number
         found = self._aligned.get((held.number, rows))
         if found is None:
-            if held.field.dtype is None:
-                raise UnlinkedError
             index = self._index(held.rows, rows)
             nullable = held.field.nullable or held.rows in self._outer
+            if held.field.dtype is None:
+                take = self.text(rows, TextOperation("TAKE"), [held.number, index], nullable=nullable)
+                return self._aligned.setdefault((held.number, rows), take)
             found = self._aligned[held.number, rows] = self.written(rows, held.field.width, nullable)
             self._add(GATHER, rows, None, int(nullable), [held.number, index], [found])
         return found
@@ -278,7 +306,9 @@ class Linking:
             own, nullable = held.field, held.field.nullable or held.rows in self._outer
             if own.kind is not field.kind or own.categories != field.categories or nullable > field.nullable:
                 raise UnlinkedError
-            number = self._align(held, rows.number)
+            if own.dtype is None and (held.rows != rows.number or given is None):
+                raise UnlinkedError  # the next run overwrites the bytes of texts
+            number = self.aligned(held, rows.number)
             if number in self._given:
                 renamed[field.name] = self._given[number]
             else:
@@ -327,5 +357,6 @@ class Linking:
             tables=[self._tables[number].descriptor for number in tables],
             sets=len(self._links),
             members=self.member + 1,
+            texts=self._texts,
             keeps=(self._keeps, list(self._tables.values())),
         )

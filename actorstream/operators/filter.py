@@ -70,6 +70,9 @@ class Filter(Actor):
 
     def link(self, chain: Linking, rows: LinkedRows) -> LinkedRows:
         """`on_batch` as a step of a chain; UnlinkedError: it is none."""
+        if self.native is not None:
+            native = declared(self.native, self.columns, None)
+            return NativeColumns(native, rows.schema).link_rows(chain, rows)
         if self.where is None:
             raise UnlinkedError
         return compile_condition(self.where, rows.schema).link_rows(chain, rows)

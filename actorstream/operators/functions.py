@@ -32,6 +32,7 @@ from actorstream.native.userfn import (
     UserJob,
     function_address,
 )
+from actorstream.operators.chain import LinkedColumn, LinkedRows, Linking, UnlinkedError
 from actorstream.operators.prepared import Prepared
 from actorstream.topology.modules import NotFoundError, load_object
 from actorstream.topology.suggestions import did_you_mean, listed
@@ -182,6 +183,18 @@ class NativeColumns:
         if field.kind is Kind.DATETIME:
             check_times(field, out, made.valid())
         return made
+
+    def link_column(self, chain: Linking, rows: LinkedRows, field: Field) -> LinkedColumn:
+        """`column` as a step of a chain; UnlinkedError: it is none."""
+        if field.kind is Kind.DATETIME:
+            raise UnlinkedError  # the values have to be looked at
+        return LinkedColumn(chain.user(rows, self._call, self._names, field)[0], rows.number, field)
+
+    def link_rows(self, chain: Linking, rows: LinkedRows) -> LinkedRows:
+        """`rows` as a step of a chain; UnlinkedError: it is none."""
+        made = chain.user(rows, self._call, self._names, None)[1]
+        assert made is not None
+        return LinkedRows(made, rows.schema, rows.columns)
 
     def rows(self, batch: Batch) -> np.ndarray:
         """As a filter: the numbers of the rows it keeps, none with a null; uint32, ascending."""

@@ -56,7 +56,9 @@ class Linked:
             run = self._own = chain.run_for(max(rows, 2 * run.most if run is not None else 0))
         described = [batch.column(name).descriptor for name in self._given]
         memory = [rooms(rows, room) for room in chain.answered]
-        described += [(room.width, 0, 0, *addresses(each)) for room, each in zip(chain.answered, memory)]
+        described += [
+            (room.width, 0, 0, *addresses(each, room)) for room, each in zip(chain.answered, memory)
+        ]
         sizes = run.run(rows, described)
         if sizes is None:
             return None
@@ -77,7 +79,9 @@ class Linked:
         columns = [batch.column(name) for name in self._given]
         memory = [rooms(rows, room) for room in chain.answered]
         described = [column.descriptor for column in columns]
-        described += [(room.width, 0, 0, *addresses(each)) for room, each in zip(chain.answered, memory)]
+        described += [
+            (room.width, 0, 0, *addresses(each, room)) for room, each in zip(chain.answered, memory)
+        ]
         run.prepare(rows, described)
 
         def finished() -> Batch | None:

@@ -89,9 +89,15 @@ class Map(Actor):
 
     def link(self, chain: Linking, rows: LinkedRows) -> LinkedRows:
         """`on_batch` as a step of a chain; UnlinkedError: it is none."""
-        if self.function is not None or self.native is not None:
+        if self.function is not None:
             raise UnlinkedError
         made = self._schema(rows.schema)
+        if self.native is not None:
+            native = declared(self.native, self.columns, self.returns)
+            field = returned_field(native, rows.schema)
+            computed = NativeColumns(native, rows.schema).link_column(chain, rows, field)
+            held = rows.columns | {field.name: computed}
+            return LinkedRows(rows.number, made, {name: held[name] for name in made.names()})
         wanted = {name: text for name, text in self.set.items() if name in made}
         columns = dict(rows.columns)
         if wanted:

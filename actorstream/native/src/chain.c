@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "chain_text.h"
 #include "machine.h"
 
 #define NONE UINT32_MAX
@@ -123,8 +124,26 @@ static int expand(const as_chain_step *step, const as_chain_work *work, int64_t 
     if (as_lookup_pairs(step->what, out[2], rows, outer) > room)
         return AS_AGAIN;
     int64_t cursor[2] = {0, 0};
-    work->rows[step->makes] =
-        as_lookup_expand(step->what, out[2], rows, outer, cursor, room, out[0], out[1]);
+    work->rows[step->makes] = as_lookup_expand(step->what, out[2], rows, outer, cursor, room, out[0], out[1]);
+    return 0;
+}
+
+static int user(const as_chain_step *step, const as_chain_work *work, int64_t rows) {
+    as_column in[AS_CHAIN_MOST];
+    for (uint32_t i = 0; i < step->inputs; i++)
+        in[i] = work->columns[step->in[i]];
+    const as_column *to = work->columns + step->out[0];
+    const uintptr_t function = (uintptr_t)step->what;
+    uint8_t *out = (uint8_t *)(uintptr_t)to->data, *validity = (uint8_t *)(uintptr_t)to->validity;
+    int32_t answer = 0;
+    if (rows != 0 && as_user_call(function, in, step->inputs, rows, out, to->width, validity, &answer) != AS_OK)
+        return AS_E_ARGUMENT;
+    if (answer != 0)
+        return AS_AGAIN;
+    if (step->makes != AS_CHAIN_NONE)
+        work->rows[step->makes] = as_mask_to_index(out, rows, (uint32_t *)(uintptr_t)work->columns[step->out[1]].data);
+    for (int64_t row = 0; step->counted != 0 && row < rows; row++)
+        out[row] = out[row] != 0;
     return 0;
 }
 
@@ -160,6 +179,8 @@ int32_t as_chain_job(void *context) {
         case AS_CHAIN_MATCH:
         case AS_CHAIN_FIND: status = look_up(step, work, rows); break;
         case AS_CHAIN_EXPAND: status = expand(step, work, rows); break;
+        case AS_CHAIN_TEXT: status = as_chain_text_run(step, work, rows); break;
+        case AS_CHAIN_USER: status = user(step, work, rows); break;
         case AS_CHAIN_ADD: status = add(step, work->columns, rows); break;
         default: status = AS_E_ARGUMENT;
         }

@@ -45,7 +45,8 @@ class Plan:
         self._lowering = Lowering(RULES)
         self._results: list[Result] = []
         self._made: list[tuple[str, Any, Any]] = []
-        """Of each result for a chain: ("field", its name, field), ("column", field, outputs), ("rows", None, outputs)."""
+        """Of each result for a chain: ("field", its name, field), ("column", field, outputs), ("rows", None, outputs),
+        ("text", its column, field)."""
         self._outputs: list[Any] = []
         """The dtype of each output of the program; None: bits."""
         self._program: ExpressionProgram | None = None
@@ -69,7 +70,7 @@ class Plan:
             return
         if is_text(node.type):
             at = lowering.words(node, guards, whole=True).column
-            self._made.append(("text", None, None))
+            self._made.append(("text", at, field))
             self._results.append(lambda batch, columns, outs, program: columns[at].renamed(field))
             return
         value = lowering.lower(node, guards)
@@ -164,9 +165,11 @@ class Plan:
             program = self._prepare()
         columns = []
         for source in self._lowering.sources:
-            if not isinstance(source, FieldSource):
-                raise UnlinkedError
-            columns.append(chain.column(rows, source.name))
+            if isinstance(source, FieldSource):
+                columns.append(chain.column(rows, source.name))
+            else:
+                step = TextStep(source.node, source.guards, source.text)
+                columns.append(step.link(chain, rows))
         written: dict[int, int] = {}
         counted = None
         for what, field, outputs in self._made:
@@ -176,7 +179,7 @@ class Plan:
             elif what == "rows" and counted is None:
                 (counted,) = outputs
                 written[counted] = 2 * chain.written(rows.number, 4, False)
-            elif what != "field":
+            elif what not in ("field", "text"):
                 raise UnlinkedError
         made = None
         if self._outputs:
@@ -186,6 +189,8 @@ class Plan:
         for what, one, other in self._made:
             if what == "field":
                 found.append(rows.columns[one]._replace(field=renamed(rows.columns[one].field, other)))
+            elif what == "text":
+                found.append(LinkedColumn(columns[one], rows.number, other))
             elif what == "column":
                 found.append(LinkedColumn(written[other[0]] >> 1, rows.number, one))
             else:

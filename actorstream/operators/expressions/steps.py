@@ -1,5 +1,5 @@
-"""Text that expressions compute: whole columns in Arrow, before the program that uses them. Imports pyarrow on first
-use only."""
+"""Text that expressions compute: whole columns in Arrow, or by a step of a chain, before the program that uses them. Imports
+pyarrow on first use only."""
 
 from __future__ import annotations
 
@@ -10,13 +10,16 @@ import numpy as np
 
 from actorstream.events.arrow import arrow_type
 from actorstream.events.column import Column
-from actorstream.events.fields import Field, Kind
+from actorstream.events.fields import INTEGERS, Field, Kind
 from actorstream.events.values import FIRST_TIME, LAST_TIME, unpack_fixed
+from actorstream.native.chain_text import TextOperation
+from actorstream.operators.chain import UnlinkedError
 from actorstream.operators.expressions.lowering import Guards
 from actorstream.operators.expressions.nodes import Apply, Constant, Node
 from actorstream.operators.expressions.tables import Table
 
 if TYPE_CHECKING:
+    from actorstream.operators.chain import LinkedRows, Linking
     from actorstream.operators.expressions.plan import Plan
 
 
@@ -26,7 +29,7 @@ class TextStep:
     def __init__(self, node: Node, guards: Guards, text: str) -> None:
         from actorstream.operators.expressions.plan import Plan
 
-        self.field = node.type.field("value")
+        self.node, self.field = node, node.type.field("value")
         self.plan: Plan = Plan(guards)
         self.make: Callable[[Any, list[Any], int], Any]
         if isinstance(node, Constant):
@@ -45,6 +48,46 @@ class TextStep:
         columns = self.plan.run(batch)
         found = self.make(self.field, columns, batch.rows)
         return found if isinstance(found, Column) else Column.from_arrow(self.field, found)
+
+    def link(self, chain: Linking, rows: LinkedRows) -> int:
+        """`evaluate` as a step of a chain: the column. UnlinkedError: it is none."""
+        inputs = [
+            chain.aligned(each, rows.number)  # type: ignore[arg-type]
+            for each in (self.plan.link(chain, rows) if isinstance(self.node, Apply) else ())
+        ]
+        operation = _operation(self.node)
+        if operation is None:
+            raise UnlinkedError
+        width, nullable = int(self.field.kind is Kind.BOOL), self.field.nullable
+        return chain.text(rows.number, operation, inputs, nullable=nullable, width=width)
+
+
+def _operation(node: Node) -> TextOperation | None:
+    """What C does for a node; None: it does not."""
+    if isinstance(node, Constant):
+        return _of_table("CONSTANT", [node.value], node.type.kind)
+    assert isinstance(node, Apply)
+    kind = node.arguments[0].type.kind
+    match node.operation:
+        case "lower" | "upper" | "concat" | "coalesce" | "if":
+            return TextOperation(node.operation.upper())
+        case "labels":
+            return _of_table("LABEL", [*node.arguments[0].type.labels, None])
+        case "lookup":
+            return _of_table("LABEL", [*node.extra.values, node.extra.at_null], node.type.kind)
+        case "text_in":
+            return _of_table("IN", sorted(node.extra), kind)
+        case "to_text" if kind is Kind.BOOL:
+            return _of_table("LABEL", ["false", "true", None])
+        case "to_text" if kind in INTEGERS:
+            return TextOperation("DIGITS", signed=kind.value.startswith("int"))
+    return None
+
+
+def _of_table(name: str, values: list[Any], kind: Kind | None = Kind.STRING) -> TextOperation:
+    assert kind is not None
+    table = Column.from_values(Field("table", kind, nullable=True), values)
+    return TextOperation(name, table=table.descriptor, size=len(values), keeps=table)
 
 
 def _guarded(node: Apply, number: int, outer: Guards, before: Guards) -> Guards:

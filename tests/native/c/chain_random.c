@@ -18,7 +18,24 @@
         }                                                                                                              \
     } while (0)
 
-enum { TABLE = 40, KEY, VALUE, KEYS, RIGHT, LEFT, LABEL, LABELS, INDEX, VALUES, FOUND, OUTER, EACH, EACH_LEFT, EACH_RIGHT, COLUMNS };
+enum {
+    TABLE = 40,
+    KEY,
+    VALUE,
+    KEYS,
+    RIGHT,
+    LEFT,
+    LABEL,
+    LABELS,
+    INDEX,
+    VALUES,
+    FOUND,
+    OUTER,
+    EACH,
+    EACH_LEFT,
+    EACH_RIGHT,
+    COLUMNS
+};
 enum { ALL, MATCHED, PAIRS, SETS };
 enum { TIMES = 3 };
 
@@ -145,7 +162,7 @@ static void one(uint64_t *state) {
     columns[EACH] = (as_column){.width = 4, .data = room(rows * 4)};
     for (uint32_t at = EACH_LEFT; at <= EACH_RIGHT; at++)
         columns[at] = (as_column){.width = 4, .data = room(rows * TIMES * 4)};
-    as_chain_work work = {steps, columns, sizes, took, sizeof steps / sizeof *steps};
+    as_chain_work work = {steps, columns, sizes, took, sizeof steps / sizeof *steps, NULL};
     CHECK(as_chain_job(&work) == 0);
     const int32_t *labels = columns[LABELS].data, *outer = columns[OUTER].data;
     const uint32_t *pair_left = columns[EACH_LEFT].data, *pair_right = columns[EACH_RIGHT].data;

@@ -123,7 +123,7 @@ static void one(void) {
         columns[i] = (as_column){.width = 4, .data = room(batch * 4)};
     int64_t sizes[SETS] = {0};
     uint64_t took[3] = {0};
-    const as_chain_work work = {linked, columns, sizes, took, 3};
+    const as_chain_work work = {linked, columns, sizes, took, 3, NULL};
     as_turn_member members[3] = {{.set = ALL, .room = INT64_MAX},
                                  {.set = MATCHED, .room = INT64_MAX},
                                  {.set = COUNTED, .bounds = &work_of_panes.known_least}};

@@ -6,8 +6,9 @@ import json
 from collections.abc import Iterator
 from datetime import timedelta
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
+import numba
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -16,16 +17,48 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from actorstream import Batch, Event, EventTime, Source
+from actorstream.operators.functions import numba_signature
 from actorstream.topology.builder import Topology
 from tests.unit.runtime.fast_paths.chained import Ran, by_hooks
 
+
+@numba.cfunc(numba_signature())
+def odd(columns: Any, rows: Any, out: Any) -> Any:
+    number, kept = numba.carray(columns[0], rows, np.int64), numba.carray(out, rows, np.uint8)
+    for row in range(rows):
+        kept[row] = 2 * (number[row] & 1)
+    return 0
+
+
 FORMS = ("csv", "jsonl", "parquet", "batches", "events", "rows", "generator")
 STEPS = (
+    ("filter", {"where": "text != 'text 3'"}),
+    ("filter", {"where": "upper(text) + str(number) in ('TEXT 11', 'TEXT 2', 'TEXT 25') or number < 15"}),
+    ("map", {"set": {"text": "if(number > 10, text, lower('Ä ' + kind))"}}),
+    ("map", {"set": {"text": "coalesce(other, str(number), text)"}}),
+    ("map", {"set": {"text": "if(share > 0.5, upper(other), kind) + '!' + text"}}),
+    (
+        "filter",
+        {"where": "coalesce(other, 'none') not in ('a', 'b', 'é', 'd', 'e', 'f', 'g', 'hh', 'i')"},
+    ),
+    ("filter", {"where": "int(if(other == 'hh', '7', other)) == 7"}),  # fails unless other is null or 'hh'
+    (
+        "map",
+        {
+            "native": "tests.unit.operators.natives:numba_value",
+            "columns": ["share", "number"],
+            "returns": {"share": "float"},
+        },
+    ),
+    (
+        "filter",
+        {"native": "tests.unit.runtime.fast_paths.test_read_chain:odd", "columns": ["number", "share"]},
+    ),
     ("filter", {"where": "number % 3 == 1"}),
     ("filter", {"where": "100 // (number - 5) >= 0"}),  # fails for one number of twenty
     ("filter", {"where": "share is not null and share < 0.8"}),
     ("map", {"set": {"number": "number * 2", "half": "coalesce(share, 1.0) / 2.0"}}),
-    ("map", {"select": ["text", "time", "number", "share"]}),
+    ("map", {"select": ["text", "time", "number", "share", "other", "kind"]}),
 )
 WINDOWS = (
     {"type": "tumbling", "size": "2s"},
@@ -39,6 +72,8 @@ class Reading(Event):
     number: int
     share: float | None
     text: str
+    other: str | None
+    kind: Literal["buy", "sell", "keep"]
 
 
 def columns_of(rows: int, seed: int, disorder: int) -> dict[str, list[Any]]:
@@ -50,6 +85,8 @@ def columns_of(rows: int, seed: int, disorder: int) -> dict[str, list[Any]]:
         "number": random.integers(0, 20, rows).tolist(),
         "share": [None if each < 0.2 else round(each, 3) for each in share.tolist()],
         "text": [f"text {each}" for each in random.integers(0, 5, rows).tolist()],
+        "other": [(None, "hh", "é", "no" * 9)[each] for each in random.integers(0, 4, rows).tolist()],
+        "kind": [("buy", "sell", "keep")[each] for each in random.integers(0, 3, rows).tolist()],
     }
 
 
@@ -83,21 +120,13 @@ class Events(Source):
 def source(topology: Topology, form: str, folder: Path, columns: dict[str, list[Any]], **keys: Any) -> Any:
     """A source of the columns. Of a text file every 50th row has a number that does not parse."""
     path, bad = folder / f"rows.{form}", keys.pop("bad")
-    schema = {"time": "int", "number": "int", "share": "float?", "text": "str"}
     numbers = ["none" if bad and row % 50 == 7 else number for row, number in enumerate(columns["number"])]
+    lines = [dict(zip(columns, line)) for line in zip(*(columns | {"number": numbers}).values())]
     if form == "csv":
-        lines = zip(
-            columns["time"],
-            numbers,
-            ["" if each is None else each for each in columns["share"]],
-            columns["text"],
-        )
-        path.write_text(
-            "time,number,share,text\n" + "".join(",".join(map(str, line)) + "\n" for line in lines)
-        )
+        texts = [",".join("" if each is None else str(each) for each in line.values()) for line in lines]
+        path.write_text("\n".join([",".join(columns), *texts, ""]))
     elif form == "jsonl":
-        lines = zip(*(columns | {"number": numbers}).values())
-        path.write_text("".join(json.dumps(dict(zip(columns, line))) + "\n" for line in lines))
+        path.write_text("".join(json.dumps(line) + "\n" for line in lines))
     elif form == "parquet":
         pq.write_table(pa.table({name: pa.array(each) for name, each in columns.items()}), path)
     elif form == "generator":
@@ -106,6 +135,8 @@ def source(topology: Topology, form: str, folder: Path, columns: dict[str, list[
             "number": {"type": "int", "distribution": "uniform", "low": 0, "high": 20},
             "share": {"type": "float?", "distribution": "uniform", "low": 0.0, "high": 1.0, "nulls": 0.2},
             "text": {"type": "str", "distribution": "words", "low": 3, "high": 5, "of": 5},
+            "other": {"type": "str?", "distribution": "words", "low": 2, "high": 2, "of": 9, "nulls": 0.3},
+            "kind": {"type": "str", "distribution": "choice", "values": ["buy", "sell"]},
         }
         keys |= {"event_time": "time", "time_unit": "ms", "event_rate": 500, "count": len(numbers)}
         return topology.source("generator-source", name="in", schema=fields, **keys)
@@ -114,7 +145,7 @@ def source(topology: Topology, form: str, folder: Path, columns: dict[str, list[
         return topology.source(kind, name="in", columns=columns, time_unit="ms", **keys)
     if form == "rows":
         return topology.source([*map(Reading, *columns.values())], name="in", time_unit="ms", **keys)
-    keys |= {"schema": schema, "event_time": "time", "time_unit": "ms"}
+    keys |= {"event": Reading, "time_unit": "ms"}
     return topology.source(f"{form}-source", name="in", path=str(path), **keys)
 
 
@@ -181,7 +212,7 @@ def test_a_chain_behind_a_read_batch_gives_what_the_hooks_of_its_members_give(
 
 PLAIN: dict[str, Any] = {
     "join": None,
-    "steps": [STEPS[0], STEPS[3]],
+    "steps": [STEPS[0], STEPS[-3], STEPS[-2]],
     "window": WINDOWS[0],
     "key": ["text"],
     "aggregates": ["rows", "share"],
@@ -195,6 +226,15 @@ PLAIN: dict[str, Any] = {
 def test_all_batches_that_a_source_reads_are_taken_in_one_call_each(form: str, tmp_path: Path) -> None:
     ran = Ran(*topology_of(PLAIN | {"form": form}, tmp_path, 5000, 1), batch_size=100)
     assert ran.taken > 4000, "what came before the first windows are over goes through the hooks"
+
+
+@pytest.mark.parametrize("step", [0, 1, 3, 4, 5, 7, 8])
+def test_text_and_functions_of_users_are_taken_in_one_call(step: int, tmp_path: Path) -> None:
+    steps = [STEPS[-4], STEPS[step], STEPS[0]]
+    ran = Ran(*topology_of(PLAIN | {"form": "parquet", "steps": steps}, tmp_path, 3000, 1), batch_size=1)
+    assert ran.taken > (1500 if step in (4,) else 2500), (
+        "upper() of other letters than those of ASCII goes through the hooks"
+    )
 
 
 def test_only_batches_with_a_row_behind_its_watermark_go_through_the_hooks(tmp_path: Path) -> None:
