@@ -19,8 +19,9 @@ int paced_ages(double rate, int count, int64_t work_ns, int64_t *ages);
 /* end */
 
 struct stream {
-    _Alignas(128) _Atomic int sent; /* release: the times of so many events are there; partner: the receiver's acquire */
-    _Alignas(128) int64_t times[];  /* when each was sent, and then how old it was when its work began */
+    _Alignas(
+        128) _Atomic int sent; /* release: the times of so many events are there; partner: the receiver's acquire */
+    _Alignas(128) int64_t times[]; /* when each was sent, and then how old it was when its work began */
 };
 
 static const int64_t SECOND = 1000000000, PACE = 1000000;
