@@ -54,8 +54,13 @@ class QuerySource(Source):
         **former: Any,
     ) -> None:
         super().__init__(
-            **{"event": event, "schema": schema, "event_time": event_time, "time_unit": time_unit},
-            **{"max_out_of_orderness": max_out_of_orderness, "stream": stream, "streams": streams},
+            event=event,
+            schema=schema,
+            event_time=event_time,
+            time_unit=time_unit,
+            max_out_of_orderness=max_out_of_orderness,
+            stream=stream,
+            streams=streams,
         )
         self._folder, self._host = folder, host
         self._staged: dict[tuple[int, str], list[Any]] = {}
@@ -106,12 +111,14 @@ class QuerySource(Source):
         return batch
 
     def _serve(self, link: socket.socket, hello: Mapping[str, Any]) -> None:
+        """Answers a question of the query's writer."""
         if hello["what"] == "rows":
             self._stage(link, hello)
         elif hello["what"] == "commit":
             self._commit(link, int(hello["batch"]), hello["parts"])
 
     def _stage(self, link: socket.socket, hello: Mapping[str, Any]) -> None:
+        """Takes the rows of an attempt of a task, which wait for the commit of their batch."""
         import pyarrow as pa
 
         with link.makefile("rb") as file:
@@ -164,8 +171,8 @@ class QuerySink(Sink):
         self._folder, self._host = folder, host
         self._held: deque[Any] = deque()
         self._first = self._rows = self._offered = self._unasked = 0
-        """The number of the first row that is held, of the one behind the last, and of that behind the last that a query knows
-        of; and the bytes of those behind."""
+        """Numbers of rows: the first one that is held; how many have come; how many of these a query knows of. `_unasked`:
+        bytes of the rows that no query knows of."""
         self._lock = threading.Lock()
         self._asked = asyncio.Event()
         self._loop: asyncio.AbstractEventLoop | None = None
@@ -207,9 +214,10 @@ class QuerySink(Sink):
             self._loop.call_soon_threadsafe(self._asked.set)
             answer(link, rows=self._offered, run=self._listener.run)
         elif hello["what"] == "drop":
-            with self._lock:
-                while self._held and self._first + self._held[0].num_rows <= hello["end"]:
-                    self._first += self._held.popleft().num_rows
+            if (
+                hello["run"] == self._listener.run
+            ):  # a query may still commit the rows of a run before this one
+                self._drop(int(hello["end"]))
             answer(link)
         elif hello["what"] == "read":
             start, end = int(hello["start"]), int(hello["end"])
@@ -224,6 +232,12 @@ class QuerySink(Sink):
             with link.makefile("wb") as file, pa.ipc.new_stream(file, arrow_schema(self.input_schema)) as out:
                 for rows in found:
                     out.write_batch(rows)
+
+    def _drop(self, end: int) -> None:
+        """Lets go of the rows before `end`, which the query has committed."""
+        with self._lock:
+            while self._held and self._first + self._held[0].num_rows <= end:
+                self._first += self._held.popleft().num_rows
 
     def _rows_between(self, start: int, end: int) -> Any:
         at = self._first

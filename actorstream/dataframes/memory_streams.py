@@ -134,7 +134,7 @@ class MemoryStreamReader(DataSourceStreamReader):  # type: ignore[misc]
         yield from pa.ipc.open_stream(file)
 
     def commit(self, end: dict[str, Any]) -> None:
-        self._link.get(what="drop", end=end["rows"])
+        self._link.get(what="drop", end=end["rows"], run=end["run"])
 
     def stop(self) -> None:
         """Nothing: the other query may still use the run, which ends with Spark's driver."""

@@ -64,13 +64,13 @@ class OutputColumn(NamedTuple):
 
 
 class Chain:
-    """Steps over numbered columns: first those that are given with each run, then those that a run answers, then what is
+    """Steps over numbered columns: first those that are given with each run, then those that a run returns, then what is
     only written in between, then what stays the same (of tables).
 
     Args:
         steps: in order.
         given: how many columns each run is given.
-        answered, between: of the columns that are written.
+        returned, between: of the columns that are written.
         tables: descriptors.
         sets, members, texts: how many there are; texts: of written ones.
         keeps: what the addresses of the steps lead to.
@@ -82,11 +82,11 @@ class Chain:
         "_runs",
         "_steps",
         "_tables",
-        "answered",
         "between",
         "count",
         "given",
         "members",
+        "returned",
         "sets",
         "texts",
     )
@@ -96,7 +96,7 @@ class Chain:
         steps: Sequence[ChainStep],
         *,
         given: int,
-        answered: Sequence[OutputColumn],
+        returned: Sequence[OutputColumn],
         between: Sequence[OutputColumn],
         tables: Sequence[Column],
         sets: int,
@@ -105,7 +105,7 @@ class Chain:
         keeps: Any,
     ) -> None:
         self.texts = texts
-        self.given, self.answered, self.between = given, tuple(answered), tuple(between)
+        self.given, self.returned, self.between = given, tuple(returned), tuple(between)
         self.sets, self.members, self.count = sets, members, len(steps)
         self._tables = tuple(tables)
         self._kept: list[Any] = [keeps]
@@ -119,7 +119,7 @@ class Chain:
             made.what = ffi.cast("void *", step.what)
             setattr(made, "in", numbers[0])
             made.out, made.how = numbers[1], ffi.cast("uint32_t *", step.how)
-        self._pack = Struct("<" + _COLUMN * (given + len(self.answered))).pack_into
+        self._pack = Struct("<" + _COLUMN * (given + len(self.returned))).pack_into
         self._runs: list[ChainRun] = []
 
     def run_for(self, rows: int) -> ChainRun:
@@ -153,7 +153,7 @@ class ChainRun:
 
     def __init__(self, chain_: Chain, rows: int) -> None:
         self._chain, self.most = chain_, rows
-        first = chain_.given + len(chain_.answered)
+        first = chain_.given + len(chain_.returned)
         count = first + len(chain_.between) + len(chain_._tables)
         self._columns = ffi.new("as_column[]", max(count, 1))
         self._buffer = ffi.buffer(self._columns)
@@ -179,14 +179,14 @@ class ChainRun:
         self.job = make_job(_FUNCTION, int(ffi.cast("uintptr_t", self.work)))
 
     def prepare(self, rows: int, columns: Sequence[Column]) -> None:
-        """What the next run is to be given: descriptors of the columns given and answered."""
+        """What the next run is to be given: descriptors of the columns given and returned."""
         self.give(columns)
         self._rows[0] = rows
         for member in range(self._chain.members):
             self._took[member] = 0
 
     def give(self, columns: Sequence[Column]) -> None:
-        """Where the columns given and answered lie."""
+        """Where the columns given and returned lie."""
         self._chain._pack(self._buffer, 0, *chain.from_iterable(columns))
 
     def run(self, rows: int, columns: Sequence[Column]) -> list[int] | None:

@@ -41,8 +41,8 @@ class StretchBatches:
         return int(count), int(self._rows[0])
 
     def parts(self, stretches: Stretches, at: int, count: int, rows: int) -> tuple[Tags, list[int]]:
-        """Of what the `rows` rows of stretches are: for each row the number of a part, and of each part the reference of its
-        run and the first row that is meant, one after the other."""
+        """The runs that have the `rows` rows of some stretches, as parts. Returns the number of the part of each row, and a list
+        with two numbers for each part: the reference of its run, and the first row of the run that is in the batch."""
         tags = np.empty(rows, np.uint16)
         parts = np.empty(2 * count, np.uint64)
         found = lib.as_stretches_parts(

@@ -43,9 +43,8 @@ class ReadRows:
     def __init__(self, columns: int, rows: int) -> None:
         self.make, self.rows = _READ, rows
         self.columns: Sequence[Column] = [(0, 0, 0, 0, 0, 0)] * columns
-        self.time = ffi.new(
-            "int64_t[3]", (0, 0, -(2**63))
-        )  # it promises nothing: its unit does, once a turn has ended
+        # least and greatest time, and a promise: none, since the unit promises once its turn has ended
+        self.time = ffi.new("int64_t[3]", (0, 0, -(2**63)))
         self.context = int(ffi.cast("uintptr_t", self.time))
 
 

@@ -1,7 +1,7 @@
 """Linking: what several operators do, one behind the other, as one chain of steps (native/chain.py) over the columns of a
 batch. Decides which columns are gathered and when; runs nothing.
 
-An operator without a state takes part with `link(chain, rows)`: it adds its steps, and answers the rows that it leaves. One
+An operator without a state takes part with `link(chain, rows)`: it adds its steps, and returns the rows that it leaves. One
 that adds rows to a state may be the last, with `link_end` (`ChainEnd` of chain_end.py)."""
 
 from __future__ import annotations
@@ -125,7 +125,7 @@ class Linking:
         counted: int | None,
     ) -> int | None:
         """An expression's program; outputs: 2 * column, + 1 for its validity. `counted`: the output that lists rows: the
-        set of these is answered."""
+        set of these is returned."""
         made = None
         if counted is not None:
             made = self._set({rows.number: outputs[counted] >> 1}, self._times[rows.number])
@@ -296,7 +296,7 @@ class Linking:
     def finished(self, rows: LinkedRows, ends: Sequence[int]) -> Linked:
         """The chain, with rows that come out. `ends`: the set that each member leaves. UnlinkedError: a column that comes
         out cannot be had without the batches in between."""
-        answers: dict[str, int] = {}
+        outputs: dict[str, int] = {}
         renamed: dict[str, str] = {}
         for field in rows.schema.fields:
             held = rows.columns[field.name]
@@ -312,13 +312,13 @@ class Linking:
             if number in self._given:
                 renamed[field.name] = self._given[number]
             else:
-                answers[field.name] = number
+                outputs[field.name] = number
         index = self._index(0, rows.number) if rows.number else None
         given_numbers = self._needed()
-        answered = list(dict.fromkeys([*answers.values(), *([] if index is None else [index])]))
-        made = self._made(given_numbers, answered)
-        fields = {name: (rows.schema.field(name), answered.index(number)) for name, number in answers.items()}
-        at = None if index is None else answered.index(index)
+        returned = list(dict.fromkeys([*outputs.values(), *([] if index is None else [index])]))
+        made = self._made(given_numbers, returned)
+        fields = {name: (rows.schema.field(name), returned.index(number)) for name, number in outputs.items()}
+        at = None if index is None else returned.index(index)
         names = [self._given[number] for number in given_numbers]
         return Linked(made, rows.schema, rows.number, names, fields, renamed, at, list(ends))
 
@@ -334,12 +334,12 @@ class Linking:
         used = {number for step in self._steps for number in step.inputs}
         return [number for number in self._given if number in used]
 
-    def _made(self, given: list[int], answered: list[int]) -> Chain:
-        """The chain that is given some of the batch's columns, and answers some of those that are written."""
+    def _made(self, given: list[int], returned: list[int]) -> Chain:
+        """The chain that is given some of the batch's columns, and returns some of those that are written."""
         used = {number for step in self._steps for number in step.inputs}
-        between = [number for number in self._rooms if number not in answered]
+        between = [number for number in self._rooms if number not in returned]
         tables = [number for number in self._tables if number in used]
-        place = {number: at for at, number in enumerate([*given, *answered, *between, *tables])}
+        place = {number: at for at, number in enumerate([*given, *returned, *between, *tables])}
         place[NONE] = NONE
 
         def moved(step: ChainStep) -> ChainStep:
@@ -352,7 +352,7 @@ class Linking:
         return Chain(
             [moved(step) for step in self._steps],
             given=len(given),
-            answered=[self._rooms[number] for number in answered],
+            returned=[self._rooms[number] for number in returned],
             between=[self._rooms[number] for number in between],
             tables=[self._tables[number].descriptor for number in tables],
             sets=len(self._links),

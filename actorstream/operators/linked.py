@@ -9,11 +9,13 @@ from actorstream.native.chain import Chain, ChainRun, addresses, rooms
 from actorstream.operators.prepared import Prepared
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from actorstream.events.batch import Batch
     from actorstream.events.fields import Field
     from actorstream.events.schema import Schema
+    from actorstream.native.chain import Memory
+    from actorstream.native.pieces import Column as Descriptor
 
 
 class Linked:
@@ -22,11 +24,11 @@ class Linked:
     Args:
         chain: its steps.
         schema, rows: of the rows that come out, and their set.
-        given: the batch's fields that it is given.
-        fields: of what comes out: (field, number among the answered columns) of each that is computed.
-        renamed: of what comes out: which of the batch's fields it is.
-        index: number among the answered columns of the row numbers; None: all rows come out.
-        ends: the set that each member leaves.
+        given: names of the batch's fields that it is given.
+        fields: name of each computed field of `schema` -> the field, and its number among the returned columns.
+        renamed: name of each other field of `schema` -> the field of the batch that it is.
+        index: the number of the row numbers among the returned columns; None: all rows come out.
+        ends: the set of rows that each member leaves.
     """
 
     def __init__(
@@ -54,12 +56,8 @@ class Linked:
         if run is None or run.most < rows:
             self._took = self.took_ns()
             run = self._own = chain.run_for(max(rows, 2 * run.most if run is not None else 0))
-        described = [batch.column(name).descriptor for name in self._given]
-        memory = [rooms(rows, room) for room in chain.answered]
-        described += [
-            (room.width, 0, 0, *addresses(each, room)) for room, each in zip(chain.answered, memory)
-        ]
-        sizes = run.run(rows, described)
+        memory = self._memory(rows)
+        sizes = run.run(rows, self._described([batch.column(name) for name in self._given], memory))
         if sizes is None:
             return None
         return self._made(batch, memory, sizes[self._set]), [sizes[end] for end in self._ends]
@@ -72,17 +70,13 @@ class Linked:
         return [one + other for one, other in zip(found, self._own.took_ns(forget=True))]
 
     def prepare(self, batch: Batch, count: Callable[[list[int], list[int]], None]) -> Prepared:
-        """The chain as a job. Its `finish` answers the rows that come out, or None for none, after it has called `count`
+        """The chain as a job. Its `finish` returns the rows that come out, or None for none, after it has called `count`
         with the rows that have come to each member and those that came out in the end, and with the time of each."""
         chain, rows = self._chain, batch.rows
         run = chain.run_for(rows)
         columns = [batch.column(name) for name in self._given]
-        memory = [rooms(rows, room) for room in chain.answered]
-        described = [column.descriptor for column in columns]
-        described += [
-            (room.width, 0, 0, *addresses(each, room)) for room, each in zip(chain.answered, memory)
-        ]
-        run.prepare(rows, described)
+        memory = self._memory(rows)
+        run.prepare(rows, self._described(columns, memory))
 
         def finished() -> Batch | None:
             sizes, took = run.sizes(), run.took_ns()
@@ -93,6 +87,17 @@ class Linked:
             return made
 
         return Prepared(run.job, finished)
+
+    def _memory(self, rows: int) -> list[Memory]:
+        """Memory for the returned columns."""
+        return [rooms(rows, room) for room in self._chain.returned]
+
+    def _described(self, given: Sequence[Column], memory: Sequence[Memory]) -> list[Descriptor]:
+        """Descriptors of the columns given and returned."""
+        found = [column.descriptor for column in given]
+        for room, each in zip(self._chain.returned, memory):
+            found.append((room.width, 0, 0, *addresses(each, room)))
+        return found
 
     def _made(self, batch: Batch, memory: list[Any], rows: int) -> Batch | None:
         if not rows:

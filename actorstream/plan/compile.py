@@ -100,9 +100,9 @@ def read_job(
 ) -> Job:
     """The job of a topology file under a deployment file. ConfigurationError lists everything wrong in both.
 
-    `plan_file`, `planned`: a plan to be used as it is, instead of making one. `hosts`: of ranks that others have started.
-    `undecided`: where placement needs to know these, the plan is one that only fits the files, and has no model. `keys`: of the
-    deployment, laid over the file."""
+    `plan_file`, `planned`: a plan to be used as it is, instead of making one. `hosts`: those of the ranks, where others have
+    started these. `undecided`: placement "rlas" cannot decide yet, since `hosts` are not known; the job has some plan, which is
+    not to be run (`is_undecided`). `keys`: of the deployment, laid over the file."""
     if planned is None and plan_file is not None:
         planned = load_plan(plan_file)
     counts = planned.counts() if planned is not None else None
@@ -131,6 +131,7 @@ def graph_and_plan(found: Inputs, hosts: RankHosts | None = None) -> tuple[Graph
 
 
 def _undecided(found: Inputs) -> tuple[Graph, ExecutionPlan]:
+    """The graph, and a plan in place of the one that placement "rlas" will make."""
     graph = pre_aggregated(found.graph, found.deploy)
     plan = make_plan(graph, msgspec.structs.replace(found.deploy, placement="spread"))
     return graph, msgspec.structs.replace(plan, deploy=found.deploy)

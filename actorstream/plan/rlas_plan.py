@@ -60,13 +60,17 @@ class RlasInputs:
     machine: MachineModel
     options: PlanOptions
     seats: Sequence[int] | None = None
-    """Of ranks: the socket of each; None: workers are made for the plan."""
+    """The socket of each rank, where others have started these; None: as many workers are started as the plan wants."""
 
 
 @dataclass(frozen=True)
 class RankHosts:
-    """The hosts of ranks that others have started. `names`: of each rank's. `machines`: of each name; none where the deployment
-    names a file."""
+    """The hosts of ranks that others have started.
+
+    Attributes:
+        names: the name of each rank's host.
+        machines: name -> the host's machine; empty where the deployment names a file with the machine of all.
+    """
 
     names: Sequence[str]
     machines: Mapping[str, MachineModel]

@@ -27,7 +27,12 @@ class WorkerRates:
 def on_workers(
     instance: Instance, places: Sequence[int], assignment: Assignment, *, pool: int = 0
 ) -> WorkerRates:
-    """`instance`: with a group for each replica. `pool`: threads of each worker beside its loop, which share its work."""
+    """The ingress at which the busiest worker, or what limits the sockets, is just busy.
+
+    Args:
+        instance: the model with replicas placed one by one (a group for each). places: the socket of each group.
+        assignment: the worker of each replica.
+        pool: threads of each worker beside its loop, which share its work."""
     operators = instance.costs.dataflow.operators
     workers = [assignment[operators[each.operator].members[0], each.first] for each in instance.groups]
     busy = instance.problem.loads(places)[0].tolist()

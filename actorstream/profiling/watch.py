@@ -67,8 +67,15 @@ def watch_whole(graph: Graph, deploy: DeploySpec, machine: Machine, *, seconds: 
     stops it. What comes before the first quarter of the time is not counted."""
     spec = msgspec.structs.replace(
         deploy,
-        **{"transport": "shm", "workers": 1, "schedule": "none", "threads": 0, "placement": "spread"},
-        **{"bind": "core", "checkpoint": None, "hosts": [], "testing": None},
+        transport="shm",
+        workers=1,
+        schedule="none",
+        threads=0,
+        placement="spread",
+        bind="core",
+        checkpoint=None,
+        hosts=[],
+        testing=None,
     )
     job = make_job(graph, place(graph, spec, machine, direct=fusible))
     launcher = Launcher(job, Sampler(job, time.monotonic()))

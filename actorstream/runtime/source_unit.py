@@ -43,12 +43,12 @@ class SourceUnit(Unit):
 
     Args:
         rate: events/s of this replica; 0: as fast as possible.
-        promises: whether somebody downstream listens to event time.
+        promises: whether an actor downstream needs event time.
         in_order: whether rows leave it in the order of time, so that no order depends on how many are read at once.
         watermarks: of the partitions, if so and the rows have an event time.
         one_partition: this replica reads one partition only, so that its watermark is the source's promise.
         heartbeat_s: seconds between heartbeats of a paced or live source.
-        idle_timeout: without a row for so long the source is idle, and holds nobody up; None: never.
+        idle_timeout: a source without a row for so long is idle, and consumers do not wait for it; None: it never is.
     """
 
     def __init__(
@@ -78,7 +78,8 @@ class SourceUnit(Unit):
         self.most_rows = sys.maxsize
         """Rows after which a turn ends, if a schedule says so."""
         self._left = self._full = self._deadline = 0
-        """Of a turn: rows that it may still read, as how many the last read counts, and when it is over."""
+        """Of a turn: the rows that it may still read; the rows of a batch as large as the last one could have been, for the
+        statistics of batch sizes, whatever the pace left of it; and the time at which the turn is over."""
         self.draining = False
         self.barriers: list[int] = []
         self.clock = time_ns
@@ -137,7 +138,7 @@ class SourceUnit(Unit):
         if status is Status.BLOCKED:
             self.sizing.blocks()
         if self._yields and status is Status.READY and self.pace is not None and self.pace.sent > sent:
-            return status  # who was given the event works on it before anything else is done here
+            return status  # the unit that was given the event works on it before anything else is done here
         if self._idleness is not None and not self._idleness.idle and self.async_hooks.task is None:
             self._check_idle(self._idleness, status)
         chain = self.chain
@@ -201,10 +202,11 @@ class SourceUnit(Unit):
     def _run_chain(self, size: BatchSize, rows: int, now: int) -> Status | None:
         """Lets C make batches and take them through the chain. Returns what ends the turn; None: it goes on."""
         chain, pace = self.chain, self.pace
-        most, until = (
-            (self._left, min(self._deadline, now + size.turn_ns)) if size.turn_ns else (rows, self._deadline)
-        )
-        taken = chain.turn(rows, most if pace is None else rows, until)  # type: ignore[union-attr] # as `_read` has seen
+        assert chain is not None, "_read has looked"
+        most, until = rows, self._deadline
+        if size.turn_ns:
+            most, until = self._left, min(until, now + size.turn_ns)
+        taken = chain.turn(rows, most if pace is None else rows, until)
         if not taken:
             return self._read_batch(size, rows, now)
         self._left -= taken
@@ -214,7 +216,7 @@ class SourceUnit(Unit):
         ended = monotonic_ns()
         if size.follows_cost:
             size.took(taken, now, ended, batches)
-        return Status.READY if chain.ended or ended > self._deadline else None  # type: ignore[union-attr]
+        return Status.READY if chain.ended or ended > self._deadline else None
 
     def _read_batch(self, size: BatchSize, rows: int, now: int) -> Status | None:
         """Reads a batch and sends it, or begins to read one. Returns what ends the turn; None: it goes on."""
@@ -278,7 +280,7 @@ class SourceUnit(Unit):
         self._send_dead()  # of rows behind the last that parsed
         if self.promises:
             if self.worker.job.idles and self.one_partition and self.watermarks is not None:
-                # the last before the end of time
+                # `finish` promises the end of time at once: this is the last time that means something
                 self.head.advance(self.watermarks.watermark(self.source.origin))
             self.promise()
         return self.spawn(self.finish())

@@ -77,16 +77,12 @@ def placed(context: Any, targets: Sequence[Target | None]) -> Any:
 
     java = context._jvm
     lists = java.scala.jdk.javaapi.CollectionConverters
-
-    pairs = []
+    pairs = java.java.util.ArrayList()
     for target in targets:
         hosts = java.java.util.ArrayList()
         if target is not None and target.host:
             hosts.add(target.host)
-        pairs.append(java.scala.Tuple2(b"", lists.asScala(hosts).toSeq()))
-    kept = java.java.util.ArrayList()
-    for pair in pairs:
-        kept.add(pair)
+        pairs.add(java.scala.Tuple2(b"", lists.asScala(hosts).toSeq()))
     kind = java.scala.reflect.ClassTag.apply(java.java.lang.Class.forName("[B"))
-    made = context._jsc.sc().makeRDD(lists.asScala(kept).toSeq(), kind)
+    made = context._jsc.sc().makeRDD(lists.asScala(pairs).toSeq(), kind)
     return RDD(made.toJavaRDD(), context, NoOpSerializer())

@@ -19,7 +19,7 @@ from actorstream.spark.task_listener import TaskListener, listening
 
 HUB = "ACTORSTREAM_SPARK_HUB"
 """The variable that tells sources where a hub listens: a name, or HOST:PORT, then its token."""
-HERE = "ACTORSTREAM_SPARK_HOST"
+OWN_HOST = "ACTORSTREAM_SPARK_HOST"
 """The variable that tells sources the address under which executors on other hosts reach this one."""
 LONGEST_LINE = 64 << 20
 FINISHED = {"finished": True}

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from actorstream.errors import ActorstreamError, ConfigurationError, Problem
 from actorstream.spark.driver import push_rows
 from actorstream.spark.driver_process import Hear
+from actorstream.spark.failure import spark_error
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -44,9 +45,10 @@ class SessionDriver:
             for name, value in self._task["spark"].items():
                 _set(own, name, value)
             push_rows(own, self._task, lambda **line: self._hear(line), self._stopped)
-        except ActorstreamError as error:
+        except Exception as error:  # whatever it is, the source waits for rows until it hears of it
             if not self._stopped.is_set():
-                self._hear({"error": error})
+                ours = isinstance(error, ActorstreamError)
+                self._hear({"error": error if ours else spark_error("starting to read", error)})
 
 
 def _set(spark: SparkSession, name: str, value: str) -> None:

@@ -20,7 +20,7 @@ from actorstream.connectors.source import NO_MORE, Source
 from actorstream.connectors.source_keys import SourceKeys
 from actorstream.errors import ConfigurationError, NotInstalledError, Problem
 from actorstream.spark.driver_process import DriverProcess
-from actorstream.spark.hub import FINISHED, HERE, HUB, HubDriver, hub_missing
+from actorstream.spark.hub import FINISHED, HUB, OWN_HOST, HubDriver, hub_missing
 from actorstream.spark.lanes import times_of
 from actorstream.spark.push import Target
 from actorstream.spark.receiver import Receiver
@@ -94,7 +94,7 @@ class SparkSource(Source):
         }
         self._state: dict[str, Any] = {"table": None, "range": 0, "lanes": None, "rows": 0, "task": None}
         self._state["finished"] = False
-        self._host, self._partitions = host or os.environ.get(HERE, ""), partitions
+        self._host, self._partitions = host or os.environ.get(OWN_HOST, ""), partitions
         self._receiver: Receiver | None = None
         self._driver: DriverProcess | HubDriver | None = None
         self._woken = asyncio.Event()

@@ -82,7 +82,7 @@ class RankCommand:
     def _run(self, context: Any, link: socket.socket, said: Any, attempt: int) -> int:
         """Meets the other tasks, and runs the worker to its end. Returns its exit status."""
         from actorstream.launch.process import die_with_parent
-        from actorstream.spark.hub import HERE, HUB
+        from actorstream.spark.hub import HUB, OWN_HOST
         from actorstream.transports.network.keys import KEY_BYTES, VARIABLE
         from actorstream.transports.zmq.ports import free_ports
         from actorstream.transports.zmq.starter import FROM_STDIN, RANK
@@ -105,7 +105,7 @@ class RankCommand:
             "PYTHONPATH": os.pathsep.join(filter(None, sys.path)),
         }
         if self.hub:
-            environment |= {HUB: self.hub, HERE: address}
+            environment |= {HUB: self.hub, OWN_HOST: address}
         parent = os.getpid()
         process = subprocess.Popen(
             command,

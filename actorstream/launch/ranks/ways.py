@@ -18,7 +18,7 @@ CONTROL, ACTORS = "control", "actors"
 
 
 class Ways:
-    """Of one rank.
+    """The ways from one rank to the others.
 
     Attributes:
         links: rank -> the control link to it: to all others at the home rank, else to the home rank. signs: the signs of life

@@ -34,8 +34,9 @@ enum {
 };
 enum { AS_PEER_STATUS = 137 }; /* of a process that exits without its Python: as if it had been killed, which it has */
 typedef struct as_keepalive as_keepalive;
-/* `fd`: a bound datagram socket; -1: there is none. `event`, an eventfd, is written when the state of a peer changes; both stay the caller's and
-   must outlive the handle. `limit_ns`: a peer that is not heard for so long is silent. NULL: errno says why. */
+/* `fd`: a bound datagram socket; -1: there is none. `event`, an eventfd, is written when the state of a peer changes. Both
+   stay the caller's and must outlive the handle. `limit_ns`: a peer that is not heard for so long is silent. NULL: errno
+   says why. */
 as_keepalive *as_keepalive_open(int fd, int event, uint32_t own, uint32_t peers, uint64_t every_ns, uint64_t limit_ns,
                                 uint64_t grace_ns);
 /* Adds a peer, or changes the address of one. `address`: a struct sockaddr; keys of 16 bytes each. */

@@ -12,9 +12,10 @@
    least. */
 uint32_t as_stretches_cut(const as_stretch *stretches, uint32_t count, const uint32_t *inputs, uint32_t longest,
                           uint64_t most, uint64_t *rows);
-/* Of which runs the rows of stretches are, in their order: the reference of each run in parts[2 * n], and its first row that
-   is meant in parts[2 * n + 1]; and for each row, in tags, the number n of its run. numbers: scratch by reference, 0 before
-   and after. Returns how many runs; at most 65,535 rows may be asked for. */
+/* Finds the runs that have the rows of some stretches, at most 65,535 rows, and numbers them in the order of their first row.
+   Writes of run n its reference to parts[2 * n] and its first row in the stretches to parts[2 * n + 1], and of each row the
+   number of its run to tags. numbers: memory to work in, one number for each reference; it is 0 before and after. Returns
+   how many runs there are. */
 uint32_t as_stretches_parts(const as_stretch *stretches, uint32_t count, uint32_t *numbers, uint64_t *parts,
                             uint16_t *tags);
 /* cffi: end */

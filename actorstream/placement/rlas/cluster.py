@@ -13,11 +13,8 @@ from actorstream.errors import ConfigurationError, Problem
 from actorstream.placement.rlas.machine_model import MachineModel, Socket
 from actorstream.topology.suggestions import listed
 
-LINK = 1.25e9
-"""Bytes per second of a host's link, unless a deployment says more: 10 Gbit/s."""
 
-
-def joined(hosts: Mapping[str, MachineModel], link: float = LINK) -> MachineModel:
+def joined(hosts: Mapping[str, MachineModel], link: float) -> MachineModel:
     """One model of the machines of some hosts, by the names of these.
 
     All other hosts share a host's link of `link` bytes per second, and so do its sockets. A cache line from another host takes

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 GOES_ON = (ROWS, TIME, RUNG)
 """Ends of a call after which the next one needs nothing of Python but that it is called."""
 UNKNOWN = (1, 0)
-"""Bounds of event times that nobody knows."""
+"""Bounds of event times that nobody knows: the least is above the greatest."""
 LISTEN_NS = 100_000
 """A call lasts so long before the doorbell can end it: what Python does around a call costs a fifth of that."""
 

@@ -85,14 +85,14 @@ class TimestampMerge:
             told = (*self.seen, self.at, self.barrier, self.is_over)
             if told != self._told:
                 self._told = told
-                self.tell(reader)
+                self.wake_readers(other_than=reader)
 
-    def tell(self, but: int = -1) -> None:
-        """Wakes the readers but one: a producer has sent or promised something, or rows became ready. Many jumbo tuples are
-        merged at once then; to do it at each hand-over costs more (cases keyed-K-R and broadcast-K-R of the suite
-        `scalegate`)."""
+    def wake_readers(self, *, other_than: int = -1) -> None:
+        """Wakes all readers, or those `other_than` one: a producer has sent or promised something, or rows became ready.
+        Many jumbo tuples are merged at once then; to merge at each hand-over costs more (cases keyed-K-R and
+        broadcast-K-R of the suite `scalegate`)."""
         for reader in self.readers:
-            if reader.number != but and self.wake is not None:
+            if reader.number != other_than and self.wake is not None:
                 self.wake(reader)
 
     def _see(self, view: View) -> None:
@@ -285,7 +285,7 @@ class MergeReader:
             rows = lanes[source]
             if self._idles:
                 self.last = int(times_of(batch)[-1])
-            self.runs.extend(ties.took(batch, rows))
+            self.runs.extend(ties.add(batch, rows))
         if ties.rows:
             self.runs.extend(ties.settled(self._bound()))
 
@@ -335,5 +335,5 @@ class MergeReader:
     def restore(self, snapshot: Any, schemas: Mapping[str, Schema]) -> None:
         self.merge.restore(snapshot["lanes"], schemas)
         if snapshot["tied"] is not None:
-            for of, (saved,) in by_lane([snapshot["tied"]], self.merge.lanes):
-                self.ties.restore(saved_rows(schemas[of.input], saved), of)
+            for lane, (saved,) in by_lane([snapshot["tied"]], self.merge.lanes):
+                self.ties.restore(saved_rows(schemas[lane.input], saved), lane)

@@ -138,7 +138,7 @@ class _Bell:
     merge: TimestampMerge
 
     def ring(self, bit: int) -> None:
-        self.merge.tell()
+        self.merge.wake_readers()
 
 
 def _shared(ends: Ends) -> dict[int, TimestampMerge]:

@@ -43,36 +43,37 @@ class ValueTies:
 
     def __init__(self) -> None:
         self.rows: list[Batch] = []
-        self._of: LaneRows | None = None
+        self._lane: LaneRows | None = None
+        """Whose input they are of."""
 
-    def took(self, batch: Batch, of: LaneRows) -> list[tuple[Batch, str]]:
-        """The next rows of the merge, and a lane of their input: returns the batches that go, each with its input."""
-        other = self._of is None or self._of.order.rank != of.order.rank
-        gone = self.settled(FRONTIER_END) if self.rows and other else []
-        if not of.order.by_value:
-            return [*gone, (batch, of.input)]
+    def add(self, batch: Batch, lane: LaneRows) -> list[tuple[Batch, str]]:
+        """Adds the next rows of the merge; `lane` is one of their input. Returns the batches that go, each with its input."""
+        is_other = self._lane is None or self._lane.order.rank != lane.order.rank
+        gone = self.settled(FRONTIER_END) if self.rows and is_other else []
+        if not lane.order.by_value:
+            return [*gone, (batch, lane.input)]
         self.rows.append(batch)
-        self._of = of
+        self._lane = lane
         return gone
 
     def settled(self, reached: int) -> list[tuple[Batch, str]]:
         """The rows that go, since none below `reached` can follow, each batch with its input; FRONTIER_END: all of them."""
-        if not self.rows or self._of is None or (reached <= self.time() and reached != FRONTIER_END):
+        if not self.rows or self._lane is None or (reached <= self.time() and reached != FRONTIER_END):
             return []
-        batch, of = joined(self.rows), self._of
+        batch, lane = joined(self.rows), self._lane
         times = times_of(batch)
         rows = batch.rows if reached == FRONTIER_END else int(np.searchsorted(times, reached))
         self.rows = [cut(batch, rows, batch.rows - rows)] if rows < batch.rows else []
-        return [(by_value(cut(batch, 0, rows), times[:rows], of.order.tie_fields), of.input)]
+        return [(by_value(cut(batch, 0, rows), times[:rows], lane.order.tie_fields), lane.input)]
 
     def time(self) -> int:
-        """Of the first row that waits; the end of time if there is none."""
+        """The time of the first row that waits; the end of time if there is none."""
         return int(times_of(self.rows[0])[0]) if self.rows else FRONTIER_END
 
     def snapshot(self) -> Any:
-        if not self.rows or self._of is None:
+        if not self.rows or self._lane is None:
             return None
-        return saved_lane(self._of, [save_rows(joined(self.rows))])
+        return saved_lane(self._lane, [save_rows(joined(self.rows))])
 
-    def restore(self, batch: Batch, of: LaneRows) -> None:
-        self.rows, self._of = [batch], of
+    def restore(self, batch: Batch, lane: LaneRows) -> None:
+        self.rows, self._lane = [batch], lane

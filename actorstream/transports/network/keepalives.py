@@ -15,7 +15,7 @@ NEWS = frozenset((PeerState.SILENT, PeerState.ENDS, PeerState.CLOSED))
 
 
 class Keepalives:
-    """Of one process.
+    """The signs of life that one process gives its peers, and those that it expects of them.
 
     Attributes:
         limit_s: a peer that was silent for so long is lost. eventfd: readable when `news` has some.

@@ -145,8 +145,12 @@ class Streams:
     ) -> dict[Wanted, socket.socket]:
         proofs = {self._proof(peer, self.rank, purpose): (peer, purpose) for peer, purpose in missing}
         found: dict[Wanted, socket.socket] = {}
-        coming: dict[socket.socket, bytes] = {}
-        answered: dict[socket.socket, Wanted] = {}
+        coming: dict[
+            socket.socket, bytes
+        ] = {}  # connections that are not yet found -> the part of their proof that has come
+        answered: dict[
+            socket.socket, Wanted
+        ] = {}  # those of them whose proof was right, and which were sent ours
         with selectors.DefaultSelector() as selector:
             for listener in listeners:
                 listener.setblocking(False)
@@ -180,12 +184,10 @@ class Streams:
                         selector.unregister(sock)
                         del coming[sock]
                         wanted = answered.pop(sock, None)
-                        if (
-                            part != TAKEN or wanted is None or wanted in found
-                        ):  # a stranger, or one who has left
-                            sock.close()
-                        else:
+                        if part == TAKEN and wanted is not None and wanted not in found:
                             found[wanted] = sock
+                        else:
+                            sock.close()  # of a stranger, or of a rank that has given this connection up
             except BaseException:
                 for sock in found.values():
                     sock.close()
@@ -199,9 +201,8 @@ class Streams:
         who = ", ".join(f"rank {peer} on host {self._places[peer].host}" for peer in sorted(peers))
         raise ConfigurationError(
             f"rank {self.rank} on host {self._places[self.rank].host} was not reached in time by {who}; the hosts of a run "
-            "have to reach each other over TCP: set network.listen to a network "
-            "that they share, or open its "
-            "firewall between them"
+            "have to reach each other over TCP: set network.listen to a network that they share, or open its firewall between "
+            "them"
         )
 
 

@@ -78,6 +78,8 @@ def test_a_batch_counts_once_its_parts_by_task_and_what_was_read_may_be_read_aga
     found, end = came(reader, reader.initialOffset(), 3)
     assert found == [2, 6, 8]
     assert came(reader, reader.initialOffset(), 3)[0] == found
+    reader.commit({**end, "run": "another"})  # a query with the checkpoint of a run that has ended
+    assert came(reader, reader.initialOffset(), 3)[0] == found
     reader.commit(end)
     with pytest.raises(RunError, match="row 0 is one of a run that has ended"):
         came(reader, reader.initialOffset(), 3)

@@ -34,7 +34,7 @@ def test_the_network_is_the_slowest_channel_between_two_hosts() -> None:
 
 
 def test_ranks_are_dealt_to_the_sockets_of_their_host_and_have_no_more_cores_than_ranks() -> None:
-    both = joined({"a": NODE, "b": NODE})
+    both = joined({"a": NODE, "b": NODE}, link=1.25e9)
     part, seats = seated(both, ["a", "b", "a", "a"])
     assert [(each.host, each.cores, each.cpus) for each in part.sockets] == [
         ("a", 2, [0, 1]),
@@ -53,7 +53,7 @@ def test_more_ranks_than_cores_share_these() -> None:
 
 def test_a_rank_on_a_host_that_the_model_does_not_have_is_an_error() -> None:
     with pytest.raises(ConfigurationError, match=r"has no socket on host 'c'; allowed: a, b"):
-        seated(joined({"a": NODE, "b": NODE}), ["a", "c"])
+        seated(joined({"a": NODE, "b": NODE}, link=1.25e9), ["a", "c"])
 
 
 def test_a_chatty_pair_stays_on_one_host_and_a_costly_one_uses_both() -> None:
