@@ -56,7 +56,7 @@ int as_scalegate_init(void *memory, uint32_t sources, uint32_t readers, uint32_t
     gate->floor = INT64_MIN;
     for (uint32_t n = 0; n < sources; n++) {
         atomic_init(&gate->source[n].bound, INT64_MIN);
-        gate->source[n].least = gate->source[n].last = INT64_MIN;
+        gate->source[n].least = gate->source[n].last = gate->source[n].until = INT64_MIN;
         gate->lane[n].bound = INT64_MIN;
         gate->lane[n].rank = rank[n];
     }
@@ -78,7 +78,7 @@ static void fill_lanes(as_scalegate *gate) {
         const int64_t bound = atomic_load_explicit(&from->bound, memory_order_acquire);
         const uint64_t added = atomic_load_explicit(&from->added, memory_order_acquire);
         if (from->taken == added) {
-            lane->bound = bound;
+            lane->bound = bound > from->until ? bound : from->until;
             continue;
         }
         const run *next = &gate->run[(uint64_t)n * gate->runs + (from->taken & gate->run_mask)];
@@ -89,7 +89,7 @@ static void fill_lanes(as_scalegate *gate) {
         }
         lane->first = 0;
         lane->rows = next->rows;
-        lane->bound = next->time[next->rows - 1];
+        lane->bound = from->until = next->time[next->rows - 1];
     }
 }
 

@@ -22,6 +22,7 @@ typedef struct source {
     int64_t last; /* the source's own: the time of its last row */
     uint64_t acknowledged; /* the source's own: as it last saw it */
     _Alignas(64) uint64_t taken; /* the merge's: runs that have been in the lane */
+    int64_t until; /* the merge's: the time of the last row of these, which `bound` may not say yet */
 } source;
 
 typedef struct reader {
