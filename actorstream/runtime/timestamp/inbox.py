@@ -54,6 +54,10 @@ class OrderedRows(Protocol):
     def reached(self) -> int:
         """The event time below which no row will be given, apart from those in `runs`."""
 
+    def reached_at_barrier(self) -> int:
+        """As `reached`, of what came before the barrier that is being passed; the least of all times if that is not known. After
+        a resume rows come in other batches and to other replicas, so that a promise from behind the barrier is not theirs."""
+
     def latest(self) -> int:
         """The event time of the rows that came so far. It counts while lanes promise nothing because they are idle."""
 
@@ -144,8 +148,8 @@ class TimestampInbox(Inbox):
     def snapshot(self) -> Any:
         """The rows that came before the barrier and were not given yet, and how far the sequence has got, which is the same for
         all readers of one merge."""
-        rows, reached = self.rows, self.rows.reached()
-        promised = max(rows.frontier, reached if reached < FRONTIER_END else FRONTIER_MIN)
+        rows = self.rows
+        promised = max(rows.frontier, rows.reached_at_barrier())
         return rows.snapshot() | {"promised": promised, "last": max(rows.last, promised)}
 
     def restore(self, snapshot: Any) -> None:

@@ -322,6 +322,10 @@ class MergeReader:
     def reached(self) -> int:
         return min(self._bound(), self.ties.time())
 
+    def reached_at_barrier(self) -> int:
+        reached = self.reached()  # nothing is merged while a barrier stands
+        return reached if reached < FRONTIER_END else FRONTIER_MIN
+
     def latest(self) -> int:
         return max(self.last, *(rows.last for rows in self.merge.lanes))
 

@@ -64,6 +64,9 @@ class OneLane:
         frontier = lane.channel.frontier(0)  # before the head: what it covers is there
         return self.last if lane.channel.peek() is not None else max(self.last, frontier)
 
+    def reached_at_barrier(self) -> int:
+        return FRONTIER_MIN  # the lane may have brought a promise from behind the barrier
+
     def latest(self) -> int:
         return self.last
 
