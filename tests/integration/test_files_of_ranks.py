@@ -88,7 +88,10 @@ def test_a_rank_that_runs_a_replica_without_its_files_is_named_with_the_path(
     assert status == 2, errors
     assert errors.count("actorstream:") == 1, errors
     assert "rank 0 on host" in errors and f"actors.{path}: " in errors and said in errors, errors
-    assert f"this rank runs a replica of {path.partition('.')[0]!r}; put the files on its host" in errors
+    assert (
+        f"this rank runs a replica of {path.partition('.')[0]!r}; what it reads and writes has to be on its host"
+        in errors
+    )
 
 
 def test_ranks_of_which_each_lacks_files_that_the_other_needs_run_no_replica(folder: Path) -> None:

@@ -49,8 +49,8 @@ START_S = 60.0
 """How long ranks wait for each other before the run; compiling a job is the longest that one may take."""
 
 
-MOVE = "put the files on its host, too, or on a file system that all hosts share"
-"""The next step where the files of a replica are missing."""
+MOVE = "what it reads and writes has to be on its host, or on a file system that all hosts share"
+"""The next step where a replica cannot use its files."""
 
 
 class Compile(Protocol):
