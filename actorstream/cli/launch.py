@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from actorstream.launch.run import RunResult
     from actorstream.plan.job import Job
     from actorstream.plan.rlas_plan import RankHosts
+    from actorstream.topology.findings import HostFindings
 
 
 def launch(
@@ -183,8 +184,10 @@ def compare_plan(
     sets: Sequence[str],
     replan: Path | None,
     hosts: RankHosts | None = None,
+    findings: HostFindings | None = None,
 ) -> list[str]:
-    """Compares the run with its plan, if that was made from a model; the lines that say what came out. `hosts`: of its ranks."""
+    """Compares the run with its plan, if that was made from a model; the lines that say what came out. `hosts`: of its ranks.
+    `findings`: of this host."""
     from actorstream.cli.output_file import write_output
 
     lines: list[str] = []
@@ -192,7 +195,7 @@ def compare_plan(
         from actorstream.plan.compile import compared
         from actorstream.plan.replanning import as_json, described
 
-        found = compared(job, result.report, topology, sets, hosts)
+        found = compared(job, result.report, topology, sets, hosts, findings)
         if found is not None:
             result.report["model"] = as_json(found)
             lines = described(found)

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from actorstream.plan.job import Job
     from actorstream.plan.rlas_plan import RankHosts
     from actorstream.runtime.report import Sampler
+    from actorstream.topology.findings import HostFindings
     from actorstream.topology.plan import ExecutionPlan
     from actorstream.transports.assembly import Assembly
 
@@ -43,7 +44,9 @@ def launch_rank(
 ) -> int:
     """Returns the exit status; it is the same for all ranks."""
 
-    def compile_rank(planned: ExecutionPlan | None = None, hosts: RankHosts | None = None) -> Job:
+    def compile_rank(
+        findings: HostFindings, planned: ExecutionPlan | None = None, hosts: RankHosts | None = None
+    ) -> Job:
         if workers not in (None, assembly.size):
             raise ConfigurationError(
                 Problem(
@@ -62,6 +65,7 @@ def launch_rank(
                 planned,
                 hosts=hosts,
                 undecided=hosts is None,
+                findings=findings,
                 workers=assembly.size,
                 transport=transport,
             )
@@ -97,7 +101,7 @@ def launch_rank(
             if text and not assembly.shares_output:
                 print(f"actorstream: {text}", file=sys.stderr)
         else:
-            lines = compare_plan(job, result, files.topology, files.sets, replan, rank.hosts)
+            lines = compare_plan(job, result, files.topology, files.sets, replan, rank.hosts, rank.findings)
             status = told(result, job.processes, report=report, quiet=quiet, json_=json_)
             for line in lines if not quiet else ():
                 print(line, file=sys.stderr)

@@ -46,6 +46,7 @@ from actorstream.transports.registry import installed_transports, load_transport
 
 if TYPE_CHECKING:
     from actorstream.topology.deploy import DeploySpec
+    from actorstream.topology.findings import HostFindings
     from actorstream.topology.graph import Graph
     from actorstream.topology.spec import TopologySpec
 
@@ -96,23 +97,32 @@ def read_job(
     *,
     hosts: RankHosts | None = None,
     undecided: bool = False,
+    findings: HostFindings | None = None,
     **keys: Any,
 ) -> Job:
     """The job of a topology file under a deployment file. ConfigurationError lists everything wrong in both.
 
     `plan_file`, `planned`: a plan to be used as it is, instead of making one. `hosts`: those of the ranks, where others have
     started these. `undecided`: placement "rlas" cannot decide yet, since `hosts` are not known; the job has some plan, which is
-    not to be run (`is_undecided`). `keys`: of the deployment, laid over the file."""
+    not to be run (`is_undecided`). `findings`: of this host, where ranks run on several. `keys`: of the
+    deployment, laid over the file."""
     if planned is None and plan_file is not None:
         planned = load_plan(plan_file)
     counts = planned.counts() if planned is not None else None
     found = read_inputs(
-        topology, deploy, sets, registry=registry(), available=available(), replicas=counts, **keys
+        topology,
+        deploy,
+        sets,
+        registry=registry(),
+        available=available(),
+        replicas=counts,
+        findings=findings,
+        **keys,
     )
     if planned is None:
         if undecided and found.deploy.placement == RLAS:
             return make_job(*_undecided(found))
-        return make_job(*graph_and_plan(found, hosts))
+        return make_job(*graph_and_plan(found, hosts, findings))
     graph = pre_aggregated(found.graph, planned.deploy)
     check_plan(planned, graph, str(plan_file))
     job = make_job(graph, planned)
@@ -120,12 +130,15 @@ def read_job(
     return job
 
 
-def graph_and_plan(found: Inputs, hosts: RankHosts | None = None) -> tuple[Graph, ExecutionPlan]:
+def graph_and_plan(
+    found: Inputs, hosts: RankHosts | None = None, findings: HostFindings | None = None
+) -> tuple[Graph, ExecutionPlan]:
     """The graph that runs and its plan, of a topology and a deployment that are right. Where placement decides how many
     replicas an actor has, the graph is that with these numbers."""
     deploy = found.deploy
     if deploy.placement == RLAS:
-        return rlas_plan(partial(_graph_of, found.spec, deploy), deploy, rlas_inputs(deploy, hosts))
+        graph_of = partial(_graph_of, found.spec, deploy, findings=findings)
+        return rlas_plan(graph_of, deploy, rlas_inputs(deploy, hosts))
     graph = pre_aggregated(found.graph, deploy)
     return graph, make_plan(graph, deploy)
 
@@ -148,9 +161,10 @@ def compared(
     topology: Path,
     sets: Sequence[str] = (),
     hosts: RankHosts | None = None,
+    findings: HostFindings | None = None,
 ) -> PlanComparison | None:
     """What the report of a run of `job` says of its plan; None: it was not made from a model, or the model's files are not
-    what they were. `hosts`: of its ranks."""
+    what they were. `hosts`: of its ranks. `findings`: of this host."""
     plan = job.plan
     if plan.model is None or plan.deploy.rlas is None:
         return None
@@ -163,7 +177,8 @@ def compared(
         return None
     mine = [each for each in sets if not each.startswith("deploy.")]
     spec = load_topology(topology, mine)
-    return compare(plan, job.graph, report, inputs, partial(_graph_of, spec, plan.deploy))
+    graph_of = partial(_graph_of, spec, plan.deploy, findings=findings)
+    return compare(plan, job.graph, report, inputs, graph_of)
 
 
 def with_counts(graph: Graph, counts: Mapping[str, int]) -> Graph:
@@ -175,10 +190,15 @@ def with_counts(graph: Graph, counts: Mapping[str, int]) -> Graph:
     return replace(graph, actors=actors)
 
 
-def _graph_of(spec: TopologySpec, deploy: DeploySpec, replicas: Mapping[str, int]) -> Graph:
+def _graph_of(
+    spec: TopologySpec,
+    deploy: DeploySpec,
+    replicas: Mapping[str, int],
+    findings: HostFindings | None = None,
+) -> Graph:
     """The graph with so many replicas of actors with `replicas = "auto"`. ConfigurationError: they cannot have as many."""
     problems: list[Problem] = []
-    graph = check_graph(spec, registry(), deploy, available(), problems, replicas)
+    graph = check_graph(spec, registry(), deploy, available(), problems, replicas, findings)
     if problems or graph is None:
         raise ConfigurationError(problems)
     return pre_aggregated(graph, deploy)

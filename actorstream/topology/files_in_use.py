@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,10 +15,10 @@ if TYPE_CHECKING:
     from actorstream.topology.written import Written
 
 
-def check_files(actors: Mapping[str, GraphActor], written: Written, problems: list[Problem]) -> None:
-    """Adds each output that is a directory, or a file which an actor reads or another actor writes. An actor says by the class
-    methods `files_read(keys)` and `files_written(keys, replicas)` what it uses, a folder with a slash at its end; several
-    actors may use one pipe or device."""
+def check_files(actors: Mapping[str, GraphActor], written: Written) -> Iterator[tuple[str, Problem]]:
+    """Yields an actor's name and a problem for each output that is a directory, or a file which an actor reads or another
+    actor writes. An actor says by the class methods `files_read(keys)` and `files_written(keys, replicas)` what it uses, a
+    folder with a slash at its end; several actors may use one pipe or device."""
     used: dict[Any, tuple[str, str]] = {}
     for name, actor in actors.items():
         for path in _asked(actor, "files_read", actor.keys):
@@ -28,15 +28,13 @@ def check_files(actors: Mapping[str, GraphActor], written: Written, problems: li
             if not path.endswith("/") and Path(path).is_dir():
                 hint = "set `replicas` for a folder of parts" if actor.replicas == 1 else ""
                 message = f"{path!r} is a directory"
-                problems.append(
-                    written.problem(("actors", name, "path"), message, "the name of a file", hint)
-                )
+                yield name, written.problem(("actors", name, "path"), message, "the name of a file", hint)
                 break
             found = used.setdefault(_identity(path), (name, "writes"))
             if found != (name, "writes") and _is_file(path):
                 message = f"{path!r} is a file that {found[0]!r} {found[1]}"
                 key = ("actors", name, "path")
-                problems.append(written.problem(key, message, "a file that no other actor reads or writes"))
+                yield name, written.problem(key, message, "a file that no other actor reads or writes")
                 break
 
 

@@ -13,6 +13,7 @@ from typing import Any
 from actorstream.errors import ConfigurationError, Problem
 from actorstream.topology.available import Available, check_deploy
 from actorstream.topology.deploy import DeploySpec
+from actorstream.topology.findings import HostFindings
 from actorstream.topology.graph import Graph
 from actorstream.topology.load import read_deploy, read_topology
 from actorstream.topology.registry import TypeRegistry
@@ -37,18 +38,22 @@ def read_inputs(
     registry: TypeRegistry,
     available: Available | None = None,
     replicas: Mapping[str, int] | None = None,
+    findings: HostFindings | None = None,
     **keys: Any,
 ) -> Inputs:
     """Reads a topology and a deployment file, lays `sets` and then `keys` (of the deployment; None: not given) over
     them, and checks the graph. ConfigurationError lists every problem of all three, those of one file by line.
 
-    `replicas`: how many a plan has of the actors with `replicas = "auto"`."""
+    `replicas`: how many a plan has of the actors with `replicas = "auto"`. `findings`: of this host, where the
+    run has several."""
     available = available or Available.installed()
     problems: list[Problem] = []
     spec = read_topology(topology, sets, problems)
     deployment, written = read_deploy(deploy, sets, problems, **keys)
     check_deploy(deployment, available, written, problems)
-    graph = check_graph(spec, registry, deployment, available, problems, replicas) if spec else None
+    graph = None
+    if spec:
+        graph = check_graph(spec, registry, deployment, available, problems, replicas, findings)
     if problems or spec is None or graph is None:
         raise ConfigurationError(in_order(problems, str(topology), str(deploy)))
     return Inputs(spec, deployment, graph)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from actorstream.errors import Problem, SchemaError
@@ -21,13 +22,24 @@ def dead_letters() -> Schema:
 
 
 def output_schemas(
-    spec: ActorSpec, actor: GraphActor, written: Written, problems: list[Problem]
+    spec: ActorSpec,
+    actor: GraphActor,
+    written: Written,
+    problems: list[Problem],
+    given: Mapping[str, Schema] | None = None,
 ) -> dict[str, Schema]:
     """Output -> schema: declared in the topology, else by the class; and `late` and `dead`.
 
+    `given`: what `output_types` returns on a host that has the actor's files.
+
     Raises whatever the class's `output_types` raises (SchemaError, a file that is missing, ...)."""
     found: dict[str, Schema] = {}
-    for name, kind in actor.cls.output_types(actor.keys, list(actor.input_schemas)).items():  # type: ignore[attr-defined]
+    cls: Any = actor.cls
+    if given is None:
+        types: Mapping[str, Any] = cls.output_types(actor.keys, list(actor.input_schemas))
+    else:
+        types = {**given, **getattr(cls, "outputs", {})}
+    for name, kind in types.items():
         if name not in spec.outputs:
             found[name] = Schema.of(kind)
     for name, declared in spec.outputs.items():

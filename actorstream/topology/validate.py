@@ -15,6 +15,7 @@ from actorstream.topology.conversion import shown
 from actorstream.topology.deploy import DeploySpec
 from actorstream.topology.event_time import carry_time, check_event_time
 from actorstream.topology.files_in_use import check_files
+from actorstream.topology.findings import HostFindings
 from actorstream.topology.graph import Edge, Graph, GraphActor, topological_order
 from actorstream.topology.keywords import check_keywords
 from actorstream.topology.modules import NotFoundError, use_modules_of
@@ -74,11 +75,13 @@ def check_graph(
     available: Available,
     problems: list[Problem],
     replicas: Mapping[str, int] | None = None,
+    findings: HostFindings | None = None,
 ) -> Graph | None:
-    """As `build_graph`, but adds to `problems`; None if anything is wrong."""
+    """As `build_graph`, but adds to `problems`; None if anything is wrong. `findings`: of this host, where the graph runs on
+    several."""
     before = len(problems)
     use_modules_of(spec.root)
-    check = _Check(spec, registry, deploy, available, problems, replicas or {})
+    check = _Check(spec, registry, deploy, available, problems, replicas or {}, findings or HostFindings())
     actors = check.run()
     if not check.is_whole():
         return None
@@ -104,9 +107,10 @@ class _Check:
         available: Available,
         problems: list[Problem],
         replicas: Mapping[str, int],
+        findings: HostFindings,
     ) -> None:
         self.spec, self.registry, self.deploy, self.available = spec, registry, deploy, available
-        self.problems, self.chosen = problems, replicas
+        self.problems, self.chosen, self.findings = problems, replicas, findings
         self.written = spec.written
         self.actors: dict[str, GraphActor] = {}
         self.enough: set[str] = set()
@@ -135,7 +139,9 @@ class _Check:
             else:
                 self.words(self.spec.actors[name])
         used = {name: self.actors[name] for name in order if name in self.enough}
-        check_files(used, self.written, self.problems)
+        for name, problem in check_files(used, self.written):
+            self.problems.append(problem)
+            self.findings.judge(self.actors[name], self.problems, len(self.problems) - 1)
         return {name: self.actors[name] for name in order if name in self.actors}
 
     def is_whole(self) -> bool:
@@ -304,9 +310,13 @@ class _Check:
         except (
             Exception
         ) as error:  # user code and files; if a problem is listed already, this is its consequence
+            given = self.findings.given_to(actor)
+            if given is not None:
+                actor.outputs = output_schemas(spec, actor, self.written, self.problems, given)
             if not silent:
                 what = str(error) if isinstance(error, (ActorstreamError, OSError)) else repr(error)
                 self.problem(("actors", actor.name), f"has no known output types: {what}")
+        self.findings.judge(actor, self.problems, before)
         carry_time(actor, self.actors)
 
     def together(self, actor: GraphActor, number: int) -> tuple[str, ...] | None:

@@ -14,6 +14,7 @@ import msgspec
 
 from actorstream import __version__
 from actorstream.errors import ConfigurationError
+from actorstream.topology.findings import PlainOutputs
 
 if TYPE_CHECKING:
     from actorstream.plan.job import Job
@@ -32,6 +33,7 @@ class Identity(msgspec.Struct, kw_only=True):
         resume: number of the checkpoint that it goes on from; 0: none.
         whole_plan: the execution plan, as JSON; of the home rank only.
         machine: the model of its host, as JSON, where a plan is to be made for it; of the lowest rank of each place.
+        outputs: of the actors that its host has the files for; only where another host lacks some.
     """
 
     rank: int
@@ -49,6 +51,7 @@ class Identity(msgspec.Struct, kw_only=True):
     resume: int = 0
     whole_plan: bytes = b""
     machine: bytes = b""
+    outputs: PlainOutputs = {}
 
     @property
     def name(self) -> str:
@@ -87,6 +90,12 @@ def code_of(job: Job) -> dict[str, str]:
             if file and name.split(".")[0] not in (OURS, "builtins", "abc", "typing"):
                 found[name] = blake2b(Path(file).read_bytes(), digest_size=8).hexdigest()
     return dict(sorted(found.items()))
+
+
+def differ_in_errors(ranks: Sequence[Identity]) -> bool:
+    """Whether what is wrong with the input of some ranks is not wrong with that of all: files may be missing on some hosts."""
+    failed = [each for each in ranks if each.error]
+    return {each.status for each in failed} == {2} and len({each.error for each in ranks}) > 1
 
 
 def check_alike(ranks: Sequence[Identity], home: int) -> None:

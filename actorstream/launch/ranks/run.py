@@ -10,6 +10,7 @@ import secrets
 import socket
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
+from dataclasses import replace
 from pathlib import Path
 from time import monotonic
 from typing import TYPE_CHECKING, Any, Protocol
@@ -23,7 +24,7 @@ from actorstream.errors import ActorstreamError, ConfigurationError, RunError
 from actorstream.launch.bind import placement_rows
 from actorstream.launch.locks import locked
 from actorstream.launch.ranks.home_rank import HomeRank
-from actorstream.launch.ranks.identity import Identity, check_alike, code_of, host_names
+from actorstream.launch.ranks.identity import Identity, check_alike, code_of, differ_in_errors, host_names
 from actorstream.launch.ranks.other_rank import OtherRank
 from actorstream.launch.ranks.own_worker import OwnWorker
 from actorstream.launch.ranks.ways import Ways
@@ -35,6 +36,7 @@ from actorstream.plan.compile import is_undecided
 from actorstream.plan.measured_machine import this_machine
 from actorstream.plan.rlas_plan import RankHosts
 from actorstream.runtime.report import Sampler, build_report, clock_rows, pss_bytes
+from actorstream.topology.findings import HostFindings
 from actorstream.topology.plan import ExecutionPlan
 from actorstream.transports.network.exchange import here
 
@@ -47,11 +49,17 @@ START_S = 60.0
 """How long ranks wait for each other before the run; compiling a job is the longest that one may take."""
 
 
+MOVE = "what it reads and writes has to be on its host, or on a file system that all hosts share"
+"""The next step where a replica cannot use its files."""
+
+
 class Compile(Protocol):
     """Compiles the job of this rank: under `planned`, or with a plan for the ranks on `hosts`. With neither, placement "rlas"
-    stays undecided (`plan.compile.is_undecided`)."""
+    stays undecided (`plan.compile.is_undecided`). `findings`: of this host."""
 
-    def __call__(self, planned: ExecutionPlan | None = None, hosts: RankHosts | None = None) -> Job: ...
+    def __call__(
+        self, findings: HostFindings, planned: ExecutionPlan | None = None, hosts: RankHosts | None = None
+    ) -> Job: ...
 
 
 class Rank:
@@ -63,6 +71,7 @@ class Rank:
     Attributes:
         job: once `agree` has returned. in_order: whether every rank has ended by itself.
         hosts: of all ranks, where the plan is made from a model of their machines.
+        findings: of this host; they change no more once `agree` has returned.
     """
 
     def __init__(self, assembly: Assembly, exit_status: Callable[[BaseException], int | None]) -> None:
@@ -72,6 +81,7 @@ class Rank:
         self.identities: list[Identity] = []
         self.job: Job | None = None
         self.hosts: RankHosts | None = None
+        self.findings = HostFindings()
         self._ways: Ways | None = None
         self._home: HomeRank | None = None
         self._told: Leave | None = None
@@ -80,19 +90,9 @@ class Rank:
 
     def agree(self, compile_job: Compile) -> Job:
         """The job of this rank, once all ranks have compiled one and they are alike. RefusedError, on every rank: they are
-        not, or one could not."""
-        jobs: list[Job] = []
-
-        def compiled(own: Identity) -> None:
-            jobs.append(compile_job())
-            job = jobs[0]
-            own.graph, own.plan, own.code = job.graph.fingerprint, job.fingerprint, code_of(job)
-            own.deploy = msgspec.json.encode(job.deploy, order="deterministic").decode()
-            own.resume = job.restored.number if job.restored is not None else 0
-            own.whole_plan = job.plan.to_json() if self.is_home else b""
-
-        self.identities = self._all_told(compiled)
-        job, home = jobs[0], self.identities[self.assembly.home]
+        not, or one could not; or a rank that runs a replica does not have its files."""
+        job = self._all_compiled(compile_job)
+        home = self.identities[self.assembly.home]
         if job.deploy.rlas is not None and (is_undecided(job) or job.plan.model is not None):
             self.hosts = self._hosts(job)
         if is_undecided(job):  # the home rank plans for all, and no rank from its own measurements
@@ -100,14 +100,65 @@ class Rank:
         with self._agreed():
             if job.fingerprint != home.plan:
                 job = self._planned_by(home, compile_job)
+            self._check_files(job)
         if not self.is_home:
             job.counters = CounterTable(job.counters.rows, is_shared=False)
         self.job = job
         return job
 
+    def _all_compiled(self, compile_job: Compile) -> Job:
+        """The job of this rank, once all have compiled one, and `identities`. Ranks on hosts without the files of an actor get
+        its schemas from those that have found them, as often as that makes more actors known, and plans of programs, which
+        are made from the files, from one that has made them. RefusedError as `_all_told`."""
+        jobs: list[Job] = []
+        plans: list[ExecutionPlan] = []
+
+        def compiled(own: Identity) -> None:
+            if not jobs:
+                jobs.append(compile_job(self.findings, plans[0] if plans else None))
+            job = jobs[0]
+            own.graph, own.plan, own.code = job.graph.fingerprint, job.fingerprint, code_of(job)
+            own.deploy = msgspec.json.encode(job.deploy, order="deterministic").decode()
+            own.resume = job.restored.number if job.restored is not None else 0
+            own.whole_plan = job.plan.to_json() if self.is_home else b""
+
+        def found(own: Identity) -> None:
+            own.outputs = self.findings.plain()
+            if jobs and jobs[0].plan.dependencies:
+                own.whole_plan = jobs[0].plan.to_json()
+
+        told, is_more = self._told_by_all(compiled), True
+        while is_more and differ_in_errors(told):
+            shared = self._told_by_all(found)
+            is_more = self.findings.give(each.outputs for each in shared)
+            made = [each.whole_plan for each in shared if each.whole_plan]
+            plans = [msgspec.json.decode(plan, type=ExecutionPlan) for plan in made[:1]]
+            told = self._told_by_all(compiled)
+        check_alike(told, self.assembly.home)
+        self.identities = told
+        return jobs[0]
+
+    def _check_files(self, job: Job) -> None:
+        """ConfigurationError: the files of an actor are missing here, although this rank runs one of its replicas."""
+        wrong = [
+            replace(
+                each, hint="; ".join(filter(None, (each.hint, f"this rank runs a replica of {name!r}", MOVE)))
+            )
+            for name in job.actors_of(self.assembly.rank)
+            for each in dict.fromkeys(self.findings.problems.get(name, ()))
+        ]
+        if wrong:
+            raise ConfigurationError(wrong)
+
     def _all_told(self, fill: Callable[[Identity], None]) -> list[Identity]:
         """What all ranks say of themselves, once each has filled in its own. RefusedError, on every rank: one could not, or
         they are not alike."""
+        told = self._told_by_all(fill)
+        check_alike(told, self.assembly.home)
+        return told
+
+    def _told_by_all(self, fill: Callable[[Identity], None]) -> list[Identity]:
+        """What all ranks say of themselves, which may be an error."""
         own, failure = self._identity(), None
         try:
             fill(own)
@@ -117,9 +168,7 @@ class Rank:
         gathered = self.assembly.gather(msgspec.msgpack.encode(own), START_S)
         if failure is not None and not isinstance(failure, ActorstreamError):
             raise failure
-        told = [msgspec.msgpack.decode(each, type=Identity) for each in gathered]
-        check_alike(told, self.assembly.home)
-        return told
+        return [msgspec.msgpack.decode(each, type=Identity) for each in gathered]
 
     def _hosts(self, job: Job) -> RankHosts:
         """The hosts of all ranks, and their machines, each measured by its lowest rank unless the deployment names a file."""
@@ -141,13 +190,13 @@ class Rank:
 
     def _planned(self, own: Identity, compile_job: Compile) -> None:
         if self.is_home:
-            job = compile_job(hosts=self.hosts)
+            job = compile_job(self.findings, hosts=self.hosts)
             own.plan, own.whole_plan = job.fingerprint, job.plan.to_json()
 
     def _planned_by(self, home: Identity, compile_job: Compile) -> Job:
         """The job of this rank under the home rank's plan. ConfigurationError: it has another topology."""
         try:
-            return compile_job(msgspec.json.decode(home.whole_plan, type=ExecutionPlan))
+            return compile_job(self.findings, msgspec.json.decode(home.whole_plan, type=ExecutionPlan))
         except ConfigurationError as error:
             said = "; ".join(f"{each.message}; allowed: {each.allowed}" for each in error.problems)
             raise ConfigurationError(

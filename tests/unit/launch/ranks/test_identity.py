@@ -11,7 +11,7 @@ import msgspec
 import pytest
 
 from actorstream import Actor
-from actorstream.launch.ranks.identity import Identity, RefusedError, check_alike, code_of
+from actorstream.launch.ranks.identity import Identity, RefusedError, check_alike, code_of, differ_in_errors
 
 
 def identity(rank: int, **different: Any) -> Identity:
@@ -105,3 +105,12 @@ def test_the_code_of_a_job_is_that_of_all_classes_of_its_actors_that_are_not_our
     changed = code_of(job)
     assert changed["app_of_test"] == found["app_of_test"]
     assert changed["base_of_app"] != found["base_of_app"]
+
+
+def test_ranks_look_for_files_at_others_only_where_the_input_of_some_is_wrong() -> None:
+    wrong, failed = {"error": "no file", "status": 2}, {"error": "broken", "status": 1}
+    assert differ_in_errors([identity(0), identity(1, **wrong)])
+    assert differ_in_errors([identity(0, **wrong), identity(1, error="no file; near: b", status=2)])
+    assert not differ_in_errors([identity(0), identity(1)])
+    assert not differ_in_errors([identity(0, **wrong), identity(1, **wrong)])
+    assert not differ_in_errors([identity(0, **failed), identity(1, **wrong), identity(2)])
