@@ -12,8 +12,9 @@ from typing import Any
 
 import numpy as np
 
-from actorstream.dgs.adding import AddingWorker
+from actorstream.dgs.adding import AddingChildren
 from actorstream.dgs.dependence import Dependence
+from actorstream.dgs.joining import JoinedChildren
 from actorstream.dgs.mailbox import ENDED
 from actorstream.dgs.messages import Request
 from actorstream.dgs.optimizer.base import Question
@@ -171,8 +172,9 @@ class Simulation:
         adds = bool(node.children) and all(
             program.adds(tag.tag) for tag in node.handled.difference(node.tags)
         )
+        joined = JoinedChildren() if node.children else None
         self.workers.append(
-            (AddingWorker if adds else WorkerProtocol)(
+            WorkerProtocol(
                 own,
                 above,
                 ranks=range(len(self.tags)),
@@ -181,9 +183,9 @@ class Simulation:
                     for tag, number in numbers.items()
                 },
                 calls=_Calls(self, core, self._values),
-                children=len(node.children),
+                children=AddingChildren() if adds else joined,
                 is_root=parent is None,
-                adds=parent is not None and isinstance(self.workers[parent], AddingWorker),
+                adds=parent is not None and isinstance(self.workers[parent].children, AddingChildren),
             )
         )
         self.core_of.append(core)

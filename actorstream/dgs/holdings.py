@@ -18,9 +18,8 @@ def states(worker: WorkerProtocol) -> Iterator[tuple[int, Any]]:
     if worker.phase is HAS and not worker.to_children:
         yield -1, worker.state
     yield from ((-1, message.state) for message in worker.to_parent)
-    for child, answer in enumerate(worker.answers):
-        if answer is not None:
-            yield child, answer.state
+    for child, answers in enumerate(worker.answers):
+        yield from ((child, answer.state) for answer in answers)
     for child, messages in enumerate(worker.to_children):
         yield from ((child, message.state) for message in messages if isinstance(message, StateDown))
 

@@ -20,6 +20,10 @@ class Request(NamedTuple):
     """Of the events in their stream."""
 
 
+LAST = Request(None, np.empty(0, np.int64))
+"""The request as of the end of all input."""
+
+
 class StateUp(NamedTuple):
     """Child to parent: my state, with nothing of mine left to come before event `covered` of your request."""
 

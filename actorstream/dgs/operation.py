@@ -21,15 +21,12 @@ class WaitingRows(NamedTuple):
 class Operation:
     """A run of released events of one tag: rows `first` to `last` of `rows`. From `base` on the children were asked."""
 
-    __slots__ = ("base", "first", "last", "rows", "tag")
+    __slots__ = ("base", "first", "is_request", "last", "rows", "tag")
 
     def __init__(self, tag: Any, rows: WaitingRows, first: int, last: int) -> None:
         self.tag, self.rows, self.base, self.first, self.last = tag, rows, first, first, last
-
-    @property
-    def is_request(self) -> bool:
+        self.is_request = rows.item is None
         """Whether a parent asks for the state there; else they are events."""
-        return self.rows.item is None
 
     @property
     def head(self) -> tuple[int, int]:

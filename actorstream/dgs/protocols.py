@@ -1,11 +1,12 @@
-"""The protocol of each worker of a planned tree: which tags it sees, what depends on what there, and whether it adds up."""
+"""The protocol of each worker of a planned tree: its tags, what depends on what there, and what it does with children."""
 
 from __future__ import annotations
 
 from collections.abc import Collection
 
-from actorstream.dgs.adding import AddingWorker
+from actorstream.dgs.adding import AddingChildren
 from actorstream.dgs.deployment import ProgramDeployment
+from actorstream.dgs.joining import JoinedChildren
 from actorstream.dgs.worker import Calls, WorkerProtocol
 
 
@@ -24,8 +25,8 @@ def protocol_of(
     tree, dependence = deployment.tree, deployment.dependence
     numbers = {tag: index for index, tag in enumerate(deployment.tags)}
     planned = tree.worker(number)
-    kind = AddingWorker if adding and deployment.adds(number) else WorkerProtocol
-    return kind(
+    joined = JoinedChildren() if planned.children else None
+    return WorkerProtocol(
         [numbers[tag] for tag in planned.tags],
         [numbers[tag] for above in tree.ancestors(number) for tag in tree.worker(above).tags],
         ranks=range(len(deployment.tags)),
@@ -36,7 +37,7 @@ def protocol_of(
             for tag in deployment.tags
         },
         calls=calls,
-        children=len(planned.children),
+        children=AddingChildren() if adding and deployment.adds(number) else joined,
         is_root=number == 1,
         streams={
             numbers[tag]: f"s{rank}"

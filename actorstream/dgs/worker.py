@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterable, Mapping, Sequence
 from enum import Enum
-from typing import Any, Protocol
+from typing import Any, Protocol, final
 
 import numpy as np
 
@@ -36,6 +36,22 @@ class Calls(Protocol):
         """The state together with what a child has made of an empty one (`dgs.adding`)."""
 
 
+class Children(Protocol):
+    """What a worker does with its two children: `dgs.joining` or `dgs.adding`. They are asked by `worker.to_children`."""
+
+    def ask(self, worker: WorkerProtocol, request: Request) -> None:
+        """Asks the children for what the last begun operation needs."""
+
+    def answered(self, worker: WorkerProtocol) -> bool:
+        """One of `worker.answers` was added; returns whether this is a reason to `run`."""
+
+    def step(self, worker: WorkerProtocol) -> bool:
+        """Does one operation, or part of one; returns whether there may be more."""
+
+    def take_state(self, worker: WorkerProtocol, state: Any, done: int) -> None:
+        """Takes the state from above, behind event `done` of the request that it was lent for, if it was."""
+
+
 class Phase(Enum):
     HAS = "has"
     """The state is here, or with the children, and events may be worked on."""
@@ -48,13 +64,11 @@ class Phase(Enum):
 HAS, LENT, GATHERING = Phase  # a member by the name of its class costs 65 ns more
 
 
+@final
 class WorkerProtocol:
     """One worker of a plan: mailbox, state, and what passes between it, its parent and its children.
 
-    A worker with children has no state of its own between events: its children have it. To work on an event it requests
-    their states, joins, updates and forks. While a request is open the children work on whatever comes before it, and
-    workers elsewhere go on. The events of one released slice share a join as far as neither child has anything between
-    them: a child says how many it covers, and is asked again for the rest.
+    A leaf works on its events itself. A worker with children leaves to `children` how it comes by a state for an event.
 
     Args:
         own: its implementation tags.
@@ -62,7 +76,7 @@ class WorkerProtocol:
         ranks: all tags of the plan in the order of their ranks; those of one stream side by side.
         depends: for each tag those that depend on it.
         calls: the program.
-        children: how many it has: none or two.
+        children: what it does with its two children; None: it is a leaf.
         is_root: whether it has no parent.
         streams: tag -> its stream, where several tags share one.
         adds: whether its parent adds up what it makes of empty states (`dgs.adding`): it begins with one, and goes on with
@@ -77,26 +91,29 @@ class WorkerProtocol:
         ranks: Sequence[Any],
         depends: Mapping[Any, Iterable[Any]],
         calls: Calls,
-        children: int = 0,
+        children: Children | None = None,
         is_root: bool = True,
         streams: Mapping[Any, Any] | None = None,
         adds: bool = False,
     ) -> None:
         self.own, self.calls, self.is_root, self.adds = frozenset(own), calls, is_root, adds
+        self.children = children
         tags = self.own.union(above)
         self._tags = [tag for tag in ranks if tag in tags]
-        near = _ordered(self._tags, self.own, depends, not children, adds)
+        near = _ordered(self._tags, self.own, depends, children is None, adds)
         self.mailbox = SelectiveMailbox(self._tags, near, streams)
         self.to_parent: list[StateUp] = []
-        self.to_children: tuple[list[ToChild], ...] = tuple([] for _ in range(children))
+        self.to_children: tuple[list[ToChild], ...] = () if children is None else ([], [])
+        self.answers: tuple[deque[StateUp], ...] = () if children is None else (deque(), deque())
+        """Of each child, as far as they are not used, in order."""
         self._promised = dict.fromkeys(self._tags, (NOTHING, NOTHING))
-        self._queue: deque[Operation] = deque()
-        self._operation: Operation | None = None
+        self.queue: deque[Operation] = deque()
+        """Released operations that are not begun."""
+        self.begun: deque[Operation] = deque()
+        """Operations for which the children were asked, or the parent has the state, in order."""
         self.state: Any = calls.empty() if adds else None
         """Of all its tags, where it has no children."""
         self.phase = HAS if adds else LENT
-        self.answers: list[StateUp | None] = [None] * children
-        """Of the children, to the open request."""
         self._final = False
         self.done = False
         """Whether it has given its state up for the last time."""
@@ -106,7 +123,7 @@ class WorkerProtocol:
 
     def start(self, state: Any) -> None:
         """Gives the root the initial state."""
-        self._take_state(state)
+        self._take_state(state, 0)
 
     def insert(
         self,
@@ -124,26 +141,17 @@ class WorkerProtocol:
     def begin(self, tag: Any, time: int, item: Any) -> bool:
         """A single event of an own tag that nothing goes before, where nothing else is to do: `insert` and `run` of it at
         once. False: it is not so, and nothing was changed. Not for tags with places."""
-        if (
-            self.phase is not HAS
-            or self._operation is not None
-            or self._queue
-            or not self.mailbox.passes(tag, time)
-        ):
+        if self.phase is not HAS or self.begun or self.queue or not self.mailbox.passes(tag, time):
             return False
-        if not self.to_children:
+        if self.children is None:
             self.state = self.calls.update(self.state, tag, item, 0, 1)
             return True
-        self._operation, request = self._single(tag, time, item)
-        self._request(request)
-        return True
-
-    def _single(self, tag: Any, time: int, item: Any) -> tuple[Operation, Request]:
-        """The operation of a single event, and the request for it, which is a promise, too."""
         times, behind = (time,), (time, NOTHING)
-        if behind > self._promised[tag]:
+        if behind > self._promised[tag]:  # the request is a promise, too
             self._promised[tag] = behind
-        return Operation(tag, WaitingRows(times, None, item), 0, 1), Request(tag, times)
+        self.begun.append(Operation(tag, WaitingRows(times, None, item), 0, 1))
+        self.children.ask(self, Request(tag, times))
+        return True
 
     def promise(self, tag: Any, bound: int) -> None:
         """A source's heartbeat for an own tag."""
@@ -162,7 +170,7 @@ class WorkerProtocol:
         elif isinstance(message, Promise):
             self.mailbox.promise(*message)
         else:
-            self._returned(message)
+            self._take_state(message.state, message.done)
         return True
 
     def _answer(self, request: Request) -> bool:
@@ -171,71 +179,70 @@ class WorkerProtocol:
         tag, times, places = request
         if (
             self.phase is not HAS
-            or self.to_children
-            or self._operation is not None
-            or self._queue
+            or self.children is not None
+            or self.queue
             or len(times) != 1
             or places is not None
             or not self.mailbox.passes(tag, int(times[0]))
         ):
             return False
         if not self.adds:
-            self._operation = Operation(tag, WaitingRows(times, None, None), 0, 1)
-        self._lend(self.state, 1)
+            self.begun.append(Operation(tag, WaitingRows(times, None, None), 0, 1))
+        self.lend(self.state, 1)
         return True
 
     def from_child(self, child: int, message: StateUp) -> bool:
         """Whether this lets it go on, and is a reason to `run`."""
-        self.answers[child] = message
-        return None not in self.answers
+        self.answers[child].append(message)
+        return self.children.answered(self)  # type: ignore[union-attr]
 
     # -- what follows from it
 
     def run(self, most: int = 1 << 30) -> bool:
         """Does everything that can be done now, or `most` steps of it; whether there may be more."""
-        more, waited = True, bool(self._queue)
+        more, waited, children = True, bool(self.queue), self.children
         while more and most > 0:
-            more = self._step()
+            more = self._step() if children is None else children.step(self)
             most -= 1
-        if self.to_children and (self.mailbox.changed or waited or self._queue):
+        if children is not None and (self.mailbox.changed or waited or self.queue):
             self._promise_down()
         return more
 
     def _step(self) -> bool:
-        """One operation, or part of one; whether there may be more."""
-        if self.phase is GATHERING:
-            return self._gather()
+        """At a leaf: one operation; whether there may be more."""
         if self.phase is LENT:
             return False
-        if not self._queue:
-            self._release()
-        if not self._queue:
-            return self._finish()
-        operation = self._operation = self._queue.popleft()
-        if self.to_children:
-            self._request(self._made(operation))
-        elif operation.is_request:
-            self._release()
-            if self._queue and self._queue[0].rows is operation.rows:  # more of it was released meanwhile
-                operation.last = self._queue.popleft().last
-            self._lend(self.state, operation.last)
+        if not (self.queue or self.release()):
+            if self.is_at_end:
+                self.give_up(self.state)
+            return False
+        operation = self.queue.popleft()
+        if operation.is_request:
+            self.release()
+            if self.queue and self.queue[0].rows is operation.rows:  # more of it was released meanwhile
+                operation.last = self.queue.popleft().last
+            if not self.adds:
+                self.begun.append(operation)
+            self.lend(self.state, operation.last)
         else:
             self.state = self.calls.update(
                 self.state, operation.tag, operation.rows.item, operation.first, operation.last
             )
-            self._operation = None
         return True
 
-    def _release(self) -> None:
+    def release(self) -> bool:
+        """Queues what the mailbox lets go; returns whether something is queued."""
         for tag, rows, first, last in self.mailbox.release():
-            before = self._queue[-1] if self._queue else None
+            before = self.queue[-1] if self.queue else None
             if before is not None and before.rows is rows and before.last == first:
                 before.last = last
             else:
-                self._queue.append(Operation(tag, rows, first, last))
+                self.queue.append(Operation(tag, rows, first, last))
+        return bool(self.queue)
 
-    def _made(self, operation: Operation) -> Request:
-        """The request for an operation. It is a promise, too: that of its last event."""
+    def request_for(self, operation: Operation) -> Request:
+        """Begins an operation; returns the request for it. It is a promise, too: that of its last event."""
+        self.begun.append(operation)
         tag, rows, first, last = operation.tag, operation.rows, operation.first, operation.last
         times, places = rows.times, rows.places
         if last - first < len(times):
@@ -244,78 +251,33 @@ class WorkerProtocol:
         self._promised[tag] = max(self._promised[tag], behind)
         return Request(tag, times, places)
 
-    def _request(self, request: Request) -> None:
-        for messages in self.to_children:
-            messages.append(request)
-        self.phase = GATHERING
-
-    def _gather(self) -> bool:
-        """Goes on once both children have answered."""
-        left, right = self.answers
-        if left is None or right is None:
-            return False
-        self.answers = [None, None]
-        self.joins += 1
-        state = self.calls.join(left.state, right.state)
-        operation = self._operation
-        if operation is None:
-            self._give_up(state)
-            return False
-        covered = operation.base + min(left.covered, right.covered)
-        if operation.is_request:
-            self._lend(state, covered)
-            return False
-        state = self.calls.update(state, operation.tag, operation.rows.item, operation.first, covered)
-        operation.first = covered
-        self._fork(state)
-        return True
-
-    def _fork(self, state: Any) -> None:
-        """Gives the children their shares, and says how many of the events that they were asked for are done."""
-        shares = self.calls.fork(state)
-        operation = self._operation
-        done = 0 if operation is None else operation.first - operation.base
-        for messages, share in zip(self.to_children, shares):
-            messages.append(StateDown(share, done))
-        if operation is None or operation.first == operation.last:
-            self._operation, self.phase = None, HAS
-        else:
-            self.phase = GATHERING
-
-    def _lend(self, state: Any, covered: int) -> None:
+    def lend(self, state: Any, covered: int) -> None:
+        """Gives the parent the state that it has requested; a part that is added leaves an empty one here."""
         self.to_parent.append(StateUp(state, covered))
         if self.adds:
-            self.state, self.phase, self._operation = self.calls.empty(), HAS, None
+            self.state = self.calls.empty()
         else:
             self.state, self.phase = None, LENT
 
-    def _returned(self, message: StateDown) -> None:
-        """The parent has worked on some of its events, or has none yet and gives a first state."""
-        operation = self._operation
-        if operation is not None:
-            operation.first = message.done
-        self._take_state(message.state)
-
-    def _take_state(self, state: Any) -> None:
-        operation = self._operation
-        if self.to_children:
-            self._fork(state)
+    def _take_state(self, state: Any, done: int) -> None:
+        """The parent has worked on `done` of the events that it has the state for, or has none yet and gives a first state."""
+        if self.children is not None:
+            self.children.take_state(self, state, done)
             return
-        self.state, self.phase, self._operation = state, HAS, None
-        if operation is not None and operation.first < operation.last:
-            self._queue.appendleft(operation)
+        self.state, self.phase = state, HAS
+        if self.begun:
+            operation = self.begun.popleft()
+            operation.first = done
+            if done < operation.last:
+                self.queue.appendleft(operation)
 
-    def _finish(self) -> bool:
-        """At the end of all input the root asks for everything once more, so that the run ends with one state."""
-        if self.done or not (self.is_root or self._final) or not self.mailbox.ended:
-            return False
-        if self.to_children:
-            self._request(Request(None, np.empty(0, np.int64)))
-            return True
-        self._give_up(self.state)
-        return False
+    @property
+    def is_at_end(self) -> bool:
+        """Whether all input has ended, and the state is to be given up for the last time."""
+        return not self.done and (self.is_root or self._final) and self.mailbox.ended
 
-    def _give_up(self, state: Any) -> None:
+    def give_up(self, state: Any) -> None:
+        """Gives the state up for the last time, so that the run ends with one."""
         self.done, self.state, self.phase = True, None, LENT
         if self.is_root:
             self.calls.finish(state)
@@ -325,9 +287,9 @@ class WorkerProtocol:
     def _promise_down(self) -> None:
         """Tells the children how far requests of each tag may be excluded, behind the requests that were made."""
         if self.mailbox.moved:
-            self._release()
+            self.release()
         first: dict[Any, tuple[int, int]] = {}
-        for operation in self._queue:
+        for operation in self.queue:
             if operation.tag not in first:
                 first[operation.tag] = operation.head
         for tag in self._tags:
@@ -355,14 +317,12 @@ class WorkerProtocol:
     def lent_until(self) -> int | None:
         """The time of the first event for which the parent has this worker's state, which is what the sibling, and all
         below it, have to get to before it comes back; None: the parent has it not."""
-        operation = self._operation
-        if self.phase is not LENT or operation is None:
-            return None
-        return operation.head[0]
+        begun = self.begun
+        return begun[0].head[0] if self.phase is LENT and begun and begun[0].is_request else None
 
     def open_operations(self) -> list[Operation]:
         """Released operations that are not done."""
-        return [*self._queue] if self._operation is None else [self._operation, *self._queue]
+        return [*self.begun, *self.queue]
 
 
 def _ordered(

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from actorstream.dgs.adding import AHEAD, AddingWorker
+from actorstream.dgs.adding import AHEAD, AddingChildren
 from actorstream.dgs.holdings import statistics
 from actorstream.dgs.mailbox import ENDED
 from actorstream.dgs.messages import Promise, Request, StateDown, StateUp
@@ -32,8 +32,13 @@ def taken(messages: list[Any]) -> list[Any]:
     return found
 
 
-def root(log: list[Any]) -> AddingWorker:
-    found = AddingWorker([BARRIER], [], ranks=TAGS, depends=DEPENDS, calls=Keyed(log), children=2)
+def parent(log: list[Any], *above: Any) -> WorkerProtocol:
+    options: Any = {"ranks": TAGS, "depends": DEPENDS, "calls": Keyed(log), "is_root": not above}
+    return WorkerProtocol([BARRIER], above, children=AddingChildren(), **options)
+
+
+def root(log: list[Any]) -> WorkerProtocol:
+    found = parent(log)
     found.start({})
     return found
 
@@ -153,15 +158,13 @@ def test_children_run_ahead_by_a_bounded_number_of_events() -> None:
 
 
 def test_while_the_parent_has_the_state_children_go_on() -> None:
-    worker = AddingWorker(
-        [BARRIER], [ABOVE], ranks=TAGS, depends=DEPENDS, calls=Keyed([]), children=2, is_root=False
-    )
+    worker = parent([], ABOVE)
     worker.from_parent(StateDown({0: 1}, 0))
     worker.from_parent(Request(ABOVE, times(10)))
     worker.promise(BARRIER, 15)
     worker.run()
     for child in (0, 1):
-        worker.from_child(child, StateUp({0: 2}, 1))
+        assert worker.from_child(child, StateUp({0: 2}, 1)) is bool(child)  # then the parent gets the state
     worker.run()
     assert taken(worker.to_parent) == [StateUp({0: 5}, 1)] and worker.lent_until == 10
     taken(worker.to_children[0])

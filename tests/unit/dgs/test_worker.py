@@ -13,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from actorstream.dgs.holdings import frontier, statistics
+from actorstream.dgs.joining import JoinedChildren
 from actorstream.dgs.mailbox import ENDED
 from actorstream.dgs.messages import Promise, Request, StateDown, StateUp
 from actorstream.dgs.worker import WorkerProtocol
@@ -106,7 +107,8 @@ def parent_of_two(log: list[Any]) -> WorkerProtocol:
     """A root with barriers above two leaves with values of the same key."""
     tags = [BARRIER, VALUE, OTHER]
     depends = {tag: [each for each in tags if Keyed.depends(tag, each)] for tag in tags}
-    root = WorkerProtocol([BARRIER], [], ranks=tags, depends=depends, calls=Keyed(log), children=2)
+    children = JoinedChildren()
+    root = WorkerProtocol([BARRIER], [], ranks=tags, depends=depends, calls=Keyed(log), children=children)
     root.start({})
     return root
 
@@ -231,7 +233,8 @@ def test_a_worker_with_children_takes_all_its_events_in_their_order() -> None:
     early, late, below = ("i", 0, "a"), ("i", 0, "b"), ("r", 0, "c")
     tags = [early, late, below, ("i", 1, "d")]
     depends = {early: [below], late: [below], below: [early, late, below], tags[3]: []}
-    root = WorkerProtocol([early, late], [], ranks=tags, depends=depends, calls=Keyed([]), children=2)
+    children, calls = JoinedChildren(), Keyed([])
+    root = WorkerProtocol([early, late], [], ranks=tags, depends=depends, calls=calls, children=children)
     root.start({})
     root.run()
     taken(root.to_children[0])

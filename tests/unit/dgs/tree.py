@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 
 from actorstream.dgs import holdings
-from actorstream.dgs.adding import AddingWorker
+from actorstream.dgs.adding import AddingChildren
+from actorstream.dgs.joining import JoinedChildren
 from actorstream.dgs.mailbox import ENDED
 from actorstream.dgs.messages import StateDown, StateUp
 from actorstream.dgs.worker import WorkerProtocol
@@ -105,13 +106,14 @@ class Tree:
         adds = adds and all(tag[0] == "i" for child in children for tag in tags_below(child))
         number = len(self.workers)
         calls = Keyed(self.log, tags_below(children[1]) if children else ())
-        protocol = (AddingWorker if adds else WorkerProtocol)(
+        joined = JoinedChildren() if children else None
+        protocol = WorkerProtocol(
             tags,
             above,
             ranks=self.ranks,
             depends=self.depends,
             calls=calls,
-            children=len(children),
+            children=AddingChildren() if adds else joined,
             is_root=parent is None,
             streams={tag: tag[2] for tag in self.ranks},
             adds=parent_adds,
