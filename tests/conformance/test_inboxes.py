@@ -16,6 +16,7 @@ from actorstream.events.batch import Batch
 from actorstream.events.schema import Schema
 from actorstream.ordering.causal import CausalOrder
 from actorstream.ordering.none import NoOrder
+from actorstream.ordering.timestamp import TimestampGate
 from actorstream.plan.channels import SERIAL_WORD
 from actorstream.runtime.fifo import FifoInbox
 from actorstream.runtime.inbox import Inbox, Step
@@ -24,8 +25,8 @@ from actorstream.runtime.serial.inbox import NumberedInput, SerialInbox
 from actorstream.runtime.serial.numbering import Numbering
 from actorstream.runtime.timestamp.inbox import TimestampInbox
 from actorstream.runtime.timestamp.lane_rows import LaneRows, RowOrder
-from actorstream.runtime.timestamp.merge import MergeReader, TimestampMerge
-from actorstream.runtime.timestamp.merged_runs import MergedRuns
+from actorstream.runtime.timestamp.merging import ChannelMerging
+from actorstream.runtime.timestamp.ready_rows import ReadyRows
 from actorstream.transports.base import Frame, FrameKind
 from tests.conformance.frames import Ports, Promise, Row, Scripted, Waiting, data, mark
 
@@ -89,7 +90,7 @@ def serial(channels: list[Scripted]) -> Inbox:
     return SerialInbox(lanes, numbered, Numbering(1), merging=True, follows=False)
 
 
-def timestamp(channels: list[Scripted], most_tied: int = 1 << 20) -> Inbox:
+def timestamp(channels: list[Scripted]) -> Inbox:
     """Channel `id` brings rows of replica `id` of one input."""
     lanes = [
         InLane(index, "in", channel, lambda frame: frame.payload) for index, channel in enumerate(channels)
@@ -98,19 +99,21 @@ def timestamp(channels: list[Scripted], most_tied: int = 1 << 20) -> Inbox:
         RowOrder(replica=channel.channel.id, columns=("_position",), local=True) for channel in channels
     ]
     rows = [LaneRows(lane, order, Waiting()) for lane, order in zip(lanes, orders)]
-    runs = MergedRuns([0] * len(rows), {0: SCHEMA}, ties=1)
-    merge = TimestampMerge(rows, runs, np.zeros(64, np.int64))
-    merge.most_tied = most_tied
-    return TimestampInbox(MergeReader(merge, Ports(), 0), [], NoOrder([]), {"in": Schema.of(Row)})
+    gate = TimestampGate(rows, [0] * len(rows), 1)
+    ready = ReadyRows(
+        gate,
+        rows,
+        batch_size=7,
+        schemas={0: SCHEMA},
+        as_events=False,
+        one_stream=True,
+        together=False,
+    )
+    merging = ChannelMerging(rows, gate, ready, Ports(), np.zeros(64, np.int64))
+    return TimestampInbox(merging, [], NoOrder([]), {"in": Schema.of(Row)})
 
 
-def spilled(channels: list[Scripted]) -> Inbox:
-    """The same with memory for one run of rows of a lane that leave their channel."""
-    return timestamp(channels, most_tied=0)
-
-
-MAKERS = {"none": fifo, "causal": causal, "serial": serial, "timestamp": timestamp, "spilled": spilled}
-TIMED = ("timestamp", "spilled")
+MAKERS = {"none": fifo, "causal": causal, "serial": serial, "timestamp": timestamp}
 
 
 def channels_of(given: list[Script]) -> list[Scripted]:
@@ -180,7 +183,7 @@ def test_rows_come_once_and_a_barrier_when_all_lanes_have_brought_it(order: str,
     for rows in rows_of(given):
         own = [n for _, n in rows]
         assert [n for n in numbers(trace) if n in own] == own
-    if order not in TIMED:  # which keep rows that wait, and pass the barrier on
+    if order != "timestamp":  # which keeps rows that wait, and passes the barrier on
         before = set(numbers(trace[: trace.index(("barrier", BARRIER))]))
         assert before == {n for script in given for n in _before(script)}
 
@@ -193,7 +196,7 @@ def _before(script: Script) -> list[int]:
 
 
 @SEEDS
-@pytest.mark.parametrize("order", ["serial", *TIMED])
+@pytest.mark.parametrize("order", ["serial", "timestamp"])
 def test_the_sequence_does_not_depend_on_when_frames_arrive(order: str, seed: int) -> None:
     given = scripts(random.Random(seed), serial=order == "serial")
     rows = sorted(row for lane in rows_of(given) for row in lane)
@@ -220,7 +223,7 @@ def test_another_inbox_goes_on_from_what_was_kept_at_a_barrier_with_lanes_of_oth
         again.restore(kept)
     found = numbers(before) + numbers(given_in_time(again, rest, dice))
     assert sorted(found) == list(range(40))
-    if order in ("serial", *TIMED):
+    if order in ("serial", "timestamp"):
         assert found == [n for _, n in sorted(row for lane in rows_of(given) for row in lane)]
 
 
