@@ -73,6 +73,8 @@ class Contract:
 
     endless: bool = False
     """A source that has no end with these keys."""
+    replicas_meet: bool = False
+    """A source whose replicas share one reader of the input, so they must meet before they read (`spark/hub.py`)."""
     destination: Literal["", "caller", "console", "nowhere"] = ""
     """Where a sink's rows go: to the file that its key `path` names, back to the caller of the run, to standard output, or
     nowhere."""

@@ -6,6 +6,7 @@ from __future__ import annotations
 import asyncio
 import inspect
 from collections.abc import Mapping
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -86,8 +87,13 @@ class HistoryThenLive(Source):
 
     @classmethod
     def contract_of(cls, keys: dict[str, Any]) -> Contract:
-        live = keys.get(LIVE)  # missing or wrong, which is reported already
-        return cls.contract if live is None else live.cls.contract_of(dict(live.keys))  # type: ignore[no-any-return]
+        history, live = (
+            None if (table := keys.get(name)) is None else table.cls.contract_of(dict(table.keys))
+            for name in (HISTORY, LIVE)
+        )
+        if history is None or live is None:  # missing or wrong, which is reported already
+            return cls.contract
+        return replace(live, replicas_meet=history.replicas_meet or live.replicas_meet)
 
     @classmethod
     def output_types(cls, keys: dict[str, Any], inputs: list[Schema]) -> dict[str, Schema | type[Event]]:

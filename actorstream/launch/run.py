@@ -6,7 +6,7 @@ import asyncio
 import os
 import resource
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from time import monotonic
 from typing import TYPE_CHECKING, Any
@@ -66,7 +66,7 @@ def run_job(
     interrupted = suspended = None
     check_bindings(job)
     try:
-        with local_hub(needed=_has_replicated_source(job)), locked(job) as locks:
+        with local_hub(needed=_replicas_meet(job)), locked(job) as locks:
             check_latest(job)
             launcher.run(locks)
     except Interrupted as error:
@@ -93,7 +93,7 @@ async def run_embedded(job: Job, *, started: float | None = None) -> RunResult:
     sampler = Sampler(job, started)
     sampler.sample()
     before = os.times()
-    with local_hub(needed=_has_replicated_source(job)), locked(job):
+    with local_hub(needed=_replicas_meet(job)), locked(job):
         worker = await run_worker(job, 0, job.make_fabric(), None)
     sampler.sample()
     after = os.times()
@@ -106,11 +106,9 @@ async def run_embedded(job: Job, *, started: float | None = None) -> RunResult:
     return RunResult(report, collected)
 
 
-def _has_replicated_source(job: Job) -> bool:
+def _replicas_meet(job: Job) -> bool:
     """Whether replicas of a source must meet."""
-    tables = [node.keys for node in job.graph.sources()]
-    tables += [getattr(value, "keys", {}) for keys in tables for value in keys.values()]
-    return any(isinstance(keys, Mapping) and keys.get("partitions", 1) != 1 for keys in tables)
+    return any(source.contract.replicas_meet for source in job.graph.sources())
 
 
 def run_spec(spec: TopologySpec, deploy: DeploySpec, **options: Any) -> RunResult:

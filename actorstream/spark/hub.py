@@ -15,6 +15,7 @@ from typing import Any, Protocol
 
 from actorstream.errors import ConfigurationError, Problem
 from actorstream.spark.driver_process import DriverProcess, Hear, raised
+from actorstream.spark.failure import SparkError
 from actorstream.spark.task_listener import TaskListener, listening
 
 HUB = "ACTORSTREAM_SPARK_HUB"
@@ -22,8 +23,14 @@ HUB = "ACTORSTREAM_SPARK_HUB"
 OWN_HOST = "ACTORSTREAM_SPARK_HOST"
 """The variable that tells sources the address under which executors on other hosts reach this one."""
 LONGEST_LINE = 64 << 20
+HUB_GONE = (
+    "the process that started the run has ended, and no rows come without it; launch again, with --resume if there are "
+    "checkpoints"
+)
 FINISHED = {"finished": True}
 """What a replica says when all its rows have been given."""
+LEFT = {"left": True}
+"""What the hub says when it ends the links of a source because a replica has gone."""
 
 
 class Driver(Protocol):
@@ -48,6 +55,7 @@ class DriverHub:
         self._groups: dict[str, _Group] = {}
         """Source -> its replicas."""
         self._changed = threading.Condition()
+        self._closed = False
         if host:
             listener = socket.create_server((host, 0))
             name = f"{host}:{listener.getsockname()[1]}"
@@ -59,6 +67,7 @@ class DriverHub:
     def close(self) -> None:
         """Ends all drivers."""
         with self._changed:
+            self._closed = True
             groups = list(self._groups.values())
         self._listener.close(link for group in groups for link in group.links.values())
 
@@ -84,7 +93,8 @@ class DriverHub:
                         group.note_lack(replica, lacks=said["lacks"])
             finally:
                 with self._changed:
-                    if group.leaves(replica, finished=finished) and self._groups.get(source) is group:
+                    ended = group.leaves(replica, finished=finished, is_told=not self._closed)
+                    if ended and self._groups.get(source) is group:
                         del self._groups[source]
                     self._changed.notify_all()
 
@@ -129,14 +139,18 @@ class _Group:
                 others = any(each for other, each in self._lacking.items() if other != number)
                 self._send(link, {"others_lack": others})
 
-    def leaves(self, replica: int, *, finished: bool) -> bool:
-        """A replica has gone. Returns whether nobody else is left, or nobody else can go on."""
+    def leaves(self, replica: int, *, finished: bool, is_told: bool) -> bool:
+        """A replica has gone, of which the others are told. Returns whether nobody else is left, or nobody else can go on."""
         self._gone.add(replica)
         ended = not finished or len(self._gone) == self.replicas
         if ended and self.driver is not None:
             self.driver.stop()
         if ended:
-            for link in self.links.values():
+            with self._lock:
+                links = list(self.links.values())
+                for link in links if is_told else ():
+                    self._send(link, LEFT)
+            for link in links:
                 with suppress(OSError):
                     link.shutdown(socket.SHUT_RDWR)
         return ended
@@ -152,7 +166,10 @@ class HubDriver:
 
     Args:
         source, replica, replicas: the name of the source, this one's number, and how many there are.
-        task: what this replica needs; `FINISHED` if it has all its rows."""
+        task: what this replica needs; `FINISHED` if it has all its rows.
+
+    Attributes:
+        listener: the thread that calls `hear`; it ends with the link."""
 
     def __init__(
         self, source: str, replica: int, replicas: int, task: Mapping[str, Any], hear: Hear | None = None
@@ -163,7 +180,8 @@ class HubDriver:
         hello = {"token": token, "source": source, "replica": replica, "replicas": replicas}
         self._send(hello)
         self._send(task)
-        threading.Thread(target=self._listen, name="spark-hub", daemon=True).start()
+        self.listener = threading.Thread(target=self._listen, name="spark-hub", daemon=True)
+        self.listener.start()
 
     def finish(self) -> None:
         """This replica has all its rows."""
@@ -181,10 +199,16 @@ class HubDriver:
         with self._link, self._link.makefile("rb") as lines, suppress(OSError):
             for text in lines:
                 line = json.loads(text)
+                if line == LEFT:  # the run ends, and says itself why
+                    return
                 if "error" in line:
                     line["error"] = raised(line["kind"], line["error"])
-                if self._hear is not None and not self._stopped:
-                    self._hear(line)
+                self._pass_on(line)
+        self._pass_on({"error": SparkError(HUB_GONE)})
+
+    def _pass_on(self, line: dict[str, Any]) -> None:
+        if self._hear is not None and not self._stopped:
+            self._hear(line)
 
     def _send(self, line: Mapping[str, Any]) -> None:
         with suppress(OSError):

@@ -7,6 +7,7 @@ import glob
 import os
 import sys
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Unpack
@@ -27,6 +28,7 @@ from actorstream.spark.receiver import Receiver
 from actorstream.spark.session import LOCAL
 
 if TYPE_CHECKING:
+    from actorstream.actors.contract import Contract
     from actorstream.events.batch import Batch
     from actorstream.events.schema import Schema
     from actorstream.topology.graph import GraphActor
@@ -100,6 +102,10 @@ class SparkSource(Source):
         self._woken = asyncio.Event()
         self._given = 0
         self._bound: int | None = None
+
+    @classmethod
+    def contract_of(cls, keys: dict[str, Any]) -> Contract:
+        return replace(super().contract_of(keys), replicas_meet=keys.get("partitions", 1) != 1)
 
     @classmethod
     def check(cls, keys: dict[str, Any], inputs: list[Schema], base: Path) -> list[Problem]:

@@ -28,18 +28,23 @@ class Started:
         self.stopped.set()
 
 
-@pytest.fixture(params=["", "127.0.0.1"])
-def drivers(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[Queue[Started]]:
+@pytest.fixture
+def drivers() -> Queue[Started]:
     """The drivers that the hub has started."""
-    found: Queue[Started] = Queue()
+    return Queue()
 
+
+@pytest.fixture(params=["", "127.0.0.1"], autouse=True)
+def hub(
+    request: pytest.FixtureRequest, drivers: Queue[Started], monkeypatch: pytest.MonkeyPatch
+) -> Iterator[DriverHub]:
     def start(task: Mapping[str, Any], hear: Callable[[dict[str, Any]], None]) -> Started:
-        found.put(made := Started(task, hear))
+        drivers.put(made := Started(task, hear))
         return made
 
     hub = DriverHub(start, request.param)
     monkeypatch.setenv(HUB, hub.place)
-    yield found
+    yield hub
     hub.close()
 
 
@@ -93,6 +98,30 @@ def test_a_replica_that_has_all_its_rows_may_go_and_one_that_dies_ends_the_drive
     assert not driver.stopped.is_set()
     second.driver.stop()
     assert driver.stopped.wait(PATIENCE_S)
+
+
+def test_the_end_of_the_hub_is_an_error_of_replicas_that_still_need_rows(
+    drivers: Queue[Started], hub: DriverHub
+) -> None:
+    first, second = MeetingReplica(0, task(0)), MeetingReplica(1, task(1))
+    drivers.get(timeout=PATIENCE_S)
+    hub.close()
+    for replica in (first, second):
+        error = replica.hears()["error"]
+        assert isinstance(error, SparkError)
+        assert str(error).startswith("the process that started the run has ended")
+
+
+def test_a_replica_that_dies_is_no_error_of_the_others_since_the_run_says_why_it_ends(
+    drivers: Queue[Started],
+) -> None:
+    first, second = MeetingReplica(0, task(0)), MeetingReplica(1, task(1))
+    driver = drivers.get(timeout=PATIENCE_S)
+    first.driver.stop()
+    assert driver.stopped.wait(PATIENCE_S)
+    second.driver.listener.join(PATIENCE_S)
+    assert not second.driver.listener.is_alive()
+    assert second.heard.empty()
 
 
 def test_replicas_that_start_again_meet_anew_and_one_that_had_ended_needs_no_rows(

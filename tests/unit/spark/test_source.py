@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+import os
 import typing
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from actorstream import Event, Source, Topology
 from actorstream.cli.main import main
+from actorstream.connectors.history_then_live import HistoryThenLive
+from actorstream.connectors.source_table import SourceTable
+from actorstream.spark.hub import HUB
 from actorstream.spark.source import SparkSource
 from actorstream.topology.conversion import convert
 
@@ -61,3 +68,38 @@ def test_the_url_of_an_input_stays_as_it_was_written_and_a_path_is_relative_to_i
     base = Path("/files/of/the/topology")
     assert convert("s3a://bucket/rows", annotation, base) == "s3a://bucket/rows"
     assert convert("rows", annotation, base) == base / "rows"
+
+
+@pytest.mark.parametrize("partitions", [1, 2])
+def test_replicas_meet_if_the_class_of_their_source_says_so(partitions: int) -> None:
+    keys = {"type": "spark-source", "sql": "select 1 as n", "schema": {"n": "int"}, "partitions": partitions}
+    csv = {"type": "csv-source", "path": "live.csv", "schema": {"n": "int"}}
+    history, live = (SourceTable.of_table(each, Path.cwd()) for each in (keys, csv))
+    contracts = [
+        SparkSource.contract_of(keys),
+        HistoryThenLive.contract_of({"history": history, "live": live}),
+        HistoryThenLive.contract_of({"history": live, "live": history}),
+    ]
+    assert [each.replicas_meet for each in contracts] == [partitions == 2] * 3
+
+
+class Told(Event):
+    hub: str
+
+
+class OwnPartitions(Source):
+    """A source with a key `partitions` of its own."""
+
+    def __init__(self, *, numbers: list[int], **keys: Any) -> None:
+        super().__init__()
+        self.numbers, self.others = numbers, keys
+
+    def events(self) -> Iterator[Told]:
+        yield Told(os.environ.get(HUB, ""))
+
+
+def test_a_key_of_that_name_starts_no_hub_for_another_source() -> None:
+    topology = Topology()
+    found = topology.source(OwnPartitions, numbers=[1], partitions=2).collect()
+    topology.run()
+    assert [event.hub for event in found] == [""]
