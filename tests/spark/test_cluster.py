@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import datetime, timedelta
 from pathlib import Path
+from time import sleep
 
 from actorstream.checkpoint.store import CheckpointStore
 from apps.linear_road import reference
@@ -21,6 +22,7 @@ from apps.linear_road.events import Report
 from .cluster import Cluster, standalone_cluster
 from .conftest import SHORT
 from .flights import FLIGHTS, KEYS
+from .gated import LOOK_S
 
 SETTINGS = {
     **SHORT,
@@ -68,8 +70,12 @@ def sets(**values: object) -> list[str]:
     ]
 
 
+FIRST = 2000
+"""Rows that each replica of a gated source gives before the gate is there."""
 SPARK_REPORTS = """[actors.reports]
-type = "spark-source"
+type = "tests.spark.gated:GatedSource"
+gate = "{gate}"
+first = {first}
 format = "csv"
 preprocess = '''select {columns} from input'''
 range_rows = 20000
@@ -84,7 +90,8 @@ def roads_from_spark(folder: Path) -> Path:
     names = enumerate(Report.__struct_fields__)
     columns = ", ".join(f"bigint(_c{number}) {name}" for number, name in names)
     text = (ROADS / "topology.toml").read_text()
-    text = text.replace('[actors.reports]\ntype = "csv-source"\n', SPARK_REPORTS.format(columns=columns))
+    reports = SPARK_REPORTS.format(columns=columns, gate=folder / "gate", first=FIRST)
+    text = text.replace('[actors.reports]\ntype = "csv-source"\n', reports)
     text = text.replace("header = false\n", "").replace('"data/', f'"{(ROADS / "data").resolve()}/')
     (folder / "roads.toml").write_text(text)
     return folder / "roads.toml"
@@ -96,7 +103,6 @@ def check_run_whose_executor_is_killed(cluster: Cluster, worker: int, tmp_path: 
     settings = [
         each for name in outputs for each in sets(**{f"actors__{name}__path": tmp_path / f"{name}.csv"})
     ]
-    settings += sets(actors__reports__rate=3000)
     (tmp_path / "deploy.toml").write_text(
         f'batch_size = 64\n[checkpoint]\npath = "{tmp_path}/state"\nevery = "50ms"\n'
     )
@@ -108,15 +114,16 @@ def check_run_whose_executor_is_killed(cluster: Cluster, worker: int, tmp_path: 
         said += said_until(process, r"  \d[\d,]{3,} events")
         made = store.last() or 0
         while (store.last() or 0) < made + 2 and process.poll() is None:
-            pass
+            sleep(LOOK_S)
         cluster.kill_executors(worker)
+        (tmp_path / "gate").touch()
         said += said_until(process, "never said")
     assert process.returncode == 0, said
     assert "Spark starts the workers again (attempt 2)" in said
     rows = list(reference.read(ROADS / "data/dense.dat.gz"))
-    done = re.search(r"linear-road: done: ([\d,]+) events", said)
-    assert done is not None
-    assert 0 < int(done[1].replace(",", "")) < len(rows)  # the rows behind the checkpoint
+    done = re.findall(r"linear-road: done: ([\d,]+) events", said)
+    assert len(done) == 1, said
+    assert 0 < int(done[0].replace(",", "")) < len(rows)  # the rows behind the checkpoint
     expected = reference.LinearRoad().run(rows).results
     for name in outputs[:4]:
         with (tmp_path / f"{name}.csv").open() as file:
