@@ -22,7 +22,7 @@ APPS = {
     "page_view_join": {"joined": "multiset", "replaced": "multiset"},
 }
 """App -> its sinks, and as what their rows are compared."""
-WAITING_S = 60.0
+WAITING_S = 240.0
 
 
 def outputs(app: str, folder: Path) -> list[str]:

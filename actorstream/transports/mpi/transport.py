@@ -31,7 +31,7 @@ LEFT_S = 0.5
 """How long a rank that closes waits until one that has left takes what it was sent."""
 TRAFFIC_NS = 100_000
 """For so long after a message a parked rank looks for the next one without a pause."""
-CLOCKS_S, FIRST_CLOCK_S = 1.0, 2.0
+CLOCKS_S, FIRST_CLOCK_S = 5.0, 2.0
 """Between two looks at how far the home rank's clock is ahead; how long a rank waits for the first one."""
 SHARE, LEAST_NS, MOST_NS = 8, 20_000, 4_000_000
 """Then it pauses for an eighth of the time that nothing has come, within these bounds."""
@@ -163,7 +163,7 @@ class MpiTransport(Transport):
         """Waits for the first comparison of clocks, which takes the way to the home rank and back."""
         end = monotonic() + FIRST_CLOCK_S
         while self._clock is not None and self._clock() is None and monotonic() < end:
-            await asyncio.sleep(CLOCKS_S / 100)
+            await asyncio.sleep(FIRST_CLOCK_S / 200)
 
     def _tell_clock(self) -> None:
         """Tells the peers again and again, so that entry times from a rank with another clock are put right."""
