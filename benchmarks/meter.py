@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from time import monotonic_ns
+from time import monotonic_ns, process_time_ns
 
 from actorstream import Actor, Batch
 
@@ -56,3 +56,30 @@ def note(actor: Actor, kind: str, **values: object) -> None:
     """Writes one note into the folder `actor.into`."""
     path = Path(actor.into) / f"{actor.name}-{actor.replica}-{kind}.json"  # type: ignore[attr-defined]
     path.write_text(json.dumps({"kind": kind, **values}))
+
+
+class CpuMeter(Actor):
+    """Notes the CPU time of its process between a row some time after the start and the last one.
+
+    Args:
+        skip: seconds after the first row that are not counted.
+    """
+
+    def __init__(self, into: Path, skip: float) -> None:
+        self.into, self.skip_ns = into, round(skip * 1e9)
+        self.first_ns = self.begun_ns = self.begun_cpu = self.ended_ns = self.ended_cpu = 0
+
+    def on_batch(self, batch: Batch) -> None:
+        self.ended_ns, self.ended_cpu = monotonic_ns(), process_time_ns()
+        if not self.first_ns:
+            self.first_ns = self.ended_ns
+        if self.ended_ns < self.first_ns + self.skip_ns:
+            self.begun_ns, self.begun_cpu = self.ended_ns, self.ended_cpu
+
+    def on_end(self) -> None:
+        note(
+            self,
+            "cpu",
+            wall_ns=self.ended_ns - self.begun_ns,
+            cpu_ns=self.ended_cpu - self.begun_cpu,
+        )

@@ -11,6 +11,7 @@ SUITES = {
     "ipc": "benchmarks.suites.ipc",
     "transport": "benchmarks.suites.transport",
     "exchange": "benchmarks.suites.exchange",
+    "idle": "benchmarks.suites.idle",
     "actors": "benchmarks.suites.actors",
     "connectors": "benchmarks.suites.connectors",
     "spark": "benchmarks.suites.spark",

@@ -10,10 +10,8 @@ from __future__ import annotations
 
 import asyncio
 import os
-import subprocess
 import sys
 from collections.abc import Callable
-from pathlib import Path
 from statistics import median
 from time import monotonic_ns, perf_counter
 from typing import Any
@@ -27,6 +25,7 @@ from actorstream.runtime.spin import Spin
 from actorstream.testing.transport.check import pipes
 from actorstream.transports.base import Frame, FrameKind
 from actorstream.transports.registry import load_transport
+from benchmarks.loops.program import figure_of, tell
 
 BUDGET = 16 << 20
 Loop = Callable[[int, int, float, Callable[[], Any], Callable[[], Any], Callable[[], bool]], "float | None"]
@@ -43,13 +42,7 @@ CHANNELS = pipes((0, 1), (1, 0), slots=SLOTS, budget=BUDGET)
 
 def measured(way: str, size: int, seconds: float) -> float:
     """What this program prints when it runs in processes of its own. RuntimeError: it failed."""
-    command = [sys.executable, "-m", "benchmarks.loops.network", way, str(size), str(seconds)]
-    if way.endswith("mpi"):
-        command = [str(Path(sys.executable).with_name("mpiexec")), "-n", "2", *command]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=60 + 20 * seconds, check=False)
-    if done.returncode != 0:
-        raise RuntimeError(f"{' '.join(command)} ended with {done.returncode}: {done.stderr[-2000:]}")
-    return float(done.stdout.strip().splitlines()[-1])
+    return figure_of("benchmarks.loops.network", way, size, seconds, mpi=way.endswith("mpi"), seconds=seconds)
 
 
 class Ends:
@@ -289,7 +282,7 @@ def main(way: str, size: int, seconds: float) -> None:
         else:
             found = bare_mpi(worker, size, seconds, loop)
     if found is not None:
-        print(found, flush=True)
+        tell(found)
     if child:
         os.waitpid(child, 0)
 

@@ -9,11 +9,9 @@ process.
 from __future__ import annotations
 
 import os
-import subprocess
 import sys
 from collections import deque
 from collections.abc import Callable
-from pathlib import Path
 from socket import socket, socketpair
 from time import perf_counter
 from typing import Any, Protocol
@@ -21,6 +19,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from actorstream.native.kernels import Partitioner
+from benchmarks.loops.program import figure_of, tell
 
 COLUMNS, BATCHES, ROWS = 5, 64, 4096
 WINDOW = 32
@@ -29,13 +28,7 @@ WINDOW = 32
 
 def measured(library: str, seconds: float) -> float:
     """What this program prints in processes of its own. RuntimeError: it failed."""
-    command = [sys.executable, "-m", "benchmarks.loops.routed", library, str(seconds)]
-    if library == "mpi":
-        command = [str(Path(sys.executable).with_name("mpiexec")), "-n", "2", *command]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=60 + 20 * seconds, check=False)
-    if done.returncode != 0:
-        raise RuntimeError(f"{' '.join(command)} ended with {done.returncode}: {done.stderr[-2000:]}")
-    return float(done.stdout.strip().splitlines()[-1])
+    return figure_of("benchmarks.loops.routed", library, seconds, mpi=library == "mpi", seconds=seconds)
 
 
 class Wire(Protocol):
@@ -196,4 +189,4 @@ LIBRARIES: dict[str, Callable[[float], float | None]] = {"mpi": _in_mpi, "zmq": 
 if __name__ == "__main__":
     found = LIBRARIES[sys.argv[1]](float(sys.argv[2]))
     if found is not None:
-        print(found, flush=True)
+        tell(found)

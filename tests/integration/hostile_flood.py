@@ -28,6 +28,7 @@ from actorstream.transports.network.interfaces import socket_address
 from actorstream.transports.network.message import (
     ACK,
     BYE,
+    CLOCK,
     CREDIT,
     GATHER,
     HEAD,
@@ -57,6 +58,7 @@ def messages(envelope: Envelope) -> list[list[bytes]]:
         [envelope.control(CREDIT, 5, 0, 1, struct.pack("<QQ", 2**63, 7))],
         [envelope.control(PROMISES, 5, 0, 0, struct.pack("<Iq", 0, 9))],
         [envelope.control(HELLO, 0, 0, 0, bytes(40))],
+        [envelope.control(CLOCK, 5, 0, 0, struct.pack("<qq", 2**40, 10**6))],
         [envelope.control(ACK, 0, 2**40)],
         [envelope.control(STREAM, 5, 0, 7, b"bytes of a stream")],
         [envelope.control(STREAM_END, 5, 0, 7)],

@@ -27,9 +27,12 @@ MPI_SHELL = """#!/bin/sh
 while [ "${{1#-}}" != "$1" ]; do shift; done
 host=${{1##*.}}
 shift
-exec ip netns exec {run}h$((host - 11)) sh -c "$*"
+exec ip netns exec {run}h$((host - 11)) {within} sh -c "$*"
 """
 """What mpiexec calls in the place of ssh: [OPTIONS] ADDRESS COMMAND."""
+APART_S = 5000
+APART = f"unshare --time --monotonic $(({APART_S} * (host - 11))) --fork"
+"""What runs each host in a time namespace, whose monotonic clock is so far ahead of that of the host before."""
 
 
 def _ip(*words: str) -> None:
@@ -126,11 +129,11 @@ class Hosts:
             **options,  # type: ignore[arg-type]
         )
 
-    def mpi(self, folder: Path, *words: object, ranks: int = 1) -> subprocess.Popen[str]:
+    def mpi(self, folder: Path, *words: object, ranks: int = 1, within: str = "") -> subprocess.Popen[str]:
         """`actorstream launch` of ranks of MPI, so many on each host, from the namespace with the bridge. mpiexec reads the
-        hosts, and how to reach them, from its variables."""
+        hosts, and how to reach them, from its variables. `within`: a command that runs those of each host."""
         shell, addresses = folder / "mpi-shell", folder / "mpi-hosts"
-        shell.write_text(MPI_SHELL.format(run=self.run))
+        shell.write_text(MPI_SHELL.format(run=self.run, within=within))
         shell.chmod(0o755)
         addresses.write_text("".join(f"{self.address(number)}:{ranks}\n" for number in range(self.count)))
         return self.start(
@@ -193,17 +196,17 @@ def hosts(count: int, wires: tuple[float, float] | None = None) -> Iterator[Host
         made.down()
 
 
-def remote_shell(folder: Path) -> list[str]:
+def remote_shell(folder: Path, within: str = "") -> list[str]:
     """A command in the place of ssh: the namespace is its target."""
     script = folder / "remote-shell"
-    script.write_text('#!/bin/sh\nexec ip netns exec "$1" sh -c "$2"\n')
+    script.write_text(f'#!/bin/sh\nhost=$((11 + ${{1##*h}}))\nexec ip netns exec "$1" {within} sh -c "$2"\n')
     script.chmod(0o755)
     return [str(script)]
 
 
-def deployment(folder: Path, made: Hosts, *lines: str, slots: Sequence[int] = ()) -> Path:
-    """A deployment of all hosts. `lines`: of [network]."""
-    text = ['transport = "zmq"', "[network]", f"remote_shell = {remote_shell(folder)}", *lines]
+def deployment(folder: Path, made: Hosts, *lines: str, slots: Sequence[int] = (), within: str = "") -> Path:
+    """A deployment of all hosts. `lines`: of [network]. `within`: a command that runs the workers of each host."""
+    text = ['transport = "zmq"', "[network]", f"remote_shell = {remote_shell(folder, within)}", *lines]
     for number in range(made.count):
         text += ["[[hosts]]", f'address = "{made.address(number)}"', f'ssh = "{made.name(number)}"']
         text += [f"slots = {slots[number]}"] if slots else []

@@ -7,13 +7,14 @@ import signal
 import socket
 import struct
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from hashlib import blake2b
 from secrets import token_bytes
 from time import monotonic, sleep
 from typing import TYPE_CHECKING, Any
 
 from actorstream.errors import ConfigurationError
+from actorstream.native.keepalive import ClockOffset
 from actorstream.transports.assembly import Assembly
 from actorstream.transports.mpi.output import wait_until_read
 from actorstream.transports.mpi.starter import mpiexec
@@ -24,6 +25,7 @@ from actorstream.transports.network.streams import Streams
 
 if TYPE_CHECKING:
     from actorstream.topology.deploy import DeploySpec
+    from actorstream.transports.network.keepalives import Keepalives
 
 TAG = 32_000
 """Of what is gathered; those of the transport's messages are lower, and MPI guarantees tags up to 32,767."""
@@ -62,6 +64,7 @@ class MpiAssembly(Assembly):
             raise alone(started_ranks())
         self.home = min(home, self.size - 1)
         self._died = False
+        self._signs: Keepalives | None = None
         if signal.getsignal(signal.SIGUSR1) == signal.SIG_DFL:
             signal.signal(
                 signal.SIGUSR1, self._told
@@ -88,7 +91,25 @@ class MpiAssembly(Assembly):
         return SameHost(self.rank, [each[SEED_BYTES:] for each in told], secret, limit_s)
 
     def options(self) -> dict[str, Any]:
-        return {"same_host": self._same_host}
+        return {"same_host": self._same_host, "clock": self._home_clock}
+
+    def signs_of_life(
+        self, near: Collection[int], vital: Collection[int], *, limit_s: float, away_s: float
+    ) -> Keepalives:
+        self._signs = super().signs_of_life(near, vital, limit_s=limit_s, away_s=away_s)
+        return self._signs
+
+    def clocks(self) -> dict[int, ClockOffset]:
+        if self._signs is None:
+            return {}
+        found = {peer: self._signs.clock(peer) for peer in range(self.size) if peer != self.rank}
+        return {peer: clock for peer, clock in found.items() if clock is not None}
+
+    def _home_clock(self) -> ClockOffset | None:
+        """How far the home rank's clock is ahead of this one's; None: it is not known yet."""
+        if self.rank == self.home:
+            return ClockOffset(0, 0)
+        return None if self._signs is None else self._signs.clock(self.home)
 
     @classmethod
     def starter(cls, deploy: DeploySpec, command: Sequence[str]) -> list[str]:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from actorstream.transports.base import Channel, Fabric
 from actorstream.transports.shm.limits import Limits, arena_limit
 
 if TYPE_CHECKING:
+    from actorstream.native.keepalive import ClockOffset
     from actorstream.transports.network.same_host import SameHost
 
 MASK = 2**64 - 1
@@ -21,6 +23,7 @@ class MpiFabric(Fabric):
     Attributes:
         secret: that of the message headers; MPI lets nobody in from outside, so it is no secret.
         start_s: how long a worker waits for its peers at the start.
+        clock: how far the home rank's clock is ahead of this rank's; None: it is not known (yet).
         near: the memory of channels between ranks of this host, if they share any; the others are `channels`.
         run: tells the messages of this run from those of another one between the same ranks. All ranks of a world make
             their fabrics in the same order, so that they agree without a message.
@@ -36,7 +39,9 @@ class MpiFabric(Fabric):
         *,
         start_s: float = 30.0,
         same_host: SameHost | None = None,
+        clock: Callable[[], ClockOffset | None] | None = None,
     ) -> None:
+        """`clock`: None: all ranks have one clock."""
         self.run = next(_runs)
         self.workers = workers
         self.near = same_host.share(workers, channels, plan) if same_host is not None else None
@@ -44,7 +49,7 @@ class MpiFabric(Fabric):
             channels = [channel for channel in channels if channel.id not in self.near.channels]
         self.channels = {channel.id: channel for channel in channels}
         self.plan = plan & MASK
-        self.start_s = start_s
+        self.start_s, self.clock = start_s, clock
         budgets = [0] * workers
         for channel in channels:
             budgets[channel.sender] += channel.budget

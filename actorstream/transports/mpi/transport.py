@@ -26,11 +26,13 @@ from actorstream.transports.network.exchange import Exchange
 from actorstream.transports.shm.transport import ShmTransport
 from actorstream.transports.sizing import refuse_options
 
-OPTIONS = ("start_s", "same_host")
+OPTIONS = ("start_s", "same_host", "clock")
 LEFT_S = 0.5
 """How long a rank that closes waits until one that has left takes what it was sent."""
 TRAFFIC_NS = 100_000
 """For so long after a message a parked rank looks for the next one without a pause."""
+CLOCKS_S, FIRST_CLOCK_S = 5.0, 2.0
+"""Between two looks at how far the home rank's clock is ahead; how long a rank waits for the first one."""
 SHARE, LEAST_NS, MOST_NS = 8, 20_000, 4_000_000
 """Then it pauses for an eighth of the time that nothing has come, within these bounds."""
 
@@ -44,7 +46,7 @@ class MpiTransport(Transport):
     @classmethod
     def fabric(cls, workers: int, channels: list[Channel], plan: int, **options: Any) -> MpiFabric:
         """Options: `start_s` (seconds that a rank waits for the others at the start; 30), `same_host` (which ranks share memory;
-        None: none do)."""
+        None: none do), `clock` (how far the home rank's clock is ahead of this one's; None: all ranks have one clock)."""
         refuse_options(cls.name, options, OPTIONS)
         return MpiFabric(workers, channels, plan, **options)
 
@@ -68,7 +70,11 @@ class MpiTransport(Transport):
         bell = None
         if self._near is not None and fabric.near is not None:
             bell = (self._near.doorbell, fabric.near.layout.bells[worker])
-        self._exchange = Exchange(fabric, worker, self._port, trusted=True, bell=bell)
+        self._clock = fabric.clock
+        self._exchange = Exchange(
+            fabric, worker, self._port, trusted=True, bell=bell, clock=fabric.clock or (lambda: None)
+        )
+        self._telling: asyncio.TimerHandle | None = None
         self._timer = TimerFd()
         self._repeats = False
         """Whether the timer fires by itself again and again, which takes a third less than to set it each time."""
@@ -85,6 +91,8 @@ class MpiTransport(Transport):
             await self._near.start()
         asyncio.get_running_loop().add_reader(self._timer.fd, self._fired)
         self._tick()
+        await self._know_clock()
+        self._tell_clock()
         await self._exchange.gather(self._fabric.start_s, [f"rank {peer}" for peer in self._exchange.links])
 
     @property
@@ -130,6 +138,8 @@ class MpiTransport(Transport):
                 asyncio.get_running_loop().remove_reader(self._timer.fd)
             if self._soon is not None:
                 self._soon.cancel()
+            if self._telling is not None:
+                self._telling.cancel()
             self._timer.close()
             self._exchange.close()
             self._port.close()
@@ -148,6 +158,18 @@ class MpiTransport(Transport):
             if self._port.has_sent(peers):
                 return
             await asyncio.sleep(0)
+
+    async def _know_clock(self) -> None:
+        """Waits for the first comparison of clocks, which takes the way to the home rank and back."""
+        end = monotonic() + FIRST_CLOCK_S
+        while self._clock is not None and self._clock() is None and monotonic() < end:
+            await asyncio.sleep(FIRST_CLOCK_S / 200)
+
+    def _tell_clock(self) -> None:
+        """Tells the peers again and again, so that entry times from a rank with another clock are put right."""
+        if self._clock is not None and not self._exchange.closed:
+            self._exchange.tell_clock()
+            self._telling = asyncio.get_running_loop().call_later(CLOCKS_S, self._tell_clock)
 
     def _tick(self) -> None:
         """Looks for messages, and again soon: the longer nothing has come, the later."""

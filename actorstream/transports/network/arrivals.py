@@ -13,6 +13,7 @@ from actorstream.transports.base import Frame
 from actorstream.transports.network.message import (
     ACK,
     BYE,
+    CLOCK,
     CREDIT,
     CREDITS,
     FRAMES,
@@ -139,6 +140,8 @@ class Arrivals:
             self._outgoing(link, message.channel).credit(*CREDITS.unpack(message.body))
         elif kind == PROMISES:
             self._incoming(link, message.channel).promise(message.body)
+        elif kind == CLOCK:
+            self._exchange.clock_told(link, message)
         elif kind == SENDER_CLOSED:
             self._incoming(link, message.channel).lose("the sender has closed without an end mark")
         elif kind == RECEIVER_CLOSED:

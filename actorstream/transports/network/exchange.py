@@ -10,7 +10,7 @@ import os
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from time import monotonic
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from actorstream.errors import BrokenError, ClosedError, ConfigurationError
 from actorstream.native.doorbell import Doorbell
@@ -21,6 +21,8 @@ from actorstream.transports.network.bell import PolledDoorbell
 from actorstream.transports.network.link import End, Link, Port, new_incarnation
 from actorstream.transports.network.message import (
     BYE,
+    CLOCK,
+    CLOCKS,
     GREETING,
     HELLO,
     Envelope,
@@ -30,8 +32,13 @@ from actorstream.transports.network.receive_channel import NetworkReceiveChannel
 from actorstream.transports.network.send_channel import NetworkSendChannel
 from actorstream.transports.sizing import doorbell_bits
 
+if TYPE_CHECKING:
+    from actorstream.native.keepalive import ClockOffset
+
 AT_ONCE = 64
 """Messages that are taken in before their consumer has its turn, so that credit goes back while more come."""
+MOST_AHEAD = 1 << 61
+"""Nanoseconds by which one clock can be ahead of another."""
 LATER_S = 0.001
 """How long little credit and few acknowledgements wait for more."""
 
@@ -51,6 +58,7 @@ class Exchange:
     Args:
         bell: the worker's doorbell, if it has one for channels of other ways already, and where in its memory that is.
         met: called with a peer that has greeted and its process id, which is 0 if it runs on another host.
+        clock: how far the home rank's clock is ahead of this worker's, where each worker only knows that; None: it is not known.
 
     Attributes:
         arrivals: what takes packets in.
@@ -65,8 +73,12 @@ class Exchange:
         trusted: bool,
         met: Callable[[int, int], None] = lambda peer, process: None,
         bell: tuple[Doorbell, int] | None = None,
+        clock: Callable[[], ClockOffset | None] = lambda: None,
     ) -> None:
         self.network, self.worker, self.port, self.trusted = network, worker, port, trusted
+        self._clock = clock
+        self._clocks: dict[int, tuple[int, int]] = {}
+        """Of each peer that has told it: how far the home rank's clock is ahead of the peer's, and the bound of the error."""
         self._met = met
         channels = network.channels.values()
         peers = {c.receiver for c in channels if c.sender == worker}
@@ -201,6 +213,27 @@ class Exchange:
         link.greeted, link.incarnation = True, incarnation
         self._met(link.peer, int(process) if place == here() else 0)
         self.change()
+
+    def tell_clock(self) -> None:
+        """Tells all peers how far the home rank's clock is ahead of this worker's, if that is known."""
+        clock = self._clock()
+        if clock is not None:
+            for peer, link in self.links.items():
+                link.control(CLOCK, body=CLOCKS.pack(*clock))
+                self._compare_clocks(peer, clock)
+
+    def clock_told(self, link: Link, message: Message) -> None:
+        """A peer has told how far the home rank's clock is ahead of its own. BrokenError: no clock is."""
+        ahead, error = CLOCKS.unpack(message.body)
+        if abs(ahead) > MOST_AHEAD or not 0 <= error <= MOST_AHEAD:
+            raise BrokenError(f"a clock that is {ahead} ns ahead, within {error} ns")
+        self._clocks[link.peer] = ahead, error
+        self._compare_clocks(link.peer, self._clock())
+
+    def _compare_clocks(self, peer: int, own: ClockOffset | None) -> None:
+        told = self._clocks.get(peer)
+        if told is not None and own is not None:
+            self.links[peer].compare_clocks(own.ahead - told[0], own.error + told[1])
 
     def refuse(self, error: ConfigurationError) -> None:
         """A peer runs something else: `gather` says so."""

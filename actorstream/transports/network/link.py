@@ -101,6 +101,10 @@ class Link:
         self._nbytes = self._following = self._pushed = 0
         self._holds = False
 
+    def compare_clocks(self, ahead: int, error: int) -> None:
+        """The peer's clock is so many nanoseconds ahead of ours. An offset within its own error is none: both are on one host."""
+        self.ahead = ahead if abs(ahead) > error else 0
+
     @property
     def is_open(self) -> bool:
         """Whether the peer still reads what it is sent."""

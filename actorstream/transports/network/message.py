@@ -26,7 +26,7 @@ from actorstream.native.frames import pack_frame, unpack_frame
 from actorstream.transports.base import Frame, FrameKind
 
 MAGIC = b"ASnt"
-VERSION = 3
+VERSION = 4
 HEAD = Struct("<4sHBBIIQ16sQQII")
 FRAME = Struct("<QQqqqqqqqqqqqqqQQQ")
 WHOLE = Struct(HEAD.format + FRAME.format[1:])
@@ -40,7 +40,9 @@ NO_CREDIT: Credit = (0, 0, 0)
 MOST_BYTES = 1 << 30
 """A payload of more bytes is refused at both ends."""
 
-HELLO, BYE, ACK, CREDIT, PROMISES, SENDER_CLOSED, RECEIVER_CLOSED, STREAM, STREAM_END, GATHER = range(16, 26)
+HELLO, BYE, ACK, CREDIT, PROMISES, SENDER_CLOSED, RECEIVER_CLOSED, STREAM, STREAM_END, GATHER, CLOCK = range(
+    16, 27
+)
 FRAMES = frozenset(int(kind) for kind in FrameKind)
 APART = 1
 """Flag: the payload follows the packet."""
@@ -58,7 +60,10 @@ CREDITS = Struct("<QQ")
 """Of CREDIT: frames and bytes that were consumed, in all."""
 PROMISE = Struct("<Iq")
 """Of PROMISES, any number: frontier word and its value."""
+CLOCKS = Struct("<qq")
+"""Of CLOCK: by how many ns the clock of the home rank is ahead of the sender's, and the bound of the error."""
 _BODIES = {
+    CLOCK: CLOCKS.size,
     HELLO: GREETING.size,
     BYE: 0,
     ACK: 0,

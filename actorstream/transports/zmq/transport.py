@@ -145,8 +145,8 @@ class ZmqTransport(Transport):
         assert self._loop is not None
         known = [(link, self._fabric.clocks(peer)) for peer, link in self._exchange.links.items()]
         for link, clock in known:
-            # an offset within its own error is none: both are on one host
-            link.ahead = clock.ahead if clock is not None and abs(clock.ahead) > clock.error else 0
+            if clock is not None:
+                link.compare_clocks(*clock)
         if any(clock is not None for _, clock in known):
             self._clocks = self._loop.call_later(CLOCKS_S, self._compare_clocks)
 

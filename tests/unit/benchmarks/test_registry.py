@@ -14,6 +14,7 @@ NAMES = {
     "transport": "zmq-4096 zmq-65536 zmq-4194304 bare-zmq-4096 mpi-4096 mpi-4194304 bare-mpi-65536 shm-65536"
     " zmq-curve-65536 zmq-control-p50 bare-zmq-control-p50 mpi-control-p50 bare-mpi-control-p50",
     "exchange": "keyed-2to2",
+    "idle": "idle-shm idle-zmq idle-mpi",
     "actors": "tell ask ask-p99",
     "connectors": "csv-read jsonl-read parquet-read csv-write",
     "spark": "source first-batch no-op identity identity-sorted local-iterator",
