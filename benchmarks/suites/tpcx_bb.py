@@ -33,14 +33,20 @@ KINDS = ("hybrid", "partitioned")
 PROCESSES = ("q1", "q15")
 """Queries that are run on two processes too, in serial order, and whose time slice and window are studied. A quick run
 has no others."""
+ORDERED: Mapping[str, Mapping[str, Any]] = {
+    "serial-2": {"placement": "first-fit"},
+    "serial-replicas-2": {"replicas": 2},
+}
+"""Cases in serial order on two processes: a part of the operators in each, or a replica of each operator in each."""
 STUDIED_WORKERS = 8
 """Simulated, in the study of the time slice and the window."""
 
 
 NOTES = (
-    "turns: one process without a schedule; ct, lp, et, qst: one process, the event loop and one thread; "
-    "serial: two processes",
-    "every actor has one replica, so that rows stay in the order of the input; serial: two replicas, order = serial",
+    "turns: one process without a schedule; ct, lp, et, qst: one process, the event loop and one thread",
+    "every actor has one replica, so that rows stay in the order of the input",
+    "serial: two processes, order = serial; the source and the stateless operators in one, the others in the other; "
+    "serial-replicas: two replicas of each actor, one in each",
     "mean, p99: latency from a tuple's entry until the last stateful operator has taken what came of it, under full load",
     "half-load: at half of the rate that q-lp-2 has just reached",
 )
@@ -103,9 +109,10 @@ def measured_probes(
         at_half = partial(half_load, query, seconds, found)
         cases = (Case(f"{query}-lp-half-load-mean", "µs"), Case(f"{query}-lp-half-load-p99", "µs"))
         probes.append(Probe(cases, at_half))
-        case = f"{query}-serial-2"
-        measured = partial(measure, case, query, replicas=2, ordered=True, transport="shm", workers=2)
-        probes.append(three(case, f"{query}-turns-1", measured))
+        for case, deploy in ORDERED.items():
+            case = f"{query}-{case}"
+            measured = partial(measure, case, query, ordered=True, transport="shm", workers=2, **deploy)
+            probes.append(three(case, f"{query}-turns-1", measured))
     return probes
 
 

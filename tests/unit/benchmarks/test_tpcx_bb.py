@@ -12,6 +12,7 @@ import pytest
 from actorstream.scheduling import SCHEDULES
 from actorstream.scheduling.base import UNBOUNDED
 from benchmarks import tpcx_bb
+from benchmarks.suites.tpcx_bb import ORDERED
 from benchmarks.tpcx_bb import BATCH_SIZE, OBSERVED, QUERIES, SMALL, topology
 from benchmarks.tpcx_bb_models import Models
 from benchmarks.tpcx_bb_stages import (
@@ -128,10 +129,15 @@ def test_the_fastest_run_says_what_operators_cost() -> None:
     assert models.throughput("q1", "lp", 2) > 5 * slow
 
 
-@pytest.mark.parametrize("deploy", [{"schedule": "lp", "threads": 1}, {"workers": 2, "transport": "shm"}])
+@pytest.mark.parametrize(
+    "deploy",
+    [
+        {"schedule": "lp", "threads": 1},
+        *({"ordered": True, "workers": 2, "transport": "shm", **how} for how in ORDERED.values()),
+    ],
+)
 def test_a_short_run_sees_every_row_behind_the_last_operator(deploy: dict[str, Any]) -> None:
-    ordered = "workers" in deploy
-    ran = tpcx_bb.run("q1", 0.1, replicas=2 if ordered else 1, ordered=ordered, **deploy)
+    ran = tpcx_bb.run("q1", 0.1, **deploy)
     rate, mean, p99 = tpcx_bb.figures(ran)
     assert rate > 0
     assert mean > 0

@@ -41,7 +41,7 @@ def test_the_suite_has_the_cases_of_the_study_and_of_its_figures() -> None:
 def test_a_quick_run_measures_a_few_cases_in_every_round_and_simulates_nothing() -> None:
     made = suite(Settings(quick=True))
     check(made)
-    assert len(made.probes) == 8
+    assert len(made.probes) == 10
     assert {probe.rounds for probe in made.probes} == {None}
     assert {"q1-turns-1", "q1-lp-2-p99", "q15-lp-2", "q15-serial-2", "q1-lp-half-load-p99"} <= names(made)
     assert not [name for name in names(made) if "simulated" in name]
