@@ -23,6 +23,7 @@ SUITES = {
     "ysb-star": "benchmarks.suites.ysb_star",
     "swa": "benchmarks.suites.swa",
     "batch-size": "benchmarks.suites.batch_size",
+    "defaults": "benchmarks.suites.defaults",
     "ablation": "benchmarks.suites.ablation",
     "keyed": "benchmarks.suites.keyed",
     "tpcx-bb": "benchmarks.suites.tpcx_bb",

@@ -56,6 +56,16 @@ class Column(msgspec.Struct, eq=False, gc=False):
     @classmethod
     def of(cls, field: Field, values: Any) -> Column:
         """A column of anything that has values: a Column, a NumPy or Arrow array, a list or other iterable."""
+        if (
+            type(values) is np.ndarray
+            and field.free
+            and values.dtype is field.dtype
+            and values.ndim == 1
+            and values.flags.carray
+        ):  # what from_numpy does, in half the time
+            view = values.view()
+            view.setflags(write=False)
+            return cls(field, len(values), None, view, None)
         if isinstance(values, np.ndarray):
             return cls.from_numpy(field, values)
         if isinstance(values, Column):

@@ -98,6 +98,8 @@ class Field:
     """Bytes a value; 0: variable."""
     plain: bool = field(init=False, compare=False, repr=False)
     """Fixed width and never null: `batch[name]` is a zero-copy NumPy array."""
+    free: bool = field(init=False, compare=False, repr=False)
+    """Any array of `dtype` is a column of the field: it is neither nullable, nor a code, nor a time."""
     kept: dict[str, Any] = field(init=False, compare=False, repr=False, default_factory=dict)
     """What values.py derives from the field once: look-up tables, decoders."""
 
@@ -113,6 +115,9 @@ class Field:
         object.__setattr__(self, "dtype", dtype)
         object.__setattr__(self, "width", 0 if dtype is None else dtype.itemsize)
         object.__setattr__(self, "plain", dtype is not None and not self.nullable)
+        object.__setattr__(
+            self, "free", self.plain and not self.categories and self.kind is not Kind.DATETIME
+        )
 
     @property
     def labels(self) -> tuple[str, ...] | tuple[int, ...]:

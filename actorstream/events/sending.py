@@ -10,6 +10,7 @@ from actorstream.native.arena import Block
 from actorstream.native.pieces import ColumnTable
 
 if TYPE_CHECKING:
+    from actorstream.events.column import Column
     from actorstream.events.jumbo import JumboTuple
     from actorstream.events.representation import Representation
     from actorstream.events.schema import Schema
@@ -29,12 +30,40 @@ def piece(batch: Representation, frame_schema: Schema) -> tuple[ColumnTable, int
     return table, 0, first + batch._first, batch.rows
 
 
+def own_table(batch: Representation, frame_schema: Schema, table: ColumnTable) -> ColumnTable | None:
+    """The descriptors of the columns of `frame_schema`, written to `table` unless there are some already. None: the rows are
+    events, or a run or selection of other rows. SchemaError: as `piece`."""
+    if batch._events is not None or batch._parent is not None or batch._values is not None:
+        return None
+    if batch.sealed()._jumbo is not None:
+        found, first = _described(batch, frame_schema)
+        return found if not first else None
+    table.fill(
+        [
+            (column.field.width, 0, 0, 0, address_of(column.data), 0)
+            if column.field.plain
+            else column.descriptor
+            for column in _columns_for(batch, frame_schema)
+        ]
+    )
+    return table
+
+
 def _described(batch: Representation, frame_schema: Schema) -> tuple[ColumnTable, int]:
     jumbo = batch.sealed()._jumbo
     if jumbo is not None and (batch._frame_schema is frame_schema or batch._frame_schema == frame_schema):
         return jumbo.table(frame_schema), batch._first
     if batch._table is not None and batch._table[0] is frame_schema:
         return batch._table[1], 0
+    columns = _columns_for(batch, frame_schema)
+    table = ColumnTable(len(columns))
+    table.fill([column.descriptor for column in columns])
+    batch._table = (frame_schema, table)
+    return table, 0
+
+
+def _columns_for(batch: Representation, frame_schema: Schema) -> list[Column]:
+    """The columns of a batch that `frame_schema` names, in its order."""
     if frame_schema.user is not batch.schema and frame_schema.user != batch.schema:
         raise SchemaError(
             f"rows of {batch.schema!r} for an edge of {frame_schema.user!r}; allowed: cast(...) them first"
@@ -48,10 +77,7 @@ def _described(batch: Representation, frame_schema: Schema) -> tuple[ColumnTable
                 "edge downstream needs; use batch.take(...), batch.with_columns(...) or Batch.of(..., origin=rows)"
             )
         columns.append(column)
-    table = ColumnTable(len(columns))
-    table.fill([column.descriptor for column in columns])
-    batch._table = (frame_schema, table)
-    return table, 0
+    return columns
 
 
 def whole_jumbo(batch: Representation, schema: Schema) -> JumboTuple | None:

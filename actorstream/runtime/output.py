@@ -6,6 +6,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
+from actorstream.events.sending import own_table
+from actorstream.native.pieces import ColumnTable
+from actorstream.runtime.routing import ByKey
 from actorstream.runtime.send_lane import SendLane
 
 if TYPE_CHECKING:
@@ -48,15 +51,40 @@ class StreamEdge(OutEdge, Protocol):
 class RoutedEdge:
     """An edge that reaches the consumer's replicas by channels; the router chooses among them."""
 
-    __slots__ = ("lanes", "router")
+    __slots__ = ("_by_key", "_schema", "_table", "lanes", "router")
 
     def __init__(self, router: Router, lanes: Sequence[SendLane]) -> None:
         self.router, self.lanes = router, lanes
+        encodes = any(lane.send_piece is not None for lane in lanes)
+        self._by_key = router if isinstance(router, ByKey) and encodes else None
+        """The router, if consumers in other processes may get their rows straight from the columns of a batch."""
+        self._schema = lanes[0].framing.schemas.plain
+        self._table = ColumnTable(len(self._schema.fields))
 
     def push(self, batch: Batch) -> None:
         lanes = self.lanes
+        if self._by_key is not None and batch.rows > 1 and self._push_shares(self._by_key, batch):
+            return
         for consumer, part in self.router(batch):
             lanes[consumer].push(part)
+
+    def _push_shares(self, router: ByKey, batch: Batch) -> bool:
+        """Pushes a batch that has columns of its own: a share for another process is encoded from them by one call of C, without
+        a batch that says which rows it has. False: the batch is another kind of batch."""
+        table = own_table(batch, self._schema, self._table)
+        if table is None:
+            return False
+        index, address, counts = router.shares(batch, table)
+        first, rows = 0, batch.rows
+        for lane, count in zip(self.lanes, counts):
+            if count == rows:
+                lane.push(batch)
+            elif count and not lane.send_share(batch, table, address + 4 * first, count):
+                part = batch.selection(index[first : first + count].copy())
+                part.began = batch.began
+                lane.push(part)
+            first += count
+        return True
 
     def advance(self, frontier: int) -> None:
         for lane in self.lanes:

@@ -109,6 +109,8 @@ class ByKey:
         self.partitioner = Partitioner(group_owners(key_groups, consumers).tolist(), consumers)
         self.table = ColumnTable(len(key))
         self._hows: list[tuple[int, int]] | None = None
+        self._places: list[tuple[int, int]] | None = None
+        """(column, how it is hashed) of each key field, in `table` and in a table of all columns."""
 
     def __call__(self, batch: Batch) -> Parts:
         columns = [batch.column(name) for name in self.key]
@@ -117,6 +119,15 @@ class ByKey:
         self.table.fill([column.descriptor for column in columns])
         index, counts = self.partitioner.by_key(self.table, self._hows, batch.rows)
         return selections(batch, index, counts)
+
+    def shares(self, batch: Batch, table: ColumnTable) -> tuple[np.ndarray, int, list[int]]:
+        """The same of a batch whose columns `table` describes, without batches: row numbers grouped by consumer (good until the
+        next call), their address, and how many each consumer has."""
+        if self._places is None:
+            fields = [(batch.schema.index(name), batch.schema.field(name)) for name in self.key]
+            self._places = [(place, hash_kind(field.kind)) for place, field in fields]
+        index, counts = self.partitioner.by_key(table, self._places, batch.rows)
+        return index, self.partitioner.index_address, counts
 
 
 def hash_kind(kind: Kind) -> int:

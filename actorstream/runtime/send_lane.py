@@ -10,16 +10,19 @@ from enum import Enum
 from time import monotonic_ns
 from typing import TYPE_CHECKING, Protocol
 
-from actorstream.events.sending import whole_jumbo
+from actorstream.errors import SchemaError
+from actorstream.events.sending import piece, whole_jumbo
 from actorstream.metrics.batch_sizes import BatchSizes
 from actorstream.transports.base import Frame, FrameKind, SendChannel
+from actorstream.transports.fast_paths import PieceSending
 
 if TYPE_CHECKING:
     from actorstream.events.batch import Batch
+    from actorstream.native.pieces import ColumnTable
     from actorstream.runtime.fast_paths.single_events import SendSingle
     from actorstream.runtime.framing import Framing
     from actorstream.scheduling.gathered_size import GatheredSize
-    from actorstream.transports.fast_paths import EventSender, JumboSender
+    from actorstream.transports.fast_paths import EventSender, JumboSender, PieceSender
 
 RUN_ROWS = 1024
 """The most rows of a run of jumbo tuples."""
@@ -104,6 +107,7 @@ class SendLane:
         "runs",
         "send_event",
         "send_jumbo",
+        "send_piece",
         "sequence",
         "sizes",
         "sizing",
@@ -159,9 +163,16 @@ class SendLane:
         self._single, self.send_event = single, send_event
         self.send_jumbo: JumboSender | None = None
         """Sends a batch that is a whole jumbo tuple already, where rows travel between processes with their values only."""
+        self.send_piece: PieceSender | None = None
+        """Encodes rows and sends them by one call of C, on the same condition, where the channel can."""
         schemas, plain_rows = framing.schemas, waiting is Waiting.ALL and clock is None and numbers is None
         if framing.arena is not None and schemas.marked is None and plain_rows:
             self.send_jumbo = channel.jumbo_sender(schemas.plain.fingerprint, self.producer)
+            if isinstance(channel, PieceSending):
+                most = framing.cut_bytes + framing.cut_bytes // 2
+                self.send_piece = channel.piece_sender(
+                    schemas.plain.fingerprint, self.producer, framing.plan, most
+                )
 
     def push(self, batch: Batch, key: int = 0) -> None:
         """Queues rows. They are sent at once when a jumbo tuple is full or the consumer has nothing to do; where they go in
@@ -176,7 +187,7 @@ class SendLane:
                 return
             alone = not waits or rows + rows > self.enough or self.channel.is_empty()
             if rows <= self.batch_size and (alone or rows >= self.passing):
-                if self._send_whole(batch, rows):
+                if self._send_whole(batch, rows) or (alone and self._send_piece(batch, rows)):
                     return
                 frame = self.framing.whole(batch) if alone else None
                 if frame is not None:
@@ -214,6 +225,38 @@ class SendLane:
         else:
             self._encoded = self.framing.frame(batch, jumbo, 0, jumbo.nbytes, schema)
             self.flush()
+        return True
+
+    def _send_piece(self, batch: Batch, rows: int) -> bool:
+        """Encodes and sends rows that lie in columns, by one call of C. False: nothing was sent; they are events, can go by
+        reference, cannot be encoded, or the channel has no credit."""
+        if self.send_piece is None or batch._events is not None or batch.sealed()._jumbo is not None:
+            return False
+        try:
+            table, index, first, rows = piece(batch, self.framing.schemas.plain)
+        except SchemaError:
+            return False
+        return self._send_rows(batch, table, index, first, rows)
+
+    def send_share(self, batch: Batch, table: ColumnTable, index: int, rows: int) -> bool:
+        """Sends rows of a batch, whose columns `table` describes: those at the uint32 row numbers at address `index`. False:
+        nothing was sent, since they have to wait or as `_send_piece` says; they are to be pushed."""
+        if self.pending or self.runs or self.blocked or self._encoded is not None or rows > self.batch_size:
+            return False
+        if rows + rows <= self.enough and not self.channel.is_empty():
+            return False
+        return self._send_rows(batch, table, index, 0, rows)
+
+    def _send_rows(self, batch: Batch, table: ColumnTable, index: int, first: int, rows: int) -> bool:
+        send, sequence = self.send_piece, self.sequence
+        if send is None:
+            return False
+        if not sequence % POLL_EVERY:
+            self.channel.poll()
+        if not send(table, index, first, rows, sequence, batch.entry_min, batch.entry_max, batch.began):
+            return False
+        self.sequence = sequence + 1
+        self.sizes.count(rows)
         return True
 
     def _send(self, frame: Frame) -> None:

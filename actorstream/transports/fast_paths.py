@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 if TYPE_CHECKING:
     from actorstream.events.event import Event
     from actorstream.events.jumbo import JumboTuple
+    from actorstream.native.pieces import ColumnTable
 
 RowSender = Callable[[tuple[Any, ...], int, int, int, int, int, int], bool]
 """See `SendChannel.rows`."""
@@ -16,6 +17,8 @@ EventSender = Callable[["Event", int, int], bool]
 """See `SendChannel.events`."""
 JumboSender = Callable[["JumboTuple", int, int, int, int, int], bool]
 """See `SendChannel.jumbo_sender`."""
+PieceSender = Callable[["ColumnTable", int, int, int, int, int, int, int], bool]
+"""See `PieceSending`."""
 RowTaker = Callable[[], tuple[tuple[Any, ...], int, int, int] | None]
 """See `ReceiveChannel.rows`."""
 
@@ -26,6 +29,16 @@ class SharedFrontier(Protocol):
 
     def frontier_end(self) -> Any:
         """The core's `as_producer *`; good while this end is open."""
+
+
+@runtime_checkable
+class PieceSending(Protocol):
+    """A sending end that encodes rows where the receiver reads them, in the same call that sends them."""
+
+    def piece_sender(self, schema: int, producer: int, plan: int, most: int) -> PieceSender:
+        """A function that encodes and sends rows of one schema, without order or times: (descriptors of the columns, address of
+        row numbers or 0, first row, rows, sequence, min_entry, max_entry, began) -> whether they were sent. False: nothing was
+        changed. There is no credit, or the rows have `most` bytes or more, or they cannot be encoded; `send_nowait` says why."""
 
 
 @dataclass(frozen=True, slots=True)

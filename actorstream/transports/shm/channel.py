@@ -22,9 +22,16 @@ from actorstream.transports.base import (
     ReceiveChannel,
     SendChannel,
 )
-from actorstream.transports.fast_paths import EventSender, EventWatch, JumboSender, RowSender, RowTaker
+from actorstream.transports.fast_paths import (
+    EventSender,
+    EventWatch,
+    JumboSender,
+    PieceSender,
+    RowSender,
+    RowTaker,
+)
 from actorstream.transports.shm.copying import copied
-from actorstream.transports.shm.fast_batches import jumbo_sender
+from actorstream.transports.shm.fast_batches import jumbo_sender, piece_sender
 from actorstream.transports.shm.layout import CLOSED, OPEN
 from actorstream.transports.shm.names import described, worker_name
 from actorstream.transports.shm.retired import retire
@@ -126,6 +133,9 @@ class ShmSendChannel(SendChannel):
     def jumbo_sender(self, schema: int, producer: int) -> JumboSender:
         frames = super().jumbo_sender(schema, producer)
         return jumbo_sender(self._ring, self, self._reachable, schema, producer, frames)
+
+    def piece_sender(self, schema: int, producer: int, plan: int, most: int) -> PieceSender:
+        return piece_sender(self._ring, self, self._arena, schema, producer, plan, most)
 
     def send_run_nowait(self, frame: Frame, step: int) -> int:
         payload = frame.payload

@@ -23,6 +23,7 @@ NAMES = {
     "word-count": "per-event-1 per-event-2 batch-1 batch-2 native-2",
     "latency": "parked-p50 parked-p99 spin-p50 spin-p99 word-count-half-load-p99",
     "batch-size": "ysb-256 ysb-auto swa-auto ysb-star-auto word-count-auto half-load-auto-p50 half-load-auto-p99",
+    "defaults": "ysb-defaults ysb-tuned ysb-star-defaults swa-defaults word-count-defaults word-count-tuned",
     "batch-cost": "kernels-256 above-256 above-lone-256 above-hooks-4096 kernels-generated-2 native-2-256 native-2-4096",
     "ysb": f"{YAHOO} strings-2 bytes136-2",
     "ysb-star": YAHOO,
