@@ -11,7 +11,7 @@ from collections.abc import Iterator
 import pytest
 from hypothesis import settings
 
-from tests import covering
+from tests import covering, stacks
 
 settings.register_profile("untimed", deadline=None)
 settings.load_profile("untimed")
@@ -23,6 +23,7 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 def pytest_configure(config: pytest.Config) -> None:
     """Only a run of slow tests makes the many cases that an ordinary one leaves out."""
     covering.samples_only = config.getoption("markexpr") == "not slow"
+    stacks.listen(os.dup(2))
     gc.disable()  # until all tests are collected: what modules and tests are made of is no garbage
 
 
