@@ -14,11 +14,11 @@ from actorstream.connectors.source import batch_of
 from actorstream.events.batch import BATCHES
 from actorstream.metrics.counters import Counter
 from actorstream.runtime.fast_paths.source import direct_sender
+from actorstream.runtime.idleness import SourceIdleness
 from actorstream.runtime.output import StreamEdge
 from actorstream.runtime.read_sizing import ReadSizing
 from actorstream.runtime.replica import Replica
 from actorstream.runtime.size_policy import LEAST_READ, STEP_ROWS
-from actorstream.runtime.source_idleness import SourceIdleness
 from actorstream.runtime.unit import TURN_FRAMES, Status, Unit
 from actorstream.scheduling.pace import Pace
 from actorstream.windows.watermark import NOTHING
