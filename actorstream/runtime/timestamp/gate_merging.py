@@ -8,7 +8,7 @@ from actorstream.native.scalegate import Stretches
 from actorstream.runtime.inbox import Step
 from actorstream.runtime.lanes import InLane
 from actorstream.runtime.timestamp.inbox import Found, Merging
-from actorstream.transports.base import FRONTIER_END, FRONTIER_MIN, Frame, FrameKind, ReceiveChannel
+from actorstream.transports.base import FRONTIER_MIN, Frame, FrameKind, ReceiveChannel
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -91,9 +91,13 @@ class GateMerging(Merging):
         time = self.gate.gate.next_time(self.number)
         if time is not None:
             return time
-        if self.gate.positions[self.number] < logged or (reached == FRONTIER_END and not self.lane.ended):
+        if self.gate.positions[self.number] < logged:
             return FRONTIER_MIN  # not known now
         return reached
+
+    def latest(self) -> int:
+        """Once all sources have ended, every row of theirs is in the gate, and the reader has been given all of them."""
+        return max(self.last, max(source.last for source in self.gate.sources))
 
     def is_through(self) -> bool:
         return True

@@ -84,6 +84,24 @@ def test_the_slowest_reader_holds_the_sources_back_and_nobody_else_does() -> Non
 
 
 @HOW_MANY
+def test_a_reader_whose_output_is_full_promises_the_time_of_its_last_row_once_all_sources_have_ended(
+    readers: int,
+) -> None:
+    """Another lane of its consumer may wait for that promise (invariant T4 of docs/ordering.md)."""
+    worker = Gated(readers, batch_size=4, edge_bytes=300)
+    worker.mark(FrameKind.END, 0, "second")
+    worker.give("first", *((time, 0) for time in range(4)))
+    for number in range(readers):
+        worker.run("reader", number)
+    worker.give("first", *((time, 0) for time in range(4, 8)))
+    worker.mark(FrameKind.END, 0, "first")
+    assert not worker.unit("first").blocked
+    for unit in worker.readers:
+        assert unit.step() is Status.BLOCKED
+        assert unit.inbox.merging.frontier == 7
+
+
+@HOW_MANY
 def test_tied_rows_leave_their_channel_beyond_what_the_gate_has_room_for(readers: int) -> None:
     worker = Gated(readers, batch_size=1, edge_bytes=1)
     worker.give("first", (1, 0))
