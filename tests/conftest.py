@@ -11,7 +11,7 @@ from collections.abc import Iterator
 import pytest
 from hypothesis import settings
 
-from tests import covering
+from tests import covering, stacks
 
 settings.register_profile("untimed", deadline=None)
 settings.load_profile("untimed")
@@ -21,16 +21,23 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Only a run of slow tests makes the many cases that an ordinary one leaves out."""
-    covering.samples_only = config.getoption("markexpr") == "not slow"
+    """Only a run of slow tests makes the many cases that an ordinary one leaves out, unless somebody names a test."""
+    named = any("::" in each for each in config.args)
+    covering.samples_only = config.getoption("markexpr") == "not slow" and not named
+    stacks.listen(os.dup(2))
     gc.disable()  # until all tests are collected: what modules and tests are made of is no garbage
 
 
+def pytest_pycollect_makeitem(obj: object) -> list[pytest.Item] | None:
+    """Makes no case of a test all of whose cases are slow: there are more of these than of all others."""
+    marks = getattr(obj, "pytestmark", ()) if covering.samples_only else ()
+    return [] if any(mark.name == "slow" for mark in marks) else None
+
+
 def pytest_collection_finish() -> None:
-    """Half a million objects belong to the modules and tests. The collector does not look at them again, neither here nor
-    in the thousands of workers that the tests fork, each of which would copy their pages to do so."""
+    """Hundreds of thousands of objects belong to the modules and tests. The collector does not look at them again, neither
+    here nor in the thousands of workers that the tests fork, each of which would copy their pages to do so."""
     gc.enable()
-    gc.collect()
     gc.freeze()
 
 

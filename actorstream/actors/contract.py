@@ -62,6 +62,9 @@ class Contract:
     """How many kernels of one replica threads may have under way at once (ordered-multicore section 6): 0: none; 1: native
     code with a state; `math.inf`: native code without a state. A kernel is what the method `prepare` or `link` of the
     class makes of a batch (docs/scheduling.md)."""
+    one_replica: bool = False
+    """It makes one result of all rows that a replica gets, so another number of replicas is another output. `replicas = "auto"`
+    is one, and rows go to several replicas only by a key or a route that the topology writes."""
     two_steps: bool = False
     """It can aggregate before rows are sent by key: the class has `local_stage` and `second_stage`."""
     program: bool = False

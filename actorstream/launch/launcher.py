@@ -30,8 +30,8 @@ if TYPE_CHECKING:
     from actorstream.control.checkpoints import Checkpoints
     from actorstream.control.host import Host
     from actorstream.control.messages import Message, Snapshot
+    from actorstream.launch.report import Sampler
     from actorstream.plan.job import Job
-    from actorstream.runtime.report import Sampler
 
 TICK_S = 0.05
 

@@ -11,8 +11,8 @@ import numpy as np
 from actorstream.metrics.counters import Counter, quantiles
 
 if TYPE_CHECKING:
+    from actorstream.launch.report import Sampler
     from actorstream.plan.job import Job
-    from actorstream.runtime.report import Sampler
 
 PLAIN_EVERY_S = 2.0
 LIVE_EVERY_S = 0.2

@@ -17,10 +17,10 @@ from actorstream.launch.fork import fork_worker
 from actorstream.launch.launcher import Launcher, StartWorker
 from actorstream.launch.locks import locked
 from actorstream.launch.process import new_event_loop, run_worker
+from actorstream.launch.report import Sampler, build_report
 from actorstream.launch.resume import check_latest
 from actorstream.plan.compile import compile_job
 from actorstream.plan.job import Job
-from actorstream.runtime.report import Sampler, build_report
 from actorstream.spark.hub import local_hub
 
 if TYPE_CHECKING:

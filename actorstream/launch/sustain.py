@@ -20,8 +20,8 @@ from actorstream.topology.suggestions import did_you_mean, listed
 
 if TYPE_CHECKING:
     from actorstream.launch.launcher import Launcher
+    from actorstream.launch.report import Sampler
     from actorstream.plan.job import Job
-    from actorstream.runtime.report import Sampler
 
 EACH_S = 0.1
 """Between samples."""

@@ -193,10 +193,6 @@ class Arena:
         refused = lib.as_arena_bind(self.handle, node)
         return os.strerror(refused) if refused else ""
 
-    def start_generation(self, generation: int) -> None:
-        """Sets the next block's generation (odd), for testing its wrap-around."""
-        lib.as_arena_start_generation(self.handle, generation)
-
     def statistics(self) -> ArenaStatistics:
         """Private to the owner; zeros for a reader."""
         out = ffi.new("uint64_t[4]")

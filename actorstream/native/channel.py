@@ -243,25 +243,9 @@ class SendRing:
             raise_status(code, "send")
         return bool(code == 0)
 
-    def await_empty(self) -> bool:
-        """True: the consumer has consumed everything, and may have closed. False: not yet; it rings when it has.
-
-        BrokenError: it has closed before, or this end was taken over."""
-        code = lib.as_channel_admits(self.handle, 2**64 - 1)
-        if code < 0 and not self.is_empty():
-            raise_status(code, "wait until all is consumed")
-        return bool(code != 1)
-
     def reap(self) -> int:
         """Takes back the blocks that the consumer has returned; answers how many."""
         return int(lib.as_channel_reap(self._producer or self.handle))
-
-    def await_returns(self) -> bool:
-        """True: blocks have been returned, `reap` them. False: none; the consumer rings when it returns one."""
-        code = lib.as_channel_await_returns(self.handle)
-        if code < 0:
-            raise_status(code, "wait for returned blocks")
-        return bool(code == 0)
 
     def advance(self, word: int, value: int, ring: bool = True) -> None:
         """Raises frontier `word` to `value` (never lowers it) and, if it rose and `ring`, rings the
@@ -271,9 +255,6 @@ class SendRing:
     def is_empty(self) -> bool:
         """Whether the consumer has consumed everything."""
         return bool(lib.as_channel_is_empty(self._producer or self.handle))
-
-    def is_consumer_closed(self) -> bool:
-        return bool(lib.as_channel_consumer_closed(self.handle))
 
     def statistics(self) -> SendStatistics:
         out = ffi.new("uint64_t[6]")

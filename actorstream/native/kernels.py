@@ -23,9 +23,6 @@ UNSIGNED: int = lib.AS_HASH_UNSIGNED
 FLOAT: int = lib.AS_HASH_FLOAT
 BYTES: int = lib.AS_HASH_BYTES
 
-#: The hash of a null.
-NULL_HASH: int = lib.as_hash_null()
-
 Hashes = npt.NDArray[np.uint64]
 RowNumbers = npt.NDArray[np.uint32]
 
@@ -33,11 +30,6 @@ RowNumbers = npt.NDArray[np.uint32]
 def hash_int(value: int) -> int:
     """Hash of an integer, boolean, datetime or dictionary code: -2^63 .. 2^64 - 1."""
     return lib.as_hash_int64(value if value < 1 << 63 else value - (1 << 64))  # type: ignore[no-any-return]
-
-
-def hash_float(value: float) -> int:
-    """Hash of a float: -0.0 as 0.0, every NaN the same."""
-    return lib.as_hash_float64(value)  # type: ignore[no-any-return]
 
 
 def hash_bytes(value: bytes) -> int:

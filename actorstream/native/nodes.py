@@ -20,12 +20,6 @@ ROUNDS = 15
 """Of a latency: what disturbs one round does not disturb all."""
 
 
-def node_of(address: int) -> int | None:
-    """The memory node that has the page at `address`; None: it has no memory yet, or the kernel does not say."""
-    found = int(lib.as_node_of(address))
-    return found if found >= 0 else None
-
-
 class NodeMemory:
     """Private memory for measurements, taken from one node where the system lets us.
 

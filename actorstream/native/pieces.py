@@ -177,14 +177,6 @@ def open_columns(address: int, nbytes: int, schema: int, columns: int) -> tuple[
     return rows, table.tuples()
 
 
-def prepared_size(widths: tuple[int, ...], rows: int) -> int:
-    """Bytes of a jumbo tuple of `rows` rows of fixed-width columns without nulls, `widths` bytes a value."""
-    nbytes: int = lib.as_jumbo_prepare(ffi.NULL, 0, _width_array(widths), len(widths), rows, 0, 0)
-    if nbytes == 0:
-        raise _bad_measure(f"{rows} rows of columns {widths} bytes wide (each at least 1)")
-    return nbytes
-
-
 def prepare(address: int, nbytes: int, widths: tuple[int, ...], rows: int, schema: int, plan: int = 0) -> int:
     """Lays out an empty jumbo tuple in `nbytes` bytes at `address`, to be filled; returns the bytes used.
 

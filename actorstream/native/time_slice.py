@@ -5,11 +5,6 @@ from __future__ import annotations
 from actorstream.native._core import lib
 
 
-def read_slice() -> int:
-    """The slice in ns; 0: the kernel does not say."""
-    return int(lib.as_slice_read())
-
-
 def request_slice(ns: int) -> bool:
     """Asks for a slice of so many ns, from 0.1 to 100 ms, also for threads that this one starts later. Returns whether the
     kernel allows it; kernels before Linux 6.12 allow it without effect."""

@@ -49,8 +49,11 @@ class Reduce(Actor):
         columns, returns: fields that `native` takes, {field = "type"} of its value; unless the function says so itself.
         running: a row for each row that comes in: the value so far. Not of count_distinct, quantile and `native`.
 
-    Each replica reduces its own rows. Without any row there is no result, but of aggregates that are 0 then.
+    Each replica reduces its own rows, so `replicas = "auto"` is one. Several get rows by a key or by forward; else the first gets
+    all of them. Without any row there is no result, but of aggregates that are 0 then, which the first replica gives.
     """
+
+    contract = Contract(one_replica=True)
 
     def __init__(
         self,
@@ -91,7 +94,7 @@ class Reduce(Actor):
 
     def on_end(self) -> Batch | None:
         assert self.reduction is not None
-        return None if self.is_running else self.reduction.result()
+        return None if self.is_running else self.reduction.result(self.context.replica == 0)
 
     def snapshot(self) -> Any:
         return self.state if self.reduction is None else self.reduction.snapshot()
@@ -153,8 +156,8 @@ class Reduction:
         """`add` as a kernel for a pool; None: it is none."""
         return None
 
-    def result(self) -> Batch | None:
-        """The value of all rows; None if there is none."""
+    def result(self, of_none: bool) -> Batch | None:
+        """The value of all rows; None if there is none. `of_none`: whether no rows may have one."""
         raise NotImplementedError
 
     def snapshot(self) -> Any:
@@ -189,8 +192,8 @@ class Aggregates(Reduction):
         }
         return Batch.of(columns, event=self.schema, origin=batch)
 
-    def result(self) -> Batch | None:
-        if self._rows == 0 and any(fold.of_none is None for fold in self._folds):
+    def result(self, of_none: bool) -> Batch | None:
+        if self._rows == 0 and (not of_none or any(fold.of_none is None for fold in self._folds)):
             return None
         found = {}
         for field, fold in zip(self.schema.fields, self._folds):
@@ -235,7 +238,7 @@ class Pairwise(Reduction):
             Batch.of_events(self.schema, made).inherit(batch, np.array(origin, np.uint32)) if made else None
         )
 
-    def result(self) -> Batch | None:
+    def result(self, of_none: bool) -> Batch | None:
         return None if self._value is None else Batch.of_events(self.schema, [self._value])
 
     def snapshot(self) -> Any:
@@ -265,7 +268,7 @@ class Natively(Reduction):
         self._rows += batch.rows
         return self._columns.prepare_fold(batch, self._value)
 
-    def result(self) -> Batch | None:
+    def result(self, of_none: bool) -> Batch | None:
         return (
             Batch.of_columns(self.schema, {self.schema.fields[0].name: self._value}) if self._rows else None
         )

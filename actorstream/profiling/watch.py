@@ -11,6 +11,7 @@ import msgspec
 
 from actorstream.control.interrupted import Interrupted
 from actorstream.launch.launcher import Launcher
+from actorstream.launch.report import Sampler
 from actorstream.metrics.counters import Counter
 from actorstream.native.cache_misses import CacheMisses
 from actorstream.placement import place
@@ -19,7 +20,6 @@ from actorstream.plan.fuse import fusible
 from actorstream.profiling.chunks import WARM_SHARE, Look
 from actorstream.profiling.stages import by_worker
 from actorstream.profiling.together import ActorWork, WholeRun
-from actorstream.runtime.report import Sampler
 
 if TYPE_CHECKING:
     from actorstream.plan.job import Job

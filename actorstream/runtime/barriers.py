@@ -1,4 +1,5 @@
-"""The barriers of one worker: sources start them, every replica's state is taken as they pass. Decides no routes."""
+"""The barriers of one worker: sources start them, every replica's state is taken as they pass, and is given back before the run
+that resumes. Decides no routes, and not whether a checkpoint fits."""
 
 from __future__ import annotations
 
@@ -8,14 +9,16 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from actorstream.actors.operator_errors import operator_error
-from actorstream.checkpoint.store import LARGE, pieces_of
+from actorstream.checkpoint.store import LARGE, pieces_of, values_of
 from actorstream.control.messages import Begun, Snapshot
 
 if TYPE_CHECKING:
-    from actorstream.checkpoint.checkpoint import StateFile
+    from collections.abc import Iterable
+
+    from actorstream.checkpoint.checkpoint import Checkpoint, StateFile
+    from actorstream.checkpoint.state_writer import StateWriter
     from actorstream.control.link import ControlLink
     from actorstream.runtime.replica import Replica
-    from actorstream.runtime.state_writer import StateWriter
     from actorstream.runtime.two_phase import TwoPhase
     from actorstream.runtime.unit import Unit
 
@@ -107,3 +110,38 @@ class Barriers:
         """Until the coordinator has been told of every state that was taken."""
         if self.writer is not None:
             await self.writer.wait_idle()
+
+
+def restore_replicas(checkpoint: Checkpoint, replicas: Iterable[Replica]) -> None:
+    """Gives each replica, and the unit whose head it is, what was kept. Sources, which are open, go to where they were.
+
+    A sink commits what it had prepared, which it may have done already.
+
+    Raises:
+        OperatorError: a hook raised; it names the actor.
+    """
+    by_replica = {(each.actor, each.index): each for each in checkpoint.replicas}
+    for replica in replicas:
+        if replica.name in checkpoint.programs:
+            continue  # as a whole: runtime/dependency/checkpoint.py
+        mine = by_replica[replica.name, replica.replica]
+        values = values_of(mine)
+        try:
+            _restore(replica, values)
+            if mine.token is not None and (token := msgspec.msgpack.decode(mine.token)) is not None:
+                replica.actor.commit(token)  # type: ignore[attr-defined]
+        except Exception as error:
+            raise operator_error(replica.name, replica.replica, None, error) from error
+
+
+def _restore(replica: Replica, state: dict[str, Any]) -> None:
+    replica.ended = state["ended"]
+    if "positions" in state:
+        replica.actor.take_back(state)  # type: ignore[attr-defined]
+    if state["state"] is not None:
+        replica.actor.restore(state["state"])
+    if replica.stamp is not None and "sent" in state:
+        replica.stamp.restore(state["sent"])
+    unit: Any = replica.unit
+    if unit is not None and unit.head is replica and state.get("unit") is not None:
+        unit.restore(state["unit"])

@@ -10,13 +10,13 @@ from actorstream.actors.operator_errors import operator_error
 from actorstream.errors import OperatorError
 from actorstream.plan.edge_schemas import inherits
 from actorstream.plan.pooling import has_pool
+from actorstream.runtime.barriers import restore_replicas
 from actorstream.runtime.ends import Ends
 from actorstream.runtime.fast_paths.source_chain import SourceChain
 from actorstream.runtime.operator_unit import OperatorUnit
 from actorstream.runtime.order import MakeLane, order_classes
 from actorstream.runtime.output import DirectEdge, RoutedEdge
 from actorstream.runtime.replica import Replica
-from actorstream.runtime.restoring import restore_replicas
 from actorstream.runtime.routing import make_router
 from actorstream.runtime.schedule.kernel_edge import KernelEdge
 from actorstream.runtime.size_policy import shared_rows

@@ -14,11 +14,11 @@ from actorstream.connectors.source import batch_of
 from actorstream.events.batch import BATCHES
 from actorstream.metrics.counters import Counter
 from actorstream.runtime.fast_paths.source import direct_sender
+from actorstream.runtime.idleness import SourceIdleness
 from actorstream.runtime.output import StreamEdge
 from actorstream.runtime.read_sizing import ReadSizing
 from actorstream.runtime.replica import Replica
 from actorstream.runtime.size_policy import LEAST_READ, STEP_ROWS
-from actorstream.runtime.source_idleness import SourceIdleness
 from actorstream.runtime.unit import TURN_FRAMES, Status, Unit
 from actorstream.scheduling.pace import Pace
 from actorstream.windows.watermark import NOTHING
@@ -69,8 +69,9 @@ class SourceUnit(Unit):
         self.promises, self.watermarks, self.one_partition = promises, watermarks, one_partition
         self.in_order, self.heartbeat_s, self.idle_timeout = in_order, heartbeat_s, idle_timeout
         self._idleness: SourceIdleness | None = None
-        self._idle_timer: asyncio.TimerHandle | None = None
+        self._idle_alarm: Alarm | None = None
         self._heartbeat: Alarm | None = None
+        """These two and `_later` give the unit its next turn; None: it has needed none yet."""
         self._bad_rows = 0
         self.source = source
         self.pace = Pace(rate) if rate else None
@@ -145,8 +146,8 @@ class SourceUnit(Unit):
         if self.promises and not self.in_step and self.async_hooks.task is None:
             if chain is None or not chain.promise():
                 self.promise()
-            if self._heartbeat is None and (self.pace is not None or self.is_async):
-                self._heartbeat = self.worker.alarms.call_later(self.heartbeat_s, self._beat)
+            if self.pace is not None or self.is_async:  # it may promise more as time passes
+                self._heartbeat = self._alarm(self._heartbeat, self.heartbeat_s)
         if chain is not None and self.most_rows < sys.maxsize:
             chain.settle()  # the schedule measures what each turn has taken
         return Status.READY if self.async_hooks.due and status is Status.IDLE else status
@@ -267,14 +268,8 @@ class SourceUnit(Unit):
             if self.promises:
                 self.promise()
             self.tell_idle(idleness.begin())
-        elif left and self._idle_timer is None:
-
-            def look_again() -> None:
-                self._idle_timer = None
-                if not self.done:
-                    self.worker.mark(self)
-
-            self._idle_timer = self.worker.loop.call_later(left / 1e9, look_again)
+        elif left:
+            self._idle_alarm = self._alarm(self._idle_alarm, left / 1e9)
 
     def _end_of_input(self) -> Status:
         self._send_dead()  # of rows behind the last that parsed
@@ -366,11 +361,11 @@ class SourceUnit(Unit):
         if self._heartbeat is not None and self.async_hooks.task is None and not (self.ending or read):
             self.promise()
 
-    def _beat(self) -> None:
-        """A heartbeat: at its next turn a paced or live source may promise more because time has passed."""
-        if not self.done:
-            self.worker.mark(self)
-            self._heartbeat = self.worker.alarms.call_later(self.heartbeat_s, self._beat)
+    def _alarm(self, last: Alarm | None, seconds: float) -> Alarm:
+        """An alarm that gives the unit a turn: the last one of its kind until that was due, then one after `seconds`."""
+        if last is not None and last.at > monotonic_ns():
+            return last
+        return self.worker.mark_later(self, seconds)
 
     def _look_again(self, seconds: float) -> None:
         if self._later is not None:
@@ -398,7 +393,7 @@ class SourceUnit(Unit):
         return tasks
 
     def _cancel_alarms(self) -> None:
-        for handle in (self._later, self._heartbeat, self._idle_timer):
+        for handle in (self._later, self._heartbeat, self._idle_alarm):
             if handle is not None:
                 handle.cancel()
 

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 from actorstream.runtime.delays import Delays
 from actorstream.runtime.schedule.schedule import Schedule
 from actorstream.runtime.source_unit import SourceUnit
-from actorstream.runtime.spin import Spin
 from actorstream.runtime.unit import Status, Unit
+from actorstream.scheduling.spin import Spin
 
 if TYPE_CHECKING:
     from actorstream.native.doorbell import Doorbell

@@ -13,6 +13,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
+from actorstream.checkpoint.state_writer import StateWriter
 from actorstream.connectors.sink import END
 from actorstream.control.controlled import obey
 from actorstream.control.failures import Aborted, failed_message
@@ -25,7 +26,6 @@ from actorstream.runtime.build import build_units
 from actorstream.runtime.counting import CounterReports
 from actorstream.runtime.ending import Ending, stop_replica
 from actorstream.runtime.source_unit import SourceUnit
-from actorstream.runtime.state_writer import StateWriter
 from actorstream.runtime.turns import Turns
 from actorstream.runtime.two_phase import TwoPhase
 from actorstream.runtime.unit import Unit

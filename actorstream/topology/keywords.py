@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import typing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from actorstream.errors import Problem
@@ -32,7 +32,7 @@ class UnresolvedError(Exception):
 
 def constructor_keywords(cls: type) -> tuple[dict[str, Keyword], bool]:
     """The keywords that `cls(...)` takes, those of `**keys: Unpack[SomeTypedDict]` among them, and whether it takes any
-    other (`**kwargs`).
+    other (`**kwargs`). A `**kwargs` goes on to the next constructor, so its keywords are of the types that this one says.
 
     UnresolvedError names the annotation that cannot be resolved."""
     if cls.__init__ is object.__init__:  # type: ignore[misc]
@@ -44,8 +44,8 @@ def constructor_keywords(cls: type) -> tuple[dict[str, Keyword], bool]:
     for name, parameter in signature.parameters.items():
         if parameter.kind is inspect.Parameter.VAR_KEYWORD:
             unpacked = _unpacked(hints.get(name))
-            found.update(unpacked)
             others = not unpacked
+            found = {**(unpacked or _passed_on(cls)), **found}
         elif parameter.kind not in (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.POSITIONAL_ONLY):
             required = parameter.default is inspect.Parameter.empty
             found[name] = Keyword(
@@ -106,6 +106,17 @@ def _converted(value: Any, keyword: Keyword, written: Written, path: tuple[str |
     if value is None and keyword.default is None and not keyword.required:
         return None
     return convert(value, keyword.annotation, written.base(path))
+
+
+def _passed_on(cls: type) -> dict[str, Keyword]:
+    """The keywords of the constructor that the one of `cls` overrides. It may give them itself, so none is required."""
+    constructors = (base for base in cls.__mro__ if "__init__" in vars(base))
+    next(constructors)
+    try:
+        found, _ = constructor_keywords(next(constructors, object))
+    except (UnresolvedError, ValueError):  # a constructor in C may say nothing of its keywords
+        return {}
+    return {name: replace(keyword, required=False) for name, keyword in found.items()}
 
 
 def _unpacked(annotation: Any) -> dict[str, Keyword]:

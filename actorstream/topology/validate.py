@@ -174,8 +174,8 @@ class _Check:
             cls,
             cls.role,
             keys,
-            self.replicas(actor, cls.role) if planning is None else self.chosen.get(actor.name, 1),
-            auto=actor.replicas == "auto" or planning is not None,
+            self.replicas(actor, cls) if planning is None else self.chosen.get(actor.name, 1),
+            auto=(actor.replicas == "auto" and not cls.contract.one_replica) or planning is not None,
             on_error=actor.on_error,
             planning=planning,
             file=file,
@@ -198,10 +198,12 @@ class _Check:
         where = ".".join(map(str, (*path, "inputs")))
         return any(each.where.startswith(where) for each in self.problems)
 
-    def replicas(self, actor: ActorSpec, role: str) -> int:
+    def replicas(self, actor: ActorSpec, cls: Any) -> int:
         if isinstance(actor.replicas, int):
             return actor.replicas
-        return self.chosen.get(actor.name, self.deploy.workers if role == "operator" else 1)
+        if cls.contract.one_replica:
+            return 1
+        return self.chosen.get(actor.name, self.deploy.workers if cls.role == "operator" else 1)
 
     def input_names(self, actor: ActorSpec) -> None:
         seen: set[str] = set()
@@ -276,6 +278,8 @@ class _Check:
             producer = self.actors.get(each.actor)
             schema = self.output(producer, each.output, path) if producer is not None else None
             together: tuple[str, ...] | None = () if static else self.together(actor, number)
+            if actor.cls.contract.one_replica and not (static or each.keys):  # type: ignore[attr-defined]
+                together = None
             check_dependency(actor, each, producer, path, self.written, self.problems)
             route: str = ROUTE
             key: tuple[str, ...] = ()

@@ -21,7 +21,7 @@ import numpy as np
 from actorstream.events.batch import Batch
 from actorstream.events.jumbo import encode
 from actorstream.events.schema import Schema
-from actorstream.runtime.spin import Spin
+from actorstream.scheduling.spin import Spin
 from actorstream.testing.transport.check import pipes
 from actorstream.transports.base import Frame, FrameKind
 from actorstream.transports.registry import load_transport

@@ -12,6 +12,7 @@ import pytest
 
 from apps.ysb import reference
 from tests.apps.launched import command
+from tests.covering import covering
 
 ROOT = Path(__file__).parents[2]
 APP = ROOT / "apps" / "ysb"
@@ -117,11 +118,13 @@ def test_any_lateness_that_admits_the_late_events_gives_the_same(
     assert ran("topology.toml", "skewed", "counts", tmp_path, *sets) == expected("skewed", "views")
 
 
-@pytest.mark.parametrize("pre_aggregation", ["true", "false"])
-@pytest.mark.parametrize(
-    ("workers", "batch_size"), [pytest.param(1, 1000, marks=pytest.mark.slow), (2, 7), (4, 1)]
+@covering(
+    {
+        "workers, batch_size": [(1, 1000), (2, 7), (4, 1)],
+        "lateness_ms": [0, 5000],
+        "pre_aggregation": ["true", "false"],
+    }
 )
-@pytest.mark.parametrize("lateness_ms", [0, 5000])
 def test_late_events_are_counted_and_come_out_of_windows_late(
     workers: int, batch_size: int, lateness_ms: int, pre_aggregation: str, tmp_path: Path
 ) -> None:

@@ -18,7 +18,7 @@ import numpy as np
 
 from actorstream import Actor, Batch, Event, Topology
 from actorstream.native.address import address_of
-from actorstream.native.nodes import NodeMemory, node_of
+from actorstream.native.nodes import NodeMemory
 from actorstream.placement.rlas import (
     Measured,
     OperatorProfile,
@@ -29,6 +29,7 @@ from actorstream.placement.rlas import (
 )
 from actorstream.plan.measured_machine import measured, usable_nodes
 from actorstream.topology.machine import read_machine
+from tests.native.unused_calls import node_of
 
 ROWS = 4000
 

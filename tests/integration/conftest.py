@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 from collections.abc import Iterator
 from pathlib import Path
@@ -10,19 +11,26 @@ from types import FrameType
 import pytest
 
 from tests.integration.parts import Journal
+from tests.stacks import children_of, descendants, show_stacks
 
-DEADLINE_S = 240
+SHOWN_S, DEADLINE_S = 60, 240
 
 
 @pytest.fixture(autouse=True)
 def deadline() -> Iterator[None]:
-    """Raises in the main thread when a test takes longer than any machine needs for it."""
+    """Raises in the main thread when a test takes longer than any machine needs for it. Long before that, and when pytest shows
+    the stacks of its own threads (`faulthandler_timeout`), the processes that the test has forked show theirs."""
 
     def late(number: int, frame: FrameType | None) -> None:
+        signal.signal(signal.SIGALRM, too_late)
+        signal.alarm(DEADLINE_S - SHOWN_S)
+        show_stacks(descendants(os.getpid()))
+
+    def too_late(number: int, frame: FrameType | None) -> None:
         raise TimeoutError(f"the test has run for {DEADLINE_S} s")
 
     before = signal.signal(signal.SIGALRM, late)
-    signal.alarm(DEADLINE_S)
+    signal.alarm(SHOWN_S)
     yield
     signal.alarm(0)
     signal.signal(signal.SIGALRM, before)
@@ -46,16 +54,11 @@ def shared_memory() -> set[Path]:
 def children() -> list[str]:
     """Our child processes that have not been waited for, by name."""
     found = []
-    for task in Path("/proc/self/task").iterdir():
+    for pid in children_of(os.getpid()):
         try:
-            listed = (task / "children").read_text()
-        except OSError:  # the thread has ended meanwhile, and its children are now another thread's
+            found.append(f"{pid} {Path(f'/proc/{pid}/comm').read_text().strip()}")
+        except OSError:
             continue
-        for pid in listed.split():
-            try:
-                found.append(f"{pid} {Path(f'/proc/{pid}/comm').read_text().strip()}")
-            except OSError:
-                continue
     return [each for each in found if "actorstream" in each]
 
 

@@ -18,10 +18,10 @@ from actorstream.control.interrupted import Interrupted
 from actorstream.events.batch import Batch
 from actorstream.events.event import Event
 from actorstream.launch.launcher import Launcher
+from actorstream.launch.report import Sampler, pss_bytes
 from actorstream.launch.run import run_job
 from actorstream.metrics.counters import Counter
 from actorstream.plan.compile import compile_job
-from actorstream.runtime.report import Sampler, pss_bytes
 from actorstream.topology.builder import Topology
 from actorstream.topology.load import load_deploy
 from tests.integration.parts import Expand, Number, Numbers, Pass, Text

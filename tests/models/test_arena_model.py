@@ -12,6 +12,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 
 from actorstream.errors import ResourceError
 from actorstream.native.arena import Arena, Block
+from tests.native.unused_calls import start_generation
 
 HEADER = 64
 PAGE = 4096
@@ -35,7 +36,7 @@ class ArenaAgainstIntervals(RuleBasedStateMachine):
     def open(self, pages: int, step: int, generation: int) -> None:
         self.limit = pages * PAGE
         self.arena = Arena.create(self.limit, 9, commit_step=step)
-        self.arena.start_generation(generation)
+        start_generation(self.arena, generation)
         self.generation = generation
         self.blocks: list[Block] = []
         self.peak = 0

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from dataclasses import dataclass
+from functools import partial
 from struct import Struct
 from typing import Any
 
@@ -19,6 +20,7 @@ from actorstream.native.channel import ReceiveRing, SendRing
 from actorstream.native.doorbell import Doorbell
 from actorstream.native.memory import ControlMemory
 from tests.models.channel_model import AGAIN, CLOSED, OK, STALE, ChannelModel, Consumer, Entry, Producer
+from tests.native.unused_calls import await_returns, is_consumer_closed, start_generation
 
 PLAN, ARRIVAL, CREDIT = 11, 0, 1
 ROW = Struct("<Q72s16xI")
@@ -57,7 +59,7 @@ class ChannelAgainstModel(RuleBasedStateMachine):
             Doorbell.lay_out(self.memory, offset, 2)
             self.bells.append(Doorbell(self.memory, offset, 2, -1))
         self.arena = Arena.create(1 << 22, 3)
-        self.arena.start_generation(generation)
+        start_generation(self.arena, generation)
         self.model = ChannelModel(slots, slots * more, budget, 2)
         self.serial = 0
         self.blocks: dict[int, Block] = {}
@@ -156,7 +158,7 @@ class ChannelAgainstModel(RuleBasedStateMachine):
     @rule(pick=picks)
     def await_returns(self, pick: random.Random) -> None:
         ring, model = self.any_producer(pick)
-        self.answers(self.model.await_returns(model), ring.await_returns)
+        self.answers(self.model.await_returns(model), partial(await_returns, ring))
 
     @rule(pick=picks, word=st.integers(0, 2), value=st.integers(-5, 5), loud=st.booleans())
     def advance(self, pick: random.Random, word: int, value: int, loud: bool) -> None:
@@ -239,7 +241,7 @@ class ChannelAgainstModel(RuleBasedStateMachine):
         figures = ring.statistics()
         sent = (producer.sent, len(model.ring), model.weight(), model.out, producer.peak, producer.sent_bytes)
         assert figures == sent
-        assert ring.is_empty() == (not model.ring) and ring.is_consumer_closed() == model.closed
+        assert ring.is_empty() == (not model.ring) and is_consumer_closed(ring) == model.closed
         receiver, consumer = self.consumers[-1]
         if not consumer.closed:
             assert receiver.statistics() == (consumer.consumed, len(model.ring), consumer.borrowed)

@@ -17,7 +17,7 @@ from actorstream.errors import BrokenError, ClosedError, ResourceError
 from actorstream.native.arena import Arena
 from actorstream.native.channel import Entry, ReceiveRing, SendRing, channel_size, lay_out_channel
 from actorstream.native.memory import ControlMemory, create_memfd
-from actorstream.native.nodes import node_of
+from tests.native.unused_calls import node_of
 
 LIMIT = 1 << 22
 

@@ -14,6 +14,7 @@ from actorstream.native.arena import Arena
 from actorstream.native.channel import ENTRY, Entry, ReceiveRing, SendRing, channel_size, lay_out_channel
 from actorstream.native.doorbell import Doorbell
 from actorstream.native.memory import ControlMemory, create_eventfd
+from tests.native.unused_calls import await_empty
 
 PLAN = 2**64 - 3
 
@@ -94,10 +95,10 @@ def test_a_closed_end_answers_with_a_typed_error(memory: ControlMemory) -> None:
 def test_sending_to_a_consumer_that_has_closed_fails_unless_all_was_consumed(memory: ControlMemory) -> None:
     sender, receiver = SendRing(memory, 0, plan=PLAN, budget=100), ReceiveRing(memory, 0, plan=PLAN)
     assert sender.send(Entry())
-    assert not sender.await_empty()
+    assert not await_empty(sender)
     receiver.consume()
     receiver.close()
-    assert sender.await_empty()
+    assert await_empty(sender)
     with pytest.raises(BrokenError, match="the other side has closed"):
         sender.send(Entry())
     with pytest.raises(BrokenError, match="the other side has closed"):

@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 
 from actorstream.errors import BrokenError, SchemaError
 from actorstream.native import kernels
-from actorstream.native.pieces import Column, ColumnTable, Pieces, open_columns, prepare, prepared_size
+from actorstream.native.pieces import Column, ColumnTable, Pieces, open_columns, prepare
+from tests.native.unused_calls import NULL_HASH, prepared_size
 
 SCHEMA, PLAN = 0xDEADBEEF12345678, 0xFEDCBA9876543210
 VARIABLE = [pa.string(), pa.binary(), pa.large_string(), pa.large_binary()]
@@ -158,7 +159,7 @@ def test_the_parts_of_a_partition_hold_the_rows_of_their_key_groups(rows, destin
     partitioner = kernels.Partitioner(groups.tolist(), destinations)
     index, counts = partitioner.by_key(table, [(0, kernels.BYTES)], rows)
     keys = arrays[0].to_pylist()
-    hashes = [kernels.NULL_HASH if key is None else kernels.hash_bytes(key.encode()) for key in keys]
+    hashes = [NULL_HASH if key is None else kernels.hash_bytes(key.encode()) for key in keys]
     wanted = np.array([groups[kernels.key_group(value)] for value in hashes])
     at = 0
     for destination, count in enumerate(counts):

@@ -19,6 +19,7 @@ from actorstream.native.arena import Arena
 from actorstream.native.channel import Entry, ReceiveRing, SendRing, channel_size, lay_out_channel
 from actorstream.native.doorbell import Doorbell
 from actorstream.native.memory import ControlMemory, create_eventfd, create_memfd
+from tests.native.unused_calls import await_empty, is_consumer_closed
 
 PLAN, SLOTS, RETURNS, BUDGET = 5, 16, 256, 8 << 10
 ENTRIES = 4000
@@ -83,7 +84,7 @@ def send_all(stage: Stage, sender: int, doomed: bool = False) -> None:
         await_death(sequence, doomed)
     while stage.committed() == ENTRIES and not ring.send(Entry(kind=END)):
         rest(own)
-    while not ring.await_empty():
+    while not await_empty(ring):
         rest(own)
     ring.close()  # the consumer may have been killed with loans: they are void now
     assert arena.statistics().blocks == 0
@@ -234,7 +235,7 @@ def test_what_a_fork_copies_touches_nothing_of_its_maker() -> None:
 
     assert ended_well(fork(copy))
     assert receiver.frontier() == -(2**63)
-    assert receiver.peek() is not None and not ring.is_consumer_closed()
+    assert receiver.peek() is not None and not is_consumer_closed(ring)
     assert block.uses == 2 and (block.view() == 7).all()
     borrowed = receiver.borrow(arena)
     assert (borrowed.view() == 7).all()

@@ -22,9 +22,9 @@ if TYPE_CHECKING:
     from actorstream.launch.ranks.identity import Identity
     from actorstream.launch.ranks.own_worker import OwnWorker
     from actorstream.launch.ranks.ways import Ways
+    from actorstream.launch.report import Sampler
     from actorstream.launch.signals import Signals
     from actorstream.plan.job import Job
-    from actorstream.runtime.report import Sampler
 
 KILLED_S = 1.0
 """A rank that was told to end at once is given up so much later, whether or not that is known of it."""

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 
 from actorstream.control.messages import Abort, Asked, Gone, Leave, Lost
 from actorstream.errors import BrokenError, WorkerDiedError
+from actorstream.launch.report import pss_bytes
 from actorstream.launch.signals import pass_on
 from actorstream.native.keepalive import PeerState
-from actorstream.runtime.report import pss_bytes
 
 if TYPE_CHECKING:
     from actorstream.launch.ranks.identity import Identity

@@ -28,6 +28,7 @@ from actorstream.launch.ranks.identity import Identity, check_alike, code_of, di
 from actorstream.launch.ranks.other_rank import OtherRank
 from actorstream.launch.ranks.own_worker import OwnWorker
 from actorstream.launch.ranks.ways import Ways
+from actorstream.launch.report import Sampler, build_report, clock_rows, pss_bytes
 from actorstream.launch.resume import check_latest, commit_ended
 from actorstream.launch.run import RunResult
 from actorstream.metrics.counters import CounterTable
@@ -35,7 +36,6 @@ from actorstream.placement.rlas import MachineModel
 from actorstream.plan.compile import is_undecided
 from actorstream.plan.measured_machine import this_machine
 from actorstream.plan.rlas_plan import RankHosts
-from actorstream.runtime.report import Sampler, build_report, clock_rows, pss_bytes
 from actorstream.topology.findings import HostFindings
 from actorstream.topology.plan import ExecutionPlan
 from actorstream.transports.network.exchange import here

@@ -85,7 +85,10 @@ def dataflow_of(
     operators = []
     for chain in chains.values():
         actors = [graph.actors[name] for name in chain]
-        scalable = all(each.auto or (scale and each.role == "operator") for each in actors)
+        scalable = all(
+            each.auto or (scale and each.role == "operator" and not each.contract.one_replica)
+            for each in actors
+        )
         free = scalable and all(each.planning is None for each in actors)
         leaving = [edge for name in chain for edge in graph.consumers(name)]
         table = bool(leaving) and all(edge.static for edge in leaving)

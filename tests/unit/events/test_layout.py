@@ -25,6 +25,7 @@ from actorstream.events import (
 from actorstream.events.jumbo import HeapBlock, encode
 from actorstream.events.layout import FixedLayout
 from actorstream.native import pieces
+from tests.native.unused_calls import prepared_size
 
 
 class Wide(Event):
@@ -74,7 +75,7 @@ def test_offsets_are_those_that_the_core_prepares(rows: int) -> None:
     schema = Schema.of(Wide)
     layout = FixedLayout(schema)
     places, total = layout.offsets(rows)
-    assert pieces.prepared_size(schema.widths, rows) == total
+    assert prepared_size(schema.widths, rows) == total
     block = HeapBlock.allocate(total)
     pieces.prepare(block.address, total, schema.widths, rows, schema.fingerprint, 7)
     head = layout.head(rows, 7)

@@ -17,9 +17,9 @@ from actorstream.control.interrupted import Interrupted
 from actorstream.control.messages import Message
 from actorstream.errors import BrokenError, OperatorError, ResourceError, RunError, WorkerDiedError
 from actorstream.launch.launcher import Launcher
+from actorstream.launch.report import Sampler
 from actorstream.plan.compile import compile_job
 from actorstream.plan.job import Job
-from actorstream.runtime.report import Sampler
 from actorstream.topology.builder import Topology
 from actorstream.topology.load import load_deploy
 from tests.integration.parts import Collect, Numbers

@@ -9,10 +9,10 @@ import pty
 import pytest
 
 from actorstream.launch.progress import Progress
+from actorstream.launch.report import Sampler
 from actorstream.metrics.counters import Counter, bucket_of, bucket_upper
 from actorstream.plan.compile import compile_job
 from actorstream.plan.job import Job
-from actorstream.runtime.report import Sampler
 from actorstream.topology.builder import Topology
 from actorstream.topology.load import load_deploy
 from tests.integration.parts import Collect, Double, Numbers

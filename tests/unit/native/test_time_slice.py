@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from threading import Thread
 
-from actorstream.native.time_slice import read_slice, request_slice
+from actorstream.native.time_slice import request_slice
+from tests.native.unused_calls import read_slice
 
 
 def in_a_thread(slices: list[tuple[bool, int]], ns: int) -> None:

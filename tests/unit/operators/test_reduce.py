@@ -8,9 +8,11 @@ from typing import Any
 import pytest
 
 from actorstream import Batch, Event, Topology
+from actorstream.errors import ConfigurationError
 from actorstream.operators.expressions import compile_call
 from actorstream.operators.folds import ARITIES, column_of, fold_of
 from actorstream.operators.reduce import Reduce
+from actorstream.placement.rlas.dataflow import dataflow_of
 from tests.unit.operators.trades import DEPLOYMENTS, ROWS, Trade, fields, problems, through
 
 ALL = {
@@ -116,6 +118,33 @@ def test_without_rows_only_counts_and_sums_have_a_value() -> None:
 
     assert reduced({"n": "count()", "s": "sum(quantity)"}) == [(0, 0)]
     assert reduced({"n": "count()", "m": "max(price)"}) == []
+
+
+def test_the_number_of_replicas_and_of_workers_changes_no_result() -> None:
+    counted = {"n": "count()", "first": "first(price)"}
+    assert fields(through("reduce", aggregate=counted, replicas=3)) == [(len(ROWS), 0.0)]
+    assert fields(through("reduce", aggregate={"n": "count()"}, replicas=2)) == [(len(ROWS),)]
+    topology = Topology("test")
+    rows = topology.source(ROWS[:3], name="rows")
+    rows.through("reduce", name="all", aggregate="count()", replicas="auto").collect()
+    graph = topology.graph(workers=3)
+    assert graph.actors["all"].replicas == 1
+    written = dataflow_of(graph, scale=True).operator_of()["all"]
+    assert not dataflow_of(graph, scale=True).operators[written].scalable
+
+
+def test_rows_are_spread_over_replicas_only_by_a_written_key() -> None:
+    def counted(**route: str) -> list[Any]:
+        topology = Topology("test")
+        topology.source(ROWS, name="rows")
+        given = [{"from": "rows", **route}]
+        found = topology.actor("n", "reduce", given, aggregate="count()", replicas=2).collect()
+        topology.run()
+        return list(found)
+
+    with pytest.raises(ConfigurationError, match="'shuffle' would spread rows that belong together"):
+        counted(route="shuffle")
+    assert sum(row.count for row in counted(route="key", key="kind")) == len(ROWS)
 
 
 @pytest.mark.parametrize(

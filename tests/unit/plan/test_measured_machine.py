@@ -7,10 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from actorstream.native.nodes import NodeMemory, node_of
+from actorstream.native.nodes import NodeMemory
 from actorstream.placement.rlas import check_machine_model, load_machine_model
 from actorstream.plan.measured_machine import this_machine, usable_nodes
 from actorstream.topology.machine import Core, Machine
+from tests.native.unused_calls import node_of
 
 
 def test_this_machine_is_measured_once_and_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -36,11 +36,10 @@ replicas = "auto"
 set = { word = "word + 1" }
 
 [actors.count]
-type = "reduce"
+type = "map"
 inputs = [{ from = "split", route = "key", key = "word" }]
 replicas = "auto"
-aggregate = "count()"
-running = true
+set = { word = "word + 2" }
 
 [actors.sink]
 type = "null-sink"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from actorstream.runtime.source_idleness import SourceIdleness
+from actorstream.runtime.idleness import SourceIdleness
 
 
 def test_a_source_is_silent_once_the_timeout_has_passed_without_a_row() -> None:

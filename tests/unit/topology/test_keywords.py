@@ -1,11 +1,13 @@
 from __future__ import annotations
 
+from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Required, TypedDict, Unpack
 
 import pytest
 
 from actorstream.actors.actor import Actor
+from actorstream.connectors.source import Source
 from actorstream.errors import Problem
 from actorstream.topology.keywords import UnresolvedError, check_keywords, constructor_keywords
 from actorstream.topology.spec import ActorSpec
@@ -33,6 +35,17 @@ class Common(TypedDict, total=False):
 
 class Unpacked(Actor):
     def __init__(self, colour: str = "red", **keys: Unpack[Common]) -> None: ...
+
+
+class Feed(Source):
+    def __init__(self, url: str = "", **keys: Any) -> None:
+        self.url, self.other = url, keys.pop("other", None)
+        super().__init__(**keys)
+
+
+class Limited(Typed):
+    def __init__(self, **keys: Any) -> None:
+        super().__init__(**{"path": Path("x"), **keys})
 
 
 class Unresolvable(Actor):
@@ -81,6 +94,20 @@ def test_var_keywords_take_any_key_but_named_ones_are_still_checked() -> None:
     _, enough, (problem,) = check(Open, limit="x")
     assert not enough
     assert str(problem) == "actors.a.limit: is 'x'; allowed: an integer"
+
+
+def test_var_keywords_have_the_types_of_the_constructor_that_gets_them() -> None:
+    values, enough, problems = check(Feed, url="x", max_out_of_orderness="10s", rate=2, other="y")
+    assert (enough, problems) == (True, [])
+    assert values == {"url": "x", "max_out_of_orderness": timedelta(seconds=10), "rate": 2.0, "other": "y"}
+    assert Feed(**values).max_out_of_orderness == timedelta(seconds=10)
+    _, enough, (problem,) = check(Feed, max_out_of_orderness="late")
+    assert (enough, problem.where, problem.message) == (False, "actors.a.max_out_of_orderness", "is 'late'")
+
+
+def test_what_a_constructor_may_pass_on_by_itself_is_not_missing() -> None:
+    assert check(Limited) == ({}, True, [])
+    assert check(Limited, limit=3)[0] == {"limit": 3.0}
 
 
 def test_keywords_of_an_unpacked_typed_dict_are_keywords_like_others() -> None:

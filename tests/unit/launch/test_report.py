@@ -8,10 +8,10 @@ import os
 import numpy as np
 import pytest
 
+from actorstream.launch.report import Sampler, build_report, pss_bytes
 from actorstream.metrics.counters import Counter, bucket_of, bucket_upper
 from actorstream.plan.compile import compile_job
 from actorstream.plan.job import Job
-from actorstream.runtime.report import Sampler, build_report, pss_bytes
 from actorstream.topology.builder import Topology
 from actorstream.topology.load import load_deploy
 from tests.integration.parts import Collect, Double, Numbers

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from actorstream.launch.latency_parts import latency_parts
 from actorstream.metrics.counters import Counter, Counters, quantiles
-from actorstream.runtime.latency_parts import latency_parts
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

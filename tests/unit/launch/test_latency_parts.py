@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
+from actorstream.launch.latency_parts import latency_parts
 from actorstream.metrics.batch_sizes import BatchSizes
 from actorstream.metrics.counters import Counter, CounterTable
 from actorstream.plan.compile import compile_job
 from actorstream.plan.job import Job
-from actorstream.runtime.latency_parts import latency_parts
 from actorstream.topology.builder import Topology
 from actorstream.topology.load import load_deploy
 from tests.integration.parts import Collect, Numbers, Pass

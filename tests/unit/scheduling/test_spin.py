@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from actorstream.runtime.spin import LEAST_NS, MOST_NS, Spin
+from actorstream.scheduling.spin import LEAST_NS, MOST_NS, Spin
 
 
 def test_it_looks_longer_up_to_a_limit_while_work_comes_soon_after_parking() -> None:
