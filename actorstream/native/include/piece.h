@@ -17,7 +17,7 @@ enum { AS_PIECE_COLUMNS = 64 };
    tuple would have `most` bytes or more, the arena has no room, or the rows cannot be written: the caller encodes and sends
    them, which says why. AS_E_CLOSED | AS_E_STALE. */
 int as_channel_send_piece(as_producer *producer, as_entry *form, as_arena *arena, uint64_t table, uint32_t columns,
-                          uint64_t index, int64_t first, int64_t rows, uint64_t plan, uint64_t most,
-                          uint64_t sequence, int64_t min_entry, int64_t max_entry, uint32_t flags);
+                          uint64_t index, int64_t first, int64_t rows, uint64_t plan, uint64_t most, uint64_t sequence,
+                          int64_t min_entry, int64_t max_entry, uint32_t flags);
 /* cffi: end */
 #endif
